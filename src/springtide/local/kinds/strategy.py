@@ -1,0 +1,74 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What the API server must know of one kind beyond its schema: defaults, rules, columns.
+
+A strategy is plain data and plain functions on decoded objects (dicts), with no I/O. Functions that are not needed
+stay at their do-nothing defaults, so a ConfigMap's strategy is three lines.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from springtide.api.field_errors import FieldError
+
+Obj = dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """One column of `kubectl get`; `priority` 1 shows only with `-o wide`."""
+
+    name: str
+    type: str = "string"
+    format: str = ""
+    description: str = ""
+    priority: int = 0
+
+
+def _leave(obj: Obj) -> None:
+    return None
+
+
+def _leave_update(new: Obj, old: Obj) -> None:
+    return None
+
+
+def _accept(obj: Obj) -> list[FieldError]:
+    return []
+
+
+def _accept_update(new: Obj, old: Obj) -> list[FieldError]:
+    return []
+
+
+def _no_warnings(obj: Obj) -> list[str]:
+    return []
+
+
+@dataclass(frozen=True, slots=True)
+class Strategy:
+    default: Callable[[Obj], None] = _leave
+    """Fills in what the Go defaulting functions would, in place, after schema defaults. Must be idempotent."""
+    prepare_create: Callable[[Obj], None] = _leave
+    """Drops what a creator may not set (status) and sets first values, in place."""
+    prepare_update: Callable[[Obj, Obj], None] = _leave_update
+    """(new, old): carries over what an update may not touch, in place. Status is handled by `has_status`."""
+    validate: Callable[[Obj], list[FieldError]] = _accept
+    validate_update: Callable[[Obj, Obj], list[FieldError]] = _accept_update
+    """(new, old), on top of `validate`: immutable fields and forbidden transitions."""
+    prepare_status: Callable[[Obj, Obj], None] = _leave_update
+    """(new, old): the status subresource; everything but status and metadata is already the old one's."""
+    validate_status: Callable[[Obj, Obj], list[FieldError]] = _accept_update
+    has_status: bool = False
+    has_generation: bool = False
+    """metadata.generation starts at 1 and rises when anything outside metadata and status changes."""
+    columns: tuple[Column, ...] = ()
+    """After NAME; empty means NAME and AGE only (`Created At` for built-ins without a printer)."""
+    cells: Callable[[Obj, str], Sequence[Any]] | None = None
+    """(object, now as RFC 3339) -> one cell per column of `columns`."""
+    fields: Mapping[str, Callable[[Obj], str]] = field(default_factory=dict)
+    """Field selectors beyond metadata.name and metadata.namespace."""
+    warnings: Callable[[Obj], list[str]] = _no_warnings
+    """Sentences for `Warning:` headers on create and update."""

@@ -1,0 +1,144 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Refusals as Kubernetes words them: every error answer of the embedded API server is a `StatusError`.
+
+Clients branch on `reason` and people read `message`, so both follow kube-apiserver to the letter; the contract
+suite compares them. Anything in `local` may raise one; only the API server's edge turns it into bytes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from springtide.api.field_errors import FieldError
+
+
+class StatusError(Exception):
+    """An answer other than success: HTTP code, machine-readable reason, message and details."""
+
+    def __init__(
+        self, code: int, reason: str, message: str, details: dict[str, Any] | None = None, retry_after: int | None = None
+    ) -> None:
+        super().__init__(message)
+        self.code, self.reason, self.message = code, reason, message
+        self.details = dict(details or {})
+        self.retry_after = retry_after
+        if retry_after is not None:
+            self.details["retryAfterSeconds"] = retry_after
+
+    def as_object(self) -> dict[str, Any]:
+        status: dict[str, Any] = {
+            "kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Failure", "message": self.message,
+        }
+        if self.reason:
+            status["reason"] = self.reason
+        if self.details:
+            status["details"] = self.details
+        status["code"] = self.code
+        return status
+
+
+def qualified(group: str, resource: str) -> str:
+    """`pods`, or `mpijobs.kubeflow.org`: how messages name a resource."""
+    return f"{resource}.{group}" if group else resource
+
+
+def _details(group: str, kind: str, name: str = "", **more: Any) -> dict[str, Any]:
+    details: dict[str, Any] = {}
+    if name:
+        details["name"] = name
+    if group:
+        details["group"] = group
+    if kind:
+        details["kind"] = kind
+    return details | more
+
+
+def bad_request(message: str) -> StatusError:
+    return StatusError(400, "BadRequest", message)
+
+
+def unauthorized() -> StatusError:
+    return StatusError(401, "Unauthorized", "Unauthorized")
+
+
+def forbidden(group: str, resource: str, name: str, why: str) -> StatusError:
+    """`why` is the rest of the sentence, such as `User "x" cannot get resource ...` or a quota's complaint."""
+    if name:
+        message = f'{qualified(group, resource)} "{name}" is forbidden: {why}'
+    else:
+        message = f"{qualified(group, resource)} is forbidden: {why}" if resource else f"forbidden: {why}"
+    return StatusError(403, "Forbidden", message, _details(group, resource, name))
+
+
+def not_found(group: str, resource: str, name: str) -> StatusError:
+    return StatusError(
+        404, "NotFound", f'{qualified(group, resource)} "{name}" not found', _details(group, resource, name)
+    )
+
+
+def path_not_found() -> StatusError:
+    return StatusError(404, "NotFound", "the server could not find the requested resource")
+
+
+def method_not_allowed() -> StatusError:
+    return StatusError(405, "MethodNotAllowed", "the server does not allow this method on the requested resource")
+
+
+def not_acceptable(offered: Sequence[str]) -> StatusError:
+    message = f"only the following media types are accepted: {', '.join(offered)}"
+    return StatusError(406, "NotAcceptable", message)
+
+
+def already_exists(group: str, resource: str, name: str) -> StatusError:
+    return StatusError(
+        409, "AlreadyExists", f'{qualified(group, resource)} "{name}" already exists', _details(group, resource, name)
+    )
+
+
+def conflict(group: str, resource: str, name: str, why: str) -> StatusError:
+    message = f'Operation cannot be fulfilled on {qualified(group, resource)} "{name}": {why}'
+    return StatusError(409, "Conflict", message, _details(group, resource, name))
+
+
+STALE = "the object has been modified; please apply your changes to the latest version and try again"
+
+
+def expired(message: str) -> StatusError:
+    return StatusError(410, "Expired", message)
+
+
+def too_large(limit: int) -> StatusError:
+    return StatusError(
+        413, "RequestEntityTooLarge", f"Request entity too large: limit is {limit}"
+    )
+
+
+def unsupported_media_type(accepted: Sequence[str]) -> StatusError:
+    message = f"the body of the request was in an unknown format - accepted media types include: {', '.join(accepted)}"
+    return StatusError(415, "UnsupportedMediaType", message)
+
+
+def invalid(group: str, kind: str, name: str, errors: Sequence[FieldError]) -> StatusError:
+    unique = list(dict.fromkeys(errors))
+    text = str(unique[0]) if len(unique) == 1 else "[" + ", ".join(str(error) for error in unique) + "]"
+    causes = [{"reason": error.reason, "message": error.message, "field": error.field} for error in unique]
+    message = f'{qualified(group, kind)} "{name}" is invalid: {text}'
+    return StatusError(422, "Invalid", message, _details(group, kind, name, causes=causes))
+
+
+def too_many_requests(message: str, retry_after: int = 0, **details: Any) -> StatusError:
+    return StatusError(429, "TooManyRequests", message, details, retry_after=retry_after or None)
+
+
+def internal(message: str) -> StatusError:
+    return StatusError(500, "InternalError", f"Internal error occurred: {message}",
+                       {"causes": [{"message": message}]})
+
+
+def unavailable(message: str, retry_after: int | None = None) -> StatusError:
+    return StatusError(503, "ServiceUnavailable", message, retry_after=retry_after)
+
+
+def storage_full(message: str) -> StatusError:
+    return StatusError(507, "InsufficientStorage", message)
