@@ -52,7 +52,9 @@ def not_found(field: str, value: Any) -> FieldError:
 
 def not_supported(field: str, value: Any, allowed: Sequence[str]) -> FieldError:
     choices = ", ".join(f'"{choice}"' for choice in sorted(allowed))
-    return FieldError("FieldValueNotSupported", field, f"Unsupported value: {shown(value)}: supported values: {choices}")
+    return FieldError(
+        "FieldValueNotSupported", field, f"Unsupported value: {shown(value)}: supported values: {choices}"
+    )
 
 
 def too_long(field: str, limit: int) -> FieldError:

@@ -17,7 +17,12 @@ class StatusError(Exception):
     """An answer other than success: HTTP code, machine-readable reason, message and details."""
 
     def __init__(
-        self, code: int, reason: str, message: str, details: dict[str, Any] | None = None, retry_after: int | None = None
+        self,
+        code: int,
+        reason: str,
+        message: str,
+        details: dict[str, Any] | None = None,
+        retry_after: int | None = None,
     ) -> None:
         super().__init__(message)
         self.code, self.reason, self.message = code, reason, message
@@ -28,7 +33,11 @@ class StatusError(Exception):
 
     def as_object(self) -> dict[str, Any]:
         status: dict[str, Any] = {
-            "kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Failure", "message": self.message,
+            "kind": "Status",
+            "apiVersion": "v1",
+            "metadata": {},
+            "status": "Failure",
+            "message": self.message,
         }
         if self.reason:
             status["reason"] = self.reason
@@ -109,9 +118,7 @@ def expired(message: str) -> StatusError:
 
 
 def too_large(limit: int) -> StatusError:
-    return StatusError(
-        413, "RequestEntityTooLarge", f"Request entity too large: limit is {limit}"
-    )
+    return StatusError(413, "RequestEntityTooLarge", f"Request entity too large: limit is {limit}")
 
 
 def unsupported_media_type(accepted: Sequence[str]) -> StatusError:
@@ -132,8 +139,7 @@ def too_many_requests(message: str, retry_after: int = 0, **details: Any) -> Sta
 
 
 def internal(message: str) -> StatusError:
-    return StatusError(500, "InternalError", f"Internal error occurred: {message}",
-                       {"causes": [{"message": message}]})
+    return StatusError(500, "InternalError", f"Internal error occurred: {message}", {"causes": [{"message": message}]})
 
 
 def unavailable(message: str, retry_after: int | None = None) -> StatusError:
