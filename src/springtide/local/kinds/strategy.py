@@ -65,9 +65,10 @@ class Strategy:
     has_generation: bool = False
     """metadata.generation starts at 1 and rises when anything outside metadata and status changes."""
     columns: tuple[Column, ...] = ()
-    """After NAME; empty means NAME and AGE only (`Created At` for built-ins without a printer)."""
+    """Every column of the server's Table, `Name` first and `Age` where it stands; empty means the server's fallback
+    for kinds without a printer: `Name` and `Created At`. `columns.py` has `NAME`, `AGE` and the shared cell pieces."""
     cells: Callable[[Obj, str], Sequence[Any]] | None = None
-    """(object, now as RFC 3339) -> one cell per column of `columns`."""
+    """(object, now as RFC 3339) -> one cell per column of `columns`, name and age included."""
     fields: Mapping[str, Callable[[Obj], str]] = field(default_factory=dict)
     """Field selectors beyond metadata.name and metadata.namespace."""
     warnings: Callable[[Obj], list[str]] = _no_warnings
