@@ -1,0 +1,115 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Pieces of table cells that many kinds share: names, ages, lists shortened to a width.
+
+`kubectl get` shows what the server's Table says, so cells are formatted here as kube-apiserver's printers do, and the
+descriptions are its own. The clock comes in as text (`now`, RFC 3339): printing is a pure function of the object.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import datetime
+from functools import lru_cache
+
+from springtide.local.kinds.strategy import Column, Obj
+
+NAME = Column(
+    "Name",
+    format="name",
+    description=(
+        "Name must be unique within a namespace. Is required when creating resources, although some resources may "
+        "allow a client to request the generation of an appropriate name automatically. Name is primarily intended "
+        "for creation idempotence and configuration definition. Cannot be updated. More info: "
+        "https://kubernetes.io/docs/concepts/overview/working-with-objects/names#names"
+    ),
+)
+AGE = Column(
+    "Age",
+    description=(
+        "CreationTimestamp is a timestamp representing the server time when this object was created. It is not "
+        "guaranteed to be set in happens-before order across separate operations. Clients may not set this value. "
+        "It is represented in RFC3339 form and is in UTC.\n\nPopulated by the system. Read-only. Null for lists. "
+        "More info: https://git.k8s.io/community/contributors/devel/sig-architecture/api-conventions.md#metadata"
+    ),
+)
+
+UNKNOWN, NONE, UNSET = "<unknown>", "<none>", "<unset>"
+
+_MINUTE, _HOUR, _DAY, _YEAR = 60, 3600, 86400, 365 * 86400
+
+
+def name_of(obj: Obj) -> str:
+    name: str = obj["metadata"].get("name", "")
+    return name
+
+
+def age_of(obj: Obj, now: str) -> str:
+    return since(obj["metadata"].get("creationTimestamp"), now)
+
+
+def since(moment: str | None, now: str) -> str:
+    """How long ago, `<unknown>` when never."""
+    if not moment:
+        return UNKNOWN
+    return human_duration((_instant(now) - _instant(moment)).total_seconds())
+
+
+def until(moment: str | None, now: str) -> str:
+    if not moment:
+        return UNKNOWN
+    return human_duration((_instant(moment) - _instant(now)).total_seconds())
+
+
+@lru_cache(maxsize=4096)
+def _instant(moment: str) -> datetime:
+    return datetime.fromisoformat(moment)
+
+
+def human_duration(span: float) -> str:
+    """Two or three significant figures: `45s`, `5m3s`, `47m`, `3h20m`, `2d4h`, `400d`, `3y35d`."""
+    seconds = int(span)
+    if seconds < -1:
+        return "<invalid>"
+    seconds = max(seconds, 0)
+    for below, unit, letter, part, part_letter in _STEPS:
+        if seconds < below:
+            whole, rest = divmod(seconds, unit)
+            fraction = rest // part if part else 0
+            return f"{whole}{letter}{fraction}{part_letter}" if fraction else f"{whole}{letter}"
+    return f"{seconds // _YEAR}y"
+
+
+_STEPS = (
+    (2 * _MINUTE, 1, "s", 0, ""),
+    (10 * _MINUTE, _MINUTE, "m", 1, "s"),
+    (3 * _HOUR, _MINUTE, "m", 0, ""),
+    (8 * _HOUR, _HOUR, "h", _MINUTE, "m"),
+    (48 * _HOUR, _HOUR, "h", 0, ""),
+    (8 * _DAY, _DAY, "d", _HOUR, "h"),
+    (2 * _YEAR, _DAY, "d", 0, ""),
+    (8 * _YEAR, _YEAR, "y", _DAY, "d"),
+)
+
+
+def labels_text(labels: Mapping[str, str] | None) -> str:
+    """`a=1,b=2`, sorted; `<none>` for none."""
+    return ",".join(f"{key}={value}" for key, value in sorted(labels.items())) if labels else NONE
+
+
+def selector_text(selector: Obj | None) -> str:
+    """A LabelSelector as people write it: `app=web,tier in (a,b),!legacy`."""
+    if not selector:
+        return NONE
+    needs = [(key, f"{key}={value}") for key, value in (selector.get("matchLabels") or {}).items()]
+    for need in selector.get("matchExpressions") or ():
+        key, values = need["key"], ",".join(sorted(need.get("values") or ()))
+        needs.append((key, _EXPRESSIONS[need["operator"]].format(key=key, values=values)))
+    return ",".join(text for _, text in sorted(needs)) or NONE
+
+
+_EXPRESSIONS = {
+    "In": "{key} in ({values})",
+    "NotIn": "{key} notin ({values})",
+    "Exists": "{key}",
+    "DoesNotExist": "!{key}",
+}
