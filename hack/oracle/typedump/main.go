@@ -36,7 +36,11 @@ type Field struct {
 	Required  bool   `json:"required,omitempty"`
 	Number    int    `json:"number,omitempty"`
 	// Via is the chain of protobuf numbers of the inlined structs between the message and this field.
-	Via           []int    `json:"via,omitempty"`
+	Via []int `json:"via,omitempty"`
+	// Inline names the inlined structs of that chain, and Go the type where the JSON type does not tell it (v1.Protocol):
+	// decoding errors show both.
+	Inline        []string `json:"inline,omitempty"`
+	Go            string   `json:"go,omitempty"`
 	Default       any      `json:"default,omitempty"`
 	Enum          []any    `json:"enum,omitempty"`
 	PatchStrategy string   `json:"patchStrategy,omitempty"`
@@ -129,7 +133,7 @@ func visit(t reflect.Type) {
 	if def != nil {
 		out.MapType, _ = def.Extensions["x-kubernetes-map-type"].(string)
 	}
-	collect(t, def, nil, &out)
+	collect(t, def, nil, nil, &out)
 	types[name] = out
 }
 
@@ -142,7 +146,19 @@ func number(f reflect.StructField) int {
 	return n
 }
 
-func collect(t reflect.Type, def *spec.Schema, via []int, out *Type) {
+// goType is how Go spells a type in its errors, empty where the dump tells it already.
+func goType(t reflect.Type) string {
+	for t.Kind() == reflect.Pointer {
+		t = t.Elem()
+	}
+	_, leaf := leaves[goName(t)]
+	if leaf || t.Kind() == reflect.Struct || t.Kind() == reflect.Slice && t.Name() == "" && t.Elem().Kind() == reflect.Struct || !strings.Contains(t.String(), ".") {
+		return ""
+	}
+	return t.String()
+}
+
+func collect(t reflect.Type, def *spec.Schema, via []int, outer []string, out *Type) {
 	for i := 0; i < t.NumField(); i++ {
 		f := t.Field(i)
 		if !f.IsExported() {
@@ -162,10 +178,11 @@ func collect(t reflect.Type, def *spec.Schema, via []int, out *Type) {
 			if inner.Kind() == reflect.Pointer {
 				inner = inner.Elem()
 			}
-			collect(inner, definitionOrOwn(inner, def), append(append([]int{}, via...), number(f)), out)
+			collect(inner, definitionOrOwn(inner, def), append(append([]int{}, via...), number(f)), append(append([]string{}, outer...), f.Name), out)
 			continue
 		}
 		field := Field{Name: tag[0], Type: typeOf(f.Type), Pointer: f.Type.Kind() == reflect.Pointer, Number: number(f), Via: via,
+			Inline: outer, Go: goType(f.Type),
 			PatchStrategy: f.Tag.Get("patchStrategy"), PatchMergeKey: f.Tag.Get("patchMergeKey")}
 		for _, option := range tag[1:] {
 			field.OmitEmpty = field.OmitEmpty || option == "omitempty"

@@ -79,6 +79,7 @@ def _field(entry: dict[str, Any]) -> Field:
         required=entry.get("required", False),
         number=entry.get("number", 0),
         via=tuple(entry.get("via", ())),
+        inline=tuple(entry.get("inline", ())),
     )
 
 
@@ -122,6 +123,8 @@ def _positioned(node: Node, entry: dict[str, Any]) -> Node:
         said["patch_strategy"] = tuple(entry["patchStrategy"].split(","))
     if "patchMergeKey" in entry:
         said["patch_merge_key"] = entry["patchMergeKey"]
+    if "go" in entry:
+        said["name"] = entry["go"]
     if "enum" in entry:
         said["constraints"] = {"enum": tuple(entry["enum"])}
     return replace(node, **said) if said else node

@@ -50,7 +50,8 @@ class Node:
     nullable: bool = False
     constraints: Mapping[str, Any] = field(default_factory=dict)
     """CRD value validations as written in the schema: minimum, pattern, enum, anyOf, x-kubernetes-validations ..."""
-    name: str = ""  # OpenAPI model name of a built-in struct, for messages
+    name: str = ""
+    """For messages: OpenAPI model name of a built-in struct, or the Go type of anything else if it has a name of its own."""
 
 
 @dataclass(slots=True)
@@ -58,8 +59,9 @@ class Field:
     node: Node
     default: Any = MISSING
     omit_empty: bool = False
-    """Go's `omitempty`: an empty value disappears on a round trip unless `pointer`."""
+    """An empty value disappears on a round trip unless `pointer`: Go's `omitempty` where it has an effect."""
     pointer: bool = False
     required: bool = False
     number: int = 0  # protobuf field number
     via: tuple[int, ...] = ()  # protobuf numbers of the inlined messages above it
+    inline: tuple[str, ...] = ()  # Go names of those messages, for messages about wrong types
