@@ -51,7 +51,8 @@ def not_found(field: str, value: Any) -> FieldError:
 
 
 def not_supported(field: str, value: Any, allowed: Sequence[str]) -> FieldError:
-    choices = ", ".join(f'"{choice}"' for choice in sorted(allowed))
+    """`allowed` is listed in the order given: Kubernetes sorts some lists and not others."""
+    choices = ", ".join(f'"{choice}"' for choice in allowed)
     return FieldError(
         "FieldValueNotSupported", field, f"Unsupported value: {shown(value)}: supported values: {choices}"
     )
