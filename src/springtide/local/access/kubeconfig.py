@@ -1,0 +1,103 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Kubeconfig files: the cluster's own, and the user's, into which ours can be merged.
+
+`tide up` writes the first, `tide kubeconfig --merge` the second. Merging touches exactly three named entries and the
+current context; whatever else stands in the user's file stays as it is (comments excepted: YAML libraries drop them,
+and so does `kubectl config`).
+"""
+
+from __future__ import annotations
+
+from base64 import b64encode
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from springtide.local.access.files import write_private
+from springtide.local.access.pki import KeyPair
+
+Config = dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """One cluster to be reached by one user, under one name."""
+
+    name: str
+    server: str
+    ca: bytes
+    client: KeyPair
+
+    @property
+    def user(self) -> str:
+        return f"{self.name}-admin"
+
+
+def as_config(entry: Entry) -> Config:
+    cluster = {"server": entry.server, "certificate-authority-data": _base64(entry.ca)}
+    user = {
+        "client-certificate-data": _base64(entry.client.certificate),
+        "client-key-data": _base64(entry.client.key),
+    }
+    return {
+        "apiVersion": "v1",
+        "kind": "Config",
+        "clusters": [{"name": entry.name, "cluster": cluster}],
+        "users": [{"name": entry.user, "user": user}],
+        "contexts": [{"name": entry.name, "context": {"cluster": entry.name, "user": entry.user}}],
+        "current-context": entry.name,
+    }
+
+
+def as_text(entry: Entry) -> str:
+    return _dump(as_config(entry))
+
+
+def write(path: Path, entry: Entry) -> None:
+    write_private(path, as_text(entry).encode())
+
+
+def merged(existing: Config, entry: Entry) -> Config:
+    """The user's configuration with ours added or replaced by name, and made current."""
+    ours = as_config(entry)
+    result = {"apiVersion": "v1", "kind": "Config", **existing}
+    for section in ("clusters", "users", "contexts"):
+        result[section] = _with_item(existing.get(section) or [], ours[section][0])
+    result["current-context"] = ours["current-context"]
+    return result
+
+
+def merge_into(path: Path, entry: Entry) -> None:
+    """Merge into the file at `path`, made if missing. A symbolic link stays one; its target is replaced."""
+    target = path.resolve()
+    existing = yaml.load(target.read_text(), Loader=_PlainLoader) if target.exists() else None
+    if existing is not None and not isinstance(existing, dict):
+        raise ValueError(f"{path} is not a kubeconfig: expected a mapping at the top")
+    write_private(target, _dump(merged(existing or {}, entry)).encode())
+
+
+def _with_item(items: list[Config], item: Config) -> list[Config]:
+    names = [existing.get("name") for existing in items]
+    if item["name"] not in names:
+        return [*items, item]
+    return [item if name == item["name"] else existing for name, existing in zip(names, items, strict=True)]
+
+
+def _dump(config: Config) -> str:
+    return yaml.safe_dump(config, sort_keys=False, allow_unicode=True, width=10_000)
+
+
+def _base64(data: bytes) -> str:
+    return b64encode(data).decode()
+
+
+class _PlainLoader(yaml.SafeLoader):
+    """Leaves dates as the text they are, so that they are written back unchanged."""
+
+
+_PlainLoader.yaml_implicit_resolvers = {
+    first: [(tag, pattern) for tag, pattern in resolvers if tag != "tag:yaml.org,2002:timestamp"]
+    for first, resolvers in yaml.SafeLoader.yaml_implicit_resolvers.items()
+}

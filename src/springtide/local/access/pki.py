@@ -1,0 +1,242 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The cluster's own certificate authority and the certificates it gives out.
+
+`tide up` opens the authority in its data directory at every start; what is there and still good is used again, so that
+kubeconfigs and running clients survive a restart. Key and certificate lie together in one `NAME.pem` (mode 0600),
+which makes replacing a pair atomic. ECDSA P-256 throughout: such a key is made in a
+millisecond, an RSA key in a hundred.
+"""
+
+from __future__ import annotations
+
+import ssl
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from ipaddress import ip_address
+from pathlib import Path
+from typing import Final
+
+from cryptography import x509
+from cryptography.exceptions import InvalidSignature
+from cryptography.hazmat.primitives import hashes, serialization
+from cryptography.hazmat.primitives.asymmetric import ec
+from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
+
+from springtide.local.access.files import write_private
+from springtide.local.access.identity import MASTERS, NODE_PREFIX, NODES
+
+SERVICE_ADDRESS: Final = "10.96.0.1"
+ADMIN: Final = "kubernetes-admin"
+KUBELET_CLIENT: Final = "kube-apiserver-kubelet-client"
+
+_CA_LIFE: Final = timedelta(days=3650)
+_LIFE: Final = timedelta(days=365)
+_RENEW: Final = timedelta(days=30)  # before the end; a cluster that runs longer than that renews at its next start
+_BACKDATE: Final = timedelta(minutes=5)  # for clocks that run behind
+
+
+@dataclass(frozen=True, slots=True)
+class KeyPair:
+    certificate: bytes
+    key: bytes
+    path: Path
+    """Holds both, as `ssl.SSLContext.load_cert_chain` wants them."""
+
+
+@dataclass(frozen=True, slots=True)
+class Subject:
+    """Whom a certificate is for: `groups` matter to clients, `hosts` (names and addresses) to servers."""
+
+    name: str
+    groups: tuple[str, ...] = ()
+    hosts: tuple[str, ...] = ()
+    serves: bool = False
+    calls: bool = True
+
+
+class Authority:
+    """A CA in a directory, with a drawer of certificates beside it."""
+
+    def __init__(self, directory: Path, now: datetime) -> None:
+        self._directory = directory
+        self._now = now
+        path = directory / "ca.pem"
+        loaded = _load(path)
+        if loaded is None or loaded[1].not_valid_after_utc - now < _LIFE:
+            key = ec.generate_private_key(ec.SECP256R1())
+            certificate = _self_signed(key, now)
+            write_private(path, _key_pem(key) + _certificate_pem(certificate))
+            loaded = key, certificate
+        self._key, self._certificate = loaded
+
+    @property
+    def certificate(self) -> bytes:
+        """The CA certificate as PEM: what clients must trust, and what `kube-root-ca.crt` holds."""
+        return _certificate_pem(self._certificate)
+
+    def pair(self, drawer: str, subject: Subject) -> KeyPair:
+        """The certificate kept under this name, made now if it is missing, ending or for someone else."""
+        path = self._directory / f"{drawer}.pem"
+        loaded = _load(path)
+        if loaded is None or not self._still_good(loaded[1], subject):
+            key = ec.generate_private_key(ec.SECP256R1())
+            loaded = key, self._sign(key.public_key(), subject)
+            write_private(path, _key_pem(key) + _certificate_pem(loaded[1]))
+        return KeyPair(_certificate_pem(loaded[1]), _key_pem(loaded[0]), path)
+
+    def _still_good(self, certificate: x509.Certificate, subject: Subject) -> bool:
+        try:
+            certificate.verify_directly_issued_by(self._certificate)
+        except (ValueError, TypeError, InvalidSignature):  # another issuer, another kind of key, a forgery
+            return False
+        lasting = certificate.not_valid_after_utc - self._now > _RENEW
+        return lasting and certificate.subject == _name(subject) and _hosts(certificate) == set(subject.hosts)
+
+    def _sign(self, key: ec.EllipticCurvePublicKey, subject: Subject) -> x509.Certificate:
+        usages = [ExtendedKeyUsageOID.SERVER_AUTH] if subject.serves else []
+        usages += [ExtendedKeyUsageOID.CLIENT_AUTH] if subject.calls else []
+        builder = (
+            _builder(_name(subject), self._certificate.subject, key, self._now, _LIFE)
+            .add_extension(x509.BasicConstraints(ca=False, path_length=None), critical=True)
+            .add_extension(_key_usage(signs_certificates=False), critical=True)
+            .add_extension(x509.ExtendedKeyUsage(usages), critical=False)
+            .add_extension(_issuer_identifier(self._key), critical=False)
+        )
+        if subject.hosts:
+            names = x509.SubjectAlternativeName([_general_name(host) for host in subject.hosts])
+            builder = builder.add_extension(names, critical=False)
+        return builder.sign(self._key, hashes.SHA256())
+
+
+def server_pair(authority: Authority, service_address: str = SERVICE_ADDRESS, more: Sequence[str] = ()) -> KeyPair:
+    """What the API server shows: good for every name and address it can be reached by."""
+    names = ("localhost", "kubernetes", "kubernetes.default", "kubernetes.default.svc")
+    hosts = (*names, "kubernetes.default.svc.cluster.local", "127.0.0.1", "::1", service_address, *more)
+    return authority.pair("apiserver", Subject("kube-apiserver", hosts=hosts, serves=True, calls=False))
+
+
+def admin_pair(authority: Authority) -> KeyPair:
+    return authority.pair("admin", Subject(ADMIN, groups=(MASTERS,)))
+
+
+def kubelet_client_pair(authority: Authority) -> KeyPair:
+    """What the API server shows to a node's endpoint for log, exec, attach and metrics."""
+    return authority.pair("apiserver-kubelet-client", Subject(KUBELET_CLIENT, groups=(MASTERS,)))
+
+
+def node_pair(authority: Authority, node: str, hosts: Sequence[str] = ()) -> KeyPair:
+    """A node's identity towards the API server, and its serving certificate in one."""
+    subject = Subject(NODE_PREFIX + node, groups=(NODES,), hosts=(node, *hosts), serves=True)
+    return authority.pair(f"node-{node}", subject)
+
+
+def server_context(pair: KeyPair, client_ca: bytes) -> ssl.SSLContext:
+    """TLS 1.2 or newer; a client certificate is welcome but not demanded (tokens come later, in a header)."""
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.minimum_version = ssl.TLSVersion.TLSv1_2
+    context.load_cert_chain(pair.path)
+    context.load_verify_locations(cadata=client_ca.decode())
+    context.verify_mode = ssl.CERT_OPTIONAL
+    context.set_alpn_protocols(["http/1.1"])
+    return context
+
+
+def client_context(server_ca: bytes | None, pair: KeyPair | None = None) -> ssl.SSLContext:
+    """Trusts this CA alone, or, with None, whatever the other side shows (a kubelet with its own certificate)."""
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+    context.minimum_version = ssl.TLSVersion.TLSv1_2
+    if server_ca is None:
+        context.check_hostname = False
+        context.verify_mode = ssl.CERT_NONE
+    else:
+        context.load_verify_locations(cadata=server_ca.decode())
+    if pair is not None:
+        context.load_cert_chain(pair.path)
+    return context
+
+
+def _self_signed(key: ec.EllipticCurvePrivateKey, now: datetime) -> x509.Certificate:
+    name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "springtide-ca")])
+    return (
+        _builder(name, name, key.public_key(), now, _CA_LIFE)
+        .add_extension(x509.BasicConstraints(ca=True, path_length=0), critical=True)
+        .add_extension(_key_usage(signs_certificates=True), critical=True)
+        .add_extension(x509.SubjectKeyIdentifier.from_public_key(key.public_key()), critical=False)
+        .sign(key, hashes.SHA256())
+    )
+
+
+def _builder(
+    subject: x509.Name, issuer: x509.Name, key: ec.EllipticCurvePublicKey, now: datetime, life: timedelta
+) -> x509.CertificateBuilder:
+    return (
+        x509.CertificateBuilder()
+        .subject_name(subject)
+        .issuer_name(issuer)
+        .public_key(key)
+        .serial_number(x509.random_serial_number())
+        .not_valid_before(now - _BACKDATE)
+        .not_valid_after(now + life)
+    )
+
+
+def _key_usage(signs_certificates: bool) -> x509.KeyUsage:
+    return x509.KeyUsage(
+        digital_signature=True,
+        content_commitment=False,
+        key_encipherment=False,
+        data_encipherment=False,
+        key_agreement=False,
+        key_cert_sign=signs_certificates,
+        crl_sign=signs_certificates,
+        encipher_only=False,
+        decipher_only=False,
+    )
+
+
+def _issuer_identifier(key: ec.EllipticCurvePrivateKey) -> x509.AuthorityKeyIdentifier:
+    return x509.AuthorityKeyIdentifier.from_issuer_public_key(key.public_key())
+
+
+def _name(subject: Subject) -> x509.Name:
+    groups = [x509.NameAttribute(NameOID.ORGANIZATION_NAME, group) for group in subject.groups]
+    return x509.Name([*groups, x509.NameAttribute(NameOID.COMMON_NAME, subject.name)])
+
+
+def _general_name(host: str) -> x509.GeneralName:
+    try:
+        return x509.IPAddress(ip_address(host))
+    except ValueError:
+        return x509.DNSName(host)
+
+
+def _hosts(certificate: x509.Certificate) -> set[str]:
+    try:
+        names = certificate.extensions.get_extension_for_class(x509.SubjectAlternativeName).value
+    except x509.ExtensionNotFound:
+        return set()
+    addresses = [str(address) for address in names.get_values_for_type(x509.IPAddress)]
+    return {*names.get_values_for_type(x509.DNSName), *addresses}
+
+
+def _load(path: Path) -> tuple[ec.EllipticCurvePrivateKey, x509.Certificate] | None:
+    """What lies there, or None when there is nothing usable: a damaged file is made anew like a missing one."""
+    try:
+        data = path.read_bytes()
+        key = serialization.load_pem_private_key(data, password=None)
+        certificate = x509.load_pem_x509_certificate(data)
+    except (FileNotFoundError, ValueError):
+        return None
+    if not isinstance(key, ec.EllipticCurvePrivateKey) or certificate.public_key() != key.public_key():
+        return None
+    return key, certificate
+
+
+def _key_pem(key: ec.EllipticCurvePrivateKey) -> bytes:
+    encoding, form = serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8
+    return key.private_bytes(encoding, form, serialization.NoEncryption())
+
+
+def _certificate_pem(certificate: x509.Certificate) -> bytes:
+    return certificate.public_bytes(serialization.Encoding.PEM)

@@ -1,0 +1,80 @@
+# SPDX-License-Identifier: Apache-2.0
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+import yaml
+
+from springtide.local.access import kubeconfig
+from springtide.local.access.pki import KeyPair
+
+ENTRY = kubeconfig.Entry("tide", "https://127.0.0.1:6443", b"CA", KeyPair(b"CERT", b"KEY", Path("unused")))
+
+USERS_OWN = """\
+apiVersion: v1
+kind: Config
+preferences: {colors: true}
+clusters:
+- name: work
+  cluster: {server: "https://work:6443", insecure-skip-tls-verify: true}
+- name: tide
+  cluster: {server: "https://old:1"}
+users:
+- name: me
+  user: {auth-provider: {name: oidc, config: {expiry: 2024-01-01T00:00:00Z}}}
+contexts:
+- name: work
+  context: {cluster: work, user: me, namespace: team}
+current-context: work
+"""
+
+
+def test_the_own_kubeconfig_is_private_and_complete(tmp_path: Path) -> None:
+    path = tmp_path / "data" / "kubeconfig"
+    kubeconfig.write(path, ENTRY)
+    config = yaml.safe_load(path.read_text())
+    assert path.stat().st_mode & 0o777 == 0o600
+    assert config["current-context"] == "tide"
+    assert config["clusters"][0]["cluster"]["certificate-authority-data"] == "Q0E="
+    assert config["users"][0]["user"] == {"client-certificate-data": "Q0VSVA==", "client-key-data": "S0VZ"}
+
+
+def test_merging_replaces_by_name_and_keeps_everything_else(tmp_path: Path) -> None:
+    path = tmp_path / "config"
+    path.write_text(USERS_OWN)
+    kubeconfig.merge_into(path, ENTRY)
+    config = yaml.load(path.read_text(), Loader=yaml.BaseLoader)
+    assert [item["name"] for item in config["clusters"]] == ["work", "tide"]
+    assert config["clusters"][1]["cluster"]["server"] == "https://127.0.0.1:6443"
+    assert [item["name"] for item in config["users"]] == ["me", "tide-admin"]
+    assert [item["name"] for item in config["contexts"]] == ["work", "tide"]
+    assert config["contexts"][0]["context"]["namespace"] == "team"
+    assert config["current-context"] == "tide"
+    assert config["preferences"] == {"colors": "true"}
+    assert config["users"][0]["user"]["auth-provider"]["config"]["expiry"] == "2024-01-01T00:00:00Z"
+
+
+def test_merging_twice_changes_nothing_more(tmp_path: Path) -> None:
+    path = tmp_path / "config"
+    kubeconfig.merge_into(path, ENTRY)
+    first = path.read_text()
+    kubeconfig.merge_into(path, ENTRY)
+    assert path.read_text() == first
+
+
+def test_a_linked_kubeconfig_stays_a_link(tmp_path: Path) -> None:
+    target, link = tmp_path / "dotfiles", tmp_path / "config"
+    target.write_text(USERS_OWN)
+    link.symlink_to(target)
+    kubeconfig.merge_into(link, ENTRY)
+    assert link.is_symlink()
+    assert "tide-admin" in target.read_text()
+
+
+def test_a_file_that_is_no_kubeconfig_is_left_alone(tmp_path: Path) -> None:
+    path = tmp_path / "config"
+    path.write_text("- just\n- a list\n")
+    with pytest.raises(ValueError, match="not a kubeconfig"):
+        kubeconfig.merge_into(path, ENTRY)
+    assert path.read_text() == "- just\n- a list\n"
