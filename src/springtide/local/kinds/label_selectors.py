@@ -117,30 +117,16 @@ def from_object(selector: Obj | None) -> Selector:
     return _sorted(found)
 
 
-def shown(selector: Obj | None) -> str:
-    """As the SELECTOR column of `kubectl get -o wide` has it."""
-    try:
-        return str(from_object(selector)) or "<none>"
-    except SelectorError:
-        return "<error>"
-
-
-def validate_selector(selector: Obj | None, path: str, allow_invalid_values: bool = False) -> list[FieldError]:
+def validate_selector(selector: Obj | None, path: str) -> list[FieldError]:
     if not selector:
         return []
     errors = validate_labels(selector.get("matchLabels") or {}, f"{path}.matchLabels")
     for index, expression in enumerate(selector.get("matchExpressions") or ()):
-        errors += _validate_expression(expression, f"{path}.matchExpressions[{index}]", allow_invalid_values)
+        errors += _validate_expression(expression, f"{path}.matchExpressions[{index}]")
     return errors
 
 
-def has_invalid_values(selector: Obj | None) -> bool:
-    """Stored before the rule existed: an update may keep such values."""
-    expressions = (selector or {}).get("matchExpressions") or ()
-    return any(names.label_value(value) for expression in expressions for value in expression.get("values") or ())
-
-
-def _validate_expression(expression: Obj, path: str, allow_invalid_values: bool) -> list[FieldError]:
+def _validate_expression(expression: Obj, path: str) -> list[FieldError]:
     operator, key, values = expression.get("operator", ""), expression.get("key", ""), expression.get("values") or ()
     errors: list[FieldError] = []
     if operator in ("In", "NotIn"):
@@ -153,9 +139,8 @@ def _validate_expression(expression: Obj, path: str, allow_invalid_values: bool)
     else:
         errors.append(invalid(f"{path}.operator", operator, "not a valid selector operator"))
     errors += [invalid(f"{path}.key", key, why) for why in names.qualified_name(key)]
-    if not allow_invalid_values:
-        for index, value in enumerate(values):
-            errors += [invalid(f"{path}.values[{index}]", value, why) for why in names.label_value(value)]
+    for index, value in enumerate(values):
+        errors += [invalid(f"{path}.values[{index}]", value, why) for why in names.label_value(value)]
     return errors
 
 
