@@ -1,0 +1,98 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The served state: every current record and the recent past, as readers and watchers may see them.
+
+Only what is durable gets in here, in order of revision: `logged` applies a batch once its log has taken it, and
+`restore` replays what a log had kept. It never waits, never refuses a change and never looks into a body.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left, insort
+from collections.abc import Iterable, Sequence
+
+from springtide.local.store.backend import Change, Event, Key, Record
+from springtide.local.store.history import History, Limits, superseded
+
+
+class Memory:
+    """Current records by key, their order by resource, and the history that led to them."""
+
+    def __init__(self, limits: Limits | None = None, compacted: int = 0, revision: int = 0) -> None:
+        self.history = History(limits or Limits(), compacted, revision)
+        self._records: dict[Key, Record] = {}
+        self._order: dict[str, list[Key]] = {}
+
+    def get(self, key: Key) -> Record | None:
+        return self._records.get(key)
+
+    def list(self, resource: str, namespace: str = "") -> Sequence[Record]:
+        records = self._records
+        return [records[key] for key in _within(self._order.get(resource, []), resource, namespace)]
+
+    def list_at(self, resource: str, revision: int, namespace: str = "") -> Sequence[Record]:
+        self.history.check(revision)
+        since = self.history.journal(resource).after(revision)
+        if not since:
+            return self.list(resource, namespace)
+        past = {record.key: record for record in self.list(resource, namespace)}
+        for event in reversed(since):
+            key = event.record.key
+            if namespace and key.namespace != namespace:
+                continue
+            if event.previous is None:
+                del past[key]
+            else:
+                past[key] = event.previous
+        return [past[key] for key in sorted(past)]
+
+    def apply(self, events: Sequence[Event]) -> Sequence[int]:
+        """Make events current. Returns the revisions of records that are needed neither now nor by the history."""
+        records = self._records
+        for event in events:
+            key = event.record.key
+            if event.change is Change.DELETED:
+                del records[key]
+                order = self._order[key.resource]
+                del order[bisect_left(order, key)]
+                continue
+            records[key] = event.record
+            if event.change is Change.ADDED:
+                insort(self._order.setdefault(key.resource, []), key)
+        self.history.append(events)
+        return self.history.trim()
+
+    def restore(self, changes: Iterable[tuple[Change, Record]]) -> Sequence[int]:
+        """Take up a log's changes, oldest first, into an empty memory. Returns revisions as `apply` does.
+
+        What lies before the compacted revision is state only; after it, every change is history again.
+        """
+        records, unneeded = self._records, list[int]()
+        compacted, highest = self.history.compacted, self.history.revision
+        for change, kept in changes:
+            previous = records.get(kept.key)
+            # Sharing one key per object keeps the names of its earlier records from costing memory.
+            record = kept if previous is None else Record(previous.key, kept.revision, kept.body)
+            event = Event(change, record, previous)
+            if record.revision <= compacted:
+                unneeded.extend(superseded(event))
+            elif (change is Change.ADDED) != (previous is None):
+                raise ValueError(f"revision {record.revision} does not follow from those before it")
+            else:
+                self.history.append((event,))
+            if change is Change.DELETED:
+                records.pop(record.key, None)
+            else:
+                records[record.key] = record
+        self.history.revision = max(self.history.revision, highest)  # its own record may be gone
+        for key in records:
+            self._order.setdefault(key.resource, []).append(key)
+        for order in self._order.values():
+            order.sort()
+        return unneeded + self.history.trim()
+
+
+def _within(order: Sequence[Key], resource: str, namespace: str) -> Sequence[Key]:
+    if not namespace:
+        return order
+    start = bisect_left(order, Key(resource, namespace, ""))
+    return order[start : bisect_left(order, Key(resource, namespace + "\0", ""), start)]
