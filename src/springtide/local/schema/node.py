@@ -51,7 +51,7 @@ class Node:
     constraints: Mapping[str, Any] = field(default_factory=dict)
     """CRD value validations as written in the schema: minimum, pattern, enum, anyOf, x-kubernetes-validations ..."""
     name: str = ""
-    """For messages: OpenAPI model name of a built-in struct, or the Go type of anything else if it has a name of its own."""
+    """For messages: OpenAPI model name of a built-in struct, or the Go type of anything else that has its own."""
 
 
 @dataclass(slots=True)

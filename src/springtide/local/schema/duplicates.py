@@ -1,0 +1,52 @@
+# SPDX-License-Identifier: Apache-2.0
+"""JSON keys that stand twice in one object, which the parser drops silently but strict field validation must report.
+
+The API server asks for every write that is validated strictly or with warnings, so the usual answer has to be cheap:
+a body without duplicates is as long as its own re-encoding. Only otherwise is it parsed again, slowly.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from typing import Any
+
+import msgspec
+
+_encode = msgspec.json.encode
+
+
+class _Pairs(list[tuple[str, Any]]):
+    """An object as it was written, duplicates and all."""
+
+
+def duplicate_fields(body: bytes, decoded: Any) -> list[str]:
+    """Paths of keys given more than once (`data.x`, `spec.containers[0].name`); `body` must be valid JSON."""
+    if len(_encode(decoded)) == len(body.rstrip()) or not _has_duplicates(body):
+        return []
+    return list(_walk(json.loads(body, object_pairs_hook=_Pairs), ""))
+
+
+def _has_duplicates(body: bytes) -> bool:
+    found = False
+
+    def look(pairs: list[tuple[str, Any]]) -> None:
+        nonlocal found
+        found = found or len(dict(pairs)) != len(pairs)
+
+    json.loads(body, object_pairs_hook=look)
+    return found
+
+
+def _walk(value: Any, path: str) -> Iterator[str]:
+    if isinstance(value, _Pairs):
+        seen: set[str] = set()
+        for name, inner in value:
+            inner_path = f"{path}.{name}" if path else name
+            if name in seen:
+                yield inner_path
+            seen.add(name)
+            yield from _walk(inner, inner_path)
+    elif isinstance(value, list):
+        for index, inner in enumerate(value):
+            yield from _walk(inner, f"{path}[{index}]")

@@ -1,0 +1,205 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Single values that Go reads with rules of its own: numbers with a range, times, base64, quantities, int-or-string.
+
+Each converter takes a decoded JSON value and gives back what kube-apiserver would write for it. It raises `Unfit`:
+without text when the JSON type is wrong (the caller knows the field and finds the words), with the parser's own words
+when the type was right and the content was not. Used by decoding, whose converters all take a second argument that
+nothing here needs; `explain` asks the same converters for the words.
+"""
+
+from __future__ import annotations
+
+import binascii
+import re
+from collections.abc import Callable
+from datetime import UTC, datetime, timedelta
+from typing import Any, Final
+
+from springtide.api import quantity
+
+
+class Unfit(Exception):
+    """The value does not fit; the text, if any, is Go's."""
+
+
+def _int32(value: Any, _: object = None) -> int:
+    if type(value) is int and -0x80000000 <= value <= 0x7FFFFFFF:
+        return value
+    raise Unfit
+
+
+def _int64(value: Any, _: object = None) -> int:
+    if type(value) is int and -0x8000000000000000 <= value <= 0x7FFFFFFFFFFFFFFF:
+        return value
+    raise Unfit
+
+
+def _float64(value: Any, _: object = None) -> int | float:
+    if type(value) is float:
+        # Go writes 5.0 as 5 and switches to exponents at 1e21.
+        return int(value) if value.is_integer() and abs(value) < 1e21 else value
+    if type(value) is int:
+        return value
+    raise Unfit
+
+
+def _string(value: Any, _: object = None) -> str:
+    if type(value) is str:
+        return value
+    raise Unfit
+
+
+def _bool(value: Any, _: object = None) -> bool:
+    if type(value) is bool:
+        return value
+    raise Unfit
+
+
+def _quantity(value: Any, _: object = None) -> str:
+    if type(value) is str:
+        text = value.strip()
+    elif type(value) is int or type(value) is float:
+        text = str(value)
+    else:
+        text = "?"
+    try:
+        return quantity.canonical(text)
+    except quantity.QuantityError as error:
+        raise Unfit(str(error)) from None
+
+
+def _int_or_string(value: Any, _: object = None) -> int | str:
+    return value if type(value) is str else _int32(value)
+
+
+def _bytes(value: Any, _: object = None) -> str:
+    if type(value) is not str:
+        if type(value) is list and all(type(one) is int and 0 <= one <= 255 for one in value):
+            return binascii.b2a_base64(bytes(value), newline=False).decode()
+        raise Unfit
+    try:
+        raw = binascii.a2b_base64(value, strict_mode=True)
+    except binascii.Error:
+        raw = _lenient_base64(value)
+    return binascii.b2a_base64(raw, newline=False).decode()
+
+
+def _lenient_base64(value: str) -> bytes:
+    """Go skips line breaks and tells at which byte (counted in groups of four) it gave up."""
+    text = value.replace("\n", "").replace("\r", "")
+    try:
+        return binascii.a2b_base64(text, strict_mode=True)
+    except (binascii.Error, ValueError):
+        good = re.match(r"(?:[A-Za-z0-9+/]{4})*", text)
+        position = good.end() if good else 0
+        rest = re.match(r"[A-Za-z0-9+/]*", text[position:])
+        odd = position + (rest.end() if rest else 0)
+        raise Unfit(f"illegal base64 data at input byte {odd if odd < len(text) else position}") from None
+
+
+_TIME_PARTS: Final = (
+    (r"[0-9]{4}", "2006"),
+    ("-", "-"),
+    (r"[0-9]{2}", "01"),
+    ("-", "-"),
+    (r"[0-9]{2}", "02"),
+    ("T", "T"),
+    (r"[0-9]{1,2}", "15"),
+    (":", ":"),
+    (r"[0-9]{2}", "04"),
+    (":", ":"),
+    (r"[0-9]{2}", "05"),
+)
+_ZONE: Final = (r"Z|[+-][0-9]{2}:[0-9]{2}", "Z07:00")
+_SECONDS: Final = (*_TIME_PARTS, (r"(?:[.,][0-9]+)?", ""), _ZONE)
+_MICROS: Final = (*_TIME_PARTS, (r"[.,][0-9]{6}", ".000000"), _ZONE)
+_COMMON_TIME = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}Z")
+_RANGES: Final = ((2, 1, 12, "month"), (6, 0, 23, "hour"), (8, 0, 59, "minute"), (10, 0, 59, "second"))
+_ZERO_TIME: Final = datetime(1, 1, 1, tzinfo=UTC)  # Go's "not set", which JSON shows as null
+
+
+def _time(value: Any, _: object = None) -> str | None:
+    if type(value) is not str:
+        raise Unfit
+    parts = _time_parts(value, _SECONDS)
+    moment = _moment(value, parts)
+    if _COMMON_TIME.fullmatch(value) and moment.year > 1:
+        return value
+    return None if moment == _ZERO_TIME else f"{_written(moment)}Z"
+
+
+def _microtime(value: Any, _: object = None) -> str | None:
+    if type(value) is not str:
+        raise Unfit
+    parts = _time_parts(value, _MICROS)
+    moment = _moment(value, parts)
+    return None if moment == _ZERO_TIME else f"{_written(moment)}.{parts[11][1:]}Z"
+
+
+def _written(moment: datetime) -> str:
+    return moment.strftime("%Y-%m-%dT%H:%M:%S").rjust(19, "0")
+
+
+def _time_parts(value: str, layout: tuple[tuple[str, str], ...]) -> list[str]:
+    """The text cut at the layout's elements; a miss is told as Go's time package does."""
+    parts: list[str] = []
+    position = 0
+    for pattern, element in layout:
+        match = re.compile(pattern).match(value, position)
+        if match is None:
+            wanted = "2006-01-02T15:04:05" + "".join(name for _, name in layout[11:])
+            raise Unfit(f'parsing time "{value}" as "{wanted}": cannot parse "{value[position:]}" as "{element}"')
+        parts.append(match.group())
+        position = match.end()
+        for at, low, high, word in _RANGES:
+            if len(parts) == at + 1 and not low <= int(match.group()) <= high:
+                raise Unfit(f'parsing time "{value}": {word} out of range')
+    if position < len(value):
+        raise Unfit(f'parsing time "{value}": extra text: "{value[position:]}"')
+    return parts
+
+
+def _moment(value: str, parts: list[str]) -> datetime:
+    year, month, day, hour, minute, second = (int(parts[at]) for at in (0, 2, 4, 6, 8, 10))
+    zone = parts[12]
+    offset = 0
+    if zone != "Z":
+        hours, minutes = int(zone[1:3]), int(zone[4:6])
+        if hours > 24 or minutes > 60:
+            word = "hour" if hours > 24 else "minute"
+            raise Unfit(f'parsing time "{value}": time zone offset {word} out of range')
+        offset = (hours * 60 + minutes) * (-1 if zone[0] == "-" else 1)
+    try:
+        return datetime(year, month, day, hour, minute, second, tzinfo=UTC) - timedelta(minutes=offset)
+    except (ValueError, OverflowError):
+        raise Unfit(f'parsing time "{value}": day out of range') from None
+
+
+CONVERTERS: Final[dict[str, Callable[..., Any]]] = {
+    "string": _string,
+    "bool": _bool,
+    "int32": _int32,
+    "int64": _int64,
+    "float64": _float64,
+    "bytes": _bytes,
+    "time": _time,
+    "microtime": _microtime,
+    "duration": _string,
+    "quantity": _quantity,
+    "int-or-string": _int_or_string,
+}
+
+ZEROS: Final[dict[str, Any]] = {
+    "string": "",
+    "bool": False,
+    "int32": 0,
+    "int64": 0,
+    "float64": 0,
+    "bytes": None,
+    "time": None,
+    "microtime": None,
+    "duration": "0s",
+    "quantity": "0",
+    "int-or-string": 0,
+}
+"""What Go writes for a field nobody set."""
