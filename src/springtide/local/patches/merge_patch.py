@@ -1,0 +1,44 @@
+# SPDX-License-Identifier: Apache-2.0
+"""JSON merge patch (RFC 7386): objects are merged, null removes, everything else replaces.
+
+The patch verb calls `apply`; controllers' status writes come this way, so it copies only the objects on the path to a
+change and shares the rest with the target.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from springtide.local.patches.conformity import json_kind
+from springtide.local.status import bad_request
+
+
+def apply(target: dict[str, Any], patch: Any) -> dict[str, Any]:
+    """The patched object. Raises StatusError 400 when the patch is no object."""
+    if patch is None:
+        raise bad_request("Invalid JSON Patch")
+    if not isinstance(patch, dict):
+        what = f"json: cannot unmarshal {json_kind(patch)} into Go value of type map[string]interface {{}}"
+        raise bad_request(f"error decoding patch: {what}")
+    return _merged(target, patch)
+
+
+def _merged(target: dict[str, Any], patch: dict[str, Any]) -> dict[str, Any]:
+    out = dict(target)
+    for name, value in patch.items():
+        if value is None:
+            out.pop(name, None)
+            continue
+        below = out.get(name)
+        if not isinstance(below, dict):
+            out[name] = without_nulls(value)
+        else:
+            out[name] = _merged(below, value) if isinstance(value, dict) else value
+    return out
+
+
+def without_nulls(value: Any) -> Any:
+    """What a patch puts where nothing was: its nulls ask for removals, so they are left out (but not as list items)."""
+    if isinstance(value, dict):
+        return {name: without_nulls(part) for name, part in value.items() if part is not None}
+    return [without_nulls(item) for item in value] if isinstance(value, list) else value

@@ -1,0 +1,286 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Strategic merge patch: a merge patch that knows which lists are keyed, and understands directives.
+
+`$patch: delete|replace`, `$retainKeys`, `$deleteFromPrimitiveList/x` and `$setElementOrder/x`; merge keys and
+strategies come from the schema of built-in types. Custom resources have none: the patch verb refuses them with
+`unsupported`. `kubectl apply` and `kubectl edit` speak this. Targets and patches are never changed.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Final, NoReturn
+
+from springtide.local.patches.comparison import DEDUCED
+from springtide.local.patches.conformity import go_text, go_type, json_kind
+from springtide.local.patches.merge_patch import without_nulls
+from springtide.local.schema.node import Node
+from springtide.local.status import StatusError, bad_request, unsupported_media_type
+
+PATCH: Final = "$patch"
+RETAIN: Final = "$retainKeys"
+DELETE_FROM: Final = "$deleteFromPrimitiveList"
+ORDER: Final = "$setElementOrder"
+
+_UNKNOWN_FORMAT: Final = {
+    DELETE_FROM: "invalid patch format of primitive list",
+    RETAIN: "invalid patch format of retainKeys",
+    ORDER: "invalid patch format of setElementOrder list",
+}
+
+Obj = dict[str, Any]
+
+
+def unsupported() -> StatusError:
+    """The answer to a strategic merge patch of a custom resource."""
+    return unsupported_media_type(
+        ["application/json-patch+json", "application/merge-patch+json", "application/apply-patch+yaml"]
+    )
+
+
+def apply(target: Obj, patch: Any, node: Node) -> Obj:
+    """The patched object. Raises StatusError 400 for a malformed directive, 500 for lists that cannot be merged."""
+    if patch is None:
+        return target
+    if not isinstance(patch, dict):
+        raise bad_request(f"json: cannot unmarshal {json_kind(patch)} into Go value of type map[string]interface {{}}")
+    return _merged(target, patch, node)
+
+
+def _malformed(directive: str) -> NoReturn:
+    raise bad_request(_UNKNOWN_FORMAT[directive])
+
+
+def _failed(message: str) -> NoReturn:
+    """kube-apiserver does not foresee these: a bare 500 with the message alone."""
+    raise StatusError(500, "", message)
+
+
+def _merged(target: Obj, patch: Obj, node: Node) -> Obj:
+    if PATCH in patch:
+        return _directed(patch)
+    out, rest = _retained(target, patch)
+    rest = _ordered(out, rest, node)
+    for key, value in rest.items():
+        name = _named_by(key, DELETE_FROM) if key.startswith(DELETE_FROM) else key
+        if value is None:
+            out.pop(name, None)
+        elif name not in out or go_type(out[name]) != go_type(value):
+            if key == name:
+                _set(out, name, value)
+        elif isinstance(value, dict):
+            below = _field(node, name)
+            replaces = "replace" in below.patch_strategy
+            out[name] = value if replaces else _merged(out[name], value, below)
+        elif isinstance(value, list):
+            out[name] = _merged_field(out[name], value, _field(node, name), key != name)
+        else:
+            out[name] = value
+    return out
+
+
+def _directed(patch: Obj) -> Obj:
+    directive = patch[PATCH]
+    if directive == "replace":
+        return {name: value for name, value in patch.items() if name != PATCH}
+    if directive == "delete":
+        return {}
+    _failed(f"unknown patch type: {go_text(directive)} in map: {go_text(patch)}")
+
+
+def _set(out: Obj, name: str, value: Any) -> None:
+    """What the patch puts where nothing comparable was: without its nulls and directives."""
+    plain = _without_directives(without_nulls(value))
+    if plain is None:
+        out.pop(name, None)
+    else:
+        out[name] = plain
+
+
+def _without_directives(value: Any) -> Any:
+    """None for an object that is itself a directive."""
+    if isinstance(value, dict):
+        if PATCH in value:
+            return None
+        parts = ((name, _without_directives(part)) for name, part in value.items())
+        return {name: part for name, part in parts if part is not None}
+    if isinstance(value, list):
+        return [plain for item in value if (plain := _without_directives(item)) is not None or item is None]
+    return value
+
+
+def _field(node: Node, name: str) -> Node:
+    found = node.fields.get(name)
+    if found is not None:
+        return found.node
+    return node.item or DEDUCED
+
+
+def _named_by(key: str, prefix: str) -> str:
+    """`containers`, from `$setElementOrder/containers`."""
+    head, slash, name = key.partition("/")
+    if head != prefix or not slash:
+        _malformed(prefix)
+    return name
+
+
+def _retained(target: Obj, patch: Obj) -> tuple[Obj, Obj]:
+    """Copies of both, the target's without the keys that `$retainKeys` leaves out."""
+    if RETAIN not in patch:
+        return dict(target), dict(patch)
+    keys = patch[RETAIN]
+    if not isinstance(keys, list):
+        _malformed(RETAIN)
+    rest = {name: value for name, value in patch.items() if name != RETAIN}
+    for name, value in rest.items():
+        if value is not None and not name.startswith((DELETE_FROM, ORDER)) and name not in keys:
+            _malformed(RETAIN)
+    return {name: value for name, value in target.items() if name in keys}, rest
+
+
+def _ordered(out: Obj, patch: Obj, node: Node) -> Obj:
+    """Deals with `$setElementOrder/x` and the lists they speak of; returns what is left of the patch."""
+    rest = patch
+    for key in [key for key in patch if key.startswith(ORDER)]:
+        order = patch[key]
+        if not isinstance(order, list):
+            _failed(f"expected a []interface {{}}, but received a {go_type(order)}")
+        name = _named_by(key, ORDER)
+        rest = {other: value for other, value in rest.items() if other != key}
+        has, wants = _list_or_none(out, name), _list_or_none(rest, name)
+        if has is None and wants is None:
+            continue
+        below = _field(node, name)
+        _check_order(wants or [], order, below.patch_merge_key)
+        if wants is None:
+            merged = has or []
+        elif has is None:
+            merged = _without_directives(wants)
+        else:
+            merged = _merged_field(has, wants, below, False)
+        _same_type(has or [], wants or [])
+        out[name] = _in_order(merged, order, has or [], below.patch_merge_key)
+        rest.pop(name, None)
+    return rest
+
+
+def _list_or_none(obj: Obj, name: str) -> list[Any] | None:
+    if name not in obj:
+        return None
+    value = obj[name]
+    if not isinstance(value, list):
+        _failed(f"expected a []interface {{}}, but received a {go_type(value) if value is not None else '%!s(<nil>)'}")
+    return value
+
+
+def _check_order(wants: list[Any], order: list[Any], key: str) -> None:
+    """The patch's items must come in the order it demands, and none may be missing there."""
+    if not wants or not order:
+        return
+    items = [item for item in wants if not (isinstance(item, dict) and PATCH in item)]
+    position = 0
+    for place in order:
+        if position < len(items) and _identity(items[position], key) == _identity(place, key):
+            position += 1
+    if position < len(items):
+        _failed(f"The order in patch list:\n{go_text(wants)}\n doesn't match {ORDER} list:\n{go_text(order)}\n")
+
+
+def _identity(item: Any, key: str) -> Any:
+    """What tells an item from its neighbours: its merge key, or the item itself."""
+    if not key:
+        return _token(item)
+    if not isinstance(item, dict):
+        _failed(f"expected a map[string]interface {{}}, but received a {go_type(item)}")
+    if key not in item:
+        _failed(f"map: {go_text(item)} does not contain declared merge key: {key}")
+    return _token(item[key])
+
+
+def _token(value: Any) -> Any:
+    """The value, or something hashable in its place."""
+    return go_text(value) if isinstance(value, dict | list) else value
+
+
+def _merged_field(has: list[Any], wants: list[Any], node: Node, deletes: bool) -> list[Any]:
+    if deletes or "merge" in node.patch_strategy:
+        return _merged_list(has, wants, node, deletes)
+    return wants
+
+
+def _merged_list(has: list[Any], wants: list[Any], node: Node, deletes: bool) -> list[Any]:
+    if not has and not wants:
+        return has
+    if _same_type(has, wants) is not dict:
+        if deletes:
+            return [item for item in has if item not in wants]
+        merged = list(dict.fromkeys([*has, *wants]))
+        return _in_order(merged, wants, has, "")
+    key = node.patch_merge_key
+    if not key:
+        _failed(f"cannot merge lists without merge key for {(node.item or DEDUCED).name.rpartition('.')[2]}")
+    has, wants = _special_items(has, wants, key)
+    return _in_order(_merged_items(has, wants, node, key), wants, has, key)
+
+
+def _same_type(*lists: list[Any]) -> type:
+    items = [item for items in lists for item in items]
+    if not items:
+        _failed("no elements in any of the given slices")
+    first = type(items[0])
+    if first is list:
+        raise StatusError(422, "Invalid", "the server rejected our request due to an error in our request")
+    if any(type(item) is not first for item in items):
+        _failed(f"list element types are not identical: {go_text(list(lists))}")
+    return first
+
+
+def _special_items(has: list[Any], wants: list[Any], key: str) -> tuple[list[Any], list[Any]]:
+    """Carries out the `$patch` items: the target's items that stay, and the patch's ordinary ones."""
+    plain: list[Any] = []
+    replace = False
+    for item in wants:
+        directive = item.get(PATCH)
+        if directive is None:
+            plain.append(item)
+        elif directive == "delete":
+            gone = _identity(item, key)
+            has = [other for other in has if _token(other.get(key)) != gone]
+        elif directive == "replace":
+            replace = True
+        elif directive == "merge":
+            _failed("merging lists cannot yet be specified in the patch")
+        else:
+            _failed(f"unknown patch type: {go_text(directive)} in map: {go_text(item)}")
+    return (plain, []) if replace else (has, plain)
+
+
+def _merged_items(has: list[Any], wants: list[Any], node: Node, key: str) -> list[Any]:
+    out = list(has)
+    below = node.item or DEDUCED
+    for item in wants:
+        identity = _identity(item, key)
+        place = next((place for place, other in enumerate(out) if _token(other.get(key)) == identity), None)
+        if place is None:
+            out.append(item)
+        else:
+            out[place] = _merged(out[place], item, below)
+    return out
+
+
+def _in_order(merged: list[Any], order: list[Any], has: list[Any], key: str) -> list[Any]:
+    """Items named by `order` in that order, the server's own in theirs, zipped by where they stood before."""
+    places = {_identity(item, key): place for place, item in reversed(list(enumerate(order)))}
+    stood = {_identity(item, key): place for place, item in reversed(list(enumerate(has)))}
+    theirs = sorted(
+        (item for item in merged if _identity(item, key) in places), key=lambda i: places[_identity(i, key)]
+    )
+    ours = sorted(
+        (item for item in merged if _identity(item, key) not in places),
+        key=lambda item: stood.get(_identity(item, key), len(stood)),
+    )
+    out: list[Any] = []
+    while ours and theirs:
+        left, right = stood.get(_identity(ours[0], key)), stood.get(_identity(theirs[0], key))
+        first = left is not None and right is not None and left < right
+        out.append((ours if first else theirs).pop(0))
+    return out + theirs + ours
