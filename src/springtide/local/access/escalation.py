@@ -62,13 +62,18 @@ def check_binding(index: RbacIndex, user: User, resource: str, new: Obj, old: Ob
 
 def missing_rights(index: RbacIndex, user: User, namespace: str, wanted: Iterable[Rule]) -> str:
     """Why the user may not grant these rules, or the empty string when they hold all of them."""
-    held = index.rules_for(user, namespace)
-    missing = [part for rule in wanted for part in _parts(rule) if not any(_covers(own, part) for own in held)]
+    missing = uncovered(index.rules_for(user, namespace), wanted)
     if not missing:
         return ""
     lines = "\n".join(sorted({_shown(rule) for rule in _compact(missing)}))
     groups = _quoted(user.groups)
     return f'user "{user.name}" (groups={groups}) is attempting to grant RBAC permissions not currently held:\n{lines}'
+
+
+def uncovered(held: Iterable[Rule], wanted: Iterable[Rule]) -> list[Rule]:
+    """What of the wanted rules the held ones do not allow, taken apart to single verbs."""
+    own = list(held)
+    return [part for rule in wanted for part in _parts(rule) if not any(_covers(each, part) for each in own)]
 
 
 def _only_housekeeping(new: Obj, old: Obj | None) -> bool:

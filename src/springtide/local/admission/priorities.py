@@ -22,7 +22,8 @@ def system_classes() -> list[Obj]:
         _system_class(
             "system-cluster-critical",
             2_000_000_000,
-            "Used for system critical pods that must run in the cluster, but can be moved to another node if necessary.",
+            "Used for system critical pods that must run in the cluster, "
+            "but can be moved to another node if necessary.",
         ),
     ]
 
