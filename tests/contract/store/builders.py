@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable
 
 from springtide.local.store.backend import Event, FullError, Key, Record, Store, Subscription
@@ -61,7 +62,7 @@ class FlakyLog:
     def commit(self, group: Group, done: Callable[[BaseException | None], None]) -> None:
         self.groups.append(group)
         if self.full:
-            self.log.commit(Group(()), lambda _: done(FullError("no space")))
+            asyncio.get_running_loop().call_soon(done, FullError("no space"))
         else:
             self.log.commit(group, done)
 

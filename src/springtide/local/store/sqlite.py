@@ -90,16 +90,17 @@ class SqliteLog:
 
     def _append(self, group: Group) -> None:
         events, connection = group.events, self._connection
+        tidying = bool(group.forget) or not events
         try:
             with connection:  # rolls back what an error left half done
-                if group.forget or len(events) > ROWS:
+                if tidying or len(events) > ROWS:
                     connection.execute("BEGIN IMMEDIATE")
-                if group.forget:
-                    _forget(connection, group)
+                if tidying:
+                    _tidy(connection, group)
                 for start in range(0, len(events), ROWS):
                     rows = events[start : start + ROWS]
                     connection.execute(_insert(len(rows)), _values(rows))
-            if group.forget:
+            if tidying:
                 _give_back_pages(connection)
         except sqlite3.Error as error:
             raise FullError(f"cannot write {self._path}: {error}") from error
@@ -184,7 +185,7 @@ def _values(events: Sequence[Event]) -> Sequence[object]:
     return values
 
 
-def _forget(connection: sqlite3.Connection, group: Group) -> None:
+def _tidy(connection: sqlite3.Connection, group: Group) -> None:
     forget = json.dumps(list(group.forget))
     connection.execute("DELETE FROM log WHERE revision IN (SELECT value FROM json_each(?))", (forget,))
     connection.execute("UPDATE meta SET compacted = ?, revision = ?", (group.compacted, group.revision))
