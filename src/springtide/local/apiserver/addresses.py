@@ -1,0 +1,112 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Cluster addresses and node ports of services, handed out when a service is written.
+
+What is taken is read off the stored services each time: there are few of them, and nothing can get out of step. An
+address given to a write that has not reached the store yet is remembered for a short while.
+"""
+
+from __future__ import annotations
+
+import ipaddress
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from springtide.api import field_errors as field
+from springtide.local import status
+from springtide.local.apiserver.objects import decode
+from springtide.local.kinds.strategy import Obj
+from springtide.local.store.backend import Store
+
+NODE_PORTS = range(30000, 32768)
+_PROMISES = 256
+
+
+class ServiceAddresses:
+    def __init__(self, store: Store, network: str, pick: Callable[[int], int]) -> None:
+        """`pick(n)` gives a number below n; addresses are spread so that a new service rarely gets an old one's."""
+        self._store, self._pick = store, pick
+        self._network = ipaddress.ip_network(network)
+        self._promised: dict[Any, None] = {}
+
+    def complete(self, service: Obj, old: Obj | None) -> None:
+        spec = service.get("spec") or {}
+        if spec.get("type") == "ExternalName":
+            for gone in ("clusterIP", "clusterIPs", "ipFamilies", "ipFamilyPolicy", "internalTrafficPolicy"):
+                spec.pop(gone, None)
+            return
+        before = (old or {}).get("spec") or {}
+        self._address(service, spec, before)
+        spec.setdefault("ipFamilies", ["IPv4"])
+        spec.setdefault("ipFamilyPolicy", "SingleStack")
+        if spec.get("type") in ("NodePort", "LoadBalancer"):
+            self._node_ports(service, spec)
+
+    def _address(self, service: Obj, spec: Obj, before: Obj) -> None:
+        if not spec.get("clusterIP") and spec.get("clusterIPs"):
+            spec["clusterIP"] = spec["clusterIPs"][0]
+        if not spec.get("clusterIP"):
+            spec["clusterIP"] = before.get("clusterIP") or self._free_address()
+        elif spec["clusterIP"] != "None" and spec["clusterIP"] != before.get("clusterIP"):
+            self._claim(service, spec["clusterIP"])
+        spec["clusterIPs"] = [spec["clusterIP"]]
+
+    def _claim(self, service: Obj, address: str) -> None:
+        try:
+            inside = ipaddress.ip_address(address) in self._network
+        except ValueError:
+            return  # validation words it better
+        if not inside:
+            why = f"failed to allocate IP {address}: the provided network does not match the current range"
+            raise _invalid(service, "spec.clusterIPs", [address], why)
+        if address in self._taken_addresses() or address in self._promised:
+            raise _invalid(
+                service,
+                "spec.clusterIPs",
+                [address],
+                f"failed to allocate IP {address}: provided IP is already allocated",
+            )
+        self._promise(address)
+
+    def _free_address(self) -> str:
+        taken = self._taken_addresses()
+        size = self._network.num_addresses - 2
+        start = self._pick(size)
+        for step in range(size):
+            address = str(self._network[1 + (start + step) % size])
+            if address not in taken and address not in self._promised:
+                self._promise(address)
+                return address
+        raise status.internal("failed to allocate a serviceIP: range is full")
+
+    def _node_ports(self, service: Obj, spec: Obj) -> None:
+        taken = {port for spec_ in self._specs() for port in _ports(spec_)}
+        own = set(_ports(spec))
+        for port in spec.get("ports") or ():
+            if not port.get("nodePort"):
+                start = self._pick(len(NODE_PORTS))
+                port["nodePort"] = next(
+                    candidate
+                    for step in range(len(NODE_PORTS))
+                    if (candidate := NODE_PORTS[(start + step) % len(NODE_PORTS)]) not in taken | own
+                )
+                own.add(port["nodePort"])
+
+    def _taken_addresses(self) -> set[str]:
+        return {spec.get("clusterIP", "") for spec in self._specs()}
+
+    def _specs(self) -> Iterator[Obj]:
+        for record in self._store.list("services"):
+            yield decode(record.body).get("spec") or {}
+
+    def _promise(self, address: str) -> None:
+        self._promised[address] = None
+        if len(self._promised) > _PROMISES:
+            self._promised.pop(next(iter(self._promised)))
+
+
+def _ports(spec: Obj) -> Iterator[int]:
+    return (port["nodePort"] for port in spec.get("ports") or () if port.get("nodePort"))
+
+
+def _invalid(service: Obj, path: str, value: Any, why: str) -> status.StatusError:
+    return status.invalid("", "Service", service["metadata"].get("name", ""), [field.invalid(path, value, why)])

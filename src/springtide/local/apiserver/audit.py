@@ -1,0 +1,33 @@
+# SPDX-License-Identifier: Apache-2.0
+"""One line per write, for those who must be able to tell who changed what."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from pathlib import Path
+
+import msgspec
+
+from springtide.local.access.identity import User
+
+
+class Audit:
+    def __init__(self, path: Path) -> None:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        self._file = path.open("ab", buffering=0)
+
+    def line(self, method: str, target: str, user: User | None, code: int) -> None:
+        if method in ("GET", "HEAD", "OPTIONS"):
+            return
+        entry = {
+            "time": datetime.now(UTC).isoformat(timespec="milliseconds"),
+            "user": user.name if user else "",
+            "groups": user.groups if user else (),
+            "method": method,
+            "path": target,
+            "code": code,
+        }
+        self._file.write(msgspec.json.encode(entry) + b"\n")
+
+    def close(self) -> None:
+        self._file.close()

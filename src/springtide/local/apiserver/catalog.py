@@ -1,0 +1,73 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The built-in resources, put together: discovery data, strategies, codecs, and the few behaviours of single kinds."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Any
+
+from springtide.local.apiserver.codecs import BuiltinCodec
+from springtide.local.apiserver.resources import Resource, builtin_resource, discovery_data
+from springtide.local.kinds import events
+from springtide.local.kinds.core import STRATEGIES as CORE
+from springtide.local.kinds.metadata import name_rule
+from springtide.local.kinds.other_groups import STRATEGIES as OTHERS
+from springtide.local.kinds.strategy import Obj, Strategy
+
+STRATEGIES = CORE | OTHERS
+
+DEFAULT_GRACE = 30
+
+
+def pod_grace(pod: Obj, wanted: int | None) -> int:
+    """Seconds a pod is given to end; none when no node runs it or it has ended already."""
+    spec, phase = pod.get("spec", {}), pod.get("status", {}).get("phase")
+    grace = wanted if wanted is not None else spec.get("terminationGracePeriodSeconds", DEFAULT_GRACE)
+    if grace < 0:
+        grace = 1
+    return 0 if not spec.get("nodeName") or phase in ("Succeeded", "Failed") else grace
+
+
+def namespace_held(namespace: Obj) -> bool:
+    return bool(namespace.get("spec", {}).get("finalizers"))
+
+
+def namespace_deletion(namespace: Obj) -> None:
+    namespace.setdefault("status", {})["phase"] = "Terminating"
+
+
+_BEHAVIOURS: dict[tuple[str, str], dict[str, Any]] = {
+    ("", "pods"): {"grace": pod_grace},
+    ("", "namespaces"): {"held": namespace_held, "on_deletion": namespace_deletion},
+    ("events.k8s.io", "events"): {"to_storage": events.as_core, "from_storage": events.as_events},
+}
+
+_METRICS = frozenset({"get", "list"})
+
+
+def builtin_resources() -> list[Resource]:
+    found = []
+    for document in discovery_data():
+        group, version = document["group"], document["version"]
+        for entry in document["resources"]:
+            kind = entry["responseKind"]["kind"]
+            parts = {
+                "strategy": STRATEGIES.get((group, kind), Strategy()),
+                "make_codec": partial(BuiltinCodec, group, version, kind),
+                "name_rule": name_rule(group, kind),
+            }
+            found.append(
+                builtin_resource(group, version, entry, **parts, **_BEHAVIOURS.get((group, entry["resource"]), {}))
+            )
+    return found + _metrics()
+
+
+def _metrics() -> list[Resource]:
+    """metrics.k8s.io: answers are made when asked for, nothing is stored."""
+    return [
+        Resource(
+            "metrics.k8s.io", "v1beta1", plural, kind, "", namespaced, Strategy(),
+            partial(BuiltinCodec, "metrics.k8s.io", "v1beta1", kind), list_kind=f"{kind}List", verbs=_METRICS,
+        )
+        for plural, kind, namespaced in (("nodes", "NodeMetrics", False), ("pods", "PodMetrics", True))
+    ]  # fmt: skip

@@ -1,0 +1,91 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What every verb has at hand: the store, the registry, who may do what, and the parts of one call.
+
+The clock and the source of names are fields, so that tests can hold them still.
+"""
+
+from __future__ import annotations
+
+import random
+import time
+import uuid
+from collections.abc import Awaitable, Callable, Iterable
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from typing import Protocol
+
+from springtide.local.access.attributes import Authorizer
+from springtide.local.admission.request import AdmissionRequest
+from springtide.local.apiserver.objects import decode
+from springtide.local.apiserver.replies import PLAIN, Form
+from springtide.local.apiserver.requests import Request, Target
+from springtide.local.apiserver.resources import Registry, Resource
+from springtide.local.kinds.strategy import Obj
+from springtide.local.store.backend import Key, Record, Store
+
+# The alphabet of generated names: no vowels, so that no words come out.
+_SUFFIX_LETTERS = "bcdfghjklmnpqrstvwxz2456789"
+
+
+def now() -> str:
+    return time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
+
+
+def now_micro() -> str:
+    return datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
+
+
+def random_suffix() -> str:
+    return "".join(random.choices(_SUFFIX_LETTERS, k=5))
+
+
+class Admission(Protocol):
+    async def mutate(self, request: AdmissionRequest) -> None: ...
+
+    async def validate(self, request: AdmissionRequest) -> None: ...
+
+
+@dataclass(slots=True)
+class Context:
+    store: Store
+    registry: Registry
+    authorizer: Authorizer
+    admission: Admission
+    now: Callable[[], str] = now
+    new_uid: Callable[[], str] = lambda: str(uuid.uuid4())
+    new_suffix: Callable[[], str] = random_suffix
+    before_write: dict[str, list[Callable[[Obj, Obj | None], None]]] = field(default_factory=dict)
+    """Storage name -> functions that complete an object about to be written (service addresses)."""
+    on_accepted: list[Callable[[AdmissionRequest], Awaitable[None]]] = field(default_factory=list)
+
+
+@dataclass(slots=True)
+class Call:
+    """One request to one resource."""
+
+    request: Request
+    target: Target
+    resource: Resource
+    form: Form = PLAIN
+
+    def key(self, name: str = "") -> Key:
+        return Key(
+            self.resource.storage, self.target.namespace if self.resource.namespaced else "", name or self.target.name
+        )
+
+
+class StoreReader:
+    """Other objects, for admission and subresources: decoded copies of what is stored."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+
+    def get(self, resource: str, namespace: str, name: str) -> Obj | None:
+        record = self._store.get(Key(resource, namespace, name))
+        return decode(record.body) if record is not None else None
+
+    def list(self, resource: str, namespace: str = "") -> list[Obj]:
+        return [decode(record.body) for record in self.records(resource, namespace)]
+
+    def records(self, resource: str, namespace: str = "") -> Iterable[Record]:
+        return self._store.list(resource, namespace)

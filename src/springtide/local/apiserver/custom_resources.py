@@ -1,0 +1,200 @@
+# SPDX-License-Identifier: Apache-2.0
+"""CustomResourceDefinitions come and go: this keeps the registry and their status in step.
+
+A definition is served as soon as its record is seen, milliseconds after it was written. A deleted one first loses its
+objects, then its finalizer; every step is repeated until it holds, so a crash in between costs nothing.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Coroutine
+from functools import partial
+from typing import Any
+
+from springtide.local.access.identity import MASTERS, User
+from springtide.local.apiserver.codecs import CustomCodec
+from springtide.local.apiserver.context import Call, Context
+from springtide.local.apiserver.following import follow
+from springtide.local.apiserver.objects import decode, dump, load
+from springtide.local.apiserver.options import DeleteOptions
+from springtide.local.apiserver.requests import Query, Request, Target
+from springtide.local.apiserver.resources import Resource, ScalePaths, Subresource
+from springtide.local.apiserver.subresources import scale
+from springtide.local.apiserver.verbs.delete import delete_object
+from springtide.local.kinds.apiextensions import established
+from springtide.local.kinds.printer_columns import custom_columns
+from springtide.local.kinds.strategy import Obj, Strategy
+from springtide.local.schema.custom import CompiledSchema
+from springtide.local.status import StatusError
+from springtide.local.store.backend import FullError, Record, StaleError
+
+log = logging.getLogger(__name__)
+
+STORAGE = "customresourcedefinitions.apiextensions.k8s.io"
+CLEANUP = "customresourcecleanup.apiextensions.k8s.io"
+_SELF = User("system:apiserver", groups=(MASTERS,))
+_STATUS = Subresource("status", "", frozenset({"get", "patch", "update"}))
+_RETRY = 0.2
+
+
+class CustomResources:
+    def __init__(self, ctx: Context) -> None:
+        self._ctx = ctx
+        self._tasks: set[asyncio.Task[None]] = set()
+
+    async def run(self) -> None:
+        try:
+            await follow(self._ctx.store, STORAGE, self._put, self._remove)
+        finally:
+            for task in self._tasks:
+                task.cancel()
+
+    def _put(self, record: Record) -> None:
+        crd: Obj = decode(record.body)
+        others = [decode(r.body) for r in self._ctx.store.list(STORAGE) if r.key != record.key]
+        status = established(crd, self._ctx.now(), others)
+        if _is_true(status, "Established"):
+            self._register(crd)
+        if crd["metadata"].get("deletionTimestamp"):
+            self._spawn(self._clean_up(record, crd))
+        elif status != crd.get("status") or CLEANUP not in crd["metadata"].get("finalizers", ()):
+            crd["status"] = status
+            finalizers = crd["metadata"].setdefault("finalizers", [])
+            if CLEANUP not in finalizers:
+                finalizers.append(CLEANUP)
+            self._spawn(self._save(record, crd))
+
+    def _remove(self, record: Record) -> None:
+        spec = decode(record.body)["spec"]
+        self._ctx.registry.replace_custom(spec["group"], spec["names"]["plural"], ())
+
+    def _register(self, crd: Obj) -> None:
+        spec = crd["spec"]
+        versions = [custom_resource(spec, version) for version in spec["versions"] if version.get("served")]
+        self._ctx.registry.replace_custom(spec["group"], spec["names"]["plural"], versions)
+
+    def _spawn(self, work: Coroutine[Any, Any, None]) -> None:
+        task = asyncio.get_running_loop().create_task(work)
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+
+    async def _save(self, record: Record, crd: Obj) -> None:
+        """A lost race is no loss: the newer record comes by here too."""
+        definition = self._ctx.registry.find("apiextensions.k8s.io", "v1", "customresourcedefinitions")
+        assert definition is not None
+        try:
+            await self._ctx.store.write(record.key, record, partial(dump, crd, definition))
+        except StaleError:
+            return
+        except FullError as error:
+            log.warning("status of %s not saved: %s", record.key.name, error)
+
+    async def _clean_up(self, record: Record, crd: Obj) -> None:
+        spec = crd["spec"]
+        if CLEANUP not in crd["metadata"].get("finalizers", ()):
+            return
+        while (current := self._ctx.store.get(record.key)) is not None and current.revision == record.revision:
+            if not await self._delete_objects(spec):
+                await self._drop_finalizer(record, crd)
+                return
+            await asyncio.sleep(_RETRY)
+
+    async def _delete_objects(self, spec: Obj) -> int:
+        """How many are left."""
+        storage = f"{spec['names']['plural']}.{spec['group']}"
+        resource = next((r for r in self._ctx.registry.all() if r.custom and r.storage == storage), None)
+        if resource is None:
+            return 0
+        for record in self._ctx.store.list(storage):
+            if load(record, resource)["metadata"].get("deletionTimestamp"):
+                continue
+            target = Target("delete", resource.group, resource.version, resource.plural)
+            request = Request("DELETE", "", Query(""), {}, _SELF)
+            call = Call(request, target.named(record.key.namespace, record.key.name), resource)
+            try:
+                await delete_object(self._ctx, call, DeleteOptions())
+            except StatusError as error:
+                log.warning("cannot delete %s: %s", record.key, error.message)
+        return len(self._ctx.store.list(storage))
+
+    async def _drop_finalizer(self, record: Record, crd: Obj) -> None:
+        definition = self._ctx.registry.find("apiextensions.k8s.io", "v1", "customresourcedefinitions")
+        assert definition is not None
+        crd["metadata"]["finalizers"].remove(CLEANUP)
+        try:
+            if crd["metadata"]["finalizers"]:
+                await self._ctx.store.write(record.key, record, partial(dump, crd, definition))
+            else:
+                await self._ctx.store.delete(record.key, record, partial(dump, crd, definition))
+        except StaleError:
+            return
+
+
+def _is_true(status: Obj, condition: str) -> bool:
+    return any(c["type"] == condition and c["status"] == "True" for c in status.get("conditions", ()))
+
+
+def custom_resource(spec: Obj, version: Obj) -> Resource:
+    """What one served version of a CRD amounts to."""
+    names, group = spec["names"], spec["group"]
+    schema = partial(CompiledSchema.from_version, version)
+    declared = version.get("subresources") or {}
+    subresources = {}
+    if "status" in declared:
+        subresources["status"] = Subresource("status", names["kind"], _STATUS.verbs)
+    paths = None
+    if scaled := declared.get("scale"):
+        subresources["scale"] = scale.SUBRESOURCE
+        paths = ScalePaths(
+            _path(scaled["specReplicasPath"]),
+            _path(scaled["statusReplicasPath"]),
+            _path(scaled.get("labelSelectorPath")),
+        )
+    columns, cells = custom_columns(version.get("additionalPrinterColumns"))
+    strategy = Strategy(
+        has_status="status" in declared,
+        has_generation=True,
+        columns=columns,
+        cells=cells,
+        fields={_field_name(f): _reader(f) for f in version.get("selectableFields") or ()},
+    )
+    return Resource(
+        group,
+        version["name"],
+        names["plural"],
+        names["kind"],
+        names.get("singular") or names["kind"].lower(),
+        spec["scope"] == "Namespaced",
+        strategy,
+        lambda: CustomCodec(version["name"], names["kind"], schema()),
+        list_kind=names.get("listKind") or names["kind"] + "List",
+        short_names=tuple(names.get("shortNames") or ()),
+        categories=tuple(names.get("categories") or ()),
+        subresources=subresources,
+        custom=True,
+        scale_paths=paths,
+        unconditional_update=False,
+    )
+
+
+def _path(text: str | None) -> tuple[str, ...]:
+    return tuple((text or "").lstrip(".").split(".")) if text else ()
+
+
+def _field_name(selectable: Obj) -> str:
+    name: str = selectable["jsonPath"].lstrip(".")
+    return name
+
+
+def _reader(selectable: Obj) -> Any:
+    steps = _path(selectable["jsonPath"])
+
+    def read(obj: Obj) -> str:
+        value: Any = obj
+        for step in steps:
+            value = value.get(step) if isinstance(value, dict) else None
+        return "" if value is None else str(value).lower() if isinstance(value, bool) else str(value)
+
+    return read

@@ -1,0 +1,58 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a deletion does to one object: gone at once, or marked and held by grace or finalizers. Pure.
+
+Whoever removes the last hold (a controller its finalizer, a node agent with grace 0) makes the object go.
+"""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+
+from springtide.local.apiserver.options import DeleteOptions
+from springtide.local.apiserver.resources import Resource
+from springtide.local.apiserver.writes import is_released
+from springtide.local.kinds.strategy import Obj
+
+ORPHAN, FOREGROUND = "orphan", "foregroundDeletion"
+_STAMP = "%Y-%m-%dT%H:%M:%SZ"
+
+
+def mark(obj: Obj, resource: Resource, options: DeleteOptions, now: str) -> bool:
+    """Marks `obj` as deleted, in place; True when nothing holds it and it must go now."""
+    meta = obj["metadata"]
+    _set_finalizers(meta, resource, options)
+    grace = resource.grace(obj, options.grace) if resource.grace is not None else 0
+    already = bool(meta.get("deletionTimestamp"))
+    if not already or (meta.get("deletionGracePeriodSeconds") or 0) > grace:
+        _stamp(meta, grace, now)
+        if resource.on_deletion is not None:
+            resource.on_deletion(obj)
+    return is_released(resource, obj)
+
+
+def _stamp(meta: Obj, grace: int, now: str) -> None:
+    """A second, shorter deletion moves the end forward, counted from when the first was asked for."""
+    begun = datetime.strptime(meta.get("deletionTimestamp") or now, _STAMP).replace(tzinfo=UTC)
+    begun -= timedelta(seconds=meta.get("deletionGracePeriodSeconds") or 0)
+    meta["deletionTimestamp"] = (begun + timedelta(seconds=grace)).strftime(_STAMP)
+    meta["deletionGracePeriodSeconds"] = grace
+    if "generation" in meta:
+        meta["generation"] += 1
+
+
+def _set_finalizers(meta: Obj, resource: Resource, options: DeleteOptions) -> None:
+    before = meta.get("finalizers") or []
+    kept = [name for name in before if name not in (ORPHAN, FOREGROUND)]
+    policy = options.policy
+    if not policy:
+        # Without a wish the object's own finalizer decides, then the kind's habit.
+        wished = [name for name in before if name in (ORPHAN, FOREGROUND)]
+        kept += wished or ([ORPHAN] if resource.orphans_by_default else [])
+    elif policy == "Orphan":
+        kept.append(ORPHAN)
+    elif policy == "Foreground":
+        kept.append(FOREGROUND)
+    if kept:
+        meta["finalizers"] = kept
+    else:
+        meta.pop("finalizers", None)

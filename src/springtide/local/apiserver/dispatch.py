@@ -1,0 +1,106 @@
+# SPDX-License-Identifier: Apache-2.0
+"""From a request to its answer: authorise, find the resource, call the verb.
+
+This is the whole server without sockets. The HTTP edge and the in-process transport call `handle`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+
+from springtide.local import status
+from springtide.local.access.attributes import Attributes, require
+from springtide.local.apiserver.context import Call, Context
+from springtide.local.apiserver.replies import Answer, negotiate, refusal
+from springtide.local.apiserver.requests import Request, Target, parse_target
+from springtide.local.apiserver.verbs.create import create
+from springtide.local.apiserver.verbs.delete import delete, delete_collection
+from springtide.local.apiserver.verbs.patch import patch
+from springtide.local.apiserver.verbs.read import get, list_collection
+from springtide.local.apiserver.verbs.update import update
+from springtide.local.apiserver.verbs.watch import watch
+from springtide.local.status import StatusError
+
+Verb = Callable[[Context, Call], Awaitable[Answer]]
+PathHandler = Callable[[Request], Awaitable[Answer]]
+
+VERBS: dict[str, Verb] = {
+    "create": create,
+    "update": update,
+    "patch": patch,
+    "get": get,
+    "list": list_collection,
+    "watch": watch,
+    "delete": delete,
+    "deletecollection": delete_collection,
+}
+
+
+class Dispatcher:
+    """`subresources` maps (storage or "*", subresource, verb or "*") to a handler; `special` maps resources that are
+    not stored (reviews, metrics) to theirs; `paths` serves everything outside `/api` and `/apis`."""
+
+    def __init__(
+        self,
+        ctx: Context,
+        paths: PathHandler,
+        subresources: dict[tuple[str, str, str], Verb],
+        special: dict[tuple[str, str], Verb],
+    ) -> None:
+        self._ctx, self._paths, self._subresources, self._special = ctx, paths, subresources, special
+
+    async def handle(self, request: Request, raw_path: str) -> Answer:
+        try:
+            return await self.answer(request, raw_path)
+        except StatusError as error:
+            return refusal(error)
+
+    async def answer(self, request: Request, raw_path: str) -> Answer:
+        target = parse_target(request.method, raw_path, request.query)
+        if target is None:
+            require(self._ctx.authorizer, request.user, path_attributes(request))
+            return await self._paths(request)
+        require(self._ctx.authorizer, request.user, attributes(target))
+        call = self._call(request, target)
+        return await self._verb(call)(self._ctx, call)
+
+    def _call(self, request: Request, target: Target) -> Call:
+        resource = self._ctx.registry.find(target.group, target.version, target.resource)
+        if resource is None:
+            raise status.path_not_found()
+        if resource.namespaced and not target.namespace and (target.name or target.verb == "create"):
+            raise status.method_not_allowed() if target.verb == "create" else status.path_not_found()
+        return Call(request, target, resource, negotiate(request.headers.get("Accept", "")))
+
+    def _verb(self, call: Call) -> Verb:
+        target, resource = call.target, call.resource
+        if special := self._special.get((resource.group, resource.plural)):
+            if target.verb not in resource.verbs:
+                raise status.method_not_allowed()
+            return special
+        if target.subresource:
+            return self._subresource(call)
+        if target.verb not in resource.verbs:
+            raise status.method_not_allowed()
+        return VERBS[target.verb]
+
+    def _subresource(self, call: Call) -> Verb:
+        target = call.target
+        sub = call.resource.subresources.get(target.subresource)
+        if sub is None:
+            raise status.path_not_found()
+        if target.verb not in sub.verbs:
+            raise status.method_not_allowed()
+        for storage in (call.resource.storage, "*"):
+            for verb in (target.verb, "*"):
+                if found := self._subresources.get((storage, target.subresource, verb)):
+                    return found
+        raise status.path_not_found()
+
+
+def attributes(target: Target) -> Attributes:
+    return Attributes(target.verb, target.group, target.resource, target.subresource, target.name, target.namespace)
+
+
+def path_attributes(request: Request) -> Attributes:
+    return Attributes(request.method.lower(), path=request.path)

@@ -1,0 +1,202 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The HTTP edge: sockets and TLS outside, `Request` and `Answer` inside.
+
+Here a connection's certificate or token becomes a user, impersonation is settled, and answers are written: compressed
+when long, piece by piece when they go on. Upgraded connections (exec, attach, port-forward) are taken over before
+aiohttp's parser sees them and never come here.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import ssl
+import weakref
+import zlib
+from collections.abc import AsyncIterator
+from contextlib import aclosing
+from typing import Any, Protocol, cast
+from urllib.parse import unquote
+
+from aiohttp import web
+
+from springtide.local import status
+from springtide.local.access.attributes import Attributes, Authorizer
+from springtide.local.access.authentication import Authenticator, user_of_certificate
+from springtide.local.access.identity import User
+from springtide.local.access.impersonation import impersonate
+from springtide.local.apiserver.audit import Audit
+from springtide.local.apiserver.dispatch import Dispatcher, attributes
+from springtide.local.apiserver.measures import Measures
+from springtide.local.apiserver.replies import Answer, Reply, Stream, refusal
+from springtide.local.apiserver.requests import Query, Request, parse_target, split_target
+from springtide.local.status import StatusError
+
+log = logging.getLogger(__name__)
+
+BODY_LIMIT = 3 * 1024 * 1024
+GZIP_FROM = 128 * 1024
+LINE_LIMIT = 1024 * 1024  # horovodrun puts its whole environment into an exec URL
+_IMPERSONATE = "Impersonate-"
+
+
+class Front(Protocol):
+    """What the edge needs from the rest."""
+
+    dispatcher: Dispatcher
+    authenticator: Authenticator
+    authorizer: Authorizer
+    measures: Measures
+    audit: Audit | None
+
+
+class Edge:
+    def __init__(self, front: Front) -> None:
+        self._front = front
+
+    def server(self) -> web.Server[web.BaseRequest]:
+        return web.Server(
+            self._serve,
+            access_log=None,
+            max_line_size=LINE_LIMIT,
+            max_field_size=LINE_LIMIT,
+            keepalive_timeout=600,
+            auto_decompress=True,
+            handler_cancellation=True,
+        )
+
+    async def _serve(self, http: web.BaseRequest) -> web.StreamResponse:
+        path, query = split_target(http.raw_path)
+        request: Request | None = None
+        try:
+            request = await self._request(http, path, query)
+            answer = await self._front.dispatcher.answer(request, path)
+        except StatusError as error:
+            answer = refusal(error)
+        except (asyncio.CancelledError, ConnectionError):
+            raise
+        except Exception:  # noqa: BLE001 - the last resort: a bug answers one request with 500 and leaves a traceback
+            log.exception("cannot answer %s %s", http.method, path)
+            answer = refusal(status.internal("the server met a condition it was not written for; its log says more"))
+        self._count(http.method, path, query, answer)
+        if self._front.audit is not None:
+            self._front.audit.line(http.method, http.raw_path, request.user if request else None, answer.status)
+        return await self._write(http, answer, request.warnings if request else [])
+
+    async def _request(self, http: web.BaseRequest, path: str, query: str) -> Request:
+        user = self.user(http.headers, http.transport, path)
+        parsed = Query(query)
+        if any(name.startswith(_IMPERSONATE) for name in http.headers):
+            wanted = _wanted(http.method, path, parsed)
+            user = impersonate(user, http.headers.items(), wanted, self._front.authorizer)
+        body = await _body(http) if http.body_exists else b""
+        decoded = unquote(path) if "%" in path else path
+        return Request(http.method, decoded, parsed, http.headers, user, body)
+
+    def user(self, headers: Any, transport: asyncio.BaseTransport | None, path: str) -> User:
+        """Who sits at the other end; the certificate is looked at once per connection."""
+        authorization = headers.get("Authorization", "")
+        certificate = None if transport is None else _certificate_user(transport)
+        return self._front.authenticator.authenticate(authorization, certificate, path)
+
+    def _count(self, method: str, path: str, query: str, answer: Answer) -> None:
+        parts = path.split("/", 7)
+        resource = ""
+        if len(parts) > 3:
+            rest = parts[3:] if parts[1] == "api" else parts[4:]
+            resource = rest[2] if len(rest) > 2 and rest[0] == "namespaces" else rest[0] if rest else ""
+        self._front.measures.requests[method, resource if answer.status != 404 else "", answer.status] += 1
+
+    async def _write(self, http: web.BaseRequest, answer: Answer, warnings: list[str]) -> web.StreamResponse:
+        headers = {"Content-Type": answer.content_type, "Cache-Control": "no-cache, private", **answer.headers}
+        zipped = "gzip" in http.headers.get("Accept-Encoding", "")
+        if isinstance(answer, Reply):
+            body = answer.body
+            if "Content-Encoding" in headers and not zipped:
+                del headers["Content-Encoding"]
+                body = zlib.decompress(body, zlib.MAX_WBITS | 16)
+            elif zipped and len(body) > GZIP_FROM and "Content-Encoding" not in headers:
+                body = await asyncio.to_thread(_gzip, body)
+                headers["Content-Encoding"] = "gzip"
+            response: web.StreamResponse = web.Response(body=body, status=answer.status, headers=headers)
+            _warn(response, warnings)
+            return response
+        response = web.StreamResponse(status=answer.status, headers=headers)
+        _warn(response, warnings)
+        self._front.measures.watches += 1
+        try:
+            await self._stream(http, response, answer, zipped and answer.compressible)
+        finally:
+            self._front.measures.watches -= 1
+        return response
+
+    async def _stream(self, http: web.BaseRequest, response: web.StreamResponse, answer: Stream, zipped: bool) -> None:
+        if zipped:
+            response.headers["Content-Encoding"] = "gzip"
+        await response.prepare(http)
+        chunks = _gzipped(answer.chunks) if zipped else answer.chunks
+        # aclosing: an abandoned watch must give its subscription back now, not at garbage collection
+        async with aclosing(cast(Any, chunks)) as pieces:
+            async for piece in pieces:
+                if piece:
+                    await response.write(piece)
+        await response.write_eof()
+
+
+def _wanted(method: str, path: str, query: Query) -> Attributes:
+    target = parse_target(method, path, query)
+    return attributes(target) if target is not None else Attributes(method.lower(), path=path)
+
+
+def _warn(response: web.StreamResponse, warnings: list[str]) -> None:
+    for text in dict.fromkeys(warnings):
+        quoted = text.replace("\\", "\\\\").replace('"', '\\"').replace("\n", " ")
+        response.headers.add("Warning", f'299 - "{quoted}"')
+
+
+def _gzip(body: bytes) -> bytes:
+    packer = zlib.compressobj(1, zlib.DEFLATED, zlib.MAX_WBITS | 16)
+    return packer.compress(body) + packer.flush()
+
+
+async def _gzipped(chunks: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
+    packer = zlib.compressobj(1, zlib.DEFLATED, zlib.MAX_WBITS | 16)
+    async for chunk in chunks:
+        yield await asyncio.to_thread(packer.compress, chunk)
+    yield packer.flush()
+
+
+async def _body(http: web.BaseRequest) -> bytes:
+    """Read by hand: the limit is the real server's, and so is the answer above it."""
+    length = http.content_length
+    if length is not None and length > BODY_LIMIT:
+        raise status.too_large(BODY_LIMIT)
+    data = await http.content.read(-1) if length is not None else await _bounded(http)
+    return data
+
+
+async def _bounded(http: web.BaseRequest) -> bytes:
+    pieces: list[bytes] = []
+    size = 0
+    async for piece in http.content.iter_any():
+        size += len(piece)
+        if size > BODY_LIMIT:
+            raise status.too_large(BODY_LIMIT)
+        pieces.append(piece)
+    return b"".join(pieces)
+
+
+_certificate_users: weakref.WeakKeyDictionary[ssl.SSLObject, tuple[User | None]] = weakref.WeakKeyDictionary()
+
+
+def _certificate_user(transport: asyncio.BaseTransport) -> User | None:
+    """Kept on the TLS object: the handshake settles it for the life of the connection."""
+    connection = transport.get_extra_info("ssl_object")
+    if connection is None:
+        return None
+    known = _certificate_users.get(connection)
+    if known is None:
+        certificate = transport.get_extra_info("peercert")
+        known = (user_of_certificate(certificate) if certificate else None,)
+        _certificate_users[connection] = known
+    return known[0]

@@ -1,0 +1,134 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Everything outside the resource API: health, version, metrics, discovery, OpenAPI, token keys."""
+
+from __future__ import annotations
+
+import platform
+import sys
+from collections.abc import Awaitable, Callable
+
+import springtide
+from springtide.local import status
+from springtide.local.apiserver import discovery
+from springtide.local.apiserver.context import Context
+from springtide.local.apiserver.measures import Measures
+from springtide.local.apiserver.openapi import OpenApi
+from springtide.local.apiserver.replies import Answer, Reply, negotiate, reply
+from springtide.local.apiserver.requests import Request
+
+KUBERNETES = ("1", "36", "v1.36.3")  # the version whose behaviour this server follows
+
+
+def version() -> dict[str, str]:
+    major, minor, git = KUBERNETES
+    return {
+        "major": major,
+        "minor": minor,
+        "emulationMajor": major,
+        "emulationMinor": minor,
+        "minCompatibilityMajor": major,
+        "minCompatibilityMinor": str(int(minor) - 1),
+        "gitVersion": f"{git}+springtide.{springtide.__version__}",
+        "gitCommit": "",
+        "gitTreeState": "",
+        "buildDate": "1970-01-01T00:00:00Z",
+        "goVersion": f"python{platform.python_version()}",
+        "compiler": platform.python_implementation().lower(),
+        "platform": f"{sys.platform}/{ {'x86_64': 'amd64', 'aarch64': 'arm64'}.get(platform.machine(), platform.machine()) }",
+    }
+
+
+class Paths:
+    """Answers by path. `ready` tells whether the server may be relied on, with a line per check."""
+
+    def __init__(
+        self,
+        ctx: Context,
+        ready: Callable[[], dict[str, bool]],
+        documents: dict[str, dict[str, object]],
+        measures: Measures,
+        address: str,
+    ) -> None:
+        self._ctx, self._ready, self._documents, self._address = ctx, ready, documents, address
+        self._openapi = OpenApi(ctx.registry, lambda: ctx.store.list("customresourcedefinitions.apiextensions.k8s.io"))
+        self._measures = measures
+
+    async def __call__(self, request: Request) -> Answer:
+        if request.method not in ("GET", "HEAD"):
+            raise status.method_not_allowed()
+        path = request.path.rstrip("/") or "/"
+        for prefix, handler in self._table():
+            if path == prefix or path.startswith(prefix + "/"):
+                return await handler(request, path)
+        if path in self._documents:
+            return reply(self._documents[path])
+        return _page_not_found()
+
+    def _table(self) -> list[tuple[str, Callable[[Request, str], Awaitable[Answer]]]]:
+        return [
+            ("/api", self._api),
+            ("/apis", self._apis),
+            ("/openapi", self._openapi_document),
+            ("/healthz", self._health),
+            ("/livez", self._health),
+            ("/readyz", self._health),
+            ("/version", self._version),
+            ("/metrics", self._metrics),
+        ]
+
+    async def _api(self, request: Request, path: str) -> Answer:
+        form = negotiate(request.headers.get("Accept", ""))
+        core = [resource for resource in self._ctx.registry.all() if not resource.group]
+        if path == "/api":
+            if form.kind == "APIGroupDiscoveryList":
+                return _discovered(discovery.aggregated(core))
+            return reply(discovery.api_versions(self._address), form)
+        return _found(discovery.resource_list(core, "", path.removeprefix("/api/")))
+
+    async def _apis(self, request: Request, path: str) -> Answer:
+        form = negotiate(request.headers.get("Accept", ""))
+        named = [resource for resource in self._ctx.registry.all() if resource.group]
+        if path == "/apis":
+            if form.kind == "APIGroupDiscoveryList":
+                return _discovered(discovery.aggregated(named))
+            return reply(discovery.group_list(named), form)
+        group, _, version = path.removeprefix("/apis/").partition("/")
+        return _found(discovery.resource_list(named, group, version) if version else discovery.one_group(named, group))
+
+    async def _openapi_document(self, request: Request, path: str) -> Answer:
+        if path == "/openapi/v3":
+            return reply(self._openapi.index())
+        document = self._openapi.document(path.removeprefix("/openapi/v3/"))
+        return document if document is not None else _page_not_found()
+
+    async def _health(self, request: Request, path: str) -> Answer:
+        checks = self._ready()
+        failed = [name for name, fine in checks.items() if not fine]
+        if "verbose" in request.query or failed:
+            lines = [f"[{'+' if fine else '-'}]{name} {'ok' if fine else 'failed'}" for name, fine in checks.items()]
+            lines.append(f"{path[1:].split('/')[0]} check {'failed' if failed else 'passed'}")
+            text = "\n".join(lines) + "\n"
+        else:
+            text = "ok"
+        return Reply(text.encode(), 500 if failed else 200, "text/plain; charset=utf-8")
+
+    async def _version(self, request: Request, path: str) -> Answer:
+        return reply(version())
+
+    async def _metrics(self, request: Request, path: str) -> Answer:
+        return Reply(self._measures.text(self._ctx.store), content_type="text/plain; version=0.0.4; charset=utf-8")
+
+
+def _discovered(document: dict[str, object]) -> Answer:
+    answer = reply(document)
+    answer.content_type = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList"
+    answer.headers["Vary"] = "Accept"
+    return answer
+
+
+def _found(document: dict[str, object] | None) -> Answer:
+    return reply(document) if document is not None else _page_not_found()
+
+
+def _page_not_found() -> Reply:
+    return Reply(b"404 page not found\n", 404, "text/plain; charset=utf-8")

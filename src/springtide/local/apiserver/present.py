@@ -1,0 +1,23 @@
+# SPDX-License-Identifier: Apache-2.0
+"""One stored object as the client asked to see it."""
+
+from __future__ import annotations
+
+from springtide.local.apiserver import tables
+from springtide.local.apiserver.context import Call, Context
+from springtide.local.apiserver.objects import shown
+from springtide.local.apiserver.replies import Reply, reply_bytes
+from springtide.local.store.backend import Record
+
+
+def present(ctx: Context, call: Call, record: Record, code: int = 200) -> Reply:
+    form = call.form
+    if form.kind == "Table":
+        policy = tables.include_object(call.request.query.get("includeObject"))
+        metadata = {"resourceVersion": tables.version_of(record)}
+        body = tables.table([record], call.resource, ctx.now(), policy, metadata=metadata, version=form.version)
+    elif form.kind == "PartialObjectMetadata":
+        body = tables.partial(record)
+    else:
+        body = shown(record, call.resource)
+    return reply_bytes(body, form, code)

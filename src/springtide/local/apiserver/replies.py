@@ -1,0 +1,121 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Answers as plain data, and the choice of their form.
+
+Clients ask for an object, a `Table` (kubectl get) or `PartialObjectMetadata` by the Accept header; bytes are always
+JSON (or YAML when asked), which every Kubernetes client accepts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from dataclasses import dataclass, field
+from typing import Any
+
+import msgspec
+import yaml
+
+from springtide.local.status import StatusError, not_acceptable
+
+JSON = "application/json"
+YAML = "application/yaml"
+encode = msgspec.json.encode
+
+
+@dataclass(slots=True)
+class Reply:
+    """A complete answer."""
+
+    body: bytes
+    status: int = 200
+    content_type: str = JSON
+    headers: dict[str, str] = field(default_factory=dict)
+
+
+@dataclass(slots=True)
+class Stream:
+    """An answer that goes on: a watch, a followed log, a very long list."""
+
+    chunks: AsyncIterator[bytes]
+    status: int = 200
+    content_type: str = JSON
+    headers: dict[str, str] = field(default_factory=dict)
+    compressible: bool = False
+    """A long list is; what a reader waits for line by line is not."""
+
+
+Answer = Reply | Stream
+
+
+@dataclass(frozen=True, slots=True)
+class Form:
+    """What the client wants to see: media type, and whether as itself, as a Table or as metadata alone."""
+
+    media: str = JSON
+    kind: str = ""  # "", Table, PartialObjectMetadata, PartialObjectMetadataList, APIGroupDiscoveryList
+    version: str = ""
+    group: str = ""
+
+
+PLAIN = Form()
+_PLURAL_FORMS = {"PartialObjectMetadataList": "PartialObjectMetadata"}
+_known: dict[tuple[str, bool], Form] = {}
+
+
+def negotiate(accept: str, *, transforms: bool = True) -> Form:
+    """The first acceptable clause of an Accept header. Protobuf clauses are passed over: JSON follows them."""
+    key = (accept, transforms)
+    form = _known.get(key)
+    if form is None:
+        form = _negotiate(accept, transforms)
+        if len(_known) < 1000:
+            _known[key] = form
+    return form
+
+
+def _negotiate(accept: str, transforms: bool) -> Form:
+    if not accept:
+        return PLAIN
+    only_protobuf = True
+    for clause in accept.split(","):
+        media, *parameters = [part.strip() for part in clause.split(";")]
+        options = dict(part.split("=", 1) for part in parameters if "=" in part)
+        if media not in (JSON, "*/*", "application/*", YAML, "application/json;stream=watch"):
+            only_protobuf = only_protobuf and media == "application/vnd.kubernetes.protobuf"
+            continue
+        media = YAML if media == YAML else JSON
+        if "as" not in options:
+            return Form(media)
+        if transforms and options.get("g") == "meta.k8s.io" and options.get("v") in ("v1", "v1beta1"):
+            kind = _PLURAL_FORMS.get(options["as"], options["as"])
+            if kind in ("Table", "PartialObjectMetadata"):
+                return Form(media, kind, options["v"], "meta.k8s.io")
+        if options.get("g") == "apidiscovery.k8s.io" and options.get("v") == "v2":
+            return Form(media, options["as"], "v2", options["g"])
+        only_protobuf = False
+    if only_protobuf:
+        return PLAIN  # JSON to a client that asked for protobuf alone: readable beats refused
+    raise not_acceptable([JSON, YAML, "application/vnd.kubernetes.protobuf"])
+
+
+def reply(obj: Any, form: Form = PLAIN, status: int = 200) -> Reply:
+    return Reply(_in_media(encode(obj), form), status, form.media)
+
+
+def reply_bytes(body: bytes, form: Form = PLAIN, status: int = 200) -> Reply:
+    return Reply(_in_media(body, form), status, form.media)
+
+
+def _in_media(body: bytes, form: Form) -> bytes:
+    if form.media == YAML:
+        return bytes(yaml.safe_dump(msgspec.json.decode(body), sort_keys=True, allow_unicode=True).encode())
+    return body
+
+
+def refusal(error: StatusError) -> Reply:
+    headers = {"Retry-After": str(error.retry_after)} if error.retry_after is not None else {}
+    return Reply(encode(error.as_object()), error.code, headers=headers)
+
+
+def success(group: str, resource: str, name: str, uid: str) -> dict[str, Any]:
+    details = {"name": name} | ({"group": group} if group else {}) | {"kind": resource, "uid": uid}
+    return {"kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Success", "details": details}

@@ -1,0 +1,114 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a client asked for, as plain data.
+
+The HTTP edge and the in-process transport both make a `Request`; everything behind them sees nothing of sockets.
+Parsing follows kube-apiserver's RequestInfo, because RBAC verbs and error messages hang on it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from urllib.parse import parse_qs, unquote
+
+from springtide.local.access.identity import User
+
+MUTATING = {"POST": "create", "PUT": "update", "PATCH": "patch", "DELETE": "delete"}
+
+
+class Query:
+    """Query parameters; the first value counts, as in Go's `url.Values.Get`."""
+
+    __slots__ = ("_values", "raw")
+
+    def __init__(self, raw: str) -> None:
+        self.raw = raw
+        self._values: dict[str, list[str]] = parse_qs(raw, keep_blank_values=True) if raw else {}
+
+    def get(self, name: str, default: str = "") -> str:
+        values = self._values.get(name)
+        return values[0] if values else default
+
+    def all(self, name: str) -> list[str]:
+        return self._values.get(name, [])
+
+    def flag(self, name: str) -> bool:
+        """A boolean parameter as the real server reads it: present and not `false` or `0`."""
+        values = self._values.get(name)
+        return bool(values) and values[0].lower() not in ("false", "0")
+
+    def __contains__(self, name: str) -> bool:
+        return name in self._values
+
+
+@dataclass(slots=True)
+class Request:
+    method: str
+    path: str  # percent-decoded per segment, without the query
+    query: Query
+    headers: Mapping[str, str]
+    """Case-insensitive at the HTTP edge; in-process callers use canonical names."""
+    user: User
+    body: bytes = b""
+    warnings: list[str] = field(default_factory=list)
+
+
+@dataclass(slots=True)
+class Target:
+    """The resource a path names. `verb` is the RBAC verb."""
+
+    verb: str
+    group: str = ""
+    version: str = ""
+    resource: str = ""
+    namespace: str = ""
+    name: str = ""
+    subresource: str = ""
+    rest: str = ""
+    """What follows the subresource: the path a proxy request wants."""
+
+    def named(self, namespace: str, name: str) -> Target:
+        return replace(self, namespace=namespace, name=name)
+
+
+def split_target(raw: str) -> tuple[str, str]:
+    path, _, query = raw.partition("?")
+    return path, query
+
+
+def parse_target(method: str, raw_path: str, query: Query) -> Target | None:
+    """The resource behind `/api/...` or `/apis/...`; None for every other path and for bare group paths."""
+    parts = raw_path.split("/")[1:]
+    if parts and parts[-1] == "":
+        parts.pop()
+    if "%" in raw_path:
+        parts = [unquote(part) for part in parts]
+    if parts[:1] == ["api"] and len(parts) >= 3:
+        group, version, rest = "", parts[1], parts[2:]
+    elif parts[:1] == ["apis"] and len(parts) >= 4:
+        group, version, rest = parts[1], parts[2], parts[3:]
+    else:
+        return None
+    legacy_watch = rest[0] == "watch" and len(rest) > 1
+    if legacy_watch:
+        rest = rest[1:]
+    target = Target("", group, version)
+    if rest[0] == "namespaces" and len(rest) >= 3 and not (len(rest) == 3 and rest[2] in ("status", "finalize")):
+        target.namespace, rest = rest[1], rest[2:]
+    elif rest[0] == "namespaces" and len(rest) >= 2:
+        target.namespace = rest[1]
+    target.resource = rest[0]
+    target.name = rest[1] if len(rest) > 1 else ""
+    target.subresource = rest[2] if len(rest) > 2 else ""
+    target.rest = "/".join(rest[3:])
+    target.verb = _verb(method, target, query, legacy_watch)
+    return target
+
+
+def _verb(method: str, target: Target, query: Query, legacy_watch: bool) -> str:
+    if method in ("GET", "HEAD"):
+        if legacy_watch or (query.flag("watch") and not target.subresource):
+            return "watch"
+        return "get" if target.name else "list"
+    verb = MUTATING.get(method, "")
+    return "deletecollection" if verb == "delete" and not target.name else verb

@@ -1,0 +1,207 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The resources this server serves: built-in ones from the generated discovery data, custom ones from their CRDs.
+
+A `Resource` is one (group, version, plural). All that differs between kinds is data on it or on its `Strategy`, so the
+verbs are written once. The registry is the only thing that changes while the server runs, when CRDs come and go.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import Any, Protocol
+
+import msgspec
+
+from springtide.api.field_errors import FieldError
+from springtide.local.kinds.strategy import Obj, Strategy
+from springtide.local.schema.node import Node
+
+ALL_VERBS = frozenset({"create", "delete", "deletecollection", "get", "list", "patch", "update", "watch"})
+
+
+class Codec(Protocol):
+    """How bytes from outside become an object of the resource."""
+
+    @property
+    def node(self) -> Node: ...
+
+    def decode(self, obj: Obj) -> tuple[Obj, list[str]]:
+        """The object as the schema keeps it, and the paths of the fields it does not know."""
+
+    def default(self, obj: Obj) -> None: ...
+
+    def validate(self, obj: Obj, old: Obj | None) -> list[FieldError]: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Subresource:
+    name: str
+    kind: str
+    verbs: frozenset[str]
+    group: str = ""
+    version: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class ScalePaths:
+    """Where a custom resource keeps its replica count; each a tuple of field names."""
+
+    spec: tuple[str, ...]
+    status: tuple[str, ...]
+    selector: tuple[str, ...] = ()
+
+
+@dataclass(eq=False)
+class Resource:
+    group: str
+    version: str
+    plural: str
+    kind: str
+    singular: str
+    namespaced: bool
+    strategy: Strategy
+    make_codec: Callable[[], Codec]
+    """Called on first use: schemas cost time and memory, and most clusters use few kinds."""
+    list_kind: str = ""
+    short_names: tuple[str, ...] = ()
+    categories: tuple[str, ...] = ()
+    verbs: frozenset[str] = ALL_VERBS
+    subresources: Mapping[str, Subresource] = field(default_factory=dict)
+    custom: bool = False
+    scale_paths: ScalePaths | None = None
+    unconditional_update: bool = True
+    """Whether a PUT without resourceVersion is taken as "whatever is there"."""
+    create_on_update: bool = False
+    answers_deleted: bool = False
+    """Whether DELETE answers with the object instead of a Status."""
+    orphans_by_default: bool = False
+    to_storage: Callable[[Obj], Obj] | None = None
+    from_storage: Callable[[Obj], Obj] | None = None
+    """For the few kinds whose versions differ in shape (events); None: the stored body serves every version."""
+    held: Callable[[Obj], bool] | None = None
+    """Whether something besides metadata.finalizers keeps a deleted object (a namespace: its content)."""
+    on_deletion: Callable[[Obj], None] | None = None
+    """What the object itself shows when its deletion begins (a namespace: phase Terminating)."""
+    grace: Callable[[Obj, int | None], int] | None = None
+    """(object, wanted) -> seconds between the request to delete and the end (pods)."""
+    name_rule: Callable[[str], list[str]] | None = None
+
+    @cached_property
+    def codec(self) -> Codec:
+        return self.make_codec()
+
+    @cached_property
+    def api_version(self) -> str:
+        return f"{self.group}/{self.version}" if self.group else self.version
+
+    @cached_property
+    def storage(self) -> str:
+        group = "" if self.plural == "events" else self.group  # both event groups show the same objects
+        return f"{self.plural}.{group}" if group else self.plural
+
+    @cached_property
+    def prefix(self) -> bytes:
+        """What an encoded body gets in front, in place of its opening brace."""
+        return f'{{"kind":"{self.kind}","apiVersion":"{self.api_version}",'.encode()
+
+    @cached_property
+    def item_prefix(self) -> bytes:
+        """Built-in items of a list carry no kind of their own, custom ones do: so it is on the real server."""
+        return self.prefix if self.custom else b"{"
+
+
+class Registry:
+    """All served resources by (group, version, plural)."""
+
+    def __init__(self, resources: Iterable[Resource]) -> None:
+        self._resources = {(r.group, r.version, r.plural): r for r in resources}
+        self.changed = 0
+        """Counts changes; discovery documents are rebuilt when it moved."""
+
+    def find(self, group: str, version: str, plural: str) -> Resource | None:
+        return self._resources.get((group, version, plural))
+
+    def by_kind(self, group: str, version: str, kind: str) -> Resource | None:
+        for resource in self._resources.values():
+            if (resource.group, resource.version, resource.kind) == (group, version, kind):
+                return resource
+        return None
+
+    def all(self) -> list[Resource]:
+        return list(self._resources.values())
+
+    def stored(self) -> list[Resource]:
+        """One resource per storage name: what garbage collection and namespace deletion must look at."""
+        return list({r.storage: r for r in reversed(self.all()) if "list" in r.verbs}.values())
+
+    def has_group_version(self, group: str, version: str) -> bool:
+        return any(key[:2] == (group, version) for key in self._resources)
+
+    def replace_custom(self, group: str, plural: str, resources: Iterable[Resource]) -> None:
+        """All versions of one CRD at once."""
+        kept = {
+            key: r for key, r in self._resources.items() if not (r.custom and (r.group, r.plural) == (group, plural))
+        }
+        kept.update({(r.group, r.version, r.plural): r for r in resources})
+        self._resources = kept
+        self.changed += 1
+
+
+_GENERATED = Path(__file__).with_name("generated")
+
+# Facts about built-in kinds that no discovery document tells.
+_ANSWERS_DELETED = frozenset(
+    {"storageclasses", "resourcequotas", "persistentvolumes", "serviceaccounts", "persistentvolumeclaims",
+     "namespaces", "pods", "services"}
+)  # fmt: skip
+_NEEDS_VERSION = frozenset(
+    {"poddisruptionbudgets", "leases", "validatingwebhookconfigurations", "customresourcedefinitions"}
+)
+_CREATE_ON_UPDATE = frozenset(
+    {"roles", "rolebindings", "clusterroles", "clusterrolebindings", "leases", "events", "services", "endpoints"}
+)
+
+
+def discovery_data() -> list[dict[str, Any]]:
+    data: list[dict[str, Any]] = msgspec.json.decode((_GENERATED / "discovery.json").read_bytes())
+    return data
+
+
+def openapi_file(group: str, version: str) -> Path:
+    return _GENERATED / f"openapi.{f'{group}.' if group else ''}{version}.json.gz"
+
+
+def builtin_resource(group: str, version: str, entry: Mapping[str, Any], **parts: Any) -> Resource:
+    """A resource from one entry of the discovery data; `parts` are strategy, codec factory and conversions."""
+    plural = entry["resource"]
+    subresources = {
+        sub["subresource"]: Subresource(
+            sub["subresource"],
+            sub["responseKind"]["kind"],
+            frozenset(sub["verbs"]),
+            sub["responseKind"].get("group", ""),
+            sub["responseKind"].get("version", ""),
+        )
+        for sub in entry.get("subresources", ())
+    }
+    return Resource(
+        group,
+        version,
+        plural,
+        entry["responseKind"]["kind"],
+        entry["singularResource"],
+        entry["scope"] == "Namespaced",
+        list_kind=entry["responseKind"]["kind"] + "List",
+        short_names=tuple(entry.get("shortNames", ())),
+        categories=tuple(entry.get("categories", ())),
+        verbs=frozenset(entry["verbs"]),
+        subresources=subresources,
+        unconditional_update=plural not in _NEEDS_VERSION,
+        create_on_update=plural in _CREATE_ON_UPDATE,
+        answers_deleted=plural in _ANSWERS_DELETED,
+        orphans_by_default=(group, plural) == ("batch", "jobs"),
+        **parts,
+    )

@@ -1,0 +1,75 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Label and field selectors of list, watch and deletecollection, as one predicate on stored records."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from springtide.local.apiserver.objects import labels_of, load
+from springtide.local.apiserver.resources import Resource
+from springtide.local.kinds import label_selectors
+from springtide.local.kinds.strategy import Obj
+from springtide.local.status import StatusError, bad_request
+from springtide.local.store.backend import Record
+
+Predicate = Callable[[Record], bool]
+
+_KEY_FIELDS = ("metadata.name", "metadata.namespace")
+
+
+def predicate(resource: Resource, labels: str, fields: str, name: str = "") -> Predicate | None:
+    """None when everything is wanted, which is the fast and the common case."""
+    checks: list[Predicate] = []
+    if name:
+        checks.append(lambda record: record.key.name == name)
+    try:
+        if labels:
+            checks.append(_by_labels(label_selectors.parse(labels)))
+        if fields:
+            checks.extend(_by_fields(resource, label_selectors.parse_fields(fields)))
+    except label_selectors.SelectorError as error:
+        raise bad_request(str(error)) from None
+    if not checks:
+        return None
+    if len(checks) == 1:
+        return checks[0]
+    return lambda record: all(check(record) for check in checks)
+
+
+def _by_labels(selector: label_selectors.Selector) -> Predicate:
+    return lambda record: selector.matches(labels_of(record.body))
+
+
+def _by_fields(resource: Resource, wanted: tuple[label_selectors.FieldRequirement, ...]) -> list[Predicate]:
+    for requirement in wanted:
+        if requirement.field not in _KEY_FIELDS and requirement.field not in resource.strategy.fields:
+            raise _unknown_field(resource, requirement.field)
+    by_key = [r for r in wanted if r.field in _KEY_FIELDS]
+    by_content = [r for r in wanted if r.field not in _KEY_FIELDS]
+    checks: list[Predicate] = []
+    if by_key:
+        checks.append(lambda record: all(r.matches(lambda field: _key_field(record, field)) for r in by_key))
+    if by_content:
+        checks.append(lambda record: _content_matches(load(record, resource), resource, by_content))
+    return checks
+
+
+def _key_field(record: Record, field: str) -> str:
+    return record.key.name if field == "metadata.name" else record.key.namespace
+
+
+def _content_matches(obj: Obj, resource: Resource, wanted: list[label_selectors.FieldRequirement]) -> bool:
+    return all(r.matches(lambda field: resource.strategy.fields[field](obj)) for r in wanted)
+
+
+def _unknown_field(resource: Resource, field: str) -> StatusError:
+    if (
+        resource.plural in ("pods", "nodes", "namespaces", "secrets", "events", "jobs", "services")
+        and not resource.custom
+    ):
+        return bad_request(f"field label not supported: {field}")
+    return bad_request(
+        f'"{field}" is not a known field selector: only "metadata.name", "metadata.namespace"'
+        if not resource.custom
+        else f"field label not supported: {field}"
+    )

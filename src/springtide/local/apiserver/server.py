@@ -1,0 +1,120 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The API server put together: everything between a listening socket and the store.
+
+`ApiServer` holds the parts and keeps the two things in step that depend on stored objects, RBAC and custom resources.
+It opens no socket itself; `cluster` binds one and `Loopback` needs none.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import random
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+from springtide.local.access.authentication import Authenticator
+from springtide.local.access.identity import User
+from springtide.local.access.rbac import RbacIndex
+from springtide.local.access.tokens import ServiceAccountTokens
+from springtide.local.admission.chain import Chain
+from springtide.local.apiserver.addresses import ServiceAddresses
+from springtide.local.apiserver.audit import Audit
+from springtide.local.apiserver.catalog import builtin_resources
+from springtide.local.apiserver.context import Context, StoreReader
+from springtide.local.apiserver.custom_resources import CustomResources
+from springtide.local.apiserver.dispatch import Dispatcher, Verb
+from springtide.local.apiserver.following import follow
+from springtide.local.apiserver.measures import Measures
+from springtide.local.apiserver.objects import decode
+from springtide.local.apiserver.paths import Paths
+from springtide.local.apiserver.resources import Registry
+from springtide.local.apiserver.subresources import finalize, pods, scale
+from springtide.local.apiserver.subresources.reviews import review_verbs, token_verb
+from springtide.local.apiserver.verbs.patch import patch
+from springtide.local.apiserver.verbs.read import get
+from springtide.local.apiserver.verbs.update import update
+from springtide.local.store.backend import Key, Record, Store
+
+SERVICE_NETWORK = "10.96.0.0/16"
+_RBAC = ("roles", "rolebindings", "clusterroles", "clusterrolebindings")
+
+
+@dataclass
+class Settings:
+    address: str = "127.0.0.1:6443"
+    service_network: str = SERVICE_NETWORK
+    static_tokens: dict[str, User] = field(default_factory=dict)
+    audit: Audit | None = None
+
+
+class ApiServer:
+    def __init__(
+        self,
+        store: Store,
+        tokens: Callable[[Callable[[str, str, str], str]], ServiceAccountTokens],
+        admission: Callable[[StoreReader], Chain],
+        settings: Settings,
+    ) -> None:
+        self.store, self.audit, self.measures = store, settings.audit, Measures()
+        self.authorizer = RbacIndex()
+        self.tokens = tokens(self._uid_of)
+        self.authenticator = Authenticator(self.tokens, settings.static_tokens)
+        self.reader = StoreReader(store)
+        self.admission = admission(self.reader)
+        self.context = Context(store, Registry(builtin_resources()), self.authorizer, self.admission)
+        addresses = ServiceAddresses(store, settings.service_network, random.randrange)
+        self.context.before_write["services"] = [addresses.complete]
+        self._ready = {"ping": True, "store": True, "poststarthook/rbac/bootstrap-roles": False}
+        documents = {
+            "/.well-known/openid-configuration": self.tokens.discovery(f"https://{settings.address}"),
+            "/openid/v1/jwks": self.tokens.key_set(),
+        }
+        paths = Paths(self.context, lambda: self._ready, documents, self.measures, settings.address)
+        self.subresources: dict[tuple[str, str, str], Verb] = _subresources(self.tokens)
+        self.special = review_verbs(self.authenticator, self.tokens, self.authorizer)
+        self.dispatcher = Dispatcher(self.context, paths, self.subresources, self.special)
+        self._tasks: list[asyncio.Task[None]] = []
+
+    async def start(self) -> None:
+        """Begins to follow stored objects; returns when what was stored already is known."""
+        work = [CustomResources(self.context).run()]
+        work += [self._follow_rbac(resource) for resource in _RBAC]
+        loop = asyncio.get_running_loop()
+        self._tasks = [loop.create_task(job) for job in work]
+        await asyncio.sleep(0)
+
+    def bootstrapped(self) -> None:
+        self._ready["poststarthook/rbac/bootstrap-roles"] = True
+
+    async def stop(self) -> None:
+        for task in self._tasks:
+            task.cancel()
+        await asyncio.gather(*self._tasks, return_exceptions=True)
+
+    async def _follow_rbac(self, resource: str) -> None:
+        def put(record: Record) -> None:
+            self.authorizer.put(resource, decode(record.body))
+
+        def remove(record: Record) -> None:
+            self.authorizer.remove(resource, record.key.namespace, record.key.name)
+
+        await follow(self.store, f"{resource}.rbac.authorization.k8s.io", put, remove)
+
+    def _uid_of(self, resource: str, namespace: str, name: str) -> str:
+        record = self.store.get(Key(resource, namespace, name))
+        return str(decode(record.body)["metadata"]["uid"]) if record is not None else ""
+
+
+def _subresources(tokens: ServiceAccountTokens) -> dict[tuple[str, str, str], Verb]:
+    return {
+        ("*", "status", "get"): get,
+        ("*", "status", "update"): update,
+        ("*", "status", "patch"): patch,
+        ("*", "scale", "get"): scale.get,
+        ("*", "scale", "update"): scale.update,
+        ("*", "scale", "patch"): scale.patch,
+        ("namespaces", "finalize", "update"): finalize.finalize,
+        ("pods", "binding", "create"): pods.bind,
+        ("pods", "eviction", "create"): pods.evict,
+        ("serviceaccounts", "token", "create"): token_verb(tokens),
+    }

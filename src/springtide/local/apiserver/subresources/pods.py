@@ -1,0 +1,151 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Binding and eviction: the two subresources through which the scheduler and `kubectl drain` act on a pod."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from springtide.local import status
+from springtide.local.apiserver import bodies, writes
+from springtide.local.apiserver.context import Call, Context, StoreReader
+from springtide.local.apiserver.objects import load
+from springtide.local.apiserver.options import WriteOptions, delete_options, write_options
+from springtide.local.apiserver.replies import Answer, reply
+from springtide.local.apiserver.verbs.delete import delete_object
+from springtide.local.kinds import label_selectors
+from springtide.local.kinds.strategy import Obj
+
+_CREATED = {"kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Success", "code": 201}
+_INTERNAL = WriteOptions(False, "Ignore", "kube-scheduler")
+
+
+async def bind(ctx: Context, call: Call) -> Answer:
+    """POST pods/NAME/binding or bindings: the scheduler's decision."""
+    binding = _read(call, "Binding")
+    name = call.target.name or binding.get("metadata", {}).get("name", "")
+    node = binding.get("target", {}).get("name", "")
+    if not node:
+        raise status.bad_request("Invalid value: target.name: Required value")
+    registry_call = Call(call.request, call.target.named(call.target.namespace, name), _pods(ctx), call.form)
+    registry_call.target.subresource = "binding"
+
+    def change(pod: Obj) -> Obj:
+        if pod["metadata"].get("deletionTimestamp"):
+            raise status.conflict(
+                "", "pods/binding", name, f"pod {name} is being deleted, cannot be assigned to a host"
+            )
+        if pod["spec"].get("nodeName"):
+            raise status.conflict(
+                "", "pods/binding", name, f'pod {name} is already assigned to node "{pod["spec"]["nodeName"]}"'
+            )
+        return _bound(pod, binding, node, ctx.now())
+
+    await writes.replace(ctx, registry_call, change, write_options(call.request, "CreateOptions"), raw=True)
+    return reply(_CREATED, call.form, 201)
+
+
+def _bound(pod: Obj, binding: Obj, node: str, now: str) -> Obj:
+    pod["spec"]["nodeName"] = node
+    if added := binding.get("metadata", {}).get("annotations"):
+        pod["metadata"].setdefault("annotations", {}).update(added)
+    conditions = pod.setdefault("status", {}).setdefault("conditions", [])
+    conditions[:] = [condition for condition in conditions if condition["type"] != "PodScheduled"]
+    conditions.append({"type": "PodScheduled", "status": "True", "lastProbeTime": None, "lastTransitionTime": now})
+    return pod
+
+
+def _pods(ctx: Context) -> Any:
+    return ctx.registry.find("", "v1", "pods")
+
+
+def _read(call: Call, kind: str) -> Obj:
+    value, _ = bodies.read_plain(call.request, kind)
+    if not isinstance(value, dict) or value.get("kind", kind) != kind:
+        raise status.bad_request(f"the body must be a {kind}")
+    return value
+
+
+async def evict(ctx: Context, call: Call) -> Answer:
+    """POST pods/NAME/eviction: a deletion that disruption budgets may refuse."""
+    eviction = _read(call, "Eviction")
+    if eviction.get("metadata", {}).get("name", call.target.name) != call.target.name:
+        raise status.bad_request("name in URL does not match name in Eviction object")
+    options = delete_options(call.request.query, eviction.get("deleteOptions") or {})
+    record = ctx.store.get(call.key())
+    if record is None:
+        raise status.not_found("", "pods", call.target.name)
+    pod = load(record, call.resource)
+    if not options.dry_run and _counts(pod):
+        await _spend_budget(ctx, call, pod)
+    target = call.target.named(call.target.namespace, call.target.name)
+    target.subresource = ""
+    await delete_object(ctx, Call(call.request, target, call.resource), options)
+    return reply(_CREATED, call.form, 201)
+
+
+def _counts(pod: Obj) -> bool:
+    """Pods that have ended, are not yet running or are going anyway disturb nobody."""
+    ended = pod.get("status", {}).get("phase") in ("Succeeded", "Failed", "Pending")
+    return not ended and not pod["metadata"].get("deletionTimestamp")
+
+
+async def _spend_budget(ctx: Context, call: Call, pod: Obj) -> None:
+    labels = pod["metadata"].get("labels") or {}
+    namespace = call.target.namespace
+    budgets = [
+        budget
+        for budget in StoreReader(ctx.store).list("poddisruptionbudgets.policy", namespace)
+        if label_selectors.from_object(budget.get("spec", {}).get("selector")).matches(labels)
+    ]
+    if len(budgets) > 1:
+        raise status.internal(
+            "This pod has more than one PodDisruptionBudget, which the eviction subresource does not support."
+        )
+    if not budgets or (not _ready(pod) and _unhealthy_may_go(budgets[0])):
+        return
+    name = budgets[0]["metadata"]["name"]
+    resource = ctx.registry.find("policy", "v1", "poddisruptionbudgets")
+    assert resource is not None
+    target = call.target.named(namespace, name)
+    target.subresource = "status"
+    change = _spender(pod["metadata"]["name"], ctx.now())
+    await writes.replace(ctx, Call(call.request, target, resource), change, _INTERNAL, raw=True)
+
+
+def _spender(pod_name: str, now: str) -> writes.Change:
+    def change(budget: Obj) -> Obj:
+        name, state = budget["metadata"]["name"], budget.setdefault("status", {})
+        if state.get("observedGeneration", 0) < budget["metadata"].get("generation", 0):
+            raise _refused(f"The disruption budget {name} is still being processed by the server.", 10)
+        allowed = state.get("disruptionsAllowed", 0)
+        if allowed <= 0:
+            raise _refused(
+                f"The disruption budget {name} needs {state.get('desiredHealthy', 0)} healthy pods and has "
+                f"{state.get('currentHealthy', 0)} currently",
+                0,
+            )
+        state["disruptionsAllowed"] = allowed - 1
+        state.setdefault("disruptedPods", {})[pod_name] = now
+        return budget
+
+    return change
+
+
+def _refused(message: str, retry_after: int) -> status.StatusError:
+    return status.StatusError(
+        429, "TooManyRequests", "Cannot evict pod as it would violate the pod's disruption budget.",
+        {"causes": [{"reason": "DisruptionBudget", "message": message}]}, retry_after=retry_after or None,
+    )  # fmt: skip
+
+
+def _ready(pod: Obj) -> bool:
+    conditions = pod.get("status", {}).get("conditions") or ()
+    return any(c["type"] == "Ready" and c["status"] == "True" for c in conditions)
+
+
+def _unhealthy_may_go(budget: Obj) -> bool:
+    if budget["spec"].get("unhealthyPodEvictionPolicy") == "AlwaysAllow":
+        return True
+    state = budget.get("status", {})
+    healthy, desired = state.get("currentHealthy", 0), state.get("desiredHealthy", 0)
+    return bool(healthy >= desired > 0)

@@ -1,0 +1,69 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Reviews and token requests: questions that are answered at once and never stored."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import UTC, datetime
+
+from springtide.local.access import reviews, token_requests
+from springtide.local.access.authentication import Authenticator
+from springtide.local.access.rbac import RbacIndex
+from springtide.local.access.tokens import ServiceAccountTokens
+from springtide.local.apiserver import bodies
+from springtide.local.apiserver.codecs import BuiltinCodec
+from springtide.local.apiserver.context import Call, Context, StoreReader
+from springtide.local.apiserver.dispatch import Verb
+from springtide.local.apiserver.options import write_options
+from springtide.local.apiserver.replies import Answer, reply
+from springtide.local.apiserver.resources import Resource
+from springtide.local.kinds.strategy import Obj, Strategy
+
+_TOKEN_REQUEST = Resource(
+    "authentication.k8s.io", "v1", "tokenrequests", "TokenRequest", "", True, Strategy(),
+    lambda: BuiltinCodec("authentication.k8s.io", "v1", "TokenRequest"),
+)  # fmt: skip
+
+
+def review_verbs(
+    authenticator: Authenticator, tokens: ServiceAccountTokens, index: RbacIndex
+) -> dict[tuple[str, str], Verb]:
+    """(group, plural) -> handler."""
+    authentication, authorization = "authentication.k8s.io", "authorization.k8s.io"
+    return {
+        (authentication, "tokenreviews"): _asked(lambda o, c, n: reviews.token_review(o, authenticator, tokens)),
+        (authentication, "selfsubjectreviews"): _asked(
+            lambda o, c, n: reviews.self_subject_review(o, c.request.user, n)
+        ),
+        (authorization, "subjectaccessreviews"): _asked(lambda o, c, n: reviews.subject_access_review(o, index)),
+        (authorization, "selfsubjectaccessreviews"): _asked(
+            lambda o, c, n: reviews.self_subject_access_review(o, c.request.user, index)
+        ),
+        (authorization, "localsubjectaccessreviews"): _asked(
+            lambda o, c, n: reviews.local_subject_access_review(o, c.target.namespace, index)
+        ),
+        (authorization, "selfsubjectrulesreviews"): _asked(
+            lambda o, c, n: reviews.self_subject_rules_review(o, c.request.user, index)
+        ),
+    }
+
+
+def _asked(judge: Callable[[Obj, Call, str], Obj]) -> Verb:
+    async def handle(ctx: Context, call: Call) -> Answer:
+        options = write_options(call.request, "CreateOptions")
+        review = bodies.read_object(call, options.field_validation)
+        return reply(judge(review, call, ctx.now()), call.form, 201)
+
+    return handle
+
+
+def token_verb(tokens: ServiceAccountTokens) -> Verb:
+    async def handle(ctx: Context, call: Call) -> Answer:
+        options = write_options(call.request, "CreateOptions")
+        asked = Call(call.request, call.target, _TOKEN_REQUEST, call.form)
+        request = bodies.read_object(asked, options.field_validation)
+        target, lookup = call.target, StoreReader(ctx.store).get
+        answer = token_requests.answer(request, target.namespace, target.name, tokens, lookup, datetime.now(UTC))
+        return reply(answer, call.form, 201)
+
+    return handle

@@ -1,0 +1,120 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The scale subresource: one small object through which anything with replicas is resized.
+
+`kubectl scale`, the autoscaler and people's scripts use it; a change of it is an update of the object behind it.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from springtide.api import field_errors as field
+from springtide.local import status
+from springtide.local.apiserver import bodies, writes
+from springtide.local.apiserver.codecs import BuiltinCodec
+from springtide.local.apiserver.context import Call, Context
+from springtide.local.apiserver.objects import load
+from springtide.local.apiserver.options import write_options
+from springtide.local.apiserver.replies import Answer, reply
+from springtide.local.apiserver.resources import Resource, ScalePaths, Subresource
+from springtide.local.apiserver.verbs.patch import patched
+from springtide.local.kinds import label_selectors
+from springtide.local.kinds.strategy import Obj, Strategy
+
+KIND, GROUP, VERSION = "Scale", "autoscaling", "v1"
+SUBRESOURCE = Subresource("scale", KIND, frozenset({"get", "patch", "update"}), GROUP, VERSION)
+_WORKLOAD = ScalePaths(("spec", "replicas"), ("status", "replicas"), ("spec", "selector"))
+_SCALE = Resource(
+    GROUP, VERSION, "scales", KIND, "", True, Strategy(), lambda: BuiltinCodec(GROUP, VERSION, KIND)
+)  # fmt: skip
+
+
+def paths_of(resource: Resource) -> ScalePaths:
+    return resource.scale_paths or _WORKLOAD
+
+
+def _at(obj: Any, path: tuple[str, ...]) -> Any:
+    for step in path:
+        obj = obj.get(step) if isinstance(obj, dict) else None
+    return obj
+
+
+def scale_of(obj: Obj, resource: Resource) -> Obj:
+    """The Scale that stands for an object."""
+    paths = paths_of(resource)
+    meta = obj["metadata"]
+    kept = ("name", "namespace", "uid", "resourceVersion", "creationTimestamp")
+    selector = _at(obj, paths.selector) if paths.selector else None
+    if isinstance(selector, dict):
+        selector = label_selectors.shown(selector)
+    state: Obj = {"replicas": _at(obj, paths.status) or 0}
+    if selector:
+        state["selector"] = selector
+    wanted = _at(obj, paths.spec)
+    spec: Obj = {"replicas": wanted} if wanted else {}
+    if resource.custom and wanted is None:
+        raise status.internal(f'the spec replicas field ".{".".join(paths.spec)}" does not exist')
+    return {
+        "kind": KIND,
+        "apiVersion": f"{GROUP}/{VERSION}",
+        "metadata": {key: meta[key] for key in kept if key in meta},
+        "spec": spec,
+        "status": state,
+    }
+
+
+async def get(ctx: Context, call: Call) -> Answer:
+    record = ctx.store.get(call.key())
+    if record is None:
+        raise status.not_found(call.resource.group, call.resource.plural, call.target.name)
+    return reply(scale_of(load(record, call.resource), call.resource), call.form)
+
+
+async def update(ctx: Context, call: Call) -> Answer:
+    options = write_options(call.request, "UpdateOptions")
+    scale = bodies.read_object(_as_scale(call), options.field_validation)
+
+    def change(stored: Obj) -> Obj:
+        return _resized(stored, scale, call)
+
+    return await _replace(ctx, call, change, options)
+
+
+async def patch(ctx: Context, call: Call) -> Answer:
+    options = write_options(call.request, "PatchOptions")
+
+    def change(stored: Obj) -> Obj:
+        scale = patched(_as_scale(call), scale_of(stored, call.resource), options)
+        return _resized(stored, scale, call)
+
+    return await _replace(ctx, call, change, options)
+
+
+async def _replace(ctx: Context, call: Call, change: writes.Change, options: Any) -> Answer:
+    outcome = await writes.replace(ctx, call, change, options)
+    return reply(scale_of(load(outcome.record, call.resource), call.resource), call.form)
+
+
+def _as_scale(call: Call) -> Call:
+    """The same request, its body read as a Scale."""
+    return Call(call.request, call.target, _SCALE, call.form)
+
+
+def _resized(stored: Obj, scale: Obj, call: Call) -> Obj:
+    meta = scale.get("metadata", {})
+    if meta.get("name", call.target.name) != call.target.name:
+        raise status.bad_request(
+            f"the name of the object ({meta['name']}) does not match the name on the URL ({call.target.name})"
+        )
+    replicas = scale.get("spec", {}).get("replicas", 0)
+    if replicas < 0:
+        error = field.invalid("spec.replicas", replicas, "must be greater than or equal to 0")
+        raise status.invalid(GROUP, KIND, call.target.name, [error])
+    *outer, last = paths_of(call.resource).spec
+    place = stored
+    for step in outer:
+        place = place.setdefault(step, {})
+    place[last] = replicas
+    if meta.get("resourceVersion"):
+        stored["metadata"]["resourceVersion"] = meta["resourceVersion"]
+    return stored

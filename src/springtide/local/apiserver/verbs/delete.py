@@ -1,0 +1,108 @@
+# SPDX-License-Identifier: Apache-2.0
+"""DELETE of one object or of a collection."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from springtide.local import status
+from springtide.local.apiserver import bodies, writes
+from springtide.local.apiserver.context import Call, Context
+from springtide.local.apiserver.deletion import mark
+from springtide.local.apiserver.objects import encode, load, shown_item
+from springtide.local.apiserver.options import DeleteOptions, WriteOptions, delete_options, list_options
+from springtide.local.apiserver.present import present
+from springtide.local.apiserver.replies import Answer, reply, reply_bytes, success
+from springtide.local.apiserver.selecting import predicate
+from springtide.local.store.backend import FullError, Record, StaleError
+
+
+async def delete(ctx: Context, call: Call) -> Answer:
+    options = _options(call)
+    record, gone = await delete_object(ctx, call, options)
+    resource = call.resource
+    if gone and not resource.answers_deleted:
+        uid = load(record, resource)["metadata"]["uid"]
+        return reply(success(resource.group, resource.plural, call.target.name, uid), call.form)
+    return present(ctx, call, record)
+
+
+def _options(call: Call) -> DeleteOptions:
+    body: Any = {}
+    if call.request.body:
+        body, _ = bodies.read_plain(call.request, "DeleteOptions")
+        if not isinstance(body, dict) or body.get("kind", "DeleteOptions") != "DeleteOptions":
+            raise status.bad_request("decoded object cannot be converted to DeleteOptions")
+    return delete_options(call.request.query, body)
+
+
+async def delete_object(ctx: Context, call: Call, options: DeleteOptions) -> tuple[Record, bool]:
+    """The object's last state, and whether it is gone already."""
+    resource, key = call.resource, call.key()
+    write = WriteOptions(options.dry_run, "Ignore", "")
+    for _ in range(writes.ATTEMPTS):
+        record = ctx.store.get(key)
+        if record is None:
+            raise status.not_found(resource.group, resource.plural, key.name)
+        before, obj = load(record, resource), load(record, resource)
+        _check_preconditions(call, before["metadata"], options)
+        admission = writes.admission_request(call, "DELETE", None, before, write)
+        await ctx.admission.validate(admission)
+        gone = mark(obj, resource, options, ctx.now())
+        if options.dry_run:
+            return Record(key, record.revision, record.body), gone
+        if obj == before:
+            return record, False
+        try:
+            if gone:
+                return await ctx.store.delete(key, record, writes.encoder(resource, before)), True
+            return await ctx.store.write(key, record, writes.encoder(resource, obj)), False
+        except StaleError:
+            continue
+        except FullError as error:
+            raise writes.storage_full(error) from None
+    raise status.conflict(resource.group, resource.plural, key.name, status.STALE)
+
+
+def _check_preconditions(call: Call, meta: dict[str, Any], options: DeleteOptions) -> None:
+    for what, wanted, found in (
+        ("UID", options.uid, meta["uid"]),
+        ("ResourceVersion", options.resource_version, meta["resourceVersion"]),
+    ):
+        if wanted and wanted != found:
+            why = (
+                f"the {what} in the precondition ({wanted}) does not match the {what} in record ({found}). "
+                "The object might have been deleted and then recreated"
+                if what == "UID"
+                else f"the {what} in the precondition ({wanted}) does not match the {what} in record ({found}). "
+                "The object might have been modified"
+            )
+            raise status.conflict(call.resource.group, call.resource.plural, call.target.name, why)
+
+
+async def delete_collection(ctx: Context, call: Call) -> Answer:
+    options = _options(call)
+    selection = list_options(call.request.query, watch=False)
+    resource = call.resource
+    wanted = predicate(resource, selection.label_selector, selection.field_selector)
+    namespace = call.target.namespace if resource.namespaced else ""
+    deleted: list[bytes] = []
+    for record in ctx.store.list(resource.storage, namespace):
+        if wanted is not None and not wanted(record):
+            continue
+        target = call.target.named(record.key.namespace, record.key.name)
+        try:
+            last, _ = await delete_object(ctx, Call(call.request, target, resource), options)
+        except status.StatusError as error:
+            if error.code == 404:  # somebody else deleted it meanwhile
+                continue
+            raise
+        deleted.append(shown_item(last, resource))
+    head = encode(
+        {
+            "kind": resource.list_kind,
+            "apiVersion": resource.api_version,
+            "metadata": {"resourceVersion": str(ctx.store.revision)},
+        }
+    )
+    return reply_bytes(head[:-1] + b',"items":[' + b",".join(deleted) + b"]}", call.form)

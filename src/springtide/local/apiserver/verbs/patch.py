@@ -1,0 +1,85 @@
+# SPDX-License-Identifier: Apache-2.0
+"""PATCH in its four forms: JSON patch, merge patch, strategic merge patch and server-side apply."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+from springtide.local.apiserver import bodies, writes
+from springtide.local.apiserver.context import Call, Context
+from springtide.local.apiserver.options import WriteOptions, write_options
+from springtide.local.apiserver.present import present
+from springtide.local.apiserver.replies import Answer
+from springtide.local.kinds.strategy import Obj
+from springtide.local.patches import apply, json_patch, merge_patch, strategic
+from springtide.local.schema.node import Node
+from springtide.local.status import bad_request, unsupported_media_type
+
+JSON_PATCH = "application/json-patch+json"
+MERGE_PATCH = "application/merge-patch+json"
+STRATEGIC = "application/strategic-merge-patch+json"
+APPLY = "application/apply-patch+yaml"
+APPLY_JSON = "application/apply-patch+json"
+
+Patcher = Callable[[Obj, Any, Node], Any]
+
+_PATCHERS: dict[str, Patcher] = {
+    JSON_PATCH: lambda obj, patch, _: json_patch.apply(obj, patch),
+    MERGE_PATCH: lambda obj, patch, _: merge_patch.apply(obj, patch),
+    STRATEGIC: strategic.apply,
+}
+
+
+async def patch(ctx: Context, call: Call) -> Answer:
+    media = _checked_media(call)
+    applied = media in (APPLY, APPLY_JSON)
+    options = write_options(call.request, "PatchOptions", apply=applied)
+    if applied:
+        return await _apply(ctx, call, options)
+    outcome = await writes.replace(ctx, call, lambda stored: patched(call, stored, options), options)
+    return present(ctx, call, outcome.record)
+
+
+def _checked_media(call: Call) -> str:
+    media = bodies.media_type(call.request)
+    if media in (APPLY, APPLY_JSON) or (media in _PATCHERS and not (media == STRATEGIC and call.resource.custom)):
+        return media
+    raise unsupported_media_type([JSON_PATCH, MERGE_PATCH, *([] if call.resource.custom else [STRATEGIC]), APPLY])
+
+
+def patched(call: Call, stored: Obj, options: WriteOptions) -> Obj:
+    """The stored object with the request's patch applied, typed again."""
+    body, duplicates = bodies.parse_json(call.request.body, call.resource.kind)
+    changed = _PATCHERS[_checked_media(call)](stored, body, call.resource.codec.node)
+    if not isinstance(changed, dict):
+        raise bad_request("the patch does not leave an object")
+    bodies.check_kind(changed, call.resource)
+    return bodies.typed(call, changed, options.field_validation, duplicates)
+
+
+async def _apply(ctx: Context, call: Call, options: WriteOptions) -> Answer:
+    """Server-side apply. The merge sees the schema; ownership and conflicts are worked out there too."""
+    wanted = _read_applied(call, options)
+    writer = writes.writer(ctx, call, options.manager)
+    node = call.resource.codec.node
+
+    def change(stored: Obj | None) -> Obj:
+        merged = apply.apply(stored, wanted, node, writer, force=options.force)
+        return bodies.typed(call, merged, "Ignore", [])
+
+    existing = ctx.store.get(call.key())
+    missing = change(None) if existing is None and not call.target.subresource else None
+    applied = replace(options, applied=True)
+    outcome = await writes.replace(ctx, call, change, applied, missing=missing)
+    return present(ctx, call, outcome.record, 201 if outcome.created else 200)
+
+
+def _read_applied(call: Call, options: WriteOptions) -> Obj:
+    """The applied configuration, as sent: YAML or JSON, unknown fields judged, nothing defaulted."""
+    value, duplicates = bodies.read_yaml(call.request.body, call.resource.kind)
+    if not isinstance(value, dict):
+        raise bad_request("the applied configuration must be an object")
+    bodies.check_kind(value, call.resource)
+    return bodies.typed(call, value, options.field_validation, duplicates)

@@ -1,0 +1,131 @@
+# SPDX-License-Identifier: Apache-2.0
+"""GET of one object, and of a collection in whole or in pages.
+
+A page is continued at the revision it began with, rebuilt from the store's history, so that a client that pages sees
+one moment. A long list is written in pieces: joined at once it would double the server's memory.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+from collections.abc import AsyncIterator, Sequence
+from typing import Any
+
+import msgspec
+
+from springtide.local import status
+from springtide.local.apiserver import tables
+from springtide.local.apiserver.context import Call, Context
+from springtide.local.apiserver.objects import encode, shown_item
+from springtide.local.apiserver.options import ListOptions, list_options, revision_of
+from springtide.local.apiserver.present import present
+from springtide.local.apiserver.replies import Answer, Stream, reply, reply_bytes
+from springtide.local.apiserver.selecting import predicate
+from springtide.local.store.backend import CompactedError, Record
+
+CHUNK = 500  # items written at once
+
+
+async def get(ctx: Context, call: Call) -> Answer:
+    record = ctx.store.get(call.key())
+    if record is None:
+        raise status.not_found(call.resource.group, call.resource.plural, call.target.name)
+    return present(ctx, call, record)
+
+
+class Token(msgspec.Struct):
+    """Where the next page begins, and in which moment."""
+
+    revision: int
+    after: tuple[str, str]
+
+
+async def list_collection(ctx: Context, call: Call) -> Answer:
+    options = list_options(call.request.query, watch=False)
+    wanted = predicate(call.resource, options.label_selector, options.field_selector)
+    revision, records = _moment(ctx, call, options)
+    if wanted is not None:
+        records = [record for record in records if wanted(record)]
+    metadata: dict[str, Any] = {"resourceVersion": str(revision)}
+    if options.limit and len(records) > options.limit:
+        left = len(records) - options.limit
+        records = records[: options.limit]
+        last = records[-1].key
+        metadata["continue"] = _write_token(Token(revision, (last.namespace, last.name)))
+        if wanted is None:
+            metadata["remainingItemCount"] = left
+    return _answer(ctx, call, records, metadata)
+
+
+def _moment(ctx: Context, call: Call, options: ListOptions) -> tuple[int, Sequence[Record]]:
+    """The revision to list at and what was there then."""
+    resource = call.resource
+    namespace = call.target.namespace if resource.namespaced else ""
+    if options.token:
+        if options.version and options.version != "0":
+            raise status.bad_request("specifying resource version is not allowed when using continue")
+        token = _read_token(options.token)
+        try:
+            records = ctx.store.list_at(resource.storage, token.revision, namespace)
+        except CompactedError:
+            raise _expired() from None
+        return token.revision, [r for r in records if (r.key.namespace, r.key.name) > token.after]
+    wanted = revision_of(options.version)
+    if wanted > ctx.store.revision:
+        raise too_new(wanted, ctx.store.revision)
+    if wanted and (options.match == "Exact" or (options.limit and not options.match)):
+        try:
+            return wanted, ctx.store.list_at(resource.storage, wanted, namespace)
+        except CompactedError:
+            raise status.expired("The resourceVersion for the provided list is too old.") from None
+    return ctx.store.revision, ctx.store.list(resource.storage, namespace)
+
+
+def too_new(wanted: int, current: int) -> status.StatusError:
+    details = {"causes": [{"reason": "ResourceVersionTooLarge", "message": "Too large resource version"}]}
+    message = f"Timeout: Too large resource version: {wanted}, current: {current}"
+    return status.StatusError(504, "Timeout", message, details, retry_after=1)
+
+
+def _expired() -> status.StatusError:
+    return status.expired(
+        "The provided continue parameter is too old to display a consistent list result. You must start a new list "
+        "without the continue parameter."
+    )
+
+
+def _write_token(token: Token) -> str:
+    return base64.urlsafe_b64encode(encode(token)).decode().rstrip("=")
+
+
+def _read_token(text: str) -> Token:
+    try:
+        return msgspec.json.decode(base64.urlsafe_b64decode(text + "=" * (-len(text) % 4)), type=Token)
+    except (binascii.Error, ValueError, msgspec.MsgspecError):
+        raise status.bad_request("continue key is not valid: it was not made by this server") from None
+
+
+def _answer(ctx: Context, call: Call, records: Sequence[Record], metadata: dict[str, Any]) -> Answer:
+    form, resource = call.form, call.resource
+    if form.kind == "Table":
+        policy = tables.include_object(call.request.query.get("includeObject"))
+        body = tables.table(records, resource, ctx.now(), policy, metadata=metadata, version=form.version)
+        return reply_bytes(body, form)
+    if form.kind == "PartialObjectMetadata":
+        items = [msgspec.Raw(tables.partial(record)) for record in records]
+        frame = {"kind": "PartialObjectMetadataList", "apiVersion": f"meta.k8s.io/{form.version}"}
+        return reply(frame | {"metadata": metadata, "items": items}, form)
+    head = encode({"kind": resource.list_kind, "apiVersion": resource.api_version, "metadata": metadata})
+    if len(records) > CHUNK and form.media == "application/json":
+        return Stream(_pieces(head, records, call), compressible=True)
+    items_bytes = b",".join([shown_item(record, resource) for record in records])
+    return reply_bytes(head[:-1] + b',"items":[' + items_bytes + b"]}", form)
+
+
+async def _pieces(head: bytes, records: Sequence[Record], call: Call) -> AsyncIterator[bytes]:
+    yield head[:-1] + b',"items":['
+    for start in range(0, len(records), CHUNK):
+        piece = b",".join([shown_item(record, call.resource) for record in records[start : start + CHUNK]])
+        yield b"," + piece if start else piece
+    yield b"]}"

@@ -1,0 +1,20 @@
+# SPDX-License-Identifier: Apache-2.0
+"""PUT of a whole object or of one of its subresources."""
+
+from __future__ import annotations
+
+from copy import deepcopy
+
+from springtide.local.apiserver import bodies, writes
+from springtide.local.apiserver.context import Call, Context
+from springtide.local.apiserver.options import write_options
+from springtide.local.apiserver.present import present
+from springtide.local.apiserver.replies import Answer
+
+
+async def update(ctx: Context, call: Call) -> Answer:
+    options = write_options(call.request, "UpdateOptions")
+    obj = bodies.read_object(call, options.field_validation)
+    create = call.resource.create_on_update and not call.target.subresource
+    outcome = await writes.replace(ctx, call, lambda _: deepcopy(obj), options, missing=obj if create else None)
+    return present(ctx, call, outcome.record, 201 if outcome.created else 200)

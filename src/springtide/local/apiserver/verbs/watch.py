@@ -1,0 +1,171 @@
+# SPDX-License-Identifier: Apache-2.0
+"""GET with `watch`: changes as they happen.
+
+An event is encoded once and shared by all watchers that want it in the same form. A selector turns a change into what
+it means for this watcher: an object that no longer matches is DELETED for it, one that begins to match is ADDED.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import random
+from collections.abc import AsyncIterator, Callable, Iterable
+from typing import Any
+
+from springtide.local import status
+from springtide.local.apiserver import tables
+from springtide.local.apiserver.context import Call, Context
+from springtide.local.apiserver.objects import encode, shown
+from springtide.local.apiserver.options import ListOptions, list_options, revision_of
+from springtide.local.apiserver.replies import Answer, Stream
+from springtide.local.apiserver.selecting import Predicate, predicate
+from springtide.local.apiserver.verbs.read import too_new
+from springtide.local.store.backend import Change, CompactedError, Event, FutureRevisionError, Record, Subscription
+
+BOOKMARK_EVERY = 60.0
+SHORTEST = 1800.0  # the real server ends a watch after a random time between 30 and 60 minutes
+INITIAL_EVENTS_END = "k8s.io/initial-events-end"
+
+Show = Callable[[Record], bytes]
+
+
+async def watch(ctx: Context, call: Call) -> Answer:
+    options = list_options(call.request.query, watch=True)
+    wanted = predicate(call.resource, options.label_selector, options.field_selector, call.target.name)
+    since = revision_of(options.version)
+    try:
+        initial, subscription = _begin(ctx, call, options, since)
+    except CompactedError:
+        error = status.expired(f"too old resource version: {since} ({ctx.store.compacted})")
+        return Stream(_single(_line(b"ERROR", encode(error.as_object()))))
+    except FutureRevisionError:
+        # The real server holds such a watch open until that revision comes or the time is up.
+        return Stream(_single(_line(b"ERROR", encode(too_new(since, ctx.store.revision).as_object()))))
+    watcher = _Watcher(ctx, call, options, wanted)
+    return Stream(watcher.lines(initial, subscription))
+
+
+def _begin(ctx: Context, call: Call, options: ListOptions, since: int) -> tuple[Iterable[Record], Subscription]:
+    """What to send first and the subscription that follows without a gap."""
+    storage = call.resource.storage
+    namespace = call.target.namespace if call.resource.namespaced else ""
+    if since > ctx.store.revision:
+        raise FutureRevisionError
+    replays = options.initial_events if options.initial_events is not None else since == 0
+    if not replays and since:
+        return (), ctx.store.watch(storage, since)
+    initial = ctx.store.list(storage, namespace) if replays else ()
+    return initial, ctx.store.watch(storage, ctx.store.revision)
+
+
+async def _single(line: bytes) -> AsyncIterator[bytes]:
+    yield line
+
+
+def _line(change: bytes, obj: bytes) -> bytes:
+    return b'{"type":"' + change + b'","object":' + obj + b"}\n"
+
+
+class _Watcher:
+    def __init__(self, ctx: Context, call: Call, options: ListOptions, wanted: Predicate | None) -> None:
+        self._ctx, self._call, self._options, self._wanted = ctx, call, options, wanted
+        self._namespace = call.target.namespace if call.resource.namespaced else ""
+        self._first_table = True
+        self._show = self._shower()
+
+    def _shower(self) -> Show:
+        form, resource = self._call.form, self._call.resource
+        if form.kind == "PartialObjectMetadata":
+            return tables.partial
+        if form.kind == "Table":
+            return self._table
+        return lambda record: shown(record, resource)
+
+    def _table(self, record: Record) -> bytes:
+        policy = tables.include_object(self._call.request.query.get("includeObject"))
+        columns, self._first_table = self._first_table, False
+        metadata = {"resourceVersion": tables.version_of(record)}
+        return tables.table([record], self._call.resource, self._ctx.now(), policy, metadata=metadata, columns=columns)
+
+    async def lines(self, initial: Iterable[Record], subscription: Subscription) -> AsyncIterator[bytes]:
+        try:
+            for piece in self._initial_lines(initial, subscription):
+                yield piece
+            async for piece in self._live_lines(subscription):
+                yield piece
+        finally:
+            subscription.close()
+
+    def _initial_lines(self, initial: Iterable[Record], subscription: Subscription) -> Iterable[bytes]:
+        pending: list[bytes] = []
+        for record in initial:
+            if self._wanted is None or self._wanted(record):
+                pending.append(_line(b"ADDED", self._show(record)))
+            if len(pending) == 500:
+                yield b"".join(pending)
+                pending = []
+        if self._options.initial_events and self._options.bookmarks:
+            pending.append(self._bookmark(subscription.revision, {INITIAL_EVENTS_END: "true"}))
+        yield b"".join(pending)  # even if empty: it makes the edge send the headers
+
+    async def _live_lines(self, subscription: Subscription) -> AsyncIterator[bytes]:
+        loop = asyncio.get_running_loop()
+        ends = loop.time() + (self._options.timeout or random.uniform(SHORTEST, 2 * SHORTEST))
+        batches = aiter(subscription)
+        waiting: asyncio.Task[Any] | None = None
+        try:
+            while (left := ends - loop.time()) > 0:
+                waiting = waiting or loop.create_task(_next(batches))
+                done, _ = await asyncio.wait({waiting}, timeout=min(left, BOOKMARK_EVERY))
+                if done:
+                    batch, waiting = waiting.result(), None
+                    if batch is None:
+                        return
+                    if piece := b"".join(self._event_lines(batch)):
+                        yield piece
+                elif self._options.bookmarks and loop.time() < ends:
+                    yield self._bookmark(subscription.revision)
+            if self._options.bookmarks:
+                yield self._bookmark(subscription.revision)
+        except CompactedError:
+            error = status.expired("too old resource version: this watch fell behind")
+            yield _line(b"ERROR", encode(error.as_object()))
+        finally:
+            if waiting is not None:
+                waiting.cancel()
+
+    def _event_lines(self, batch: Iterable[Event]) -> Iterable[bytes]:
+        for event in batch:
+            if self._namespace and event.record.key.namespace != self._namespace:
+                continue
+            change = event.change if self._wanted is None else _meaning(event, self._wanted)
+            if change is not None:
+                yield _line(change.value.encode(), self._show(event.record))
+
+    def _bookmark(self, revision: int, annotations: dict[str, str] | None = None) -> bytes:
+        resource = self._call.resource
+        metadata: dict[str, Any] = {"resourceVersion": str(revision), "creationTimestamp": None}
+        if annotations:
+            metadata["annotations"] = annotations
+        kind, api_version = resource.kind, resource.api_version
+        if self._call.form.kind:
+            kind, api_version = self._call.form.kind, "meta.k8s.io/v1"
+        frame: dict[str, Any] = {"kind": kind, "apiVersion": api_version, "metadata": metadata}
+        if kind == "Table":
+            frame |= {"columnDefinitions": None, "rows": []}
+        return _line(b"BOOKMARK", encode(frame))
+
+
+async def _next(batches: AsyncIterator[Any]) -> Any:
+    return await anext(batches, None)
+
+
+def _meaning(event: Event, wanted: Predicate) -> Change | None:
+    """What the change means to one who sees only the objects he wants."""
+    before = event.previous is not None and wanted(event.previous)
+    if event.change is Change.DELETED:
+        return Change.DELETED if before else None
+    now = wanted(event.record)
+    if now:
+        return Change.MODIFIED if before else Change.ADDED
+    return Change.DELETED if before else None

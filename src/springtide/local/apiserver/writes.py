@@ -1,0 +1,342 @@
+# SPDX-License-Identifier: Apache-2.0
+"""How an object gets into the store: the steps that create, update, patch and apply share.
+
+`create` and `replace` take care of defaults, admission, validation, managedFields and optimistic locking. A write
+whose outcome equals what is stored is answered without one. Every loop is bounded: a writer that keeps losing the race
+gets a Conflict, as on the real server.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from springtide.api import field_errors as field
+from springtide.api.field_errors import FieldError
+from springtide.local import status
+from springtide.local.admission.request import AdmissionRequest
+from springtide.local.apiserver.context import Call, Context
+from springtide.local.apiserver.objects import dump, load
+from springtide.local.apiserver.options import WriteOptions
+from springtide.local.apiserver.resources import Resource
+from springtide.local.kinds import metadata as metadata_rules
+from springtide.local.kinds.strategy import Obj
+from springtide.local.patches import field_sets, managed_fields
+from springtide.local.status import StatusError
+from springtide.local.store.backend import FullError, Key, Record, StaleError
+
+ATTEMPTS = 8
+NAME_ATTEMPTS = 8
+BODY_LIMIT = 3 * 1024 * 1024 // 2
+"""etcd's request limit; the real server answers a built-in object above it with 413 too."""
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    record: Record
+    created: bool = False
+    deleted: bool = False
+
+
+def storage_full(error: FullError) -> StatusError:
+    return status.storage_full(
+        f"the cluster's disk is full, nothing was changed: {error}. Free some space and try again"
+    )
+
+
+# -- create -----------------------------------------------------------------------------------------------------------
+
+
+async def create(ctx: Context, call: Call, obj: Obj, options: WriteOptions) -> Outcome:
+    resource = call.resource
+    meta = obj["metadata"]
+    _check_namespace(call, meta)
+    _default(resource, obj)
+    generated = not meta.get("name") and bool(meta.get("generateName"))
+    for attempt in range(NAME_ATTEMPTS if generated else 1):
+        candidate = _copied(obj) if generated else obj
+        _fill_metadata(ctx, resource, candidate)
+        try:
+            return await _create_named(ctx, call, candidate, options)
+        except StatusError as error:
+            if error.reason != "AlreadyExists" or not generated or attempt == NAME_ATTEMPTS - 1:
+                raise
+    raise AssertionError("unreachable")
+
+
+def _copied(obj: Obj) -> Obj:
+    return {**obj, "metadata": dict(obj["metadata"])}
+
+
+async def _create_named(ctx: Context, call: Call, obj: Obj, options: WriteOptions) -> Outcome:
+    resource, meta = call.resource, obj["metadata"]
+    _track(ctx, call, None, obj, options)
+    admission = admission_request(call, "CREATE", obj, None, options)
+    await ctx.admission.mutate(admission)
+    resource.strategy.prepare_create(obj)
+    if resource.custom and "status" in resource.subresources:
+        obj.pop("status", None)
+    if resource.strategy.has_generation:
+        meta["generation"] = 1
+    key = call.key(meta.get("name", ""))
+    for complete in ctx.before_write.get(resource.storage, ()):
+        complete(obj, None)
+    errors = metadata_rules.validate_metadata(obj, resource.namespaced, resource.name_rule or _any_name)
+    errors += resource.strategy.validate(obj) + resource.codec.validate(obj, None)
+    if errors:
+        raise status.invalid(resource.group, resource.kind, meta.get("name", ""), errors)
+    await ctx.admission.validate(admission)
+    call.request.warnings.extend(admission.warnings + resource.strategy.warnings(obj))
+    if ctx.store.get(key) is not None:
+        raise status.already_exists(resource.group, resource.plural, key.name)
+    if options.dry_run:
+        return Outcome(Record(key, 0, _without_version(dump(obj, resource, 0))), created=True)
+    try:
+        record = await ctx.store.write(key, None, encoder(resource, obj))
+    except StaleError:
+        raise status.already_exists(resource.group, resource.plural, key.name) from None
+    except FullError as error:
+        raise storage_full(error) from None
+    return Outcome(record, created=True)
+
+
+def _without_version(body: bytes) -> bytes:
+    return body.replace(b',"resourceVersion":"0"', b"", 1).replace(b'"resourceVersion":"0",', b"", 1)
+
+
+def _any_name(name: str) -> list[str]:
+    return []
+
+
+def _check_namespace(call: Call, meta: Obj) -> None:
+    if not call.resource.namespaced:
+        if meta.get("namespace"):
+            meta.pop("namespace")
+        return
+    given = meta.get("namespace")
+    if given and given != call.target.namespace:
+        raise status.bad_request(
+            "the namespace of the provided object does not match the namespace sent on the request"
+        )
+    meta["namespace"] = call.target.namespace
+
+
+def _default(resource: Resource, obj: Obj) -> None:
+    resource.codec.default(obj)
+    resource.strategy.default(obj)
+
+
+def _fill_metadata(ctx: Context, resource: Resource, obj: Obj) -> None:
+    meta = obj["metadata"]
+    if meta.get("resourceVersion"):
+        raise status.bad_request("resourceVersion should not be set on objects to be created")
+    for dropped in ("deletionTimestamp", "deletionGracePeriodSeconds", "selfLink", "generation"):
+        meta.pop(dropped, None)
+    meta["uid"] = ctx.new_uid()
+    meta["creationTimestamp"] = ctx.now()
+    if not meta.get("name") and meta.get("generateName"):
+        meta["name"] = metadata_rules.generated_name(meta["generateName"], ctx.new_suffix())
+
+
+# -- replace ----------------------------------------------------------------------------------------------------------
+
+Change = Callable[[Obj], Obj]
+"""From a private copy of the stored object to the one that shall replace it."""
+
+
+async def replace(
+    ctx: Context, call: Call, change: Change, options: WriteOptions, *, missing: Obj | None = None, raw: bool = False
+) -> Outcome:
+    """`missing` is created when nothing is there (apply, and PUT of the kinds that allow it).
+
+    `raw` is for changes the server makes itself (a binding): they touch what a client's update could not.
+    """
+    resource, key = call.resource, call.key()
+    for _ in range(ATTEMPTS):
+        record = ctx.store.get(key)
+        if record is None:
+            if missing is None:
+                raise status.not_found(resource.group, resource.plural, key.name)
+            return await create(ctx, call, missing, options)
+        old = load(record, resource)
+        new = change(load(record, resource))
+        conditional = bool(new["metadata"].get("resourceVersion")) and _is_pinned(new, old, resource, key)
+        if raw:
+            _track(ctx, call, old, new, options)
+        else:
+            await _prepare_update(ctx, call, new, old, options)
+        if _unchanged(new, old):
+            return Outcome(record)
+        outcome = await _store_update(ctx, resource, record, new, options)
+        if outcome is not None:
+            return outcome
+        if conditional:
+            break
+    raise status.conflict(resource.group, resource.plural, key.name, status.STALE)
+
+
+def _is_pinned(new: Obj, old: Obj, resource: Resource, key: Key) -> bool:
+    """Whether the writer named a version; raises when it is not the stored one."""
+    if new["metadata"]["resourceVersion"] != old["metadata"]["resourceVersion"]:
+        raise status.conflict(resource.group, resource.plural, key.name, status.STALE)
+    return True
+
+
+async def _store_update(
+    ctx: Context, resource: Resource, record: Record, new: Obj, options: WriteOptions
+) -> Outcome | None:
+    """None when somebody else was faster."""
+    gone = is_released(resource, new)
+    if options.dry_run:
+        return Outcome(Record(record.key, record.revision, dump(new, resource, record.revision)), deleted=gone)
+    try:
+        if gone:
+            return Outcome(await ctx.store.delete(record.key, record, encoder(resource, new)), deleted=True)
+        return Outcome(await ctx.store.write(record.key, record, encoder(resource, new)))
+    except StaleError:
+        return None
+    except FullError as error:
+        raise storage_full(error) from None
+
+
+def is_released(resource: Resource, obj: Obj) -> bool:
+    """Marked for deletion, and nothing holds it any longer."""
+    meta = obj["metadata"]
+    return (
+        bool(meta.get("deletionTimestamp"))
+        and not meta.get("finalizers")
+        and not meta.get("deletionGracePeriodSeconds")
+        and not (resource.held is not None and resource.held(obj))
+    )
+
+
+def _unchanged(new: Obj, old: Obj) -> bool:
+    new["metadata"]["resourceVersion"] = old["metadata"]["resourceVersion"]
+    return new == old
+
+
+async def _prepare_update(ctx: Context, call: Call, new: Obj, old: Obj, options: WriteOptions) -> None:
+    resource, meta = call.resource, new["metadata"]
+    _check_identity(call, meta, old["metadata"])
+    if not meta.get("resourceVersion") and not resource.unconditional_update and call.request.method == "PUT":
+        error = field.invalid("metadata.resourceVersion", 0, "must be specified for an update")
+        raise status.invalid(resource.group, resource.kind, call.target.name, [error])
+    _default(resource, new)
+    metadata_rules.keep_system_fields(new, old)
+    meta.pop("selfLink", None)
+    _track(ctx, call, old, new, options)
+    admission = admission_request(call, "UPDATE", new, old, options)
+    await ctx.admission.mutate(admission)
+    errors = _carry_over(resource, call.target.subresource, new, old)
+    for complete in ctx.before_write.get(resource.storage, ()):
+        complete(new, old)
+    errors += metadata_rules.validate_metadata_update(new, old)
+    if errors:
+        raise status.invalid(resource.group, resource.kind, meta.get("name", ""), errors)
+    await ctx.admission.validate(admission)
+    call.request.warnings.extend(admission.warnings)
+    if not call.target.subresource:
+        call.request.warnings.extend(resource.strategy.warnings(new))
+    managed_fields.settle(old, new)
+
+
+def _check_identity(call: Call, meta: Obj, before: Obj) -> None:
+    resource, name = call.resource, call.target.name
+    given = meta.get("name")
+    if given is not None and given != name:
+        raise status.bad_request(f"the name of the object ({given}) does not match the name on the URL ({name})")
+    meta["name"] = name
+    _check_namespace(call, meta)
+    if meta.get("uid") and meta["uid"] != before["uid"]:
+        raise status.conflict(
+            resource.group, resource.plural, name,
+            f"Precondition failed: UID in precondition: {meta['uid']}, UID in object meta: {before['uid']}",
+        )  # fmt: skip
+
+
+def _carry_over(resource: Resource, subresource: str, new: Obj, old: Obj) -> list[FieldError]:
+    """Puts back what this door may not change, counts the generation, validates the rest."""
+    strategy = resource.strategy
+    if subresource == "status":
+        _keep_all_but_status(resource, new, old)
+        strategy.prepare_status(new, old)
+        return strategy.validate_status(new, old) + resource.codec.validate(new, old)
+    if strategy.has_status or (resource.custom and "status" in resource.subresources):
+        _keep(new, old, "status")
+    strategy.prepare_update(new, old)
+    if strategy.has_generation and _spec_changed(new, old):
+        new["metadata"]["generation"] = old["metadata"].get("generation", 0) + 1
+    return strategy.validate(new) + strategy.validate_update(new, old) + resource.codec.validate(new, old)
+
+
+def _keep(new: Obj, old: Obj, part: str) -> None:
+    if part in old:
+        new[part] = old[part]
+    else:
+        new.pop(part, None)
+
+
+def _keep_all_but_status(resource: Resource, new: Obj, old: Obj) -> None:
+    for part in {*new, *old} - {"status", "metadata", "kind", "apiVersion"}:
+        _keep(new, old, part)
+    if resource.custom:
+        tracked = new["metadata"].get("managedFields")
+        new["metadata"] = dict(old["metadata"])
+        if tracked is not None:
+            new["metadata"]["managedFields"] = tracked
+
+
+def _spec_changed(new: Obj, old: Obj) -> bool:
+    ignored = {"metadata", "status", "kind", "apiVersion"}
+    return any(new.get(part) != old.get(part) for part in {*new, *old} - ignored)
+
+
+# -- shared -----------------------------------------------------------------------------------------------------------
+
+
+def encoder(resource: Resource, obj: Obj) -> Callable[[int], bytes]:
+    def encode(revision: int) -> bytes:
+        return dump(obj, resource, revision)
+
+    return encode
+
+
+_SPEC_DOOR = field_sets.excluding("status")
+_STATUS_DOOR = field_sets.only("status")
+
+
+def writer(ctx: Context, call: Call, manager: str) -> managed_fields.Writer:
+    """Who writes, for managedFields: nobody owns what his door does not let him change."""
+    resource, subresource = call.resource, call.target.subresource
+    reset = None
+    if subresource == "status":
+        reset = _STATUS_DOOR
+    elif "status" in resource.subresources:
+        reset = _SPEC_DOOR
+    return managed_fields.Writer(manager, resource.api_version, ctx.now(), resource.kind, subresource, reset)
+
+
+def _track(ctx: Context, call: Call, old: Obj | None, new: Obj, options: WriteOptions) -> None:
+    if options.applied:  # server-side apply has filed its fields already
+        return
+    managed_fields.track(old, new, call.resource.codec.node, writer(ctx, call, options.manager))
+
+
+def admission_request(
+    call: Call, operation: str, obj: Obj | None, old: Obj | None, options: WriteOptions
+) -> AdmissionRequest:
+    resource, target = call.resource, call.target
+    return AdmissionRequest(
+        operation,
+        resource.plural,
+        resource.kind,
+        call.request.user,
+        resource.group,
+        resource.version,
+        target.subresource,
+        target.namespace,
+        target.name or ((obj or {}).get("metadata") or {}).get("name", ""),
+        obj,
+        old,
+        options.dry_run,
+    )

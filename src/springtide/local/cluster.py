@@ -1,0 +1,124 @@
+# SPDX-License-Identifier: Apache-2.0
+"""One embedded cluster, composed: certificates, store, API server, listener, upkeep.
+
+`tide up` and the tests start one with `async with running(settings)`. Everything it needs on disk is under one data
+directory; stopping and starting it again, or killing it at any moment, loses nothing that was acknowledged.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import ipaddress
+import socket
+import ssl
+from collections.abc import AsyncIterator, Callable
+from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+
+from springtide.kube.client import Client
+from springtide.local.access import kubeconfig, pki
+from springtide.local.access.identity import MASTERS, User
+from springtide.local.access.jws import SigningKey
+from springtide.local.access.tokens import ServiceAccountTokens
+from springtide.local.admission.plugins import standard_chain
+from springtide.local.apiserver.audit import Audit
+from springtide.local.apiserver.bootstrap import bootstrap
+from springtide.local.apiserver.edge import Edge
+from springtide.local.apiserver.loopback import Loopback
+from springtide.local.apiserver.server import SERVICE_NETWORK, ApiServer, Settings
+from springtide.local.datadir import DataDir
+from springtide.local.store.opening import open_store
+
+DEFAULT_PORT = 6443
+_BACKLOG = 1024
+
+
+@dataclass(frozen=True)
+class Options:
+    data_dir: Path
+    name: str = "springtide"
+    port: int = DEFAULT_PORT
+    """0 takes any free port."""
+    audit: bool = False
+    upkeep: bool = True
+
+
+@dataclass
+class Cluster:
+    options: Options
+    directory: DataDir
+    server: ApiServer
+    port: int
+
+    @property
+    def url(self) -> str:
+        return f"https://127.0.0.1:{self.port}"
+
+    def client(self, user: str) -> Client:
+        """A client in this process, with all rights, that is called `user`."""
+        return Client(Loopback(self.server.dispatcher, User(user, groups=(MASTERS,))))
+
+
+@asynccontextmanager
+async def running(options: Options) -> AsyncIterator[Cluster]:
+    """Yields when the server answers and has its bootstrap objects. InUseError, OpenError or OSError otherwise."""
+    async with AsyncExitStack() as stack:
+        directory = DataDir(options.data_dir)
+        directory.acquire()
+        stack.callback(directory.release)
+        listener = _bind(options.port)
+        stack.callback(listener.close)
+        port = listener.getsockname()[1]
+        authority = pki.Authority(directory.pki, datetime.now(UTC))
+        service_address = str(ipaddress.ip_network(SERVICE_NETWORK)[1])
+        context = pki.server_context(pki.server_pair(authority, service_address), authority.certificate)
+        admin = pki.admin_pair(authority)
+        entry = kubeconfig.Entry(options.name, f"https://127.0.0.1:{port}", authority.certificate, admin)
+        store = await open_store(directory.database)
+        stack.push_async_callback(store.close)
+        audit = Audit(directory.audit) if options.audit else None
+        if audit is not None:
+            stack.callback(audit.close)
+        key = SigningKey(directory.pki / "tokens.pem")
+        settings = Settings(f"127.0.0.1:{port}", audit=audit)
+        server = ApiServer(store, _token_maker(key), standard_chain, settings)
+        await server.start()
+        stack.push_async_callback(server.stop)
+        cluster = Cluster(options, directory, server, port)
+        await bootstrap(cluster.client("system:apiserver"), SERVICE_NETWORK)
+        server.bootstrapped()
+        await _listen(stack, server, listener, context)
+        kubeconfig.write(directory.kubeconfig, entry)
+        directory.describe(options.name, port)
+        yield cluster
+
+
+def _token_maker(key: SigningKey) -> Callable[[Callable[[str, str, str], str]], ServiceAccountTokens]:
+    return lambda uid_of: ServiceAccountTokens(key, uid_of)
+
+
+def _bind(port: int) -> socket.socket:
+    """Loopback only: the embedded cluster is this machine's own business."""
+    listener = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
+    listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    try:
+        listener.bind(("127.0.0.1", port))
+    except OSError:
+        listener.close()
+        raise
+    return listener
+
+
+async def _listen(stack: AsyncExitStack, server: ApiServer, listener: socket.socket, context: ssl.SSLContext) -> None:
+    edge = Edge(server)
+    web = edge.server()
+    loop = asyncio.get_running_loop()
+    sockets = await loop.create_server(web, sock=listener, ssl=context, backlog=_BACKLOG)
+
+    async def close() -> None:
+        sockets.close()
+        await web.shutdown(timeout=1.0)
+
+    stack.push_async_callback(close)
