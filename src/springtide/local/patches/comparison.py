@@ -9,7 +9,7 @@ its lists as single values. Nothing here knows managers or conflicts.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple, TypeAlias
 
 from springtide.local.patches.field_sets import (
     LEAF,
@@ -192,7 +192,7 @@ def compare(before: dict[str, Any], after: dict[str, Any], node: Node) -> Differ
     return Difference(changed or {}, removed or {})
 
 
-_Parts = tuple[FieldSet | None, FieldSet | None]
+_Parts: TypeAlias = "tuple[FieldSet | None, FieldSet | None]"
 
 
 def _compare_maps(before: dict[str, Any], after: dict[str, Any], node: Node) -> _Parts:
