@@ -1,0 +1,186 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The verbs of a Kubernetes API as async methods. Objects are plain dicts in and out.
+
+    async with await Client.connect() as client:
+        pod = await client.get(PODS, Key("default", "p"))
+        await client.patch(PODS, Key.of(pod), {"metadata": {"labels": {"seen": "yes"}}})
+
+Anything but success raises from the `errors` family. The client waits and repeats only where the server itself asked
+for it (429 or 5xx with Retry-After); it keeps no state about objects. For caches see `informer`.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncGenerator, Mapping, Sequence
+from dataclasses import dataclass
+from types import TracebackType
+from typing import Any, Self
+
+import msgspec
+
+from springtide.kube import config, errors, request
+from springtide.kube.request import EVERYTHING, NO_QUERY, DeleteOptions, Patch, Request, Response, Scope
+from springtide.kube.resources import Key, Obj, Resource
+from springtide.kube.transport import HttpTransport, Transport
+
+PAGE = 500
+REPEATS = 5
+LONGEST_WAIT = 10.0
+
+
+@dataclass(frozen=True, slots=True)
+class Listing:
+    """All objects of a list, and the version that a watch may go on from."""
+
+    items: list[Obj]
+    version: str
+
+
+class _Page(msgspec.Struct):
+    metadata: dict[str, Any]
+    items: list[msgspec.Raw] | None = None
+
+
+class Client:
+    def __init__(self, transport: Transport, *, page: int = PAGE) -> None:
+        self._transport = transport
+        self._page = page
+
+    @classmethod
+    async def connect(cls, kubeconfig: str = "", context: str = "") -> Self:
+        """A client for the cluster that kubectl would use here; see `config.discover`."""
+        return cls(HttpTransport(await config.discover(kubeconfig, context)))
+
+    @classmethod
+    def over_http(cls, connection: config.Connection) -> Self:
+        return cls(HttpTransport(connection))
+
+    async def close(self) -> None:
+        await self._transport.close()
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await self.close()
+
+    # Reading
+
+    async def get(
+        self, resource: Resource, key: Key, *, subresource: str = "", query: Mapping[str, str] = NO_QUERY
+    ) -> Obj:
+        return await self._object(request.get(resource, key, subresource, query))
+
+    async def find(self, resource: Resource, key: Key) -> Obj | None:
+        """Like get, with None for an object that does not exist."""
+        try:
+            return await self.get(resource, key)
+        except errors.NotFound:
+            return None
+
+    async def list(self, resource: Resource, scope: Scope = EVERYTHING, *, version: str = "") -> Listing:
+        """All objects in scope, fetched page by page, each with its `apiVersion` and `kind`.
+
+        `version="0"` lets the server answer from its cache. A list that outlives the server's history between two
+        pages raises Expired.
+        """
+        raws, found = await self.list_raw(resource, scope, version=version)
+        header = {"apiVersion": resource.api_version, "kind": resource.kind}
+        # Built-in kinds come without these two in lists but with them everywhere else.
+        return Listing([header | msgspec.json.decode(raw) for raw in raws], found)
+
+    async def list_raw(
+        self, resource: Resource, scope: Scope = EVERYTHING, *, version: str = ""
+    ) -> tuple[Sequence[msgspec.Raw], str]:
+        """The same with every object still encoded, for whoever decodes into a type of his own."""
+        raws: list[msgspec.Raw] = []
+        token = ""
+        while True:
+            response = await self.raw(request.list_page(resource, scope, self._page, token, version))
+            page = msgspec.json.decode(response.body, type=_Page)
+            raws += page.items or ()
+            token = page.metadata.get("continue", "")
+            if not token:
+                return raws, page.metadata.get("resourceVersion", "")
+
+    # Writing
+
+    async def create(
+        self,
+        resource: Resource,
+        obj: Obj,
+        *,
+        on: Key | None = None,
+        subresource: str = "",
+        query: Mapping[str, str] = NO_QUERY,
+    ) -> Obj:
+        """Post an object to the namespace in its metadata.
+
+        For a subresource such as `binding` or `eviction`, `on` is the object that it belongs to.
+        """
+        return await self._object(request.create(resource, obj, on, subresource, query))
+
+    async def replace(
+        self, resource: Resource, obj: Obj, *, subresource: str = "", query: Mapping[str, str] = NO_QUERY
+    ) -> Obj:
+        """Put the whole object; Conflict when its resourceVersion is no longer the newest."""
+        return await self._object(request.replace(resource, obj, subresource, query))
+
+    async def patch(
+        self,
+        resource: Resource,
+        key: Key,
+        body: Obj | Sequence[Obj],
+        kind: Patch = Patch.MERGE,
+        *,
+        subresource: str = "",
+    ) -> Obj:
+        """Change parts of an object. A `resourceVersion` in a merge patch makes it conditional on that version."""
+        return await self._object(request.patch(resource, key, body, kind, subresource, NO_QUERY))
+
+    async def apply(
+        self, resource: Resource, obj: Obj, *, field_manager: str, force: bool = True, subresource: str = ""
+    ) -> Obj:
+        """Server-side apply: own exactly the fields in `obj`. Without `force`, Conflict when others own them."""
+        query = {"fieldManager": field_manager, "force": "true" if force else "false"}
+        header = {"apiVersion": resource.api_version, "kind": resource.kind}
+        return await self._object(
+            request.patch(resource, Key.of(obj), header | obj, Patch.APPLY, subresource, query),
+        )
+
+    async def delete(self, resource: Resource, key: Key, options: DeleteOptions | None = None) -> Obj:
+        """The object as it is while it waits for its finalizers, or a `Status` when it is gone."""
+        return await self._object(request.delete(resource, key, options or DeleteOptions()))
+
+    async def delete_collection(self, resource: Resource, scope: Scope, options: DeleteOptions | None = None) -> Obj:
+        return await self._object(request.delete_collection(resource, scope, options or DeleteOptions()))
+
+    # Anything else
+
+    async def raw(self, wanted: Request) -> Response:
+        """Send a request of any kind; the answer is a success or an exception."""
+        for left in range(REPEATS, -1, -1):
+            response = await self._transport.send(wanted)
+            if response.status < 300:
+                return response
+            error = errors.from_answer(response.status, response.headers, response.body)
+            if not left or not _asked_to_wait(response):
+                raise error
+            await asyncio.sleep(min(error.retry_after or 0.0, LONGEST_WAIT))
+        raise AssertionError("unreachable: the last round returns or raises")
+
+    def lines(self, wanted: Request) -> AsyncGenerator[bytes, None]:
+        """The lines of a long answer as they come: watches, followed logs. Close the generator when done."""
+        return self._transport.stream(wanted)
+
+    async def _object(self, wanted: Request) -> Obj:
+        response = await self.raw(wanted)
+        decoded: Obj = msgspec.json.decode(response.body)
+        return decoded
+
+
+def _asked_to_wait(response: Response) -> bool:
+    return (response.status == 429 or response.status >= 500) and "Retry-After" in response.headers

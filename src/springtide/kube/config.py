@@ -1,0 +1,165 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Where the API server is and how to prove who we are: from a kubeconfig, from inside a pod, or given outright.
+
+Reading kubeconfig files, running exec plugins and refreshing OIDC tokens is left to `kubernetes_asyncio.config`. It is
+imported only when such a file is read, because that import brings thousands of generated classes and takes a second
+or two; whoever knows the address and the credentials makes a `Connection` directly.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import ssl
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from kubernetes_asyncio.config.kube_config import KubeConfigLoader
+
+SERVICE_ACCOUNT = Path("/var/run/secrets/kubernetes.io/serviceaccount")
+TOKEN_RELOAD = 60.0
+"""Seconds after which a token is asked for again: bound tokens in files are rotated, exec credentials expire."""
+
+Headers = Mapping[str, str]
+
+
+class ConfigError(Exception):
+    """There is no usable configuration; the message says what was looked for."""
+
+
+async def _nobody() -> Headers:
+    return {}
+
+
+@dataclass(frozen=True, slots=True)
+class Connection:
+    server: str
+    """`https://host:port`, without a slash at the end."""
+    ssl: ssl.SSLContext | bool = True
+    credentials: Callable[[], Awaitable[Headers]] = _nobody
+    """Called before every request, so it must be cheap when nothing has changed."""
+    namespace: str = "default"
+    """The one the user's context names."""
+    server_name: str = ""
+    """Name to check the certificate against when it is not the server's host."""
+    proxy: str = ""
+
+
+def trusting(ca: str | bytes = b"", *, cert_file: str = "", key_file: str = "") -> ssl.SSLContext:
+    """A TLS context that trusts this CA (PEM) and shows this certificate; without a CA, the system's ones."""
+    data = ca.decode() if isinstance(ca, bytes) else ca
+    context = ssl.create_default_context(cadata=data or None)
+    # Python 3.13 made this the default; many clusters' own CAs lack the extensions that it demands.
+    context.verify_flags &= ~ssl.VERIFY_X509_STRICT
+    if cert_file:
+        context.load_cert_chain(cert_file, key_file or None)
+    return context
+
+
+def bearer(token: str) -> Callable[[], Awaitable[Headers]]:
+    """Credentials that never change."""
+    headers = {"Authorization": f"Bearer {token}"}
+
+    async def credentials() -> Headers:
+        return headers
+
+    return credentials
+
+
+class Reloaded:
+    """Credentials that are fetched anew once they are `TOKEN_RELOAD` old, by one request while the others wait."""
+
+    def __init__(self, fetch: Callable[[], Awaitable[Headers]]) -> None:
+        self._fetch = fetch
+        self._headers: Headers | None = None
+        self._due = 0.0
+        self._lock = asyncio.Lock()
+
+    async def __call__(self) -> Headers:
+        loop = asyncio.get_running_loop()
+        if self._headers is not None and loop.time() < self._due:
+            return self._headers
+        async with self._lock:
+            if self._headers is None or loop.time() >= self._due:
+                self._headers = await self._fetch()
+                self._due = loop.time() + TOKEN_RELOAD
+            return self._headers
+
+
+async def discover(kubeconfig: str = "", context: str = "") -> Connection:
+    """As kubectl looks: the file given, `$KUBECONFIG`, `~/.kube/config`, and at last the pod's service account."""
+    paths = kubeconfig or os.environ.get("KUBECONFIG") or str(Path.home() / ".kube" / "config")
+    if kubeconfig or _any_exists(paths):
+        return await from_kubeconfig(paths, context)
+    if os.environ.get("KUBERNETES_SERVICE_HOST"):
+        return in_cluster()
+    raise ConfigError(f"no cluster to talk to: {paths} does not exist and this process does not run in a pod")
+
+
+def _any_exists(paths: str) -> bool:
+    return any(Path(path).expanduser().exists() for path in paths.split(os.pathsep) if path)
+
+
+async def from_kubeconfig(paths: str, context: str = "") -> Connection:
+    """The current or named context of one file, or of several merged (`$KUBECONFIG` syntax)."""
+    # Imported here because of its cost; see above.
+    from kubernetes_asyncio.client import Configuration  # noqa: PLC0415
+    from kubernetes_asyncio.config import ConfigException, load_kube_config  # noqa: PLC0415
+
+    settings = Configuration()
+    try:
+        loader = await load_kube_config(config_file=paths, context=context or None, client_configuration=settings)
+    except (ConfigException, OSError, AttributeError, AssertionError) as error:
+        # The library trips over an empty file instead of refusing it.
+        raise ConfigError(f"cannot use kubeconfig {paths}: {error}") from error
+    current: dict[str, Any] = (loader.current_context or {}).get("context") or {}
+    return Connection(
+        server=str(settings.host).rstrip("/"),
+        ssl=_tls(settings),
+        credentials=_from_loader(loader),
+        namespace=current.get("namespace") or "default",
+        server_name=settings.tls_server_name or "",
+        proxy=settings.proxy or "",
+    )
+
+
+def in_cluster(account: Path = SERVICE_ACCOUNT, environ: Mapping[str, str] = os.environ) -> Connection:
+    """The service account that a pod finds mounted. Its token is read again as the kubelet rotates it."""
+    host, port = environ.get("KUBERNETES_SERVICE_HOST", ""), environ.get("KUBERNETES_SERVICE_PORT", "443")
+    token_file, ca_file, namespace_file = account / "token", account / "ca.crt", account / "namespace"
+    missing = [str(path) for path in (token_file, ca_file) if not path.is_file()]
+    if not host or missing:
+        raise ConfigError(f"not inside a pod: {', '.join(missing) or 'KUBERNETES_SERVICE_HOST'} is missing")
+
+    async def fetch() -> Headers:
+        return {"Authorization": f"Bearer {token_file.read_text().strip()}"}
+
+    return Connection(
+        server=f"https://[{host}]:{port}" if ":" in host else f"https://{host}:{port}",
+        ssl=trusting(ca_file.read_text()),
+        credentials=Reloaded(fetch),
+        namespace=namespace_file.read_text().strip() if namespace_file.is_file() else "default",
+    )
+
+
+def _tls(settings: Any) -> ssl.SSLContext:
+    ca = Path(settings.ssl_ca_cert).read_bytes() if settings.ssl_ca_cert else b""
+    context = trusting(ca, cert_file=settings.cert_file or "", key_file=settings.key_file or "")
+    if not settings.verify_ssl:
+        context.check_hostname = False
+        context.verify_mode = ssl.CERT_NONE
+    return context
+
+
+def _from_loader(loader: KubeConfigLoader) -> Callable[[], Awaitable[Headers]]:
+    """Whatever the user entry says: a fixed token, a token file, an exec plugin, OIDC, a password, or nothing."""
+
+    async def fetch() -> Headers:
+        await loader._load_authentication()
+        token = getattr(loader, "token", "")
+        return {"Authorization": token} if token else {}
+
+    return Reloaded(fetch)

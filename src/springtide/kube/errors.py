@@ -1,0 +1,179 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What an API server may answer instead of doing as asked: one exception class per thing a caller does about it.
+
+Classes follow the machine-readable `reason` of a Kubernetes `Status`, and the HTTP code where there is none. Every one
+carries `code`, `reason`, `message`, `details` and `retry_after` (seconds, or None). Nothing here does I/O.
+
+    ApiError
+    ├── BadRequest              ├── Conflict            ├── Unreachable: no answer at all
+    ├── Unauthorized            ├── AlreadyExists       ├── TooManyRequests
+    ├── Forbidden               ├── Invalid             └── ServerError
+    ├── NotFound                ├── TooLarge                └── Unavailable
+    ├── MethodNotAllowed        ├── UnsupportedMediaType
+    └── Expired: list again (HTTP 410, reason Expired or Gone)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import msgspec
+
+
+class ApiError(Exception):
+    """An answer other than success."""
+
+    def __init__(
+        self,
+        message: str,
+        *,
+        code: int = 0,
+        reason: str = "",
+        details: Mapping[str, Any] | None = None,
+        retry_after: float | None = None,
+    ) -> None:
+        super().__init__(message)
+        self.message, self.code, self.reason = message, code, reason
+        self.details: dict[str, Any] = dict(details or {})
+        self.retry_after = retry_after
+
+    @property
+    def causes(self) -> list[dict[str, str]]:
+        """For `Invalid`: one entry per wrong field, with `field`, `reason` and `message`."""
+        return list(self.details.get("causes") or ())
+
+    def has_cause(self, reason: str) -> bool:
+        return any(cause.get("reason") == reason for cause in self.causes)
+
+
+class BadRequest(ApiError):
+    """The request makes no sense to the server; repeating it will not help."""
+
+
+class Unauthorized(ApiError):
+    """The server does not know who is asking; the credentials are missing, wrong or out of date."""
+
+
+class Forbidden(ApiError):
+    """The server knows who is asking and says no: access rules, quota or admission."""
+
+
+class NotFound(ApiError):
+    """No such object, or no such resource type."""
+
+
+class MethodNotAllowed(ApiError):
+    """The resource does not support this verb."""
+
+
+class Conflict(ApiError):
+    """Somebody else changed the object first, or owns the applied field: read again and decide again."""
+
+
+class AlreadyExists(ApiError):
+    """The name is taken. With deterministic names this usually means: done before."""
+
+
+class Expired(ApiError):
+    """That point in history is gone; list again."""
+
+
+class Invalid(ApiError):
+    """The object breaks its schema or rules; `causes` names the fields."""
+
+
+class TooLarge(ApiError):
+    """The body is larger than the server takes."""
+
+
+class UnsupportedMediaType(ApiError):
+    """The server does not take this kind of body or patch for this resource."""
+
+
+class TooManyRequests(ApiError):
+    """Slow down, or (eviction) not now because of a disruption budget."""
+
+
+class ServerError(ApiError):
+    """The server failed; the same request may succeed later."""
+
+
+class Unavailable(ServerError):
+    """The server, or something it depends on, is not ready."""
+
+
+class Unreachable(ApiError):
+    """No answer: refused, reset, timed out, bad certificate. The request may or may not have been carried out."""
+
+
+_BY_REASON: dict[str, type[ApiError]] = {
+    "BadRequest": BadRequest,
+    "Unauthorized": Unauthorized,
+    "Forbidden": Forbidden,
+    "NotFound": NotFound,
+    "MethodNotAllowed": MethodNotAllowed,
+    "Conflict": Conflict,
+    "AlreadyExists": AlreadyExists,
+    "Expired": Expired,
+    "Gone": Expired,
+    "Invalid": Invalid,
+    "RequestEntityTooLarge": TooLarge,
+    "UnsupportedMediaType": UnsupportedMediaType,
+    "TooManyRequests": TooManyRequests,
+    "ServerTimeout": ServerError,
+    "Timeout": ServerError,
+    "InternalError": ServerError,
+    "ServiceUnavailable": Unavailable,
+}
+
+_BY_CODE: dict[int, type[ApiError]] = {
+    400: BadRequest,
+    401: Unauthorized,
+    403: Forbidden,
+    404: NotFound,
+    405: MethodNotAllowed,
+    409: Conflict,
+    410: Expired,
+    413: TooLarge,
+    415: UnsupportedMediaType,
+    422: Invalid,
+    429: TooManyRequests,
+    503: Unavailable,
+}
+
+
+def from_status(status: Mapping[str, Any], retry_after: float | None = None) -> ApiError:
+    """The exception for a decoded `Status` object, such as the one in a watch's ERROR event."""
+    code = int(status.get("code") or 0)
+    reason = str(status.get("reason") or "")
+    details = status.get("details") or {}
+    if retry_after is None and details.get("retryAfterSeconds"):
+        retry_after = float(details["retryAfterSeconds"])
+    message = str(status.get("message") or reason or f"the server answered {code}")
+    return _class_for(code, reason)(message, code=code, reason=reason, details=details, retry_after=retry_after)
+
+
+def from_answer(code: int, headers: Mapping[str, str], body: bytes) -> ApiError:
+    """The exception for an HTTP answer whose code is not a success, whatever its body is."""
+    retry_after = _seconds(headers.get("Retry-After", ""))
+    try:
+        status = msgspec.json.decode(body)
+    except msgspec.DecodeError:
+        status = None
+    if isinstance(status, dict) and status.get("kind") == "Status":
+        return from_status({**status, "code": status.get("code") or code}, retry_after)
+    # Not from Kubernetes itself but from a proxy or a plain handler: what it says is all there is.
+    message = body.decode(errors="replace").strip()[:1024] or f"the server answered {code}"
+    return _class_for(code, "")(message, code=code, retry_after=retry_after)
+
+
+def _class_for(code: int, reason: str) -> type[ApiError]:
+    found = _BY_REASON.get(reason) or _BY_CODE.get(code)
+    if found is None:
+        found = ServerError if code >= 500 else ApiError
+    return found
+
+
+def _seconds(value: str) -> float | None:
+    return float(value) if value.isdecimal() else None

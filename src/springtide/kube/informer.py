@@ -1,0 +1,229 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A cache of a resource that stays up to date by itself: list, then watch, for ever.
+
+    pods = informers.of(PODS, into=Pod)             # Pod: a msgspec struct with only the fields that are read
+    pods.add_index("node", lambda pod: [pod.spec.node_name])
+    pods.on_change(queue.add, keys=owned_by(JOBS))
+    await pods.wait_synced()
+    pods.get(Key("default", "p")), pods.where("node", "a")
+
+Handlers get keys, never objects or event types: they cannot know what happened, only that something about a key may
+have. The first contents come as one streamed watch (`sendInitialEvents`) where the server can do that, else as a list
+in pages. A watch that ends is taken up where it ended; when that point is out of the server's history (410) everything
+is fetched again, and handlers hear only of what is different.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Callable, Iterable
+from contextlib import aclosing
+from typing import Any, TypeVar, overload
+
+from springtide.kube import errors
+from springtide.kube.cache import Cache, Replaced
+from springtide.kube.client import Client
+from springtide.kube.request import EVERYTHING, Scope
+from springtide.kube.resources import Key, Obj, Resource
+from springtide.kube.watch import Bookmark, Change, Decoder, watch
+from springtide.kube.workqueue import Backoff
+
+T = TypeVar("T")
+logger = logging.getLogger(__name__)
+
+BACKOFF = Backoff(base=0.2, limit=30.0)
+BRIEF = 1.0
+"""A watch that the server ends without a word within so many seconds counts as a failure, lest we spin."""
+
+_REFUSALS = (errors.Invalid, errors.BadRequest, errors.ServerError)
+"""How a server says that it cannot stream the initial contents: not enabled, or (a 500) its etcd is too old for it."""
+
+
+class Informer(Cache[T]):
+    """Read it like the cache that it is; `run` keeps it up to date."""
+
+    @overload
+    def __init__(self: Informer[Obj], client: Client, resource: Resource, scope: Scope = ...) -> None: ...
+
+    @overload
+    def __init__(self, client: Client, resource: Resource, scope: Scope = ..., *, into: type[T]) -> None: ...
+
+    def __init__(
+        self, client: Client, resource: Resource, scope: Scope = EVERYTHING, *, into: type[Any] = dict
+    ) -> None:
+        super().__init__()
+        self.resource = resource
+        self.scope = scope
+        self._client = client
+        self._decoder: Decoder[T] = Decoder(into, resource)
+        self._subscriptions: list[Callable[[Replaced[T]], None]] = []
+        self._synced = asyncio.Event()
+        self._version = ""
+        self._initial_events = True
+        """Whether the server is believed to know the WatchList form; it is asked once."""
+
+    def on_change(self, handler: Callable[[Any], None], keys: Callable[[T], Iterable[Any]] | None = None) -> None:
+        """Call `handler` with the key of each object that comes, changes or goes.
+
+        With `keys`, call it instead with each of the keys that this function gives for the object before and after,
+        such as the owner's. Whoever subscribes late hears of what is there already.
+        """
+
+        def notify(change: Replaced[T]) -> None:
+            if keys is None:
+                handler(change.key)
+                return
+            affected = dict.fromkeys(keys(change.old)) if change.old is not None else {}
+            if change.new is not None:
+                affected |= dict.fromkeys(keys(change.new))
+            for key in affected:
+                handler(key)
+
+        self._subscriptions.append(notify)
+        for key, entry in self._entries.items():
+            notify(Replaced(key, None, entry.object))
+
+    @property
+    def synced(self) -> bool:
+        """Whether the cache has been filled for the first time."""
+        return self._synced.is_set()
+
+    async def wait_synced(self) -> None:
+        await self._synced.wait()
+
+    async def run(self) -> None:
+        """Until cancelled. Failures to reach the server are logged and tried again, ever more slowly."""
+        failures = 0
+        loop = asyncio.get_running_loop()
+        while True:
+            started, before = loop.time(), self._version
+            try:
+                await self._follow()
+                idle = self._version == before and loop.time() - started < BRIEF
+                failures = failures + 1 if idle else 0
+            except errors.Expired:
+                logger.info("The history of %s went away under the watch; fetching everything again", self.resource)
+                # Twice in a row without any progress between is not history passing by but a server in trouble.
+                failures = failures + 1 if not before else 0
+                self._version = ""
+            except errors.ApiError as error:
+                failures = 1 if self._version != before else failures + 1
+                logger.warning("Cannot watch %s: %s", self.resource, error)
+            if failures:
+                await asyncio.sleep(BACKOFF.delay(failures - 1))
+
+    async def _follow(self) -> None:
+        """One watch, after a list where that is needed. Returns when the server ends it."""
+        if not self._version and self._initial_events:
+            try:
+                await self._follow_from_start()
+                return
+            except _REFUSALS as refusal:
+                if self._version:
+                    raise
+                logger.info("The server refuses to stream the initial %s, listing them: %s", self.resource, refusal)
+                self._initial_events = False
+        if not self._version:
+            await self._fill_from_list()
+        stream = watch(self._client, self.resource, self.scope, self._decoder, version=self._version)
+        async with aclosing(stream) as events:
+            async for event in events:
+                self._take_in(event)
+
+    async def _follow_from_start(self) -> None:
+        stream = watch(self._client, self.resource, self.scope, self._decoder, initial_events=True)
+        fresh: dict[Key, tuple[str, T]] | None = {}
+        async with aclosing(stream) as events:
+            async for event in events:
+                if fresh is None:
+                    self._take_in(event)
+                elif isinstance(event, Change):
+                    _collect(fresh, event)
+                elif event.initial_events_end:
+                    self._fill(fresh, event.version)
+                    fresh = None
+
+    async def _fill_from_list(self) -> None:
+        raws, version = await self._client.list_raw(self.resource, self.scope)
+        decoded = [item for raw in raws if (item := self._decoder(raw))]
+        self._fill({item.key: (item.version, item.object) for item in decoded}, version)
+
+    def _fill(self, fresh: dict[Key, tuple[str, T]], version: str) -> None:
+        for change in self.replace_all(fresh):
+            self._notify(change)
+        self._version = version
+        self._synced.set()
+
+    def _take_in(self, event: Change[T] | Bookmark) -> None:
+        if isinstance(event, Change):
+            if event.type == "DELETED":
+                change = self.remove(event.key)
+            else:
+                change = self.put(event.key, event.version, event.object)
+            if change is not None:
+                self._notify(change)
+        self._version = event.version
+
+    def _notify(self, change: Replaced[T]) -> None:
+        for notify in self._subscriptions:
+            notify(change)
+
+
+def _collect(fresh: dict[Key, tuple[str, T]], change: Change[T]) -> None:
+    if change.type == "DELETED":
+        fresh.pop(change.key, None)
+    else:
+        fresh[change.key] = (change.version, change.object)
+
+
+class Informers:
+    """One informer for each resource, scope and type, shared by all controllers of a process."""
+
+    def __init__(self, client: Client) -> None:
+        self.client = client
+        self._informers: dict[tuple[Resource, Scope, type[Any]], Informer[Any]] = {}
+        self._tasks: dict[Informer[Any], asyncio.Task[None]] = {}
+        self._group: asyncio.TaskGroup | None = None
+
+    @overload
+    def of(self, resource: Resource, scope: Scope = ...) -> Informer[Obj]: ...
+
+    @overload
+    def of(self, resource: Resource, scope: Scope = ..., *, into: type[T]) -> Informer[T]: ...
+
+    def of(self, resource: Resource, scope: Scope = EVERYTHING, *, into: type[Any] = dict) -> Informer[Any]:
+        """The informer for these; made when first asked for, and started at once if the others run already."""
+        wanted = (resource, scope, into)
+        informer = self._informers.get(wanted)
+        if informer is None:
+            informer = self._informers[wanted] = Informer(self.client, resource, scope, into=into)
+            self._start(informer)
+        return informer
+
+    def drop(self, informer: Informer[Any]) -> None:
+        """Stop following a resource, for instance because its definition is gone."""
+        self._informers = {wanted: known for wanted, known in self._informers.items() if known is not informer}
+        task = self._tasks.pop(informer, None)
+        if task is not None:
+            task.cancel()
+
+    async def wait_synced(self) -> None:
+        for informer in list(self._informers.values()):
+            await informer.wait_synced()
+
+    async def run(self) -> None:
+        """Run all informers, and those asked for later, until cancelled."""
+        async with asyncio.TaskGroup() as self._group:
+            try:
+                for informer in self._informers.values():
+                    self._start(informer)
+                await asyncio.get_running_loop().create_future()
+            finally:
+                self._group = None
+                self._tasks.clear()
+
+    def _start(self, informer: Informer[Any]) -> None:
+        if self._group is not None:
+            name = f"informer {informer.resource}"
+            self._tasks[informer] = self._group.create_task(informer.run(), name=name)

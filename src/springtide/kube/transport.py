@@ -1,0 +1,104 @@
+# SPDX-License-Identifier: Apache-2.0
+"""How requests reach a server: the `Transport` seam, and the aiohttp one that is used over a network.
+
+The client knows only the protocol, so tests pass a fake one and the embedded server may pass one that never leaves
+the process. A transport adds credentials and nothing else: it neither retries nor interprets what it carries.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
+from typing import Protocol
+
+import aiohttp
+from yarl import URL
+
+from springtide.kube import errors
+from springtide.kube.config import Connection
+from springtide.kube.request import Request, Response
+
+REQUEST_TIMEOUT = 60.0
+
+
+class Transport(Protocol):
+    async def send(self, request: Request) -> Response:
+        """The whole answer, whatever its status. Unreachable when there is none."""
+
+    def stream(self, request: Request) -> AsyncGenerator[bytes, None]:
+        """The lines of a successful answer as they come, without their line ends.
+
+        Any other answer is raised as `errors.from_answer(...)`; a connection lost on the way as Unreachable. Closing
+        the generator ends the request.
+        """
+
+    async def close(self) -> None: ...
+
+
+class HttpTransport:
+    """Requests over HTTP(S) with kept-alive connections. Opens nothing until first used."""
+
+    def __init__(self, connection: Connection, connections: int = 100) -> None:
+        self._connection = connection
+        self._limit = connections
+        self._session: aiohttp.ClientSession | None = None
+
+    async def send(self, request: Request) -> Response:
+        async with self._exchange(request, REQUEST_TIMEOUT) as response:
+            return Response(response.status, response.headers, await response.read())
+
+    async def stream(self, request: Request) -> AsyncGenerator[bytes, None]:
+        async with self._exchange(request, None) as response:
+            if response.status >= 300:
+                raise errors.from_answer(response.status, response.headers, await response.read())
+            # StreamReader.readline refuses lines beyond its buffer, and an object may be a megabyte long.
+            rest: list[bytes] = []
+            async for chunk in response.content.iter_any():
+                *lines, tail = chunk.split(b"\n")
+                for line in lines:
+                    rest.append(line)
+                    yield b"".join(rest)
+                    rest.clear()
+                rest.append(tail)
+            if last := b"".join(rest):
+                yield last
+
+    @asynccontextmanager
+    async def _exchange(self, request: Request, timeout: float | None) -> AsyncGenerator[aiohttp.ClientResponse, None]:
+        session = self._session or self._open()
+        headers = {**request.headers, **await self._connection.credentials()}
+        total = timeout if request.timeout is None else request.timeout
+        try:
+            async with session.request(
+                request.method,
+                URL(self._connection.server + request.target, encoded=True),
+                data=request.body or None,
+                headers=headers,
+                ssl=self._connection.ssl,
+                server_hostname=self._connection.server_name or None,
+                proxy=self._connection.proxy or None,
+                timeout=aiohttp.ClientTimeout(total=total),
+                allow_redirects=False,
+            ) as response:
+                yield response
+        except (aiohttp.ClientError, TimeoutError, asyncio.IncompleteReadError, OSError) as error:
+            what = str(error) or type(error).__name__
+            raise errors.Unreachable(f"{request.method} {self._connection.server}{request.path}: {what}") from error
+
+    def _open(self) -> aiohttp.ClientSession:
+        # Watches each hold a connection, so the limit counts for short requests only in practice.
+        connector = aiohttp.TCPConnector(limit=self._limit, ssl=self._connection.ssl)
+        self._session = aiohttp.ClientSession(
+            connector=connector,
+            cookie_jar=aiohttp.DummyCookieJar(),
+            auto_decompress=True,
+            # TLS and loopback: compressing costs more than it saves, and the answer is decoded once anyway.
+            headers={"User-Agent": "springtide", "Accept-Encoding": "identity"},
+        )
+        return self._session
+
+    async def close(self) -> None:
+        session, self._session = self._session, None
+        if session is not None:
+            await session.close()

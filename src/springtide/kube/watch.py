@@ -1,0 +1,129 @@
+# SPDX-License-Identifier: Apache-2.0
+"""One watch connection: changes as they happen, until the server ends it.
+
+Informers are built on this; use it directly only where no cache is wanted (`tide get --watch`). Errors that the
+server sends inside the stream are raised like any other answer, so a caller sees `Expired` in one way only. Nothing
+here reconnects.
+"""
+
+from __future__ import annotations
+
+import logging
+import random
+from collections.abc import AsyncGenerator
+from contextlib import aclosing
+from dataclasses import dataclass
+from typing import Any, Generic, Literal, NamedTuple, TypeVar
+
+import msgspec
+
+from springtide.kube import errors, request
+from springtide.kube.client import Client
+from springtide.kube.request import Scope
+from springtide.kube.resources import Key, Resource
+
+T = TypeVar("T")
+logger = logging.getLogger(__name__)
+
+SHORTEST, LONGEST = 300, 600
+"""Seconds a watch lasts. Drawn at random, so that a thousand clients do not come back in the same second."""
+
+INITIAL_EVENTS_END = "k8s.io/initial-events-end"
+
+
+class Change(NamedTuple, Generic[T]):
+    type: Literal["ADDED", "MODIFIED", "DELETED"]
+    key: Key
+    version: str
+    object: T
+
+
+@dataclass(frozen=True, slots=True)
+class Bookmark:
+    """Nothing changed, but everything up to `version` has been sent."""
+
+    version: str
+    initial_events_end: bool
+    """After `initial_events`: what there was has been sent completely."""
+
+
+class _Line(msgspec.Struct):
+    type: str
+    object: msgspec.Raw
+
+
+class _Metadata(msgspec.Struct, rename="camel"):
+    name: str = ""
+    namespace: str = ""
+    resource_version: str = ""
+    annotations: dict[str, str] | None = None
+
+
+class _Head(msgspec.Struct):
+    metadata: _Metadata
+
+
+class Decoded(NamedTuple, Generic[T]):
+    key: Key
+    version: str
+    object: T
+
+
+class Decoder(Generic[T]):
+    """Encoded objects into `T`, together with the key and version that every object has but `T` may leave out."""
+
+    def __init__(self, into: type[T], resource: Resource) -> None:
+        self._resource = resource
+        self._head = msgspec.json.Decoder(_Head)
+        self._body: msgspec.json.Decoder[Any] = msgspec.json.Decoder(Any if into is dict else into)
+        self._header = {"apiVersion": resource.api_version, "kind": resource.kind} if into is dict else None
+
+    def __call__(self, raw: bytes | msgspec.Raw) -> Decoded[T] | None:
+        """None for an object that does not fit `T`; one such object must not stop the sight of all others."""
+        try:
+            body = self._body.decode(raw)
+        except msgspec.ValidationError as error:
+            head = self._head.decode(raw).metadata
+            logger.error('Ignoring %s "%s": %s', self._resource, Key(head.namespace, head.name), error)
+            return None
+        if self._header is None:
+            head = self._head.decode(raw).metadata
+            return Decoded(Key(head.namespace, head.name), head.resource_version, body)
+        metadata = body["metadata"]
+        if "kind" not in body:
+            # Built-in kinds come without these two in lists but with them everywhere else.
+            body = self._header | body
+        key = Key(metadata.get("namespace", ""), metadata["name"])
+        return Decoded(key, metadata.get("resourceVersion", ""), body)
+
+    def bookmark(self, raw: msgspec.Raw) -> Bookmark:
+        head = self._head.decode(raw).metadata
+        return Bookmark(head.resource_version, (head.annotations or {}).get(INITIAL_EVENTS_END) == "true")
+
+
+async def watch(
+    client: Client,
+    resource: Resource,
+    scope: Scope,
+    decoder: Decoder[T],
+    *,
+    version: str = "",
+    initial_events: bool = False,
+) -> AsyncGenerator[Change[T] | Bookmark, None]:
+    """Changes after `version`, or with `initial_events` first what there is and then its changes."""
+    timeout = random.randint(SHORTEST, LONGEST)
+    wanted = request.watch(resource, scope, version, timeout, initial_events)
+    line_decoder = msgspec.json.Decoder(_Line)
+    async with aclosing(client.lines(wanted)) as lines:
+        async for line in lines:
+            event = line_decoder.decode(line)
+            match event.type:
+                case "ADDED" | "MODIFIED" | "DELETED" as kind:
+                    if decoded := decoder(event.object):
+                        yield Change(kind, *decoded)
+                case "BOOKMARK":
+                    yield decoder.bookmark(event.object)
+                case "ERROR":
+                    raise errors.from_status(msgspec.json.decode(event.object))
+                case other:
+                    raise errors.ServerError(f"the server sent a watch event of an unknown type: {other}")

@@ -1,0 +1,190 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The queue between informers and workers, in three storeys: de-duplicate, delay, back off.
+
+Guarantees, each with a test of its own:
+
+- a key that is added many times before a worker takes it is taken once;
+- a key is never with two workers at the same time;
+- a key added while a worker has it comes back after that worker is done: no change is lost;
+- keys are taken in the order in which they were first added;
+- of several delays for one key the earliest wins, and a delay never holds back a plain `add`;
+- retries of one key wait base, 2 x base, 4 x base ... up to a limit, independently of other keys, until `forget`;
+- after `shut_down` nothing new is accepted, what is waiting is still handed out, then `get` raises ShutDown.
+
+Driven by the event loop's clock and for one event loop only: there are no locks because nothing awaits in between.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import heapq
+from collections import deque
+from collections.abc import Hashable
+from dataclasses import dataclass
+from typing import Generic, TypeVar
+
+K = TypeVar("K", bound=Hashable)
+
+
+class ShutDown(Exception):
+    """The queue is closed and empty."""
+
+
+class Queue(Generic[K]):
+    """First storey: de-duplication."""
+
+    def __init__(self) -> None:
+        self._order: deque[K] = deque()
+        self._dirty: set[K] = set()
+        """Keys that need a worker: those in `_order`, and those added again while a worker has them."""
+        self._taken: set[K] = set()
+        self._waiters: deque[asyncio.Future[None]] = deque()
+        self._closed = False
+
+    def __len__(self) -> int:
+        """How many keys wait for a worker."""
+        return len(self._order)
+
+    @property
+    def closed(self) -> bool:
+        return self._closed
+
+    def add(self, key: K) -> None:
+        if self._closed or key in self._dirty:
+            return
+        self._dirty.add(key)
+        if key not in self._taken:
+            self._order.append(key)
+            self._wake_one()
+
+    async def get(self) -> K:
+        """The next key, which then belongs to the caller until `done`."""
+        while not self._order:
+            if self._closed:
+                raise ShutDown
+            await self._wait()
+        key = self._order.popleft()
+        self._dirty.discard(key)
+        self._taken.add(key)
+        return key
+
+    def done(self, key: K) -> None:
+        """Give a key back; if it was added meanwhile it queues up again."""
+        self._taken.discard(key)
+        if key in self._dirty:
+            self._order.append(key)
+            self._wake_one()
+
+    def shut_down(self) -> None:
+        self._closed = True
+        while self._waiters:
+            self._wake_one()
+
+    async def _wait(self) -> None:
+        waiter = asyncio.get_running_loop().create_future()
+        self._waiters.append(waiter)
+        try:
+            await waiter
+        except asyncio.CancelledError:
+            if waiter.done() and not waiter.cancelled():
+                self._wake_one()  # this worker was chosen but is going away: pass the key on
+            else:
+                self._waiters.remove(waiter)
+            raise
+
+    def _wake_one(self) -> None:
+        while self._waiters:
+            waiter = self._waiters.popleft()
+            if not waiter.done():
+                waiter.set_result(None)
+                return
+
+
+class DelayingQueue(Queue[K]):
+    """Second storey: keys that become due later."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._due: dict[K, float] = {}
+        self._heap: list[tuple[float, int, K]] = []
+        self._count = 0
+        """Breaks ties in the heap, so that keys themselves are never compared."""
+        self._timer: asyncio.TimerHandle | None = None
+
+    def add_after(self, key: K, delay: float) -> None:
+        if delay <= 0:
+            self.add(key)
+            return
+        if self._closed:
+            return
+        due = asyncio.get_running_loop().time() + delay
+        if due >= self._due.get(key, float("inf")):
+            return
+        self._due[key] = due
+        self._count += 1
+        heapq.heappush(self._heap, (due, self._count, key))
+        self._set_timer()
+
+    @property
+    def delayed(self) -> int:
+        """How many keys are not due yet."""
+        return len(self._due)
+
+    def shut_down(self) -> None:
+        super().shut_down()
+        self._due.clear()
+        self._heap.clear()
+        self._set_timer()
+
+    def _set_timer(self) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+        if self._heap:
+            self._timer = asyncio.get_running_loop().call_at(self._heap[0][0], self._release)
+
+    def _release(self) -> None:
+        now = asyncio.get_running_loop().time()
+        while self._heap and self._heap[0][0] <= now:
+            due, _, key = heapq.heappop(self._heap)
+            # An entry whose key got an earlier time after it was pushed is a leftover.
+            if self._due.get(key) == due:
+                del self._due[key]
+                self.add(key)
+        self._set_timer()
+
+
+@dataclass(frozen=True, slots=True)
+class Backoff:
+    """Seconds before the n-th retry: base, doubled every time, never more than limit."""
+
+    base: float = 0.005
+    limit: float = 60.0
+
+    def delay(self, failures: int) -> float:
+        # The exponent is bounded because 2.0 ** 1100 overflows, and a key may well fail that often.
+        return min(self.limit, self.base * 2.0 ** min(failures, 64))
+
+
+class WorkQueue(DelayingQueue[K]):
+    """Third storey: retries with growing delays."""
+
+    def __init__(self, backoff: Backoff = Backoff()) -> None:  # noqa: B008 - frozen
+        super().__init__()
+        self._backoff = backoff
+        self._failures: dict[K, int] = {}
+
+    def retry(self, key: K) -> float:
+        """Add the key after its next delay, which is returned for the log."""
+        failures = self._failures.get(key, 0)
+        self._failures[key] = failures + 1
+        delay = self._backoff.delay(failures)
+        self.add_after(key, delay)
+        return delay
+
+    def forget(self, key: K) -> None:
+        """The key is well again: its next retry starts from the base delay."""
+        self._failures.pop(key, None)
+
+    def failures(self, key: K) -> int:
+        return self._failures.get(key, 0)
