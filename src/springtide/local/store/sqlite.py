@@ -34,11 +34,10 @@ ROWS = 64
 return costs a turn of the event loop: a group as one statement commits three times faster than row by row."""
 
 SPARE_PAGES = 1024
-"""Free pages kept in the file for the next writes; beyond that they are given back."""
+"""Free pages kept in the file for the next writes; beyond that they are given back, this many at a time."""
 
 SETTINGS = (
-    "PRAGMA auto_vacuum = INCREMENTAL",  # first: it can be set only before the file has pages
-    "PRAGMA locking_mode = EXCLUSIVE",
+    "PRAGMA locking_mode = EXCLUSIVE",  # first: without it, reading alone needs a side file, which a full disk refuses
     "PRAGMA journal_mode = WAL",
     "PRAGMA synchronous = FULL",
     "PRAGMA wal_autocheckpoint = 2000",
@@ -101,14 +100,15 @@ class SqliteLog:
                     rows = events[start : start + ROWS]
                     connection.execute(_insert(len(rows)), _values(rows))
             if tidying:
-                _give_back_pages(connection)
+                _give_back_pages(connection, SPARE_PAGES)
         except sqlite3.Error as error:
             raise FullError(f"cannot write {self._path}: {error}") from error
 
     def _close(self, last: Group) -> None:
         # A clean-up that does not fit is done after the next start; everything acknowledged is in the file already.
-        with contextlib.suppress(FullError):
+        with contextlib.suppress(FullError, sqlite3.Error):
             self._append(last)
+            _give_back_pages(self._connection, 0)
         self._connection.close()
 
 
@@ -117,8 +117,10 @@ def open_log(path: Path, limits: Limits | None = None) -> tuple[SqliteLog, Memor
     with _explained(path), contextlib.ExitStack() as undo:
         # Secrets are kept in here: nobody else may read it. SQLite gives its side files the same mode.
         os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600))
-        connection = sqlite3.connect(path, timeout=1, isolation_level=None, check_same_thread=False)
+        connection = sqlite3.connect(path, timeout=0.2, isolation_level=None, check_same_thread=False)
         undo.callback(connection.close)
+        if path.stat().st_size == 0:  # the only time when this can be chosen
+            connection.execute("PRAGMA auto_vacuum = INCREMENTAL")
         for setting in SETTINGS:
             connection.execute(setting)
         _check_format(connection, path)
@@ -191,8 +193,10 @@ def _tidy(connection: sqlite3.Connection, group: Group) -> None:
     connection.execute("UPDATE meta SET compacted = ?, revision = ?", (group.compacted, group.revision))
 
 
-def _give_back_pages(connection: sqlite3.Connection) -> None:
+def _give_back_pages(connection: sqlite3.Connection, most: int) -> None:
+    """Shrink the file by at most so many pages, or by all that are free when 0, once there are many."""
     (spare,) = connection.execute("PRAGMA freelist_count").fetchone()
     (pages,) = connection.execute("PRAGMA page_count").fetchone()
     if spare > SPARE_PAGES and spare > pages // 4:
-        connection.execute(f"PRAGMA incremental_vacuum({SPARE_PAGES // 4})").fetchall()
+        # As a script: a plain `execute` stops after the first page.
+        connection.executescript(f"PRAGMA incremental_vacuum({most})")
