@@ -23,6 +23,7 @@ ORPHAN, FOREGROUND = "orphan", "foregroundDeletion"
 NAME_RULES: Mapping[tuple[str, str], Rule] = {
     ("", "Namespace"): names.dns_label,
     ("", "Service"): names.dns_label,
+    ("", "Event"): names.path_segment,
     ("rbac.authorization.k8s.io", "Role"): names.path_segment,
     ("rbac.authorization.k8s.io", "RoleBinding"): names.path_segment,
     ("rbac.authorization.k8s.io", "ClusterRole"): names.path_segment,

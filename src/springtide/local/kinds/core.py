@@ -1,0 +1,33 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The strategies of the core group, and of events in their newer group."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from springtide.local.kinds.cluster_core import NAMESPACE, RESOURCE_QUOTA
+from springtide.local.kinds.config import CONFIG_MAP, SECRET, SERVICE_ACCOUNT
+from springtide.local.kinds.endpoints import ENDPOINTS
+from springtide.local.kinds.events import CORE_EVENT, EVENT
+from springtide.local.kinds.nodes import NODE
+from springtide.local.kinds.pods import POD
+from springtide.local.kinds.services import SERVICE
+from springtide.local.kinds.storage_core import PERSISTENT_VOLUME, PERSISTENT_VOLUME_CLAIM
+from springtide.local.kinds.strategy import Strategy
+
+STRATEGIES: Mapping[tuple[str, str], Strategy] = {
+    ("", "ConfigMap"): CONFIG_MAP,
+    ("", "Endpoints"): ENDPOINTS,
+    ("", "Event"): CORE_EVENT,
+    ("", "Namespace"): NAMESPACE,
+    ("", "Node"): NODE,
+    ("", "PersistentVolume"): PERSISTENT_VOLUME,
+    ("", "PersistentVolumeClaim"): PERSISTENT_VOLUME_CLAIM,
+    ("", "Pod"): POD,
+    ("", "ResourceQuota"): RESOURCE_QUOTA,
+    ("", "Secret"): SECRET,
+    ("", "Service"): SERVICE,
+    ("", "ServiceAccount"): SERVICE_ACCOUNT,
+    ("events.k8s.io", "Event"): EVENT,
+}
+"""By (group, kind)."""
