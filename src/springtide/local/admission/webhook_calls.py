@@ -1,0 +1,115 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The wire to a webhook: one HTTPS POST, and what to say when it fails."""
+
+from __future__ import annotations
+
+import os
+import ssl
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Protocol
+
+import aiohttp
+from yarl import URL
+
+
+class CallError(Exception):
+    """The webhook could not be asked, or its answer not understood; failurePolicy decides what that means."""
+
+
+@dataclass(frozen=True, slots=True)
+class Endpoint:
+    url: str
+    ca: bytes | None
+    """PEM certificates to trust; None for those the system trusts."""
+    service: tuple[str, str, int] | None = None
+    """(namespace, name, port) when the address has to be looked up."""
+
+
+class Call(Protocol):
+    async def __call__(self, endpoint: Endpoint, body: bytes, seconds: int) -> bytes:
+        """The answer's body. Raises CallError."""
+
+
+ResolveService = Callable[[str, str, int], tuple[str, int]]
+"""(namespace, name, port) -> an address and port to connect to. Raises LookupError with the reason."""
+
+
+class HttpsCalls:
+    """Connections are kept between calls; `close` ends them."""
+
+    def __init__(self, resolve: ResolveService) -> None:
+        self._resolve = resolve
+        self._session: aiohttp.ClientSession | None = None
+        self._contexts: dict[bytes | None, ssl.SSLContext] = {}
+
+    async def __call__(self, endpoint: Endpoint, body: bytes, seconds: int) -> bytes:
+        named = URL(endpoint.url).update_query(timeout=f"{seconds}s")
+        try:
+            target = self._address(named, endpoint)
+            async with self._open_session().post(
+                target,
+                data=body,
+                headers=_headers(named),
+                ssl=self._context(endpoint.ca),
+                server_hostname=named.host,
+                timeout=aiohttp.ClientTimeout(total=seconds),
+                allow_redirects=False,
+            ) as answer:
+                content = await answer.read()
+        except (aiohttp.ClientError, TimeoutError, LookupError, ssl.SSLError) as error:
+            raise CallError(f'failed to call webhook: Post "{named}": {_explained(error)}') from None
+        if not 200 <= answer.status < 300:
+            raise CallError(f"failed to call webhook: {_refused(answer.status)}")
+        return content
+
+    async def close(self) -> None:
+        if self._session is not None:
+            await self._session.close()
+            self._session = None
+
+    def _open_session(self) -> aiohttp.ClientSession:
+        if self._session is None:
+            self._session = aiohttp.ClientSession()
+        return self._session
+
+    def _address(self, url: URL, endpoint: Endpoint) -> URL:
+        if endpoint.service is None:
+            return url
+        host, port = self._resolve(*endpoint.service)
+        return url.with_host(host).with_port(port)
+
+    def _context(self, ca: bytes | None) -> ssl.SSLContext:
+        context = self._contexts.get(ca)
+        if context is None:
+            context = self._contexts[ca] = ssl.create_default_context(cadata=ca.decode() if ca else None)
+        return context
+
+
+def _headers(url: URL) -> dict[str, str]:
+    return {
+        "Host": url.authority,
+        "User-Agent": "kube-apiserver-admission",
+        "Content-Type": "application/json",
+        "Accept": "application/json, */*",
+    }
+
+
+def _explained(error: Exception) -> str:
+    """As close to Go's words as one gets from here."""
+    if isinstance(error, TimeoutError):
+        return "context deadline exceeded"
+    if isinstance(error, aiohttp.ClientConnectorCertificateError):
+        return f"tls: failed to verify certificate: {error.certificate_error}"
+    if isinstance(error, aiohttp.ClientConnectorError) and error.os_error.errno:
+        reason = os.strerror(error.os_error.errno).lower()
+        return f"dial tcp {error.host}:{error.port}: connect: {reason}"
+    return str(error)
+
+
+def _refused(code: int) -> str:
+    if code >= 500:
+        return 'an error on the server ("unknown") has prevented the request from succeeding'
+    if code == 404:
+        return "the server could not find the requested resource"
+    return f"the server responded with the status code {code} but did not return more information"
