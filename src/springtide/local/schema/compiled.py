@@ -1,0 +1,70 @@
+# SPDX-License-Identifier: Apache-2.0
+"""One version of a CRD, ready for work: the face of this room for custom resources.
+
+The API server makes one when a CRD is established, keeps it with the resource and asks it to prune, default and
+validate every object. Everything is compiled here and nothing per object.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from springtide.api.field_errors import FieldError
+from springtide.local.schema import lists, ratchet, structural
+from springtide.local.schema.defaults import compile_defaults
+from springtide.local.schema.node import Node
+from springtide.local.schema.paths import ROOT, Problem
+from springtide.local.schema.prune import compile_prune
+from springtide.local.schema.validate import NOWHERE, compile_checks
+
+_BLOCKING = frozenset(
+    {
+        "FieldValueNotSupported",
+        "FieldValueRequired",
+        "FieldValueTooLong",
+        "FieldValueTooMany",
+        "FieldValueTypeInvalid",
+    }
+)
+_NOT_CHECKED = FieldError(
+    "FieldValueInvalid",
+    NOWHERE,
+    "Invalid value: null: some validation rules were not checked because the object was invalid; "
+    "correct the existing errors to complete validation",
+)
+
+
+class CompiledSchema:
+    """What the API server does to objects of one custom kind in one version."""
+
+    def __init__(self, schema: Mapping[str, Any] | None) -> None:
+        """`schema` is the version's `openAPIV3Schema`, accepted by `crd_rules`; None keeps everything."""
+        schema = schema or {"type": "object", "x-kubernetes-preserve-unknown-fields": True}
+        self.node: Node = structural.build(schema)
+        self._prune = compile_prune(self.node)
+        self._fill = compile_defaults(self.node)
+        self._check = compile_checks(schema)
+        self._has_lists = lists.mentions(self.node)
+
+    def prune(self, obj: dict[str, Any]) -> list[str]:
+        """Drops unknown fields in place and returns their paths. Raises `decode.DecodeError` for malformed metadata."""
+        return self._prune(obj)
+
+    def default(self, obj: dict[str, Any]) -> None:
+        """Fills in the schema's defaults, in place."""
+        if self._fill is not None:
+            self._fill(obj)
+
+    def validate(self, obj: dict[str, Any], old: dict[str, Any] | None = None) -> list[FieldError]:
+        """What is wrong with the values; on an update (`old`) what was wrong before and did not change is let pass."""
+        problems: list[Problem] = []
+        self._check(obj, ROOT, problems)
+        if problems and old is not None:
+            problems = ratchet.introduced(problems, obj, old, self.node)
+        if self._has_lists:
+            problems += lists.embedded_problems(obj, self.node)
+            if old is None or not lists.list_problems(old, self.node):
+                problems += lists.list_problems(obj, self.node)
+        return [problem.error for problem in problems]
+
