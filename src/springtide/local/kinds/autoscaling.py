@@ -288,9 +288,9 @@ _COLUMNS = (
     Column(
         "MinPods",
         description="minReplicas is the lower limit for the number of replicas to which the autoscaler can scale "
-        "down.  It defaults to 1 pod.  minReplicas is allowed to be 0 if the alpha feature gate HPAScaleToZero is enabled "
-        "and at least one Object or External metric is configured.  Scaling is active as long as at least one metric value "
-        "is available.",
+        "down.  It defaults to 1 pod.  minReplicas is allowed to be 0 if the alpha feature gate HPAScaleToZero is "
+        "enabled and at least one Object or External metric is configured.  Scaling is active as long as at least one "
+        "metric value is available.",
     ),
     Column(
         "MaxPods",
