@@ -15,8 +15,9 @@ from typing import NamedTuple, Protocol
 from springtide.local.store.backend import Change, Event, Key, Record, StaleError, StoreError, Subscription
 from springtide.local.store.memory import Memory
 
-FORGET = 256
-"""Most records dropped from the log along with one group, so that writers never wait for a large clean-up."""
+FORGET = 64
+"""Records dropped from the log along with one group, beside one for each event in it: so the clean-up always catches
+up, and writers never wait for a large one."""
 
 
 class Group(NamedTuple):
@@ -67,6 +68,7 @@ class LoggedStore:
         self._closed = False
         self._idle = asyncio.Event()
         self._idle.set()
+        # Reading needs nothing but the memory.
         self.get = memory.get
         self.list = memory.list
         self.list_at = memory.list_at
@@ -134,7 +136,8 @@ class LoggedStore:
     def _commit(self) -> None:
         events, self._staged = self._staged, []
         promises, self._promises = self._promises, []
-        forget, self._unneeded = self._unneeded[:FORGET], self._unneeded[FORGET:]
+        portion = FORGET + len(events)
+        forget, self._unneeded = self._unneeded[:portion], self._unneeded[portion:]
         group = Group(events, forget, self.compacted, self._last)
         self._log.commit(group, lambda error: self._committed(group, promises, error))
 

@@ -66,7 +66,7 @@ class Memory:
 
         What lies before the compacted revision is state only; after it, every change is history again.
         """
-        records, unneeded = self._records, list[int]()
+        records, events, unneeded = self._records, list[Event](), list[int]()
         compacted, highest = self.history.compacted, self.history.revision
         for change, kept in changes:
             previous = records.get(kept.key)
@@ -78,11 +78,12 @@ class Memory:
             elif (change is Change.ADDED) != (previous is None):
                 raise ValueError(f"revision {record.revision} does not follow from those before it")
             else:
-                self.history.append((event,))
+                events.append(event)
             if change is Change.DELETED:
                 records.pop(record.key, None)
             else:
                 records[record.key] = record
+        self.history.append(events)
         self.history.revision = max(self.history.revision, highest)  # its own record may be gone
         for key in records:
             self._order.setdefault(key.resource, []).append(key)

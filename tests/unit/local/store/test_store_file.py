@@ -7,6 +7,7 @@ import asyncio
 import contextlib
 import os
 import resource
+import shutil
 import sqlite3
 import subprocess
 from collections.abc import AsyncIterator, Callable, Iterator
@@ -82,6 +83,29 @@ async def test_names_and_bodies_come_back_as_they_were(path: Path) -> None:
         record = store.get(key)
         assert record is not None
         assert (record.key, record.body) == (key, body)
+
+
+def cut_off(path: Path, copy: Path, size: int) -> Path:
+    """What a power failure may leave: the end of the write-ahead log never reached the disk."""
+    copy.mkdir()
+    shutil.copy(path, copy)
+    (copy / "store.db-wal").write_bytes(Path(f"{path}-wal").read_bytes()[:size])
+    return copy / path.name
+
+
+async def test_a_write_ahead_log_cut_off_anywhere_leaves_an_earlier_revision(path: Path, tmp_path: Path) -> None:
+    async with the_store(path) as store:
+        for number in range(20):
+            await put(store, f"n{number % 7}", "x" * 100 * number)
+        whole = files_beside(path)["store.db-wal"].st_size
+        revisions = []
+        for size in range(whole, 0, -5_003):
+            async with the_store(cut_off(path, tmp_path / str(size), size)) as left:
+                assert left.list("configmaps") == store.list_at("configmaps", left.revision)
+                revisions.append(left.revision)
+
+    assert revisions == sorted(revisions, reverse=True)
+    assert (revisions[0], len(set(revisions)) > 5) == (20, True)
 
 
 async def test_only_its_owner_may_read_the_file(path: Path) -> None:
