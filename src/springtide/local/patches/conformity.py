@@ -43,7 +43,7 @@ def _check_map(value: dict[str, Any], node: Node, path: str, open_: bool) -> lis
         below = found.node if found is not None else node.item
         if below is None and not open_ and node.fields:
             out.append(f"{path}.{name}: field not declared in schema")
-            return out
+            continue
         out += _check(value[name], below or DEDUCED, f"{path}.{name}", open_)
     return out
 

@@ -130,7 +130,7 @@ def prune_below(fields: FieldSet, roots: FieldSet) -> FieldSet:
         if theirs is None:
             out[element] = ours
         elif not is_member(theirs):
-            rest = _tidy(prune_below(ours, theirs))
+            rest = _tidy(prune_below(ours, theirs)) if ours else ours
             if rest is not None:
                 out[element] = rest
     return out

@@ -3,7 +3,7 @@
 
 Those habits: `replace` of a missing map key adds it, `copy` of a missing one writes null, a missing `value` is null,
 indices may count from the end. Every operation that does not apply gives the same sparse 422. The patch verb decodes
-the body and calls `apply`; the target is never changed.
+the body and calls `apply`. Only containers on an operation's path are copied; target and patch are never changed.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ def apply(target: dict[str, Any], patch: Any) -> Any:
     """The patched document (any JSON value, if the root was replaced). Raises StatusError 400, 413 or 422."""
     operations = _operations(patch)
     # The list around the document gives its root a parent like any other value has.
-    holder = [_copied(target)]
+    holder: list[Any] = [target]
     try:
         for operation in operations:
             _OPERATIONS.get(operation.get("op", ""), _unknown)(holder, operation)
@@ -63,34 +63,34 @@ def _undecodable(value: Any, into: str) -> StatusError:
     return bad_request(f"error decoding patch: json: cannot unmarshal {json_kind(value)} into {into}")
 
 
-def _copied(value: Any) -> Any:
-    if isinstance(value, dict):
-        return {name: _copied(part) for name, part in value.items()}
-    return [_copied(item) for item in value] if isinstance(value, list) else value
-
-
 def _find(holder: list[Any], path: Any) -> tuple[_Container, str]:
-    """The container a path leads into, and the last step."""
+    """The container a path leads into, made our own on the way, and the last step."""
     if not isinstance(path, str):
         raise _NotApplicableError("no path")
     steps = [step.replace("~1", "/").replace("~0", "~") for step in path.split("/")[1:]]
     if not steps:
         raise _NotApplicableError("the root has no parent")
-    place = holder[0]
-    for step in steps[:-1]:
-        place = _get(place, step)
-    if not isinstance(place, dict | list):
-        raise _NotApplicableError(path)
+    place: _Container = holder
+    for step in ("0", *steps[:-1]):
+        below = _get(place, step)
+        if not isinstance(below, dict | list):
+            raise _NotApplicableError(path)
+        below = below.copy()
+        _overwrite(place, step, below)
+        place = below
     return place, steps[-1]
 
 
-def _get(place: Any, step: str) -> Any:
-    """A missing map key reads as null, a missing index does not exist."""
+def _overwrite(place: _Container, step: str, value: Any) -> None:
     if isinstance(place, dict):
-        return place.get(step)
-    if isinstance(place, list):
-        return place[_index(step, len(place))]
-    raise _NotApplicableError(step)
+        place[step] = value
+    else:
+        place[_index(step, len(place))] = value
+
+
+def _get(place: _Container, step: str) -> Any:
+    """A missing map key reads as null, a missing index does not exist."""
+    return place.get(step) if isinstance(place, dict) else place[_index(step, len(place))]
 
 
 def _index(step: str, size: int) -> int:
@@ -121,7 +121,7 @@ def _take(place: _Container, step: str) -> Any:
 
 
 def _add(holder: list[Any], operation: dict[str, Any]) -> None:
-    _put(*_find(holder, operation.get("path")), _copied(operation.get("value")))
+    _put(*_find(holder, operation.get("path")), operation.get("value"))
 
 
 def _remove(holder: list[Any], operation: dict[str, Any]) -> None:
@@ -129,17 +129,13 @@ def _remove(holder: list[Any], operation: dict[str, Any]) -> None:
 
 
 def _replace(holder: list[Any], operation: dict[str, Any]) -> None:
-    value = _copied(operation.get("value"))
+    value = operation.get("value")
     if operation.get("path") == "":
         if not isinstance(value, dict | list):
             raise _NotApplicableError("the root must be an object")
         holder[0] = value
         return
-    place, step = _find(holder, operation.get("path"))
-    if isinstance(place, list):
-        place[_index(step, len(place))] = value
-    else:
-        place[step] = value
+    _overwrite(*_find(holder, operation.get("path")), value)
 
 
 def _move(holder: list[Any], operation: dict[str, Any]) -> None:
@@ -149,7 +145,7 @@ def _move(holder: list[Any], operation: dict[str, Any]) -> None:
 
 def _copy(holder: list[Any], operation: dict[str, Any]) -> None:
     value = _get(*_find(holder, operation.get("from")))
-    _put(*_find(holder, operation.get("path")), _copied(value))
+    _put(*_find(holder, operation.get("path")), value)
 
 
 def _test(holder: list[Any], operation: dict[str, Any]) -> None:

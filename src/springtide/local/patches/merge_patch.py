@@ -30,10 +30,8 @@ def _merged(target: dict[str, Any], patch: dict[str, Any]) -> dict[str, Any]:
             out.pop(name, None)
             continue
         below = out.get(name)
-        if not isinstance(below, dict):
-            out[name] = without_nulls(value)
-        else:
-            out[name] = _merged(below, value) if isinstance(value, dict) else value
+        both = isinstance(below, dict) and isinstance(value, dict)
+        out[name] = _merged(below, value) if both else without_nulls(value)
     return out
 
 
