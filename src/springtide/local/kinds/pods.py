@@ -8,9 +8,10 @@ from collections.abc import Iterable
 from springtide.api.field_errors import FieldError
 from springtide.local.kinds.containers_resources import amount
 from springtide.local.kinds.pod_defaults import default_pod
-from springtide.local.kinds.pod_rules import validate_pod_spec
+from springtide.local.kinds.pod_rules import validate_new_pod, validate_pod
 from springtide.local.kinds.pod_scheduling import match_own_labels
 from springtide.local.kinds.pod_table import COLUMNS, pod_cells
+from springtide.local.kinds.pod_updates import validate_pod_status, validate_pod_update
 from springtide.local.kinds.strategy import Obj, Strategy
 
 _GATED: Obj = {
@@ -83,7 +84,9 @@ def _prepare_status(new: Obj, old: Obj) -> None:
 
 
 def _validate(pod: Obj) -> list[FieldError]:
-    return validate_pod_spec(pod.get("spec") or {}, "spec", pod["metadata"].get("name", ""))
+    """Only a pod that is being created has no version yet."""
+    errors = validate_pod(pod)
+    return errors if "resourceVersion" in pod["metadata"] else errors + validate_new_pod(pod)
 
 
 def _of_spec(pod: Obj, field: str) -> str:
@@ -105,6 +108,8 @@ POD = Strategy(
     prepare_create=_prepare_create,
     prepare_status=_prepare_status,
     validate=_validate,
+    validate_update=validate_pod_update,
+    validate_status=validate_pod_status,
     has_status=True,
     has_generation=True,
     columns=COLUMNS,
