@@ -67,4 +67,3 @@ class CompiledSchema:
             if old is None or not lists.list_problems(old, self.node):
                 problems += lists.list_problems(obj, self.node)
         return [problem.error for problem in problems]
-

@@ -50,6 +50,13 @@ def compile_prune(root: Node) -> Callable[[dict[str, Any]], list[str]]:
     return prune
 
 
+def prune_value(value: Any, node: Node) -> bool:
+    """Prunes one value that stands at a position of its own (a default); whether anything was dropped."""
+    dropped = Dropped()
+    _pruner(node)(value, ROOT, dropped)
+    return bool(dropped.metadata or dropped.others)
+
+
 def _nothing_known(value: Any, path: Path, dropped: Dropped) -> None:
     """Under a position without a schema no object keeps anything."""
     if type(value) is dict:

@@ -34,6 +34,11 @@ def build(schema: Schema) -> Node:
     return node
 
 
+def position(schema: Schema) -> Node:
+    """The graph of what stands at one position inside a custom resource."""
+    return _node(schema)
+
+
 def _meta_fields() -> dict[str, Field]:
     text = Node(Shape.SCALAR, scalar="string")
     return {"apiVersion": Field(text), "kind": Field(text), "metadata": Field(builtin.model(OBJECT_META))}
@@ -47,7 +52,7 @@ def _node(schema: Schema) -> Node:
         list_type=schema.get("x-kubernetes-list-type", "atomic"),
         list_keys=tuple(schema.get("x-kubernetes-list-map-keys", ())),
         atomic=schema.get("x-kubernetes-map-type") == "atomic",
-        preserve_unknown=schema.get("x-kubernetes-preserve-unknown-fields", False),
+        preserve_unknown=schema.get("x-kubernetes-preserve-unknown-fields", False) or _open(schema),
         embedded=schema.get("x-kubernetes-embedded-resource", False),
         nullable=schema.get("nullable", False),
         constraints={key: value for key, value in schema.items() if key not in _STRUCTURE},
@@ -77,9 +82,14 @@ def _default(schema: Schema) -> Any:
     return MISSING if default is None else default
 
 
+def _open(schema: Schema) -> bool:
+    """`additionalProperties: true` beside properties lets anything else in."""
+    return schema.get("additionalProperties") is True and bool(schema.get("properties"))
+
+
 def _shape(schema: Schema) -> Shape:
     match schema.get("type"):
-        case "object" if schema.get("additionalProperties"):
+        case "object" if schema.get("additionalProperties") and not schema.get("properties"):
             return Shape.MAP
         case "object":
             return Shape.OBJECT
