@@ -22,7 +22,6 @@ from springtide.local.access import kubeconfig, pki
 from springtide.local.access.identity import MASTERS, User
 from springtide.local.access.jws import SigningKey
 from springtide.local.access.tokens import ServiceAccountTokens
-from springtide.local.admission.plugins import standard_chain
 from springtide.local.apiserver.audit import Audit
 from springtide.local.apiserver.bootstrap import bootstrap
 from springtide.local.apiserver.edge import Edge
@@ -74,8 +73,6 @@ async def running(options: Options) -> AsyncIterator[Cluster]:
         authority = pki.Authority(directory.pki, datetime.now(UTC))
         service_address = str(ipaddress.ip_network(SERVICE_NETWORK)[1])
         context = pki.server_context(pki.server_pair(authority, service_address), authority.certificate)
-        admin = pki.admin_pair(authority)
-        entry = kubeconfig.Entry(options.name, f"https://127.0.0.1:{port}", authority.certificate, admin)
         store = await open_store(directory.database)
         stack.push_async_callback(store.close)
         audit = Audit(directory.audit) if options.audit else None
@@ -83,16 +80,24 @@ async def running(options: Options) -> AsyncIterator[Cluster]:
             stack.callback(audit.close)
         key = SigningKey(directory.pki / "tokens.pem")
         settings = Settings(f"127.0.0.1:{port}", audit=audit)
-        server = ApiServer(store, _token_maker(key), standard_chain, settings)
+        server = ApiServer(store, _token_maker(key), settings)
         await server.start()
         stack.push_async_callback(server.stop)
         cluster = Cluster(options, directory, server, port)
         await bootstrap(cluster.client("system:apiserver"), SERVICE_NETWORK)
         server.bootstrapped()
         await _listen(stack, server, listener, context)
-        kubeconfig.write(directory.kubeconfig, entry)
         directory.describe(options.name, port)
+        kubeconfig.write(directory.kubeconfig, kubeconfig_entry(directory, options.name))
         yield cluster
+
+
+def kubeconfig_entry(directory: DataDir, name: str) -> kubeconfig.Entry:
+    """How the administrator reaches the cluster that runs, or ran last, in this directory."""
+    authority = pki.Authority(directory.pki, datetime.now(UTC))
+    last = directory.last()
+    server = f"https://127.0.0.1:{last.port if last else DEFAULT_PORT}"
+    return kubeconfig.Entry(name, server, authority.certificate, pki.admin_pair(authority))
 
 
 def _token_maker(key: SigningKey) -> Callable[[Callable[[str, str, str], str]], ServiceAccountTokens]:
@@ -122,3 +127,11 @@ async def _listen(stack: AsyncExitStack, server: ApiServer, listener: socket.soc
         await web.shutdown(timeout=1.0)
 
     stack.push_async_callback(close)
+
+
+def port_is_free(port: int) -> bool:
+    try:
+        _bind(port).close()
+    except OSError:
+        return False
+    return True

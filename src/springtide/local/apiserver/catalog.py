@@ -14,7 +14,7 @@ from springtide.local.kinds.metadata import name_rule
 from springtide.local.kinds.other_groups import STRATEGIES as OTHERS
 from springtide.local.kinds.strategy import Obj, Strategy
 
-STRATEGIES = CORE | OTHERS
+STRATEGIES = {**CORE, **OTHERS}
 
 DEFAULT_GRACE = 30
 

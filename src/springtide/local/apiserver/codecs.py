@@ -9,7 +9,7 @@ from typing import Any
 from springtide.api.field_errors import FieldError
 from springtide.local.kinds.strategy import Obj
 from springtide.local.schema import builtin
-from springtide.local.schema.custom import CompiledSchema
+from springtide.local.schema.compiled import CompiledSchema
 from springtide.local.schema.decode import DecodeError, decode
 from springtide.local.schema.defaults import apply_defaults
 from springtide.local.schema.node import Node

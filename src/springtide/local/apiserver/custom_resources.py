@@ -24,9 +24,9 @@ from springtide.local.apiserver.resources import Resource, ScalePaths, Subresour
 from springtide.local.apiserver.subresources import scale
 from springtide.local.apiserver.verbs.delete import delete_object
 from springtide.local.kinds.apiextensions import established
-from springtide.local.kinds.printer_columns import custom_columns
+from springtide.local.kinds.printer_columns import compile_columns
 from springtide.local.kinds.strategy import Obj, Strategy
-from springtide.local.schema.custom import CompiledSchema
+from springtide.local.schema.compiled import CompiledSchema
 from springtide.local.status import StatusError
 from springtide.local.store.backend import FullError, Record, StaleError
 
@@ -139,7 +139,7 @@ def _is_true(status: Obj, condition: str) -> bool:
 def custom_resource(spec: Obj, version: Obj) -> Resource:
     """What one served version of a CRD amounts to."""
     names, group = spec["names"], spec["group"]
-    schema = partial(CompiledSchema.from_version, version)
+    schema = (version.get("schema") or {}).get("openAPIV3Schema")
     declared = version.get("subresources") or {}
     subresources = {}
     if "status" in declared:
@@ -152,7 +152,7 @@ def custom_resource(spec: Obj, version: Obj) -> Resource:
             _path(scaled["statusReplicasPath"]),
             _path(scaled.get("labelSelectorPath")),
         )
-    columns, cells = custom_columns(version.get("additionalPrinterColumns"))
+    columns, cells = compile_columns(version.get("additionalPrinterColumns"))
     strategy = Strategy(
         has_status="status" in declared,
         has_generation=True,
@@ -168,7 +168,7 @@ def custom_resource(spec: Obj, version: Obj) -> Resource:
         names.get("singular") or names["kind"].lower(),
         spec["scope"] == "Namespaced",
         strategy,
-        lambda: CustomCodec(version["name"], names["kind"], schema()),
+        lambda: CustomCodec(version["name"], names["kind"], CompiledSchema(schema)),
         list_kind=names.get("listKind") or names["kind"] + "List",
         short_names=tuple(names.get("shortNames") or ()),
         categories=tuple(names.get("categories") or ()),

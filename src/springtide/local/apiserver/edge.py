@@ -43,18 +43,27 @@ _IMPERSONATE = "Impersonate-"
 class Front(Protocol):
     """What the edge needs from the rest."""
 
-    dispatcher: Dispatcher
-    authenticator: Authenticator
-    authorizer: Authorizer
-    measures: Measures
-    audit: Audit | None
+    @property
+    def dispatcher(self) -> Dispatcher: ...
+
+    @property
+    def authenticator(self) -> Authenticator: ...
+
+    @property
+    def authorizer(self) -> Authorizer: ...
+
+    @property
+    def measures(self) -> Measures: ...
+
+    @property
+    def audit(self) -> Audit | None: ...
 
 
 class Edge:
     def __init__(self, front: Front) -> None:
         self._front = front
 
-    def server(self) -> web.Server[web.BaseRequest]:
+    def server(self) -> web.Server:
         return web.Server(
             self._serve,
             access_log=None,
@@ -75,7 +84,7 @@ class Edge:
             answer = refusal(error)
         except (asyncio.CancelledError, ConnectionError):
             raise
-        except Exception:  # noqa: BLE001 - the last resort: a bug answers one request with 500 and leaves a traceback
+        except Exception:  # the last resort: a bug answers one request with 500 and leaves a traceback
             log.exception("cannot answer %s %s", http.method, path)
             answer = refusal(status.internal("the server met a condition it was not written for; its log says more"))
         self._count(http.method, path, query, answer)
@@ -171,8 +180,7 @@ async def _body(http: web.BaseRequest) -> bytes:
     length = http.content_length
     if length is not None and length > BODY_LIMIT:
         raise status.too_large(BODY_LIMIT)
-    data = await http.content.read(-1) if length is not None else await _bounded(http)
-    return data
+    return await http.content.read(-1) if length is not None else await _bounded(http)
 
 
 async def _bounded(http: web.BaseRequest) -> bytes:

@@ -16,6 +16,7 @@ from springtide.local.apiserver.openapi import OpenApi
 from springtide.local.apiserver.replies import Answer, Reply, negotiate, reply
 from springtide.local.apiserver.requests import Request
 
+_ARCHITECTURES = {"x86_64": "amd64", "aarch64": "arm64"}
 KUBERNETES = ("1", "36", "v1.36.3")  # the version whose behaviour this server follows
 
 
@@ -34,7 +35,7 @@ def version() -> dict[str, str]:
         "buildDate": "1970-01-01T00:00:00Z",
         "goVersion": f"python{platform.python_version()}",
         "compiler": platform.python_implementation().lower(),
-        "platform": f"{sys.platform}/{ {'x86_64': 'amd64', 'aarch64': 'arm64'}.get(platform.machine(), platform.machine()) }",
+        "platform": f"{sys.platform}/{_ARCHITECTURES.get(platform.machine(), platform.machine())}",
     }
 
 

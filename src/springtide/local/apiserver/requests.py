@@ -34,8 +34,8 @@ class Query:
 
     def flag(self, name: str) -> bool:
         """A boolean parameter as the real server reads it: present and not `false` or `0`."""
-        values = self._values.get(name)
-        return bool(values) and values[0].lower() not in ("false", "0")
+        values = self._values.get(name, ["false"])
+        return values[0].lower() not in ("false", "0")
 
     def __contains__(self, name: str) -> bool:
         return name in self._values

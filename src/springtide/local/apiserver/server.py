@@ -16,7 +16,9 @@ from springtide.local.access.authentication import Authenticator
 from springtide.local.access.identity import User
 from springtide.local.access.rbac import RbacIndex
 from springtide.local.access.tokens import ServiceAccountTokens
-from springtide.local.admission.chain import Chain
+from springtide.local.admission.plugins import Surroundings, default_chain
+from springtide.local.admission.quotas import Charge
+from springtide.local.admission.webhook_calls import HttpsCalls
 from springtide.local.apiserver.addresses import ServiceAddresses
 from springtide.local.apiserver.audit import Audit
 from springtide.local.apiserver.catalog import builtin_resources
@@ -27,7 +29,9 @@ from springtide.local.apiserver.following import follow
 from springtide.local.apiserver.measures import Measures
 from springtide.local.apiserver.objects import decode
 from springtide.local.apiserver.paths import Paths
+from springtide.local.apiserver.quota_charges import reserve_quota
 from springtide.local.apiserver.resources import Registry
+from springtide.local.apiserver.service_routes import service_resolver
 from springtide.local.apiserver.subresources import finalize, pods, scale
 from springtide.local.apiserver.subresources.reviews import review_verbs, token_verb
 from springtide.local.apiserver.verbs.patch import patch
@@ -52,7 +56,6 @@ class ApiServer:
         self,
         store: Store,
         tokens: Callable[[Callable[[str, str, str], str]], ServiceAccountTokens],
-        admission: Callable[[StoreReader], Chain],
         settings: Settings,
     ) -> None:
         self.store, self.audit, self.measures = store, settings.audit, Measures()
@@ -60,8 +63,11 @@ class ApiServer:
         self.tokens = tokens(self._uid_of)
         self.authenticator = Authenticator(self.tokens, settings.static_tokens)
         self.reader = StoreReader(store)
-        self.admission = admission(self.reader)
-        self.context = Context(store, Registry(builtin_resources()), self.authorizer, self.admission)
+        self.registry = Registry(builtin_resources())
+        self._webhooks = HttpsCalls(service_resolver(self.reader))
+        surroundings = Surroundings(self.reader, self._reserve, self._webhooks, self._versions_of)
+        self.admission = default_chain(surroundings)
+        self.context = Context(store, self.registry, self.authorizer, self.admission)
         addresses = ServiceAddresses(store, settings.service_network, random.randrange)
         self.context.before_write["services"] = [addresses.complete]
         self._ready = {"ping": True, "store": True, "poststarthook/rbac/bootstrap-roles": False}
@@ -90,6 +96,13 @@ class ApiServer:
         for task in self._tasks:
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
+        await self._webhooks.close()
+
+    async def _reserve(self, charge: Charge) -> bool:
+        return await reserve_quota(self.context, charge)
+
+    def _versions_of(self, group: str, plural: str) -> list[str]:
+        return [r.version for r in self.registry.all() if (r.group, r.plural) == (group, plural)]
 
     async def _follow_rbac(self, resource: str) -> None:
         def put(record: Record) -> None:

@@ -25,7 +25,7 @@ from springtide.local.patches import field_sets, managed_fields
 from springtide.local.status import StatusError
 from springtide.local.store.backend import FullError, Key, Record, StaleError
 
-ATTEMPTS = 8
+ATTEMPTS = 100  # lost races with other writers; each means that another one succeeded
 NAME_ATTEMPTS = 8
 BODY_LIMIT = 3 * 1024 * 1024 // 2
 """etcd's request limit; the real server answers a built-in object above it with 413 too."""
@@ -160,7 +160,7 @@ async def replace(
             return await create(ctx, call, missing, options)
         old = load(record, resource)
         new = change(load(record, resource))
-        conditional = bool(new["metadata"].get("resourceVersion")) and _is_pinned(new, old, resource, key)
+        _check_version(new, old, resource, key)
         if raw:
             _track(ctx, call, old, new, options)
         else:
@@ -170,16 +170,14 @@ async def replace(
         outcome = await _store_update(ctx, resource, record, new, options)
         if outcome is not None:
             return outcome
-        if conditional:
-            break
     raise status.conflict(resource.group, resource.plural, key.name, status.STALE)
 
 
-def _is_pinned(new: Obj, old: Obj, resource: Resource, key: Key) -> bool:
-    """Whether the writer named a version; raises when it is not the stored one."""
-    if new["metadata"]["resourceVersion"] != old["metadata"]["resourceVersion"]:
+def _check_version(new: Obj, old: Obj, resource: Resource, key: Key) -> None:
+    """A writer who names a version means that one and no other."""
+    named = new["metadata"].get("resourceVersion")
+    if named and named != "0" and named != old["metadata"]["resourceVersion"]:
         raise status.conflict(resource.group, resource.plural, key.name, status.STALE)
-    return True
 
 
 async def _store_update(

@@ -46,7 +46,7 @@ def scale_of(obj: Obj, resource: Resource) -> Obj:
     kept = ("name", "namespace", "uid", "resourceVersion", "creationTimestamp")
     selector = _at(obj, paths.selector) if paths.selector else None
     if isinstance(selector, dict):
-        selector = label_selectors.shown(selector)
+        selector = str(label_selectors.from_object(selector))
     state: Obj = {"replicas": _at(obj, paths.status) or 0}
     if selector:
         state["selector"] = selector

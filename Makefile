@@ -1,0 +1,33 @@
+# The only door: everything anybody runs here is a target of this file.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+READY := $(VENV)/.ready
+
+.DEFAULT_GOAL := help
+.PHONY: help demo test check format generate oracle test-oracle bench campaign clean
+
+help: ## what there is
+	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 16
+
+# uv makes the environment from the lock file; on a machine without uv it is fetched into a corner of its own.
+$(READY): pyproject.toml uv.lock
+	@command -v uv >/dev/null || $(PYTHON) -m venv $(VENV)-uv && $(PYTHON) -m venv $(VENV)-uv && $(VENV)-uv/bin/pip install -q 'uv>=0.9'
+	@PATH="$$PATH:$(CURDIR)/$(VENV)-uv/bin" uv sync --quiet --frozen --group dev
+	@touch $(READY)
+
+demo: $(READY) ## the product's main job on an embedded cluster; ends by itself
+	@$(BIN)/python examples/demo.py
+
+test: $(READY) ## the tests; needs neither Go nor kubectl
+	@$(BIN)/pytest -n 2 -q
+
+check: $(READY) ## format, lint, types, layers
+	@$(BIN)/ruff format --check .
+	@$(BIN)/ruff check .
+	@$(BIN)/mypy
+	@$(BIN)/lint-imports --quiet
+
+format: $(READY) ## put the code into shape
+	@$(BIN)/ruff format .
+	@$(BIN)/ruff check --fix .

@@ -1,0 +1,6 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`python -m springtide.cli` is `tide`."""
+
+from springtide.cli.app import main
+
+main()

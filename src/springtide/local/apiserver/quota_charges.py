@@ -1,0 +1,33 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Writing what admission charged to a quota, so that two creates cannot both take the last piece."""
+
+from __future__ import annotations
+
+from functools import partial
+
+from springtide.local.admission.quotas import Charge
+from springtide.local.apiserver.context import Context
+from springtide.local.apiserver.objects import dump, load
+from springtide.local.apiserver.writes import storage_full
+from springtide.local.store.backend import FullError, Key, StaleError
+
+
+async def reserve_quota(ctx: Context, charge: Charge) -> bool:
+    """False when the quota changed since the charge was worked out."""
+    resource = ctx.registry.find("", "v1", "resourcequotas")
+    assert resource is not None
+    meta = charge.quota["metadata"]
+    record = ctx.store.get(Key("resourcequotas", meta["namespace"], meta["name"]))
+    if record is None:
+        return False
+    quota = load(record, resource)
+    if quota["metadata"]["resourceVersion"] != meta["resourceVersion"]:
+        return False
+    quota.setdefault("status", {})["used"] = dict(charge.used)
+    try:
+        await ctx.store.write(record.key, record, partial(dump, quota, resource))
+    except StaleError:
+        return False
+    except FullError as error:
+        raise storage_full(error) from None
+    return True
