@@ -13,8 +13,12 @@ from typing import Any, Final
 from springtide.local import status
 from springtide.local.access.attributes import Attributes
 from springtide.local.access.identity import MASTERS, User
-from springtide.local.access.rbac import FULL_AUTHORITY, GROUP, RbacIndex, Rule
+from springtide.local.access.rbac import GROUP, RbacIndex, Rule
 
+_FULL_AUTHORITY: Final[list[Rule]] = [
+    {"verbs": ["*"], "apiGroups": ["*"], "resources": ["*"]},
+    {"verbs": ["*"], "nonResourceURLs": ["*"]},
+]
 _ONLY_CLUSTER_ADMIN: Final = "must have cluster-admin privileges to use the aggregationRule"
 # What the garbage collector must be able to change without holding every right it touches.
 _HOUSEKEEPING: Final = ("ownerReferences", "finalizers", "managedFields")
@@ -34,7 +38,7 @@ def check_role(index: RbacIndex, user: User, resource: str, new: Obj, old: Obj |
         return
     complaint = missing_rights(index, user, namespace, new.get("rules") or [])
     aggregates = _aggregates(new) or (old is not None and _aggregates(old))
-    if not complaint and aggregates and missing_rights(index, user, "", FULL_AUTHORITY):
+    if not complaint and aggregates and missing_rights(index, user, "", _FULL_AUTHORITY):
         complaint = _ONLY_CLUSTER_ADMIN
     if complaint:
         raise status.forbidden(GROUP, resource, name, complaint)

@@ -20,10 +20,6 @@ GROUP: Final = "rbac.authorization.k8s.io"
 Rule = dict[str, Any]
 
 _CACHE_LIMIT: Final = 20_000  # answers kept; an embedded cluster asks a few hundred different questions
-FULL_AUTHORITY: Final[tuple[Rule, ...]] = (
-    {"verbs": ["*"], "apiGroups": ["*"], "resources": ["*"]},
-    {"verbs": ["*"], "nonResourceURLs": ["*"]},
-)
 
 
 class AppliedRule(NamedTuple):
@@ -92,9 +88,7 @@ class RbacIndex:
 
     def rules_for(self, user: User, namespace: str) -> list[Rule]:
         """All rules that apply to a user in a namespace, as `SelfSubjectRulesReview` lists them."""
-        rules = list(FULL_AUTHORITY) if MASTERS in user.groups else []
-        rules += [applied.rule for applied in self.applied_rules(user, namespace, [])]
-        return rules
+        return [applied.rule for applied in self.applied_rules(user, namespace, [])]
 
     def rules_of(self, role_ref: Mapping[str, Any], namespace: str) -> list[Rule] | None:
         """The rules a binding's roleRef stands for, or None when there is no such role."""

@@ -44,7 +44,7 @@ class ServiceAccounts:
         if MIRROR in (pod["metadata"].get("annotations") or {}):
             _check_mirror(request, spec)
             return
-        name = spec.get("serviceAccountName") or "default"
+        name = spec.get("serviceAccountName") or spec.get("serviceAccount") or "default"
         account = await self._account(request.namespace, name)
         if account is None:
             why = f'error looking up service account {request.namespace}/{name}: serviceaccount "{name}" not found'

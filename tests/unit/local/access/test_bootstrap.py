@@ -49,6 +49,11 @@ def test_the_usual_users_may_do_the_usual_things(
     assert index.authorize(user, wanted).allowed is allowed
 
 
+def test_a_master_holds_the_rules_of_cluster_admin_once(index: RbacIndex) -> None:
+    rules = index.rules_for(User("admin", groups=("system:masters",)), "default")
+    assert [rule["verbs"] for rule in rules] == [["*"], ["*"]]
+
+
 def test_admin_edit_and_view_nest(objects: list[dict[str, Any]]) -> None:
     rules = {obj["metadata"]["name"]: obj["rules"] for obj in objects if obj["kind"] == "ClusterRole"}
     assert [len(rules[name]) for name in ("view", "edit", "admin")] == [12, 27, 29]  # as on kube-apiserver 1.36.3

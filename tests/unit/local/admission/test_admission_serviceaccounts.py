@@ -60,6 +60,11 @@ async def test_a_pod_gets_the_default_account_and_its_token() -> None:
     ]
 
 
+async def test_the_old_field_name_is_understood() -> None:
+    spec = await admitted(a_pod(serviceAccount="old"), an_account("old"))
+    assert spec["serviceAccountName"] == "old"
+
+
 @pytest.mark.parametrize(
     ("pod_says", "account_says", "mounted"),
     [(None, None, True), (None, False, False), (True, False, True), (False, None, False), (False, True, False)],
