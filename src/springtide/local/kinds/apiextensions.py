@@ -1,36 +1,27 @@
 # SPDX-License-Identifier: Apache-2.0
-"""CustomResourceDefinitions: their names, versions and status. What a schema may say is the schema room's to judge.
+"""CustomResourceDefinitions: their names, conversion and status.
 
-Complaints name fields as kube-apiserver does, which has merged what all versions share before it looks: an equal
-schema in every version is `spec.validation`, a different one `spec.versions[1].schema`.
+What stands under `spec.versions` is looked at by `crd_versions`; the API server calls `established` after every write.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import Any
 from urllib.parse import urlsplit
 
-from springtide.api.field_errors import FieldError, duplicate, forbidden, invalid, not_supported, required, too_many
+from springtide.api.field_errors import FieldError, forbidden, invalid, not_supported, required
 from springtide.local.kinds import names
 from springtide.local.kinds.admissionregistration import (
     default_webhook_port,
     validate_review_versions,
     validate_webhook_client,
 )
+from springtide.local.kinds.crd_versions import validate_versions
 from springtide.local.kinds.metadata import IMMUTABLE
 from springtide.local.kinds.strategy import Obj, Strategy
 
 _APPROVED = "api-approved.kubernetes.io"
 _APPROVAL_NOTE = "see https://github.com/kubernetes/enhancements/pull/1111"
-_COLUMN_TYPES = "boolean,date,integer,number,string"
-_COLUMN_FORMATS = "byte,date,date-time,double,float,int32,int64,password"
-_MAX_SELECTABLE_FIELDS = 8
-_SCALE_PATHS = (
-    ("specReplicasPath", (".spec.",), "should be a json path under .spec"),
-    ("statusReplicasPath", (".status.",), "should be a json path under .status"),
-    ("labelSelectorPath", (".spec.", ".status."), "should be a json path under either .spec or .status"),
-)
 
 
 # ------------------------------------------------------------------------------------------------------------ writing
@@ -72,73 +63,16 @@ def _prepare_update(new: Obj, old: Obj) -> None:
     new["status"] = status | {"storedVersions": stored}
 
 
-# ------------------------------------------------------------------------------------------------ what versions share
-
-
-class _Versions:
-    """The versions of a CRD, with the fields they all share told apart."""
-
-    def __init__(self, spec: Obj) -> None:
-        self.all: Sequence[Obj] = spec.get("versions") or ()
-        self.shared = {
-            field
-            for field in _PER_VERSION
-            if all(self._value(version, field) == self._first(field) for version in self.all)
-        }
-
-    def _value(self, version: Obj, field: str) -> Any:
-        return version.get(field) or None
-
-    def _first(self, field: str) -> Any:
-        return self._value(self.all[0], field)
-
-    def places(self, field: str) -> Iterable[tuple[str, Obj]]:
-        """Where a field is to be looked at: the path, and the version it is taken from."""
-        if field in self.shared:
-            return [(f"spec.{_PER_VERSION[field]}", self.all[0])] if self.all else []
-        return [(f"spec.versions[{index}].{field}", version) for index, version in enumerate(self.all)]
-
-    def quoted(self) -> list[Obj]:
-        """With the field names of the server's own Go type, as kube-apiserver shows them."""
-        return [
-            {
-                "Name": version.get("name", ""),
-                "Served": version.get("served", False),
-                "Storage": version.get("storage", False),
-                "Deprecated": version.get("deprecated", False),
-                "DeprecationWarning": version.get("deprecationWarning"),
-                "Schema": self._own(version, "schema"),
-                "Subresources": self._own(version, "subresources"),
-                "AdditionalPrinterColumns": self._own(version, "additionalPrinterColumns"),
-                "SelectableFields": self._own(version, "selectableFields"),
-            }
-            for version in self.all
-        ]
-
-    def _own(self, version: Obj, field: str) -> Any:
-        return None if field in self.shared else self._value(version, field)
-
-
-_PER_VERSION = {
-    "schema": "validation",
-    "subresources": "subresources",
-    "additionalPrinterColumns": "additionalPrinterColumns",
-    "selectableFields": "selectableFields",
-}
-
-
 # --------------------------------------------------------------------------------------------------------- validation
 
 
 def _validate(crd: Obj) -> list[FieldError]:
     spec = crd["spec"]
-    versions = _Versions(spec)
     return [
         *_validate_name(crd),
         *_validate_group(spec.get("group", "")),
         *_validate_choice(spec.get("scope", ""), ("Cluster", "Namespaced"), "spec.scope"),
-        *_validate_schemas_present(versions),
-        *_validate_versions(versions),
+        *validate_versions(spec),
         *_validate_required_names(spec["names"]),
         *_validate_names(spec["names"], "spec.names"),
         *_validate_conversion(spec["conversion"]),
@@ -168,154 +102,6 @@ def _validate_choice(value: str, allowed: Sequence[str], path: str) -> list[Fiel
     if not value:
         return [required(path)]
     return [] if value in allowed else [not_supported(path, value, allowed)]
-
-
-def _schema(version: Obj) -> Obj | None:
-    schema: Obj | None = (version.get("schema") or {}).get("openAPIV3Schema")
-    return schema
-
-
-def _validate_schemas_present(versions: _Versions) -> list[FieldError]:
-    return [
-        required(f"spec.versions[{index}].schema.openAPIV3Schema")
-        for index, version in enumerate(versions.all)
-        if _schema(version) is None
-    ]
-
-
-def _validate_versions(versions: _Versions) -> list[FieldError]:
-    errors: list[FieldError] = []
-    for index, version in enumerate(versions.all):
-        path, name = f"spec.versions[{index}]", version.get("name", "")
-        if complaints := names.dns_1035_label(name):
-            errors.append(invalid(f"{path}.name", name, ",".join(complaints)))
-        errors += _validate_deprecation(version, f"{path}.deprecationWarning")
-    called = [version.get("name", "") for version in versions.all]
-    if len(set(called)) < len(called):
-        errors.append(invalid("spec.versions", versions.quoted(), "must contain unique version names"))
-    if sum(bool(version.get("storage")) for version in versions.all) != 1:
-        detail = "must have exactly one version marked as storage version"
-        errors.append(invalid("spec.versions", versions.quoted() or None, detail))
-    for path, version in versions.places("schema"):
-        errors += _validate_root_schema(version, f"{path}.openAPIV3Schema")
-    for path, version in versions.places("subresources"):
-        errors += _validate_scale((version.get("subresources") or {}).get("scale"), f"{path}.scale")
-    for path, version in versions.places("additionalPrinterColumns"):
-        for index, column in enumerate(version.get("additionalPrinterColumns") or ()):
-            errors += _validate_column(column, f"{path}[{index}]")
-    for path, version in versions.places("selectableFields"):
-        errors += _validate_selectable_fields(version, path)
-    return errors
-
-
-def _validate_deprecation(version: Obj, path: str) -> list[FieldError]:
-    warning = version.get("deprecationWarning")
-    if warning is None:
-        return []
-    if not version.get("deprecated"):
-        return [invalid(path, warning, "can only be set for deprecated versions")]
-    errors: list[FieldError] = []
-    if len(warning.encode()) > 256:
-        errors.append(invalid(path, warning, "must be <= 256 characters long"))
-    if not warning:
-        errors.append(invalid(path, warning, "must not be an empty string"))
-    strange = next((index for index, letter in enumerate(warning) if not letter.isprintable()), None)
-    if strange is not None:
-        found = f"non-printable character found at index {len(warning[:strange].encode())}"
-        errors.append(invalid(path, warning, f"must only contain printable UTF-8 characters; {found}"))
-    return errors
-
-
-def _validate_root_schema(version: Obj, path: str) -> list[FieldError]:
-    schema = _schema(version)
-    if schema is None:
-        return []
-    if schema.get("nullable"):
-        return [forbidden(f"{path}.nullable", "nullable cannot be true at the root")]
-    return []
-
-
-# ------------------------------------------------------------------------------- subresources, columns, field selectors
-
-
-def _validate_scale(scale: Obj | None, path: str) -> list[FieldError]:
-    if scale is None:
-        return []
-    errors: list[FieldError] = []
-    for field, prefixes, otherwise in _SCALE_PATHS:
-        text = scale.get(field) or ""
-        if not text:
-            if field != "labelSelectorPath":
-                errors.append(required(f"{path}.{field}"))
-        elif not text.startswith("."):
-            errors.append(invalid(f"{path}.{field}", text, "must be a simple json path starting with ."))
-        elif not text.startswith(prefixes):
-            errors.append(invalid(f"{path}.{field}", text, otherwise))
-    return errors
-
-
-def _validate_column(column: Obj, path: str) -> list[FieldError]:
-    kind, layout, json_path = column.get("type", ""), column.get("format", ""), column.get("jsonPath", "")
-    errors = [] if column.get("name") else [required(f"{path}.name")]
-    if not kind:
-        errors.append(required(f"{path}.type", f"must be one of {_COLUMN_TYPES}"))
-    elif kind not in _COLUMN_TYPES.split(","):
-        errors.append(invalid(f"{path}.type", kind, f"must be one of {_COLUMN_TYPES}"))
-    if layout and layout not in _COLUMN_FORMATS.split(","):
-        errors.append(invalid(f"{path}.format", layout, f"must be one of {_COLUMN_FORMATS}"))
-    if not json_path:
-        errors.append(required(f"{path}.JSONPath"))
-    elif not json_path.startswith("."):
-        errors.append(invalid(f"{path}.JSONPath", json_path, "must be a simple json path starting with ."))
-    return errors
-
-
-def _validate_selectable_fields(version: Obj, path: str) -> list[FieldError]:
-    fields, schema = version.get("selectableFields") or (), _schema(version)
-    if not fields or schema is None:
-        return []
-    errors: list[FieldError] = []
-    seen: set[str] = set()
-    for index, entry in enumerate(fields):
-        field, text = f"{path}[{index}].jsonPath", entry.get("jsonPath", "")
-        if not text:
-            errors.append(required(field))
-            continue
-        try:
-            found = _follow(text, schema)
-        except ValueError as error:
-            errors.append(invalid(field, text, f"is an invalid path: {error}"))
-            continue
-        if text.startswith((".metadata.", ".metadata[")) or text == ".metadata":
-            errors.append(invalid(field, text, "must not point to fields in metadata"))
-        if found.get("type") not in ("string", "boolean", "integer"):
-            detail = "must point to a field of type string, boolean or integer. Enum string fields and strings with "
-            errors.append(invalid(field, text, f"{detail}formats are allowed."))
-        if text in seen:
-            errors.append(duplicate(field, text))
-        seen.add(text)
-    if len(seen) > _MAX_SELECTABLE_FIELDS:
-        errors.append(too_many(path, len(seen), _MAX_SELECTABLE_FIELDS))
-    return errors
-
-
-def _follow(text: str, schema: Obj) -> Obj:
-    """The schema that `.spec.colour` leads to; ValueError says why it leads nowhere."""
-    start, *steps = text.split(".")
-    if start:
-        raise ValueError("array notation is not allowed" if start[0] == "[" else f"expected [ or . but got: {start}")
-    for step in steps:
-        name, bracket, _ = step.partition("[")
-        if not step:
-            raise ValueError("unexpected end of JSON path" if step is steps[-1] else "does not refer to a valid field")
-        properties, additional = schema.get("properties"), schema.get("additionalProperties")
-        following = additional if properties is None else properties.get(name)
-        if not isinstance(following, dict):
-            raise ValueError("does not refer to a valid field")
-        if bracket:
-            raise ValueError("array notation is not allowed")
-        schema = following
-    return schema
 
 
 # ----------------------------------------------------------------------------------- names, conversion, stored versions
@@ -374,13 +160,16 @@ def _validate_stored_versions(crd: Obj) -> list[FieldError]:
     path, stored = "status.storedVersions", (crd.get("status") or {}).get("storedVersions") or []
     if not stored:
         return [invalid(path, None, "must have at least one stored version")]
-    served = {version.get("name", "") for version in crd["spec"].get("versions") or ()}
-    storage = _storage_version(crd)
+    missing = dict.fromkeys(stored)
     errors: list[FieldError] = []
-    if storage is not None and storage not in stored:
-        errors.append(invalid(path, stored, f"must have the storage version {storage}"))
+    for version in crd["spec"].get("versions") or ():
+        name = version.get("name", "")
+        if name in missing:
+            del missing[name]
+        elif version.get("storage"):
+            errors.append(invalid(path, stored, f"must have the storage version {name}"))
     for index, name in enumerate(stored):
-        if name not in served:
+        if name in missing:
             detail = (
                 f"missing from spec.versions; {name} was previously a storage version, and must remain in "
                 f"spec.versions until a storage migration ensures no data remains persisted in {name} and removes "

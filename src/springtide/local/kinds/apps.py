@@ -9,7 +9,7 @@ from typing import Any
 from springtide.api.field_errors import FieldError, forbidden, invalid, not_supported, required
 from springtide.local.kinds import names
 from springtide.local.kinds.columns import AGE, NAME, age_of, name_of, selector_text
-from springtide.local.kinds.label_selectors import Selector, SelectorError, from_object, validate_selector
+from springtide.local.kinds.label_selectors import Selector, SelectorError, from_object, quoted, validate_selector
 from springtide.local.kinds.metadata import IMMUTABLE
 from springtide.local.kinds.pod_template import default_pod_template, validate_pod_template
 from springtide.local.kinds.policy import percent, validate_at_most_all, validate_number_or_percent
@@ -46,7 +46,7 @@ def keep_selector(new: Obj, old: Obj) -> list[FieldError]:
     selector = new["spec"].get("selector")
     if selector == old["spec"].get("selector"):
         return []
-    return [invalid("spec.selector", selector, IMMUTABLE)]
+    return [invalid("spec.selector", quoted(selector), IMMUTABLE)]
 
 
 def name_warnings(workload: Obj) -> list[str]:
@@ -76,7 +76,7 @@ def _validate_selector(spec: Obj) -> list[FieldError]:
         return [required("spec.selector")]
     errors = validate_selector(selector, "spec.selector")
     if not selector.get("matchLabels") and not selector.get("matchExpressions"):
-        errors.append(invalid("spec.selector", selector, "empty selector is invalid for deployment"))
+        errors.append(invalid("spec.selector", quoted(selector), "empty selector is invalid for deployment"))
     return errors
 
 
@@ -84,7 +84,7 @@ def _validate_template(spec: Obj) -> list[FieldError]:
     try:
         selector = from_object(spec.get("selector"))
     except SelectorError:
-        return [invalid("spec.selector", spec.get("selector"), "invalid label selector")]
+        return [invalid("spec.selector", quoted(spec.get("selector")), "invalid label selector")]
     template = spec["template"]
     pod = template.get("spec") or {}
     errors = validate_template_labels(template, selector)
@@ -101,7 +101,8 @@ def validate_template_labels(template: Obj, selector: Selector) -> list[FieldErr
     labels = (template.get("metadata") or {}).get("labels")
     if selector.empty or selector.matches(labels):
         return []
-    return [invalid("spec.template.metadata.labels", labels, "`selector` does not match template `labels`")]
+    shown = dict(sorted(labels.items())) if labels else None
+    return [invalid("spec.template.metadata.labels", shown, "`selector` does not match template `labels`")]
 
 
 def _validate_replica_status(status: Obj, parts: Sequence[str]) -> list[FieldError]:
@@ -166,13 +167,13 @@ def _validate_strategy(strategy: Obj) -> list[FieldError]:
         return [forbidden("spec.strategy.rollingUpdate", detail)]
     if kind == _ROLLING:
         return _validate_rolling(rolling or {})
-    quoted = {"Type": kind, "RollingUpdate": None}
+    shown = {"Type": kind, "RollingUpdate": None}
     if rolling is not None:
-        quoted["RollingUpdate"] = {
+        shown["RollingUpdate"] = {
             "MaxUnavailable": rolling.get("maxUnavailable", 0),
             "MaxSurge": rolling.get("maxSurge", 0),
         }
-    return [not_supported("spec.strategy", quoted, (_RECREATE, _ROLLING))]
+    return [not_supported("spec.strategy", shown, (_RECREATE, _ROLLING))]
 
 
 def _validate_rolling(rolling: Obj) -> list[FieldError]:

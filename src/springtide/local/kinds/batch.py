@@ -27,7 +27,7 @@ from springtide.local.kinds.batch_policies import (
 )
 from springtide.local.kinds.batch_status import condition_is, validate_job_status
 from springtide.local.kinds.columns import AGE, NAME, age_of, name_of, since
-from springtide.local.kinds.label_selectors import SelectorError, from_object, validate_selector
+from springtide.local.kinds.label_selectors import SelectorError, from_object, quoted, validate_selector
 from springtide.local.kinds.metadata import IMMUTABLE
 from springtide.local.kinds.pod_template import default_pod_template, validate_pod_template
 from springtide.local.kinds.strategy import Column, Obj, Strategy
@@ -130,13 +130,13 @@ def _validate_generated_selector(job: Obj) -> list[FieldError]:
             errors.append(required(f"spec.template.metadata.labels[{label}]", detail))
         elif labels[label] != expected[label]:
             detail = f"must be '{expected[label]}'"
-            errors.append(invalid(f"spec.template.metadata.labels[{label}]", labels, detail))
+            errors.append(invalid(f"spec.template.metadata.labels[{label}]", dict(sorted(labels.items())), detail))
     try:
         generated = from_object(spec["selector"]).matches(expected)
     except SelectorError:
         generated = True  # complained about elsewhere
     if not generated:
-        errors.append(invalid("spec.selector", spec["selector"], "`selector` not auto-generated"))
+        errors.append(invalid("spec.selector", quoted(spec["selector"]), "`selector` not auto-generated"))
     return errors
 
 

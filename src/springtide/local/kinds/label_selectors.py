@@ -117,6 +117,21 @@ def from_object(selector: Obj | None) -> Selector:
     return _sorted(found)
 
 
+def quoted(selector: Obj | None) -> Obj | None:
+    """As complaints show it: map keys in order, whatever order they were written in."""
+    if selector is None:
+        return None
+    shown: Obj = {}
+    if labels := selector.get("matchLabels"):
+        shown["matchLabels"] = dict(sorted(labels.items()))
+    if expressions := selector.get("matchExpressions"):
+        shown["matchExpressions"] = [
+            {field: expression[field] for field in ("key", "operator", "values") if field in expression}
+            for expression in expressions
+        ]
+    return shown
+
+
 def validate_selector(selector: Obj | None, path: str) -> list[FieldError]:
     if not selector:
         return []

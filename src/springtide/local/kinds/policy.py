@@ -13,7 +13,7 @@ from typing import Any
 from springtide.api.field_errors import FieldError, duplicate, invalid, not_supported, required, too_long
 from springtide.local.kinds import names
 from springtide.local.kinds.columns import AGE, NAME, age_of, name_of
-from springtide.local.kinds.label_selectors import validate_selector
+from springtide.local.kinds.label_selectors import quoted, validate_selector
 from springtide.local.kinds.strategy import Column, Obj, Strategy
 
 _EVICTION_POLICIES = ("AlwaysAllow", "IfHealthyBudget")
@@ -57,13 +57,13 @@ def _validate(budget: Obj) -> list[FieldError]:
     errors: list[FieldError] = []
     if least is not None and most is not None:
         # Quoted with the field names of the server's own Go type, as kube-apiserver does.
-        quoted = {
+        shown = {
             "MinAvailable": least,
-            "Selector": spec.get("selector"),
+            "Selector": quoted(spec.get("selector")),
             "MaxUnavailable": most,
             "UnhealthyPodEvictionPolicy": spec.get("unhealthyPodEvictionPolicy"),
         }
-        errors.append(invalid("spec", quoted, "minAvailable and maxUnavailable cannot be both set"))
+        errors.append(invalid("spec", shown, "minAvailable and maxUnavailable cannot be both set"))
     for field, value in (("spec.minAvailable", least), ("spec.maxUnavailable", most)):
         if value is not None:
             errors += validate_number_or_percent(value, field) + validate_at_most_all(value, field)
