@@ -29,6 +29,7 @@ from springtide.local.apiserver.loopback import Loopback
 from springtide.local.apiserver.server import SERVICE_NETWORK, ApiServer, Settings
 from springtide.local.datadir import DataDir
 from springtide.local.store.opening import open_store
+from springtide.local.upkeep.runner import keep_up
 
 DEFAULT_PORT = 6443
 _BACKLOG = 1024
@@ -87,6 +88,8 @@ async def running(options: Options) -> AsyncIterator[Cluster]:
         await bootstrap(cluster.client("system:apiserver"), SERVICE_NETWORK)
         server.bootstrapped()
         await _listen(stack, server, listener, context)
+        if options.upkeep:
+            _keep_up(stack, cluster.client("system:kube-controller-manager"))
         directory.describe(options.name, port)
         kubeconfig.write(directory.kubeconfig, kubeconfig_entry(directory, options.name))
         yield cluster
@@ -127,6 +130,16 @@ async def _listen(stack: AsyncExitStack, server: ApiServer, listener: socket.soc
         await web.shutdown(timeout=1.0)
 
     stack.push_async_callback(close)
+
+
+def _keep_up(stack: AsyncExitStack, client: Client) -> None:
+    task = asyncio.get_running_loop().create_task(keep_up(client), name="upkeep")
+
+    async def stop() -> None:
+        task.cancel()
+        await asyncio.gather(task, return_exceptions=True)
+
+    stack.push_async_callback(stop)
 
 
 def port_is_free(port: int) -> bool:
