@@ -9,12 +9,13 @@ from __future__ import annotations
 import random
 import time
 import uuid
-from collections.abc import Awaitable, Callable, Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Protocol
 
 from springtide.local.access.attributes import Authorizer
+from springtide.local.access.identity import User
 from springtide.local.admission.request import AdmissionRequest
 from springtide.local.apiserver.objects import decode
 from springtide.local.apiserver.replies import PLAIN, Form
@@ -56,7 +57,8 @@ class Context:
     new_suffix: Callable[[], str] = random_suffix
     before_write: dict[str, list[Callable[[Obj, Obj | None], None]]] = field(default_factory=dict)
     """Storage name -> functions that complete an object about to be written (service addresses)."""
-    on_accepted: list[Callable[[AdmissionRequest], Awaitable[None]]] = field(default_factory=list)
+    guards: dict[str, Callable[[User, Obj, Obj | None], None]] = field(default_factory=dict)
+    """Storage name -> whether this user may write this object in place of that one; raises StatusError (RBAC)."""
 
 
 @dataclass(slots=True)

@@ -12,6 +12,7 @@ import random
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
+from springtide.local.access import escalation
 from springtide.local.access.authentication import Authenticator
 from springtide.local.access.identity import User
 from springtide.local.access.rbac import RbacIndex
@@ -37,6 +38,7 @@ from springtide.local.apiserver.subresources.reviews import review_verbs, token_
 from springtide.local.apiserver.verbs.patch import patch
 from springtide.local.apiserver.verbs.read import get
 from springtide.local.apiserver.verbs.update import update
+from springtide.local.kinds.strategy import Obj
 from springtide.local.store.backend import Key, Record, Store
 
 SERVICE_NETWORK = "10.96.0.0/16"
@@ -70,6 +72,7 @@ class ApiServer:
         self.context = Context(store, self.registry, self.authorizer, self.admission)
         addresses = ServiceAddresses(store, settings.service_network, random.randrange)
         self.context.before_write["services"] = [addresses.complete]
+        self.context.guards |= _escalation_guards(self.authorizer)
         self._ready = {"ping": True, "store": True, "poststarthook/rbac/bootstrap-roles": False}
         documents = {
             "/.well-known/openid-configuration": self.tokens.discovery(f"https://{settings.address}"),
@@ -116,6 +119,21 @@ class ApiServer:
     def _uid_of(self, resource: str, namespace: str, name: str) -> str:
         record = self.store.get(Key(resource, namespace, name))
         return str(decode(record.body)["metadata"]["uid"]) if record is not None else ""
+
+
+def _escalation_guards(index: RbacIndex) -> dict[str, Callable[[User, Obj, Obj | None], None]]:
+    """Nobody hands out rights he does not have himself."""
+
+    def guard(check: Callable[..., None], resource: str) -> Callable[[User, Obj, Obj | None], None]:
+        return lambda user, new, old: check(index, user, resource, new, old)
+
+    checks = {
+        "roles": escalation.check_role,
+        "clusterroles": escalation.check_role,
+        "rolebindings": escalation.check_binding,
+        "clusterrolebindings": escalation.check_binding,
+    }
+    return {f"{resource}.rbac.authorization.k8s.io": guard(check, resource) for resource, check in checks.items()}
 
 
 def _subresources(tokens: ServiceAccountTokens) -> dict[tuple[str, str, str], Verb]:

@@ -79,8 +79,7 @@ async def _create_named(ctx: Context, call: Call, obj: Obj, options: WriteOption
     if resource.strategy.has_generation:
         meta["generation"] = 1
     key = call.key(meta.get("name", ""))
-    for complete in ctx.before_write.get(resource.storage, ()):
-        complete(obj, None)
+    _complete(ctx, call, obj, None)
     errors = metadata_rules.validate_metadata(obj, resource.namespaced, resource.name_rule or _any_name)
     errors += resource.strategy.validate(obj) + resource.codec.validate(obj, None)
     if errors:
@@ -226,8 +225,7 @@ async def _prepare_update(ctx: Context, call: Call, new: Obj, old: Obj, options:
     admission = admission_request(call, "UPDATE", new, old, options)
     await ctx.admission.mutate(admission)
     errors = _carry_over(resource, call.target.subresource, new, old)
-    for complete in ctx.before_write.get(resource.storage, ()):
-        complete(new, old)
+    _complete(ctx, call, new, old)
     errors += metadata_rules.validate_metadata_update(new, old)
     if errors:
         raise status.invalid(resource.group, resource.kind, meta.get("name", ""), errors)
@@ -290,6 +288,14 @@ def _spec_changed(new: Obj, old: Obj) -> bool:
 
 
 # -- shared -----------------------------------------------------------------------------------------------------------
+
+
+def _complete(ctx: Context, call: Call, new: Obj, old: Obj | None) -> None:
+    storage = call.resource.storage
+    for complete in ctx.before_write.get(storage, ()):
+        complete(new, old)
+    if guard := ctx.guards.get(storage):
+        guard(call.request.user, new, old)
 
 
 def encoder(resource: Resource, obj: Obj) -> Callable[[int], bytes]:
