@@ -16,7 +16,7 @@ from springtide.local.kinds.admissionregistration import (
     validate_review_versions,
     validate_webhook_client,
 )
-from springtide.local.kinds.crd_versions import validate_versions
+from springtide.local.kinds.crd_versions import unrecognized_formats, validate_versions
 from springtide.local.kinds.metadata import IMMUTABLE
 from springtide.local.kinds.strategy import Obj, Strategy
 
@@ -85,6 +85,8 @@ def _validate(crd: Obj) -> list[FieldError]:
 
 def _validate_name(crd: Obj) -> list[FieldError]:
     name, spec = crd["metadata"].get("name", ""), crd["spec"]
+    if crd["metadata"].get("resourceVersion"):
+        return []  # it is an update, and neither part of the name may change then
     if not name or name == f"{spec['names'].get('plural', '')}.{spec.get('group', '')}":
         return []
     return [invalid("metadata.name", name, 'must be spec.names.plural+"."+spec.group')]
@@ -220,6 +222,10 @@ def _keep_name(spec: Obj, before: Obj, field: str) -> list[FieldError]:
     return [] if name == before["names"].get(field) else [invalid(f"spec.names.{field}", name, IMMUTABLE)]
 
 
+def _warnings(crd: Obj) -> list[str]:
+    return [f'unrecognized format "{layout}"' for layout in unrecognized_formats(crd["spec"])]
+
+
 def _validate_status(new: Obj, old: Obj) -> list[FieldError]:
     return _validate_names((new.get("status") or {}).get("acceptedNames") or {}, "status.acceptedNames")
 
@@ -315,4 +321,5 @@ CUSTOM_RESOURCE_DEFINITION = Strategy(
     validate_status=_validate_status,
     has_status=True,
     has_generation=True,
+    warnings=_warnings,
 )

@@ -50,8 +50,9 @@ def keep_selector(new: Obj, old: Obj) -> list[FieldError]:
 
 
 def name_warnings(workload: Obj) -> list[str]:
+    """For whoever creates it; an update is too late to choose another name."""
     complaints = names.dns_label(name_of(workload))
-    if not complaints:
+    if not complaints or workload["metadata"].get("resourceVersion"):
         return []
     return [
         "metadata.name: this is used in Pod names and hostnames, which can result in surprising behavior; "

@@ -7,7 +7,7 @@ Their two policies have a file of their own (`batch_policies`), and so have the 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from copy import deepcopy
 from typing import Any
 
@@ -21,6 +21,8 @@ from springtide.local.kinds.apps import (
     validate_template_labels,
 )
 from springtide.local.kinds.batch_policies import (
+    quoted_failure_policy,
+    quoted_success_policy,
     validate_pod_failure_policy,
     validate_pod_replacement_policy,
     validate_success_policy,
@@ -82,22 +84,23 @@ def _prepare_create(job: Obj) -> None:
 
 
 def _generate_selector(job: Obj) -> None:
-    """Labels that no other job's pods carry. What the user set stays, and is refused later if it does not fit."""
+    """Labels that no other job's pods carry. What the user set stays, and is refused later if it does not fit.
+
+    Nothing below the job itself is changed in place: it may be created again under another generated name.
+    """
     meta, spec = job["metadata"], job["spec"]
-    template = spec["template"].setdefault("metadata", {})
-    labels = template.get("labels") or {}
-    shared = not meta.get("labels") or meta["labels"] is labels
-    for label in _NAME_LABELS:
-        labels.setdefault(label, meta["name"])
-    for label in _UID_LABELS:
-        labels.setdefault(label, meta["uid"])
-    template["labels"] = labels
-    if shared:
+    template = spec["template"]
+    template_meta = template.get("metadata") or {}
+    given = template_meta.get("labels") or {}
+    labels = dict.fromkeys(_NAME_LABELS, meta["name"]) | dict.fromkeys(_UID_LABELS, meta["uid"]) | given
+    if not meta.get("labels") or meta["labels"] is given:
         meta["labels"] = dict(labels)
     selector = spec.get("selector") or {}
-    selector["matchLabels"] = selector.get("matchLabels") or {}
-    selector["matchLabels"].setdefault(_UID_LABEL, meta["uid"])
-    spec["selector"] = selector
+    matched = {_UID_LABEL: meta["uid"]} | (selector.get("matchLabels") or {})
+    job["spec"] = spec | {
+        "selector": selector | {"matchLabels": matched},
+        "template": template | {"metadata": template_meta | {"labels": labels}},
+    }
 
 
 # --------------------------------------------------------------------------------------------------------- validation
@@ -257,15 +260,26 @@ def _validate_restart_policy(spec: Obj) -> list[FieldError]:
 def _validate_update(new: Obj, old: Obj) -> list[FieldError]:
     spec, before = new["spec"], old["spec"]
     errors = _validate_completions(spec, before)
-    for field in ("selector", "template", *_FROZEN):
-        if field == "template":
-            errors += _validate_template_update(spec["template"], old)
-        elif spec.get(field) != before.get(field):
-            errors.append(invalid(f"spec.{field}", spec.get(field), IMMUTABLE))
+    if spec.get("selector") != before.get("selector"):
+        errors.append(invalid("spec.selector", quoted(spec.get("selector")), IMMUTABLE))
+    errors += _validate_template_update(spec["template"], old)
+    for field, show in _FROZEN:
+        if spec.get(field) != before.get(field):
+            errors.append(invalid(f"spec.{field}", show(spec.get(field)), IMMUTABLE))
     return errors
 
 
-_FROZEN = ("completionMode", "podFailurePolicy", "backoffLimitPerIndex", "managedBy", "successPolicy")
+def _as_it_is(value: Any) -> Any:
+    return value
+
+
+_FROZEN: tuple[tuple[str, Callable[[Any], Any]], ...] = (
+    ("completionMode", _as_it_is),
+    ("podFailurePolicy", quoted_failure_policy),
+    ("backoffLimitPerIndex", _as_it_is),
+    ("managedBy", _as_it_is),
+    ("successPolicy", quoted_success_policy),
+)
 
 
 def _validate_completions(spec: Obj, before: Obj) -> list[FieldError]:

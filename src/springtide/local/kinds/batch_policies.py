@@ -30,6 +30,35 @@ def _choose(choices: Sequence[str]) -> str:
     return "valid values: [" + " ".join(f'"{choice}"' for choice in choices) + "]"
 
 
+# Complaints quote policies with the field names of the server's own Go types, as kube-apiserver does.
+
+
+def quoted_success_policy(policy: Obj | None) -> Obj | None:
+    if policy is None:
+        return None
+    fields = ("succeededIndexes", "succeededCount")
+    return {"Rules": [_in_go_names(rule, fields) for rule in policy.get("rules") or ()]}
+
+
+def quoted_failure_policy(policy: Obj | None) -> Obj | None:
+    if policy is None:
+        return None
+    return {"Rules": [_quoted_failure_rule(rule) for rule in policy.get("rules") or ()]}
+
+
+def _quoted_failure_rule(rule: Obj) -> Obj:
+    codes, patterns = rule.get("onExitCodes"), rule.get("onPodConditions")
+    return {
+        "Action": rule.get("action", ""),
+        "OnExitCodes": None if codes is None else _in_go_names(codes, ("containerName", "operator", "values")),
+        "OnPodConditions": [_in_go_names(pattern, ("type", "status")) for pattern in patterns] if patterns else None,
+    }
+
+
+def _in_go_names(value: Obj, fields: Sequence[str]) -> Obj:
+    return {field[0].upper() + field[1:]: value.get(field) for field in fields}
+
+
 # ----------------------------------------------------------------------------------------------------- failing pods
 
 
@@ -114,7 +143,7 @@ def validate_pod_replacement_policy(spec: Obj) -> list[FieldError]:
 def validate_success_policy(spec: Obj) -> list[FieldError]:
     policy, path = spec["successPolicy"], "spec.successPolicy"
     if spec["completionMode"] != "Indexed":
-        return [invalid(path, _quoted(policy), "requires indexed completion mode")]
+        return [invalid(path, quoted_success_policy(policy), "requires indexed completion mode")]
     rules = policy.get("rules") or ()
     errors: list[FieldError] = []
     if not rules:
@@ -125,15 +154,6 @@ def validate_success_policy(spec: Obj) -> list[FieldError]:
     for index, rule in enumerate(rules):
         errors += _validate_success_rule(rule, spec.get("completions") or 0, f"{path}.rules[{index}]")
     return errors
-
-
-def _quoted(policy: Obj) -> Obj:
-    """With the field names of the server's own Go type, as kube-apiserver shows it."""
-    rules = [
-        {"SucceededIndexes": rule.get("succeededIndexes"), "SucceededCount": rule.get("succeededCount")}
-        for rule in policy.get("rules") or ()
-    ]
-    return {"Rules": rules}
 
 
 def _validate_success_rule(rule: Obj, completions: int, path: str) -> list[FieldError]:

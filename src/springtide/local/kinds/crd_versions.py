@@ -7,13 +7,14 @@ schema in every version is `spec.validation`, a different one `spec.versions[1].
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from springtide.api.field_errors import FieldError, duplicate, invalid, required, too_many
 from springtide.local.kinds import names
 from springtide.local.kinds.strategy import Obj
 from springtide.local.schema.crd_rules import schema_errors
+from springtide.local.schema.formats import format_check
 
 _COLUMN_TYPES = "boolean,date,integer,number,string"
 _COLUMN_FORMATS = "byte,date,date-time,double,float,int32,int64,password"
@@ -245,6 +246,41 @@ def _follow(text: str, schema: Obj) -> Obj:
             raise ValueError("array notation is not allowed")
         schema = following
     return schema
+
+
+# ----------------------------------------------------------------------------------------------------------- warnings
+
+_NUMBER_FORMATS = {"integer": ("int32", "int64"), "number": ("float", "double")}
+_MAPS = ("properties", "patternProperties", "definitions")
+_LISTS = ("allOf", "anyOf", "oneOf")
+_SINGLE = ("items", "additionalProperties", "additionalItems", "not")
+
+
+def unrecognized_formats(spec: Obj) -> list[str]:
+    """Formats nobody will check, which is worth a warning: often they are misspelt."""
+    found: list[str] = []
+    for _, version in _Versions(spec).places("schema"):
+        for schema in _subschemas(_schema(version) or {}):
+            layout = schema.get("format")
+            if layout and not _recognizes(schema.get("type", ""), layout):
+                found.append(layout)
+    return found
+
+
+def _subschemas(schema: Obj) -> Iterator[Obj]:
+    yield schema
+    below = [schema.get(key) for key in _SINGLE]
+    below += [inner for key in _MAPS for inner in (schema.get(key) or {}).values()]
+    below += [inner for key in _LISTS for inner in schema.get(key) or ()]
+    for inner in below:
+        if isinstance(inner, dict):
+            yield from _subschemas(inner)
+
+
+def _recognizes(kind: str, layout: str) -> bool:
+    if kind in ("", "string"):
+        return format_check(layout) is not None
+    return layout in _NUMBER_FORMATS.get(kind, ())
 
 
 _FIELD_RULES: Mapping[str, Callable[[Obj, str], list[FieldError]]] = {

@@ -177,9 +177,10 @@ def _validate_update(new: Obj, old: Obj) -> list[FieldError]:
 
 def _warnings(endpoint_slice: Obj) -> list[str]:
     found: list[str] = []
+    meta = endpoint_slice["metadata"]
     if endpoint_slice.get("addressType") == "FQDN":
-        return ["spec.addressType: FQDN endpoints are deprecated"]
-    if (endpoint_slice["metadata"].get("labels") or {}).get(_MANAGED_BY) in _CONTROLLERS:
+        return [] if meta.get("resourceVersion") else ["spec.addressType: FQDN endpoints are deprecated"]
+    if (meta.get("labels") or {}).get(_MANAGED_BY) in _CONTROLLERS:
         return found
     for index, endpoint in enumerate(endpoint_slice.get("endpoints") or ()):
         for position, address in enumerate(endpoint.get("addresses") or ()):
