@@ -155,7 +155,7 @@ def _pruned(merged: Obj, last: FieldSet, claim: FieldSet, others: list[Entry], n
     bare = named(owned(take_out(merged, last_named, node) or {}, node) or {}, node)
     unowned = difference(all_named, union(bare, named(wanted, node)))
     kept = named(owned(take_out(merged, unowned, node) or {}, node) or {}, node)
-    # Only what this manager owned may go: things nobody owns stay, even inside something that was taken out.
+    # Only what this manager owned may go, and what nobody owns inside it.
     gone = intersection(difference(all_named, kept), last_named)
     result: Obj = take_out(merged, gone, node) or {}
     return result

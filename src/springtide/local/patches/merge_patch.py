@@ -30,8 +30,10 @@ def _merged(target: dict[str, Any], patch: dict[str, Any]) -> dict[str, Any]:
             out.pop(name, None)
             continue
         below = out.get(name)
-        both = isinstance(below, dict) and isinstance(value, dict)
-        out[name] = _merged(below, value) if both else without_nulls(value)
+        if isinstance(below, dict) and isinstance(value, dict):
+            out[name] = _merged(below, value)
+        else:
+            out[name] = without_nulls(value)
     return out
 
 

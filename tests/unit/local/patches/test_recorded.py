@@ -33,11 +33,22 @@ STATUS_DOOR = {
     "Pod": excluding("spec", "metadata.deletionTimestamp", "metadata.ownerReferences"),
     "Wid": excluding("spec", "metadata"),
 }
-# Set after the write was tracked: by admission, or by the strategy on create.
+# Set after the write was tracked, by admission or by the strategy on create: field paths, and labels of their making.
 LATER = {
-    "Pod": ("tolerations", "priority", "preemptionPolicy", "serviceAccount", "serviceAccountName"),
-    "Service": ("clusterIPs", "ipFamilies", "ipFamilyPolicy"),
+    "Pod": (
+        "spec.tolerations",
+        "spec.priority",
+        "spec.preemptionPolicy",
+        "spec.serviceAccount",
+        "spec.serviceAccountName",
+    ),
+    "Service": ("spec.clusterIPs", "spec.ipFamilies", "spec.ipFamilyPolicy"),
+    "PersistentVolumeClaim": ("metadata.finalizers",),
+    "PersistentVolume": ("metadata.finalizers",),
+    "Namespace": ("spec.finalizers",),
+    "Job": ("spec.selector",),
 }
+LATER_LABELS = ("controller-uid", "job-name")
 
 
 def the_step(name: str, index: int) -> tuple[Obj | None, Obj]:
@@ -123,6 +134,17 @@ def check_apply(before: Obj | None, step: Obj) -> None:
     assert result["metadata"].get("managedFields") == answer["metadata"].get("managedFields")
 
 
+def take_back(new: Obj) -> None:
+    """Undoes what happens to a new object after its writer was noted."""
+    for path in LATER.get(new["kind"], ()):
+        section, name = path.split(".")
+        new[section].pop(name, None)
+    if new["kind"] == "Job":
+        for labels in (new["metadata"]["labels"], new["spec"]["template"]["metadata"]["labels"]):
+            for name in [name for name in labels if name.endswith(LATER_LABELS)]:
+                del labels[name]
+
+
 def sorted_causes(refusal: Obj) -> Obj:
     """The real server lists managers and bad fields in no particular order."""
     causes = refusal.get("details", {}).get("causes")
@@ -134,9 +156,8 @@ def check_update(before: Obj | None, step: Obj) -> None:
     answer = step["answer"]
     new = copy.deepcopy(answer)
     new["metadata"].pop("managedFields", None)
-    for later in LATER.get(answer["kind"], ()):
-        if before is None:
-            new["spec"].pop(later, None)
+    if before is None:
+        take_back(new)
     if step["verb"] in ("POST", "PUT"):
         sent = step["body"]["metadata"].get("managedFields")
     else:
