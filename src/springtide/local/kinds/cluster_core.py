@@ -10,12 +10,11 @@ from springtide.api.field_errors import FieldError, invalid, required
 from springtide.local.kinds import names
 from springtide.local.kinds.columns import AGE, NAME, age_of, name_of
 from springtide.local.kinds.containers_resources import amount, is_quota_name, validate_amount, validate_name
-from springtide.local.kinds.metadata import IMMUTABLE
+from springtide.local.kinds.metadata import IMMUTABLE, STANDARD_FINALIZERS
 from springtide.local.kinds.strategy import Column, Obj, Strategy
 
 NAME_LABEL = "kubernetes.io/metadata.name"
 KUBERNETES = "kubernetes"
-_STANDARD_FINALIZERS = frozenset({KUBERNETES, "orphan", "foregroundDeletion"})
 
 
 def _default_namespace(obj: Obj) -> None:
@@ -53,7 +52,7 @@ def validate_namespace_finalizers(obj: Obj, indexed: bool = False) -> list[Field
     for index, finalizer in enumerate((obj.get("spec") or {}).get("finalizers") or ()):
         path = f"spec.finalizers[{index}]" if indexed else "spec.finalizers"
         errors += [invalid(path, finalizer, why) for why in names.qualified_name(finalizer)]
-        if "/" not in finalizer and finalizer not in _STANDARD_FINALIZERS:
+        if "/" not in finalizer and finalizer not in STANDARD_FINALIZERS:
             why = "name is neither a standard finalizer name nor is it fully qualified"
             errors.append(invalid(path, finalizer, why))
     return errors

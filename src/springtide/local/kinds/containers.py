@@ -42,7 +42,6 @@ class Surroundings:
     grace: int | None
     restart_policy: str
     host_users: bool
-    system: str | None
 
 
 def validate_containers(containers: Sequence[Obj], around: Surroundings, path: str) -> list[FieldError]:
@@ -58,7 +57,7 @@ def validate_containers(containers: Sequence[Obj], around: Surroundings, path: s
             errors.append(duplicate(f"{where}.name", name))
         seen.add(name)
         if lifecycle := container.get("lifecycle"):
-            errors += validate_lifecycle(lifecycle, around.grace, f"{where}.lifecycle", around.system)
+            errors += validate_lifecycle(lifecycle, around.grace, f"{where}.lifecycle")
         errors += validate_probes(container, around.grace, where)
         errors += _validate_restart(container, where)
     return errors + _validate_host_ports(containers, path)
@@ -80,7 +79,7 @@ def validate_init_containers(
         errors += _validate_host_ports((container,), path)
         if container.get("restartPolicy") == "Always":
             if lifecycle := container.get("lifecycle"):
-                errors += validate_lifecycle(lifecycle, around.grace, f"{where}.lifecycle", around.system)
+                errors += validate_lifecycle(lifecycle, around.grace, f"{where}.lifecycle")
             errors += validate_probes(container, around.grace, where)
             continue
         for field in ("lifecycle", *PROBES):

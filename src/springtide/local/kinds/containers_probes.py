@@ -3,8 +3,6 @@
 
 from __future__ import annotations
 
-import re
-
 from springtide.api.field_errors import FieldError, forbidden, invalid, not_supported, required
 from springtide.local.kinds import names
 from springtide.local.kinds.services_rules import validate_port_or_name
@@ -14,10 +12,6 @@ PROBES = ("livenessProbe", "readinessProbe", "startupProbe")
 _PROBE_HANDLERS = ("exec", "httpGet", "tcpSocket", "grpc")
 _HOOK_HANDLERS = ("exec", "httpGet", "tcpSocket", "sleep")
 _NUMBERS = ("initialDelaySeconds", "timeoutSeconds", "periodSeconds", "successThreshold", "failureThreshold")
-_SIGNAL = re.compile(
-    "SIG(ABRT|ALRM|BUS|CHLD|CLD|CONT|FPE|HUP|ILL|INT|IO|IOT|KILL|PIPE|POLL|PROF|PWR|QUIT|SEGV|STKFLT|STOP|SYS|TERM"
-    "|TRAP|TSTP|TTIN|TTOU|URG|USR1|USR2|VTALRM|WINCH|XCPU|XFSZ|RTMIN(\\+([1-9]|1[0-5]))?|RTMAX(-([1-9]|1[0-4]))?)"
-)
 
 
 def validate_probes(container: Obj, grace: int | None, path: str) -> list[FieldError]:
@@ -78,18 +72,9 @@ def _validate_http(action: Obj, path: str) -> list[FieldError]:
     return errors
 
 
-def validate_lifecycle(lifecycle: Obj, grace: int | None, path: str, system: str | None) -> list[FieldError]:
+def validate_lifecycle(lifecycle: Obj, grace: int | None, path: str) -> list[FieldError]:
     errors: list[FieldError] = []
     for hook in ("postStart", "preStop"):
         if (handler := lifecycle.get(hook)) is not None:
             errors += _validate_handler(handler, _HOOK_HANDLERS, grace, f"{path}.{hook}")
-    if (signal := lifecycle.get("stopSignal")) is not None:
-        errors += _validate_signal(signal, f"{path}.stopSignal", system)
     return errors
-
-
-def _validate_signal(signal: str, path: str, system: str | None) -> list[FieldError]:
-    if system is None:
-        return [forbidden(path, "may not be set for containers with empty `spec.os.name`")]
-    known = signal in ("SIGKILL", "SIGTERM") if system == "windows" else _SIGNAL.fullmatch(signal)
-    return [] if known else [invalid(path, signal, "not a signal of this operating system")]

@@ -80,6 +80,11 @@ def is_integer(name: str) -> bool:
     return name in _COUNTED or is_extended(name)
 
 
+def is_pod_level(name: str) -> bool:
+    """What a pod as a whole may ask for."""
+    return name in _POD_LEVEL or is_huge_pages(name)
+
+
 def may_overcommit(name: str) -> bool:
     return is_native(name) and not is_huge_pages(name)
 
@@ -105,7 +110,7 @@ def validate_container_name(name: str, path: str) -> list[FieldError]:
 
 def validate_pod_level_name(name: str, path: str) -> list[FieldError]:
     errors = validate_name(name, path)
-    if not errors and name not in _POD_LEVEL and not is_huge_pages(name):
+    if not errors and not is_pod_level(name):
         errors.append(not_supported(path, name, ("cpu", "hugepages-", "memory")))
     return errors
 

@@ -19,6 +19,7 @@ from springtide.local.kinds.strategy import Obj
 IMMUTABLE = "field is immutable"
 ANNOTATIONS_LIMIT = 256 * 1024
 ORPHAN, FOREGROUND = "orphan", "foregroundDeletion"
+STANDARD_FINALIZERS = frozenset({"kubernetes", ORPHAN, FOREGROUND})
 
 NAME_RULES: Mapping[tuple[str, str], Rule] = {
     ("", "Namespace"): names.dns_label,
@@ -52,7 +53,10 @@ def generated_name(base: str, suffix: str) -> str:
     return base[:GENERATED_BASE] + suffix
 
 
-def validate_metadata(obj: Obj, namespaced: bool, name_rule: Rule) -> list[FieldError]:
+def validate_metadata(
+    obj: Obj, namespaced: bool, name_rule: Rule, *, known_finalizers: bool = False
+) -> list[FieldError]:
+    """`known_finalizers`: a finalizer without prefix must be one of Kubernetes' own, as for all built-in kinds."""
     meta: Obj = obj.get("metadata") or {}
     errors: list[FieldError] = []
     if base := meta.get("generateName"):
@@ -67,6 +71,8 @@ def validate_metadata(obj: Obj, namespaced: bool, name_rule: Rule) -> list[Field
     _validate_common(meta, errors)
     if finalizers := meta.get("finalizers"):
         errors += _validate_finalizers(finalizers)
+        if known_finalizers:
+            errors += _validate_known_finalizers(finalizers)
     return errors
 
 
@@ -220,6 +226,15 @@ def _validate_finalizers(finalizers: list[str]) -> list[FieldError]:
     if ORPHAN in finalizers and FOREGROUND in finalizers:
         errors.append(invalid(path, finalizers, f"finalizer {ORPHAN} and {FOREGROUND} cannot be both set"))
     return errors
+
+
+def _validate_known_finalizers(finalizers: list[str]) -> list[FieldError]:
+    why = "name is neither a standard finalizer name nor is it fully qualified"
+    return [
+        invalid(f"metadata.finalizers[{index}]", one, why)
+        for index, one in enumerate(finalizers)
+        if "/" not in one and one not in STANDARD_FINALIZERS
+    ]
 
 
 def _validate_no_new_finalizers(finalizers: Iterable[str], before: Iterable[str]) -> list[FieldError]:

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Sequence
 from functools import lru_cache
 
 from springtide.api.quantity import ZERO, Quantity
-from springtide.local.kinds.containers_resources import amount
+from springtide.local.kinds.containers_resources import amount, is_pod_level
 from springtide.local.kinds.strategy import Obj
 from springtide.local.kinds.volumes import default_volumes
 
@@ -68,7 +68,13 @@ def default_containers(containers: Iterable[Obj]) -> None:
             if probe in container:
                 _default_probe(container[probe])
         if lifecycle := container.get("lifecycle"):
-            _default_handlers(lifecycle.values())
+            _default_lifecycle(container, lifecycle)
+
+
+def _default_lifecycle(container: Obj, lifecycle: Obj) -> None:
+    if lifecycle.pop("stopSignal", None) is not None and not lifecycle:  # a feature Kubernetes still has switched off
+        del container["lifecycle"]
+    _default_handlers(lifecycle.values())
 
 
 def _default_plain_fields(container: Obj) -> None:
@@ -107,8 +113,8 @@ def _default_probe(probe: Obj) -> None:
     ):
         if not probe.get(field):
             probe[field] = value
-    if (grpc := probe.get("grpc")) is not None:
-        grpc.setdefault("service", "")
+    if (grpc := probe.get("grpc")) is not None and grpc.get("service") is None:
+        grpc["service"] = ""
     _default_handlers((probe,))
 
 
@@ -165,8 +171,10 @@ def _default_pod_requests(resources: Obj, containers: Iterable[Obj]) -> None:
         if name in totals:
             requests.setdefault(name, str(totals[name]))
     for name, quantity in limits.items():
-        requests.setdefault(name, quantity)
-    resources["requests"] = requests
+        if is_pod_level(name):
+            requests.setdefault(name, quantity)
+    if requests:
+        resources["requests"] = requests
 
 
 def _default_host_ports(containers: Iterable[Obj]) -> None:

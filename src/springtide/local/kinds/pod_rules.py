@@ -41,7 +41,7 @@ from springtide.local.kinds.pod_scheduling import (
     validate_spread,
     validate_tolerations,
 )
-from springtide.local.kinds.pod_security import validate_host_users, validate_pod_security
+from springtide.local.kinds.pod_security import in_go, validate_host_users, validate_pod_security
 from springtide.local.kinds.strategy import Obj
 from springtide.local.kinds.volumes import validate_volumes
 
@@ -49,6 +49,7 @@ _MAX_INT32 = 2**31 - 1
 _RESTART_POLICIES = ("Always", "OnFailure", "Never")
 _DNS_POLICIES = ("ClusterFirstWithHostNet", "ClusterFirst", "Default", "None")
 _PREEMPTION = ("PreemptLowerPriority", "Never")
+_CLAIM = ("name", "resourceClaimName", "resourceClaimTemplateName")
 
 
 def validate_pod(pod: Obj) -> list[FieldError]:
@@ -113,7 +114,6 @@ def validate_pod_spec(spec: Obj, path: str, pod_name: str = "", *, is_pod: bool 
         spec.get("terminationGracePeriodSeconds"),
         spec.get("restartPolicy", ""),
         spec.get("hostUsers") is not False,
-        (spec.get("os") or {}).get("name"),
     )
     errors += _validate_all_containers(spec, around, path)
     if (resources := spec.get("resources")) is not None:
@@ -154,10 +154,10 @@ def _validate_claims(claims: Sequence[Obj], path: str) -> list[FieldError]:
         given = [field for field in ("resourceClaimName", "resourceClaimTemplateName") if claim.get(field) is not None]
         if len(given) == 2:
             why = "at most one of `resourceClaimName` or `resourceClaimTemplateName` may be specified"
-            errors.append(invalid(where, claim, why))
+            errors.append(invalid(where, in_go(claim, _CLAIM), why))
         if not given:
             why = "must specify one of: `resourceClaimName`, `resourceClaimTemplateName`"
-            errors.append(invalid(where, claim, why))
+            errors.append(invalid(where, in_go(claim, _CLAIM), why))
         for field in given:
             errors += [invalid(f"{where}.{field}", claim[field], why) for why in names.dns_subdomain(claim[field])]
     return errors
@@ -206,7 +206,7 @@ def _validate_policies(spec: Obj, path: str) -> list[FieldError]:
             errors.append(not_supported(where, value, allowed) if value else required(where))
     if selector := spec.get("nodeSelector"):
         errors += validate_labels(selector, f"{path}.nodeSelector")
-    if context := spec.get("securityContext"):
+    if (context := spec.get("securityContext")) is not None:
         errors += validate_pod_security(context, spec, f"{path}.securityContext")
     return errors
 

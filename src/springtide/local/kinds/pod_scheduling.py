@@ -214,7 +214,8 @@ def _validate_toleration_value(value: str, operator: str, path: str) -> list[Fie
     if operator == "Exists":
         why = "value must be empty when `operator` is 'Exists'"
         return [invalid(f"{path}.operator", value, why)] if value else []
-    return [not_supported(f"{path}.operator", operator, ("Equal", "Exists"))]
+    known = ("Equal", "Exists", "Lt", "Gt") if operator in ("Lt", "Gt") else ("Equal", "Exists")
+    return [not_supported(f"{path}.operator", operator, known)]
 
 
 def validate_spread(constraints: Sequence[Obj], path: str) -> list[FieldError]:

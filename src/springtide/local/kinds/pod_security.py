@@ -10,6 +10,7 @@ from springtide.local.kinds import names
 from springtide.local.kinds.strategy import Obj
 from springtide.local.kinds.volumes import validate_relative_path
 
+_PROFILE = ("type", "localhostProfile")
 _PROFILES = ("Localhost", "RuntimeDefault", "Unconfined")
 _SEGMENT = "[a-z0-9]([-_a-z0-9]*[a-z0-9])?"
 _SYSCTL_RE = re.compile(rf"({_SEGMENT}[\./])*{_SEGMENT}")
@@ -27,21 +28,15 @@ def validate_pod_security(context: Obj, spec: Obj, path: str) -> list[FieldError
         errors.append(invalid(f"{path}.shareProcessNamespace", True, why))
     if sysctls := context.get("sysctls"):
         errors += _validate_sysctls(sysctls, spec, f"{path}.sysctls")
-    errors += _validate_choices(context, path)
-    return errors + _validate_profiles(context, path)
+    errors += _validate_choice(context, "fsGroupChangePolicy", ("Always", "OnRootMismatch"), path)
+    errors += _validate_profiles(context, path)
+    errors += _validate_choice(context, "supplementalGroupsPolicy", ("Merge", "Strict"), path)
+    return errors + _validate_choice(context, "seLinuxChangePolicy", ("MountOption", "Recursive"), path)
 
 
-def _validate_choices(context: Obj, path: str) -> list[FieldError]:
-    choices = (
-        ("fsGroupChangePolicy", ("Always", "OnRootMismatch")),
-        ("supplementalGroupsPolicy", ("Merge", "Strict")),
-        ("seLinuxChangePolicy", ("MountOption", "Recursive")),
-    )
-    return [
-        not_supported(f"{path}.{field}", context[field], allowed)
-        for field, allowed in choices
-        if context.get(field) is not None and context[field] not in allowed
-    ]
+def _validate_choice(context: Obj, field: str, allowed: tuple[str, ...], path: str) -> list[FieldError]:
+    value = context.get(field)
+    return [] if value is None or value in allowed else [not_supported(f"{path}.{field}", value, allowed)]
 
 
 def _validate_sysctls(sysctls: list[Obj], spec: Obj, path: str) -> list[FieldError]:
@@ -75,11 +70,45 @@ def validate_container_security(context: Obj, path: str, host_users: bool) -> li
     if context.get("allowPrivilegeEscalation") is False:
         if context.get("privileged"):
             why = "cannot set `allowPrivilegeEscalation` to false and `privileged` to true"
-            errors.append(invalid(path, context, why))
+            errors.append(invalid(path, _context_in_go(context), why))
         if "CAP_SYS_ADMIN" in ((context.get("capabilities") or {}).get("add") or ()):
             why = "cannot set `allowPrivilegeEscalation` to false and `capabilities.Add` CAP_SYS_ADMIN"
-            errors.append(invalid(path, context, why))
+            errors.append(invalid(path, _context_in_go(context), why))
     return errors
+
+
+_CONTEXT = (
+    "capabilities",
+    "privileged",
+    "seLinuxOptions",
+    "windowsOptions",
+    "runAsUser",
+    "runAsGroup",
+    "runAsNonRoot",
+    "readOnlyRootFilesystem",
+    "allowPrivilegeEscalation",
+    "procMount",
+    "seccompProfile",
+    "appArmorProfile",
+)
+
+
+def _context_in_go(context: Obj) -> Obj:
+    shown = in_go(context, _CONTEXT)
+    inner = (("capabilities", ("add", "drop")), ("seccompProfile", _PROFILE), ("appArmorProfile", _PROFILE))
+    for field, fields in inner:
+        if context.get(field) is not None:
+            shown[_capitalised(field)] = in_go(context[field], fields)
+    return {{"SeLinuxOptions": "SELinuxOptions"}.get(key, key): value for key, value in shown.items()}
+
+
+def in_go(obj: Obj, fields: tuple[str, ...]) -> Obj:
+    """As kube-apiserver shows one of its internal structs: all its fields, under their Go names."""
+    return {_capitalised(field): obj.get(field) for field in fields}
+
+
+def _capitalised(field: str) -> str:
+    return field[0].upper() + field[1:]
 
 
 def _validate_proc_mount(proc: str, path: str, host_users: bool) -> list[FieldError]:
@@ -109,8 +138,7 @@ def _validate_seccomp(profile: Obj, path: str) -> list[FieldError]:
     where = f"{path}.localhostProfile"
     if kind != "Localhost":
         if file is not None:
-            shown = {"Type": kind, "LocalhostProfile": file}
-            errors.append(invalid(where, shown, "can only be set when seccomp type is Localhost"))
+            errors.append(invalid(where, in_go(profile, _PROFILE), "can only be set when seccomp type is Localhost"))
     elif file is None:
         errors.append(required(where, "must be set when seccomp type is Localhost"))
     else:

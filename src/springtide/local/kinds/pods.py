@@ -28,7 +28,8 @@ def _prepare_create(pod: Obj) -> None:
     spec: Obj = pod["spec"]
     pod["status"] = {"phase": "Pending", "qosClass": qos_class(spec)}
     if spec.get("schedulingGates"):
-        pod["status"]["conditions"] = [dict(_GATED)]
+        since = pod["metadata"].get("creationTimestamp")
+        pod["status"]["conditions"] = [{**_GATED, "lastTransitionTime": since}]
     if spec.get("affinity") or spec.get("topologySpreadConstraints"):
         match_own_labels(pod)
 
