@@ -1,0 +1,99 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Connecting to a `Location`, and saying why that failed in the words Go's network stack uses.
+
+Users know `dial tcp 10.0.0.7:10250: connect: connection refused`; scripts look for it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import errno
+import socket
+import ssl
+from typing import Final
+
+from springtide.local.streams.duplex import Socket
+from springtide.local.streams.head import END, MAX_HEAD, BadHead, Headers, RequestHead, ResponseHead, parse_response
+from springtide.local.streams.kubelet import Location
+
+DIAL_TIMEOUT: Final = 30.0
+ANSWER_TIMEOUT: Final = 30.0
+
+
+class DialError(Exception):
+    """Nobody could be reached; the text is Go's."""
+
+
+async def dial(location: Location) -> Socket:
+    try:
+        reader, writer = await asyncio.wait_for(
+            asyncio.open_connection(location.host, location.port, ssl=location.tls), DIAL_TIMEOUT
+        )
+    except (OSError, TimeoutError) as problem:
+        raise DialError(explained(problem, location)) from None
+    return Socket(reader, writer)
+
+
+def explained(problem: Exception, location: Location) -> str:
+    """A failed connection as Go would put it."""
+    if isinstance(problem, ssl.SSLCertVerificationError):
+        return f"tls: failed to verify certificate: x509: {problem.verify_message}"
+    if isinstance(problem, ssl.SSLError):
+        return f"remote error: tls: {(problem.reason or 'handshake failure').lower().replace('_', ' ')}"
+    if isinstance(problem, socket.gaierror):
+        return f"dial tcp: lookup {location.host}: no such host"
+    if isinstance(problem, TimeoutError):
+        return f"dial tcp {location.address}: i/o timeout"
+    number = getattr(problem, "errno", None)
+    # asyncio joins the errors of several addresses into one without a number.
+    reason = "connection refused" if isinstance(problem, ConnectionRefusedError) else _reason(number, problem)
+    return f"dial tcp {location.address}: connect: {reason}"
+
+
+def _reason(number: int | None, problem: Exception) -> str:
+    known = {errno.EHOSTUNREACH: "no route to host", errno.ENETUNREACH: "network is unreachable"}
+    if number in known:
+        return known[number]
+    return (getattr(problem, "strerror", None) or str(problem)).lower()
+
+
+class Answer:
+    """The head of a peer's answer to an upgrade request, and the connection behind it."""
+
+    def __init__(self, head: ResponseHead, raw: bytes, duplex: Socket) -> None:
+        self.head, self.raw, self.duplex = head, raw, duplex
+
+
+async def ask(location: Location, method: str, headers: Headers) -> Answer:
+    """Send an upgrade request and read the head of the answer; DialError when there is none."""
+    duplex = await dial(location)
+    try:
+        await duplex.write(RequestHead(headers, method, location.target).render())
+        raw = await asyncio.wait_for(_head(duplex.reader), ANSWER_TIMEOUT)
+        return Answer(parse_response(raw), raw, duplex)
+    except (OSError, TimeoutError, EOFError, BadHead, asyncio.LimitOverrunError) as problem:
+        await duplex.close()
+        raise DialError(_no_answer(problem)) from None
+    except asyncio.CancelledError:
+        with contextlib.suppress(OSError):
+            await duplex.close()
+        raise
+
+
+def _no_answer(problem: Exception) -> str:
+    if isinstance(problem, ssl.SSLError):
+        return f"remote error: tls: {(problem.reason or 'handshake failure').lower().replace('_', ' ')}"
+    if isinstance(problem, TimeoutError):
+        return "timed out waiting for an answer"
+    return f"malformed HTTP response: {problem}" if isinstance(problem, BadHead) else "unexpected EOF"
+
+
+async def _head(reader: asyncio.StreamReader) -> bytes:
+    """Up to the empty line and no further: the bytes after it are no longer HTTP."""
+    lines = bytearray()
+    while not lines.endswith(END):
+        lines += await reader.readuntil(b"\n")
+        if len(lines) > MAX_HEAD:
+            raise BadHead("header size limit exceeded")
+    return bytes(lines)

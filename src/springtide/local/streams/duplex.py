@@ -1,0 +1,162 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Two-way byte streams with back-pressure, whatever carries them.
+
+A socket, a TLS connection or a WebSocket tunnel all look the same to SPDY framing and to the proxy: `read` waits for
+bytes, `write` waits until the other side keeps up, and nothing is buffered beyond the transport's own limits.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from collections import deque
+from collections.abc import Awaitable
+from typing import Final, Protocol
+
+CHUNK: Final = 64 << 10
+# How long a finished connection waits for the other side to hang up, so that closing does not cut off its last bytes.
+LINGER: Final = 2.0
+WINDOW: Final = 256 << 10
+
+
+class Duplex(Protocol):
+    async def read(self) -> bytes:
+        """The next bytes; empty at the end, also when the connection broke."""
+        ...
+
+    async def write(self, data: bytes) -> None:
+        """Send all of it; ConnectionError when the other side is gone."""
+        ...
+
+    async def write_eof(self) -> bool:
+        """Say that nothing more comes; False when the carrier cannot say it (TLS, WebSocket)."""
+        ...
+
+    async def close(self) -> None: ...
+
+
+class Input(Protocol):
+    async def read(self) -> bytes: ...
+
+
+class Output(Protocol):
+    async def write(self, data: bytes) -> None: ...
+
+    async def write_eof(self) -> bool: ...
+
+
+class Inbox:
+    """What has arrived for one stream of a shared connection and was not read yet.
+
+    `feed` waits while the reader lags by more than `WINDOW`; whoever feeds stops reading the connection meanwhile.
+    """
+
+    def __init__(self) -> None:
+        self._chunks: deque[bytes] = deque()
+        self._waiting = 0
+        self._changed = asyncio.Event()
+        self._room = asyncio.Event()
+        self.finished = False
+
+    async def read(self) -> bytes:
+        while not self._chunks:
+            if self.finished:
+                return b""
+            self._changed.clear()
+            await self._changed.wait()
+        chunk = self._chunks.popleft()
+        self._waiting -= len(chunk)
+        if self._waiting < WINDOW:
+            self._room.set()
+        return chunk
+
+    async def feed(self, content: bytes) -> None:
+        if self.finished or not content:
+            return
+        self._chunks.append(content)
+        self._waiting += len(content)
+        self._changed.set()
+        if self._waiting >= WINDOW:
+            self._room.clear()
+            await self._room.wait()
+
+    def finish(self) -> None:
+        """Nothing more comes; what has arrived can still be read."""
+        self.finished = True
+        self._changed.set()
+        self._room.set()
+
+
+class Socket:
+    """A `Duplex` over asyncio's own reader and writer."""
+
+    def __init__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        self.reader, self.writer = reader, writer
+
+    async def read(self) -> bytes:
+        try:
+            return await self.reader.read(CHUNK)
+        except OSError:
+            return b""
+
+    async def write(self, data: bytes) -> None:
+        if self.writer.is_closing():
+            raise ConnectionResetError("the connection is closed")
+        self.writer.write(data)
+        await self.writer.drain()
+
+    async def write_eof(self) -> bool:
+        if self.writer.is_closing() or not self.writer.can_write_eof():
+            return False
+        self.writer.write_eof()
+        return True
+
+    async def close(self) -> None:
+        self.writer.close()
+        with contextlib.suppress(OSError):
+            await self.writer.wait_closed()
+
+
+async def linger(duplex: Duplex, timeout: float = LINGER) -> None:
+    """Read and drop what still comes until the other side hangs up.
+
+    Closing a socket with unread bytes in it resets the connection, and a reset overtakes what was written last.
+    """
+
+    async def drain() -> None:
+        while await duplex.read():
+            pass
+
+    with contextlib.suppress(TimeoutError):
+        await asyncio.wait_for(drain(), timeout)
+
+
+async def splice(left: Duplex, right: Duplex) -> None:
+    """Copy both ways until both ends are done; an end that cannot be half-closed takes the other with it."""
+    await first_failure(_copy(left, right), _copy(right, left))
+
+
+class Finished(Exception):
+    """One direction ended and could not be half-closed, so the whole connection is over."""
+
+
+async def _copy(source: Duplex, target: Duplex) -> None:
+    with contextlib.suppress(ConnectionError):
+        while data := await source.read():
+            await target.write(data)
+        if await target.write_eof():
+            return
+    raise Finished
+
+
+async def first_failure(*jobs: Awaitable[None]) -> None:
+    """Run jobs together until all are done or one says `Finished`; never leaves one behind."""
+    tasks = [asyncio.ensure_future(job) for job in jobs]
+    try:
+        await asyncio.gather(*tasks)
+    except Finished:
+        pass
+    finally:
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)

@@ -1,0 +1,186 @@
+# SPDX-License-Identifier: Apache-2.0
+"""WebSocket (RFC 6455) over any `Duplex`: handshake, messages, and SPDY tunnelled in binary messages.
+
+aiohttp has WebSockets of its own, but an upgraded connection here has left aiohttp (`takeover.py`), so that SPDY and
+WebSocket take one road. No extensions are offered, none are needed: kubectl asks for none.
+"""
+
+from __future__ import annotations
+
+import base64
+import contextlib
+import hashlib
+import struct
+from typing import Final
+
+from springtide.local.streams.duplex import Duplex, linger
+from springtide.local.streams.head import RequestHead, ResponseHead
+
+TEXT, BINARY, CLOSE, PING, PONG = 1, 2, 8, 9, 10
+MAX_MESSAGE: Final = 16 << 20
+_GUID: Final = b"258EAFA5-E914-47DA-95CA-C5AB0DC85B11"
+
+
+class WebSocketError(ValueError):
+    """The peer does not keep to the protocol."""
+
+
+def accept_key(key: str) -> str:
+    return base64.b64encode(hashlib.sha1(key.encode() + _GUID, usedforsecurity=False).digest()).decode()
+
+
+def switching(head: RequestHead, subprotocol: str) -> bytes:
+    """The 101 answer to a client's handshake."""
+    headers = [
+        ("Upgrade", "websocket"),
+        ("Connection", "Upgrade"),
+        ("Sec-WebSocket-Accept", accept_key(head.get("sec-websocket-key"))),
+    ]
+    if subprotocol:
+        headers.append(("Sec-WebSocket-Protocol", subprotocol))
+    return ResponseHead(tuple(headers), 101).render()
+
+
+def encode(opcode: int, payload: bytes) -> bytes:
+    """One unfragmented, unmasked frame: what servers send."""
+    length = len(payload)
+    if length < 126:
+        return bytes((0x80 | opcode, length)) + payload
+    if length < 1 << 16:
+        return struct.pack(">BBH", 0x80 | opcode, 126, length) + payload
+    return struct.pack(">BBQ", 0x80 | opcode, 127, length) + payload
+
+
+def masked(payload: bytes, mask: bytes) -> bytes:
+    """XOR with the repeated mask, as one big number: a loop over bytes would take a second for 10 MB."""
+    size = len(payload)
+    key = (mask * (size // 4 + 1))[:size]
+    return (int.from_bytes(payload, "little") ^ int.from_bytes(key, "little")).to_bytes(size, "little")
+
+
+class Parser:
+    """Bytes in, whole messages out: (opcode, payload), control frames included."""
+
+    def __init__(self) -> None:
+        self._buffer = bytearray()
+        self._parts: list[bytes] = []
+        self._opcode = 0
+
+    def receive(self, data: bytes) -> list[tuple[int, bytes]]:
+        self._buffer += data
+        messages = []
+        while (frame := self._frame()) is not None:
+            message = self._message(*frame)
+            if message is not None:
+                messages.append(message)
+        return messages
+
+    def _frame(self) -> tuple[bool, int, bytes] | None:
+        buffer = self._buffer
+        if len(buffer) < 2:
+            return None
+        if buffer[0] & 0x70:
+            raise WebSocketError("reserved bits are set")
+        length, at = buffer[1] & 0x7F, 2
+        if length > 125:
+            size = 2 if length == 126 else 8
+            if len(buffer) < at + size:
+                return None
+            length, at = int.from_bytes(buffer[at : at + size], "big"), at + size
+        if length > MAX_MESSAGE:
+            raise WebSocketError("message is too long")
+        mask_size = 4 if buffer[1] & 0x80 else 0
+        start = at + mask_size
+        if len(buffer) < start + length:
+            return None
+        payload = bytes(buffer[start : start + length])
+        if mask_size:
+            payload = masked(payload, bytes(buffer[at:start]))
+        fin, opcode = bool(buffer[0] & 0x80), buffer[0] & 0x0F
+        del buffer[: start + length]
+        return fin, opcode, payload
+
+    def _message(self, fin: bool, opcode: int, payload: bytes) -> tuple[int, bytes] | None:
+        if opcode >= CLOSE:
+            if not fin or len(payload) > 125:
+                raise WebSocketError("malformed control frame")
+            return opcode, payload
+        if bool(opcode) == bool(self._parts):
+            raise WebSocketError("fragments out of order")
+        self._opcode = opcode or self._opcode
+        self._parts.append(payload)
+        if sum(map(len, self._parts)) > MAX_MESSAGE:
+            raise WebSocketError("message is too long")
+        if not fin:
+            return None
+        whole, self._parts = b"".join(self._parts), []
+        return self._opcode, whole
+
+
+class WebSocket:
+    """The server's end of an open WebSocket."""
+
+    def __init__(self, duplex: Duplex) -> None:
+        self._duplex = duplex
+        self._parser = Parser()
+        self._messages: list[tuple[int, bytes]] = []
+        self._closing = False
+
+    async def receive(self) -> bytes | None:
+        """The next text or binary message; None when the peer closes or breaks off."""
+        while True:
+            while self._messages:
+                opcode, payload = self._messages.pop(0)
+                if opcode == CLOSE:
+                    await self._answer_close(payload)
+                    return None
+                if opcode == PING:
+                    await self._duplex.write(encode(PONG, payload))
+                elif opcode in (TEXT, BINARY):
+                    return payload
+            received = await self._duplex.read()
+            if not received:
+                return None
+            try:
+                self._messages = self._parser.receive(received)
+            except WebSocketError as problem:
+                await self._answer_close(struct.pack(">H", 1002) + str(problem).encode())
+                return None
+
+    async def _answer_close(self, payload: bytes) -> None:
+        if not self._closing:
+            self._closing = True
+            with contextlib.suppress(ConnectionError):
+                await self._duplex.write(encode(CLOSE, payload))
+
+    async def send(self, payload: bytes, opcode: int = BINARY) -> None:
+        if self._closing:
+            raise ConnectionResetError("the WebSocket is closed")
+        await self._duplex.write(encode(opcode, payload))
+
+    async def close(self, code: int = 1000, reason: str = "") -> None:
+        await self._answer_close(struct.pack(">H", code) + reason.encode()[:123])
+        await linger(self._duplex)
+        await self._duplex.close()
+
+
+class Tunnel:
+    """A `Duplex` whose bytes travel in binary messages: kubectl's port-forward carries SPDY this way."""
+
+    def __init__(self, socket: WebSocket) -> None:
+        self._socket = socket
+
+    async def read(self) -> bytes:
+        while (message := await self._socket.receive()) is not None:
+            if message:
+                return message
+        return b""
+
+    async def write(self, data: bytes) -> None:
+        await self._socket.send(data)
+
+    async def write_eof(self) -> bool:
+        return False
+
+    async def close(self) -> None:
+        await self._socket.close()
