@@ -3,6 +3,8 @@
 
     python hack/oracle/control_plane.py build            the binaries, once per version, cached outside the checkout
     python hack/oracle/control_plane.py run -- COMMAND   COMMAND with a running control plane, stopped afterwards
+    python hack/oracle/control_plane.py --bare run -- COMMAND    the same without controllers and scheduler, so that
+                                                         nothing but the caller writes
 
 COMMAND sees SPRINGTIDE_ORACLE_KUBECONFIG, SPRINGTIDE_ORACLE_SERVER, SPRINGTIDE_ORACLE_TOKEN and SPRINGTIDE_TOOLS (the
 directory with kubectl, kubectl-old, kwok and helm). The first build takes about six minutes on two cores and needs Go;
@@ -100,8 +102,8 @@ def _install(target: Path, program: str, package: str) -> None:
 
 
 @contextmanager
-def running(tools: Path) -> Iterator[dict[str, str]]:
-    """A control plane on free ports; yields the environment that leads to it."""
+def running(tools: Path, *, bare: bool = False) -> Iterator[dict[str, str]]:
+    """A control plane on free ports; yields the environment that leads to it. Bare: the API server alone."""
     with ExitStack() as stack:
         home = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="oracle-")))
         client_port, peer_port, port, controller_port, scheduler_port = (_free_port() for _ in range(5))
@@ -125,10 +127,11 @@ def running(tools: Path) -> Iterator[dict[str, str]]:
                              "--authentication-config", home / "authentication.yaml", "--allow-privileged"])  # fmt: skip
         _wait_ready(server, home)
         common = ["--kubeconfig", home / "kubeconfig", "--leader-elect=false", "--authentication-skip-lookup"]
-        _start(stack, home, [tools / "kube-controller-manager", *common, "--secure-port", str(controller_port),
-                             "--service-account-private-key-file", home / "sa.key",
-                             "--root-ca-file", home / "certs/apiserver.crt"])  # fmt: skip
-        _start(stack, home, [tools / "kube-scheduler", *common, "--secure-port", str(scheduler_port)])
+        if not bare:
+            _start(stack, home, [tools / "kube-controller-manager", *common, "--secure-port", str(controller_port),
+                                 "--service-account-private-key-file", home / "sa.key",
+                                 "--root-ca-file", home / "certs/apiserver.crt"])  # fmt: skip
+            _start(stack, home, [tools / "kube-scheduler", *common, "--secure-port", str(scheduler_port)])
         yield {
             "SPRINGTIDE_ORACLE_KUBECONFIG": str(home / "kubeconfig"),
             "SPRINGTIDE_ORACLE_SERVER": server,
@@ -173,6 +176,7 @@ def _wait_ready(server: str, home: Path, seconds: float = 90) -> None:
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--bare", action="store_true", help="no controllers and no scheduler")
     parser.add_argument("action", choices=("build", "run"))
     parser.add_argument("command", nargs=argparse.REMAINDER)
     arguments = parser.parse_args()
@@ -181,7 +185,7 @@ def main() -> int:
         print(tools)
         return 0
     command = arguments.command[1:] if arguments.command[:1] == ["--"] else arguments.command
-    with running(tools) as environment:
+    with running(tools, bare=arguments.bare) as environment:
         return subprocess.run(command, env={**os.environ, **environment}, check=False).returncode
 
 
