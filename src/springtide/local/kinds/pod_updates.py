@@ -9,6 +9,7 @@ from springtide.api.field_errors import FieldError, forbidden, invalid, required
 from springtide.local.kinds import names
 from springtide.local.kinds.metadata import IMMUTABLE
 from springtide.local.kinds.pod_scheduling import validate_tolerations
+from springtide.local.kinds.pod_security import in_go
 from springtide.local.kinds.strategy import Obj
 
 _UPDATABLE = (
@@ -19,6 +20,7 @@ _UPDATABLE = (
     "`spec.terminationGracePeriodSeconds` (allow it to be set to 1 if it was previously negative)",
 )
 _FROZEN = f"pod updates may not change fields other than {','.join(_UPDATABLE)}"
+_ONLY_ADDITIONS = "only additions to spec.nodeSelector are allowed (no mutations or deletions)"
 _SYSTEM_CONDITIONS = frozenset({"PodScheduled", "Ready", "Initialized"})
 
 
@@ -117,7 +119,7 @@ def _validate_narrowed_placement(masked: Obj, before: Obj) -> list[FieldError]:
     selector, had = masked.get("nodeSelector") or {}, before.get("nodeSelector") or {}
     if selector != had:
         if any(selector.get(key) != value for key, value in had.items()):
-            errors.append(invalid("spec.nodeSelector", selector, "only additions are allowed"))
+            errors.append(invalid("spec.nodeSelector", selector, _ONLY_ADDITIONS))
         _put_back(masked, before, "nodeSelector")
     affinity, had_affinity = dict(masked.get("affinity") or {}), before.get("affinity") or {}
     node, had_node = affinity.get("nodeAffinity"), had_affinity.get("nodeAffinity")
@@ -141,10 +143,16 @@ def _validate_narrowed_affinity(new: Obj, old: Obj) -> list[FieldError]:
     if len(terms) != len(had):
         return [invalid(path, terms, "no additions/deletions to non-empty NodeSelectorTerms list are allowed")]
     return [
-        invalid(f"{path}[{index}]", term, "only additions are allowed (no mutations or deletions)")
+        invalid(f"{path}[{index}]", _term_in_go(term), "only additions are allowed (no mutations or deletions)")
         for index, (term, was) in enumerate(zip(terms, had, strict=True))
         if not _only_adds(term, was)
     ]
+
+
+def _term_in_go(term: Obj) -> Obj:
+    shown = in_go(term, ("matchExpressions", "matchFields"))
+    need = ("key", "operator", "values")
+    return {field: needs and [in_go(one, need) for one in needs] for field, needs in shown.items()}
 
 
 def _only_adds(term: Obj, was: Obj) -> bool:
@@ -248,5 +256,5 @@ def _validate_addresses(status: Obj, before: Obj, field: str) -> list[FieldError
         errors += [invalid(f"status.{field}[{index}]", ip, why) for why in names.ip(ip)]
     if len(addresses) > 1 and (len(addresses) > 2 or len({":" in entry.get("ip", "") for entry in addresses}) < 2):
         why = "may specify no more than one IP for each IP family"
-        errors.append(invalid(f"status.{field}", addresses, why))
+        errors.append(invalid(f"status.{field}", [{"IP": entry.get("ip", "")} for entry in addresses], why))
     return errors

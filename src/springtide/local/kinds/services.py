@@ -73,7 +73,9 @@ def _default_service(service: Obj) -> None:
     _default_ports(spec)
     if is_external(spec) and not spec.get("externalTrafficPolicy"):
         spec["externalTrafficPolicy"] = "Cluster"
-    if kind in ("ClusterIP", "LoadBalancer", "NodePort"):
+    if kind == "ExternalName":
+        spec.pop("internalTrafficPolicy", None)
+    elif kind in ("ClusterIP", "LoadBalancer", "NodePort"):
         spec.setdefault("internalTrafficPolicy", "Cluster")
     if kind == "LoadBalancer":
         spec.setdefault("allocateLoadBalancerNodePorts", True)
