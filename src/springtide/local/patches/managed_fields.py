@@ -12,6 +12,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
 
+import msgspec
+
 from springtide.local.patches.comparison import Difference, ElementError, compare, zero
 from springtide.local.patches.field_sets import SELF, FieldSet, FieldSetError, Filter, difference, parse, union
 from springtide.local.schema.node import Node
@@ -282,13 +284,18 @@ def settle(old: Obj, new: Obj) -> bool:
     was = old.get("metadata", {}).get("managedFields")
     now = new.get("metadata", {}).get("managedFields")
     if was == now:
-        return old == new
+        return _same(old, new)
     if not was or not now or len(was) != len(now) or [*map(_timeless, was)] != [*map(_timeless, now)]:
         return False
-    if unmanaged(old) != unmanaged(new):
+    if not _same(unmanaged(old), unmanaged(new)):
         return False
     new["metadata"]["managedFields"] = was
     return True
+
+
+def _same(left: Obj, right: Obj) -> bool:
+    """Equal as JSON: to Python 1 is true, and a write that says so must not get lost."""
+    return left == right and msgspec.json.encode(left, order="sorted") == msgspec.json.encode(right, order="sorted")
 
 
 def _timeless(entry: Entry) -> Entry:

@@ -158,7 +158,8 @@ def _ordered(out: Obj, patch: Obj, node: Node) -> Obj:
         else:
             merged = _merged_field(has, wants, below, False)
         _same_type(has or [], wants or [])
-        out[name] = _in_order(merged, order, has or [], below.patch_merge_key)
+        stood = _server_order(has or [], wants or [], below.patch_merge_key)
+        out[name] = _in_order(merged, order, stood, below.patch_merge_key)
         rest.pop(name, None)
     return rest
 
@@ -176,13 +177,21 @@ def _check_order(wants: list[Any], order: list[Any], key: str) -> None:
     """The patch's items must come in the order it demands, and none may be missing there."""
     if not wants or not order:
         return
-    items = [item for item in wants if not (isinstance(item, dict) and PATCH in item)]
-    position = 0
-    for place in order:
-        if position < len(items) and _identity(items[position], key) == _identity(place, key):
-            position += 1
-    if position < len(items):
+    items = [item for item in wants if not (key and _directive(item) == "delete")]
+    item = place = 0
+    while item < len(items) and place < len(order):
+        if _directive(items[item]) is not None:
+            item += 1
+            continue
+        if _identity(items[item], key) == _identity(order[place], key):
+            item += 1
+        place += 1
+    if item < len(items):
         _failed(f"The order in patch list:\n{go_text(wants)}\n doesn't match {ORDER} list:\n{go_text(order)}\n")
+
+
+def _directive(item: Any) -> Any:
+    return item.get(PATCH) if isinstance(item, dict) else None
 
 
 def _identity(item: Any, key: str) -> Any:
@@ -199,6 +208,33 @@ def _identity(item: Any, key: str) -> Any:
 def _token(value: Any) -> Any:
     """The value, or something hashable in its place."""
     return go_text(value) if isinstance(value, dict | list) else value
+
+
+def _server_order(has: list[Any], wants: list[Any], key: str) -> list[Any]:
+    """Where the items stood, as the real server remembers it.
+
+    It merges in the target's own array, so an item it adds takes the place of one it deleted; `kubectl apply` that
+    swaps a container shows the difference.
+    """
+    if not key:
+        return has
+    order, length = list(has), len(has)
+    for item in wants:
+        if _directive(item) == "delete":
+            gone = _identity(item, key)
+            kept = [other for other in order[:length] if _identity(other, key) != gone]
+            order[: len(kept)] = kept
+            length = len(kept)
+    added = [] if any(_directive(item) == "replace" for item in wants) else wants
+    for item in added:
+        if _directive(item) is None and length < len(order) and not _holds(order[:length], item, key):
+            order[length] = item
+            length += 1
+    return order
+
+
+def _holds(items: list[Any], item: Any, key: str) -> bool:
+    return any(_identity(other, key) == _identity(item, key) for other in items)
 
 
 def _merged_field(has: list[Any], wants: list[Any], node: Node, deletes: bool) -> list[Any]:

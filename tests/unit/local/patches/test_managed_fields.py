@@ -195,6 +195,10 @@ def test_a_write_that_changes_more_is_not_settled(change: Obj) -> None:
     assert not settle(old, new)
 
 
+def test_one_is_not_true() -> None:
+    assert not settle({"metadata": {}, "spec": {"free": 1}}, {"metadata": {}, "spec": {"free": True}})
+
+
 data = st.dictionaries(st.sampled_from("abcd"), st.sampled_from("xy"), max_size=4)
 
 

@@ -78,6 +78,12 @@ def test_containers_are_merged_by_name(patch: list[Obj], expected: list[Obj]) ->
         pytest.param("cna", [container("n", "n")], ["b", "c", "n", "a"], id="order and items"),
         pytest.param("ba", [{"name": "c", "$patch": "delete"}], ["b", "a"], id="order and a deletion"),
         pytest.param("ab", None, ["a", "b", "c"], id="others stay behind"),
+        pytest.param(
+            "adb",
+            [container("d", "x"), {"name": "b", "$patch": "delete"}],
+            ["a", "c", "d"],
+            id="a swap, others stay between",
+        ),
     ],
 )
 def test_set_element_order(order: str, patch: list[Obj] | None, expected: list[str]) -> None:
