@@ -29,6 +29,7 @@ from springtide.local.apiserver.loopback import Loopback
 from springtide.local.apiserver.server import SERVICE_NETWORK, ApiServer, Settings
 from springtide.local.datadir import DataDir
 from springtide.local.store.opening import open_store
+from springtide.local.streams import takeover
 from springtide.local.upkeep.runner import keep_up
 
 DEFAULT_PORT = 6443
@@ -80,7 +81,8 @@ async def running(options: Options) -> AsyncIterator[Cluster]:
         if audit is not None:
             stack.callback(audit.close)
         key = SigningKey(directory.pki / "tokens.pem")
-        settings = Settings(f"127.0.0.1:{port}", audit=audit)
+        node_tls = pki.client_context(None, pki.kubelet_client_pair(authority))
+        settings = Settings(f"127.0.0.1:{port}", node_tls=node_tls, audit=audit)
         server = ApiServer(store, _token_maker(key), settings)
         await server.start()
         stack.push_async_callback(server.stop)
@@ -120,13 +122,17 @@ def _bind(port: int) -> socket.socket:
 
 
 async def _listen(stack: AsyncExitStack, server: ApiServer, listener: socket.socket, context: ssl.SSLContext) -> None:
-    edge = Edge(server)
-    web = edge.server()
+    web = Edge(server).server()
     loop = asyncio.get_running_loop()
-    sockets = await loop.create_server(web, sock=listener, ssl=context, backlog=_BACKLOG)
+
+    def connection() -> takeover.Takeover:
+        return takeover.Takeover(web, server.streams.upgraded)
+
+    sockets = await loop.create_server(connection, sock=listener, ssl=context, backlog=_BACKLOG)
 
     async def close() -> None:
         sockets.close()
+        await takeover.stop()
         await web.shutdown(timeout=1.0)
 
     stack.push_async_callback(close)

@@ -13,6 +13,9 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any, Final, Protocol
 
+from cryptography import x509
+from cryptography.x509.oid import NameOID
+
 from springtide.local import status
 from springtide.local.access.identity import ANONYMOUS_USER, AUTHENTICATED, CREDENTIAL_ID, User
 
@@ -69,6 +72,16 @@ def user_of_certificate(certificate: Mapping[str, Any] | None, der: bytes | None
     groups = [value for key, value in subject if key == "organizationName"]
     extra = {CREDENTIAL_ID: (f"X509SHA256={hashlib.sha256(der).hexdigest()}",)} if der else {}
     return User(name, groups=with_authenticated(groups), extra=extra)
+
+
+def user_of_der(der: bytes | None) -> User | None:
+    """The same from the certificate's own bytes, for connections that were taken over from the HTTP server."""
+    if not der:
+        return None
+    subject = x509.load_der_x509_certificate(der).subject
+    names = {NameOID.COMMON_NAME: "commonName", NameOID.ORGANIZATION_NAME: "organizationName"}
+    pairs = tuple(((names[part.oid], str(part.value)),) for part in subject if part.oid in names)
+    return user_of_certificate({"subject": pairs}, der)
 
 
 def with_authenticated(groups: Iterable[str]) -> tuple[str, ...]:

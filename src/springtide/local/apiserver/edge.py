@@ -93,7 +93,7 @@ class Edge:
         return await self._write(http, answer, request.warnings if request else [])
 
     async def _request(self, http: web.BaseRequest, path: str, query: str) -> Request:
-        user = self.user(http.headers, http.transport, path)
+        user = self._user(http, path)
         parsed = Query(query)
         if any(name.startswith(_IMPERSONATE) for name in http.headers):
             wanted = _wanted(http.method, path, parsed)
@@ -102,11 +102,9 @@ class Edge:
         decoded = unquote(path) if "%" in path else path
         return Request(http.method, decoded, parsed, http.headers, user, body)
 
-    def user(self, headers: Any, transport: asyncio.BaseTransport | None, path: str) -> User:
-        """Who sits at the other end; the certificate is looked at once per connection."""
-        authorization = headers.get("Authorization", "")
-        certificate = None if transport is None else _certificate_user(transport)
-        return self._front.authenticator.authenticate(authorization, certificate, path)
+    def _user(self, http: web.BaseRequest, path: str) -> User:
+        certificate = None if http.transport is None else _certificate_user(http.transport)
+        return self._front.authenticator.authenticate(http.headers.get("Authorization", ""), certificate, path)
 
     def _count(self, method: str, path: str, query: str, answer: Answer) -> None:
         parts = path.split("/", 7)
@@ -204,7 +202,6 @@ def _certificate_user(transport: asyncio.BaseTransport) -> User | None:
         return None
     known = _certificate_users.get(connection)
     if known is None:
-        certificate = transport.get_extra_info("peercert")
-        known = (user_of_certificate(certificate) if certificate else None,)
+        known = (user_of_certificate(connection.getpeercert(), connection.getpeercert(True)),)
         _certificate_users[connection] = known
     return known[0]

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import random
+import ssl
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
@@ -28,9 +29,11 @@ from springtide.local.apiserver.custom_resources import CustomResources
 from springtide.local.apiserver.dispatch import Dispatcher, Verb
 from springtide.local.apiserver.following import follow
 from springtide.local.apiserver.measures import Measures
+from springtide.local.apiserver.node_streams import NodeStreams
 from springtide.local.apiserver.objects import decode
 from springtide.local.apiserver.paths import Paths
 from springtide.local.apiserver.quota_charges import reserve_quota
+from springtide.local.apiserver.resource_metrics import ResourceMetrics
 from springtide.local.apiserver.resources import Registry
 from springtide.local.apiserver.service_routes import service_resolver
 from springtide.local.apiserver.subresources import finalize, pods, scale
@@ -50,6 +53,8 @@ class Settings:
     address: str = "127.0.0.1:6443"
     service_network: str = SERVICE_NETWORK
     static_tokens: dict[str, User] = field(default_factory=dict)
+    node_tls: ssl.SSLContext | None = None
+    """Shown to the nodes' endpoints; None speaks to them unverified."""
     audit: Audit | None = None
 
 
@@ -79,14 +84,20 @@ class ApiServer:
             "/openid/v1/jwks": self.tokens.key_set(),
         }
         paths = Paths(self.context, lambda: self._ready, documents, self.measures, settings.address)
-        self.subresources: dict[tuple[str, str, str], Verb] = _subresources(self.tokens)
-        self.special = review_verbs(self.authenticator, self.tokens, self.authorizer)
-        self.dispatcher = Dispatcher(self.context, paths, self.subresources, self.special)
+        self.streams = NodeStreams(self.context, self.authenticator, settings.node_tls)
+        self._metrics = ResourceMetrics(self.reader, self.streams.metrics_text)
+        special = review_verbs(self.authenticator, self.tokens, self.authorizer) | {
+            ("metrics.k8s.io", "nodes"): self._metrics.node_metrics,
+            ("metrics.k8s.io", "pods"): self._metrics.pod_metrics,
+            ("", "bindings"): pods.bind,
+        }
+        subresources = _subresources(self.tokens, self.streams)
+        self.dispatcher = Dispatcher(self.context, paths, subresources, special)
         self._tasks: list[asyncio.Task[None]] = []
 
     async def start(self) -> None:
         """Begins to follow stored objects; returns when what was stored already is known."""
-        work = [CustomResources(self.context).run()]
+        work = [CustomResources(self.context).run(), self._metrics.run()]
         work += [self._follow_rbac(resource) for resource in _RBAC]
         loop = asyncio.get_running_loop()
         self._tasks = [loop.create_task(job) for job in work]
@@ -100,6 +111,7 @@ class ApiServer:
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
         await self._webhooks.close()
+        await self.streams.close()
 
     async def _reserve(self, charge: Charge) -> bool:
         return await reserve_quota(self.context, charge)
@@ -136,7 +148,7 @@ def _escalation_guards(index: RbacIndex) -> dict[str, Callable[[User, Obj, Obj |
     return {f"{resource}.rbac.authorization.k8s.io": guard(check, resource) for resource, check in checks.items()}
 
 
-def _subresources(tokens: ServiceAccountTokens) -> dict[tuple[str, str, str], Verb]:
+def _subresources(tokens: ServiceAccountTokens, streams: NodeStreams) -> dict[tuple[str, str, str], Verb]:
     return {
         ("*", "status", "get"): get,
         ("*", "status", "update"): update,
@@ -147,5 +159,7 @@ def _subresources(tokens: ServiceAccountTokens) -> dict[tuple[str, str, str], Ve
         ("namespaces", "finalize", "update"): finalize.finalize,
         ("pods", "binding", "create"): pods.bind,
         ("pods", "eviction", "create"): pods.evict,
+        ("pods", "log", "get"): streams.log,
+        **{("pods", name, "*"): streams.needs_upgrade for name in ("exec", "attach", "portforward")},
         ("serviceaccounts", "token", "create"): token_verb(tokens),
     }
