@@ -223,10 +223,10 @@ def _paths(prefix: str, fields: FieldSet) -> Iterator[str]:
     elements = sorted((element for element in fields if element != SELF), key=_rank)
     for element in elements:
         if is_member(fields[element]):
-            yield prefix + _shown(element)
+            yield prefix + shown_element(element)
     for element in elements:
         if fields[element]:
-            yield from _paths(prefix + _shown(element), fields[element])
+            yield from _paths(prefix + shown_element(element), fields[element])
 
 
 def _rank(element: str) -> tuple[Any, ...]:
@@ -246,7 +246,8 @@ def _value_rank(value: Any) -> tuple[int, Any]:
     return (1, value) if isinstance(value, str) else (0, value)
 
 
-def _shown(element: str) -> str:
+def shown_element(element: str) -> str:
+    """One step of a path as people read it."""
     kind, text = element[0], element[2:]
     if kind == "f":
         return f".{text}"
@@ -257,8 +258,3 @@ def _shown(element: str) -> str:
 
 def _quoted(value: Any) -> str:
     return msgspec.json.encode(value).decode()
-
-
-def shown_element(element: str) -> str:
-    """One step of a path as people read it."""
-    return _shown(element)

@@ -2,8 +2,8 @@
 """Strategic merge patch: a merge patch that knows which lists are keyed, and understands directives.
 
 `$patch: delete|replace`, `$retainKeys`, `$deleteFromPrimitiveList/x` and `$setElementOrder/x`; merge keys and
-strategies come from the schema of built-in types. Custom resources have none: the patch verb refuses them with
-`unsupported`. `kubectl apply` and `kubectl edit` speak this. Targets and patches are never changed.
+strategies come from the schema of built-in types. Custom resources have none: the patch verb refuses them with 415
+and never comes here. `kubectl apply` and `kubectl edit` speak this. Targets and patches are never changed.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from springtide.local.patches.comparison import DEDUCED
 from springtide.local.patches.conformity import go_text, go_type, json_kind
 from springtide.local.patches.merge_patch import without_nulls
 from springtide.local.schema.node import Node
-from springtide.local.status import StatusError, bad_request, unsupported_media_type
+from springtide.local.status import StatusError, bad_request
 
 PATCH: Final = "$patch"
 RETAIN: Final = "$retainKeys"
@@ -28,13 +28,6 @@ _UNKNOWN_FORMAT: Final = {
 }
 
 Obj = dict[str, Any]
-
-
-def unsupported() -> StatusError:
-    """The answer to a strategic merge patch of a custom resource."""
-    return unsupported_media_type(
-        ["application/json-patch+json", "application/merge-patch+json", "application/apply-patch+yaml"]
-    )
 
 
 def apply(target: Obj, patch: Any, node: Node) -> Obj:

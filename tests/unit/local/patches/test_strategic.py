@@ -200,15 +200,6 @@ def test_patches_that_make_no_sense(patch: Any, code: int, message: str) -> None
     assert (caught.value.code, caught.value.message) == (code, message)
 
 
-def test_custom_resources_take_no_strategic_merge_patch() -> None:
-    error = strategic.unsupported()
-    assert (error.code, error.message) == (
-        415,
-        "the body of the request was in an unknown format - accepted media types include: "
-        "application/json-patch+json, application/merge-patch+json, application/apply-patch+yaml",
-    )
-
-
 container_maps = st.dictionaries(st.sampled_from("abcd"), st.sampled_from("xyz"), max_size=4)
 
 
