@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The remote-command protocols: one exec or attach as five streams, over SPDY or over a WebSocket.
 
-SPDY (`v4.k8s.io`) gives every stream a SPDY stream with a `streamtype` header. A WebSocket prefixes every message with
+SPDY (`v4.channel.k8s.io`) gives every stream a SPDY stream with a `streamtype` header. A WebSocket prefixes every message with
 the channel's number; `v5.channel.k8s.io` adds the message `255 n`, which closes channel n and lets stdin end while the
 output goes on. Whichever it is, the side with the process sees a `Command`.
 
@@ -36,7 +36,7 @@ WEBSOCKET_PROTOCOLS: Final = (
     "channel.k8s.io",
     "base64.channel.k8s.io",
 )
-SPDY_PROTOCOLS: Final = ("v4.k8s.io", "v3.k8s.io", "v2.channel.k8s.io", "channel.k8s.io")
+SPDY_PROTOCOL: Final = "v4.channel.k8s.io"  # every client since Kubernetes 1.4 offers it
 PROTOCOL_HEADER: Final = "X-Stream-Protocol-Version"
 STREAMS_TIMEOUT: Final = 30.0
 
@@ -151,9 +151,9 @@ def no_protocol(head: RequestHead, offered: tuple[str, ...]) -> bytes:
 
 
 async def _serve_spdy(head: RequestHead, duplex: Duplex, wanted: Wanted, run: Run) -> None:
-    protocol = negotiated(head, SPDY_PROTOCOLS[:1])
+    protocol = negotiated(head, (SPDY_PROTOCOL,))
     if protocol is None:
-        await duplex.write(no_protocol(head, SPDY_PROTOCOLS[:1]))
+        await duplex.write(no_protocol(head, (SPDY_PROTOCOL,)))
         await duplex.close()
         return
     await duplex.write(spdy_switching(protocol))

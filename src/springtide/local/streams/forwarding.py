@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import os
 import struct
 from collections.abc import Awaitable, Callable
 from typing import Final
@@ -120,7 +121,8 @@ async def _forward(data: Stream, error: Stream, port: int, dial: Dial, pod: str)
 
 
 def _failure(port: int, pod: str, problem: OSError) -> bytes:
-    return f"error forwarding port {port} to pod {pod}: {problem.strerror or problem}".encode()
+    reason = os.strerror(problem.errno).lower() if problem.errno else str(problem)
+    return f"error forwarding port {port} to pod {pod}: connect: {reason}".encode()
 
 
 async def _serve_channels(head: RequestHead, duplex: Duplex, dial: Dial, pod: str) -> None:

@@ -89,7 +89,7 @@ class Session:
 
     def __init__(self, duplex: Duplex, *, server: bool) -> None:
         self.framer = spdy.Framer()
-        self._duplex = duplex
+        self._duplex, self._server = duplex, server
         self._parity = 1 if server else 0  # of the peer's stream ids
         self._next_id = 2 if server else 1
         self._last_received = 0
@@ -140,7 +140,8 @@ class Session:
         self._end_streams()
         reading.cancel()
         await asyncio.wait([reading])
-        await linger(self._duplex)
+        if self._server:  # the client hangs up first, or both would wait for each other
+            await linger(self._duplex)
         await self._duplex.close()
 
     async def send(self, frame: bytes) -> None:

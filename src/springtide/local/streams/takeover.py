@@ -5,6 +5,7 @@ aiohttp hands on no upgrade but WebSocket: it would parse SPDY frames as HTTP. `
 each connection until the head of its first request is complete. An upgrade goes to our own handler with the raw
 connection; anything else is replayed to aiohttp's protocol, which then owns the transport with nothing in between.
 Clients that speak SPDY always dial a connection of their own for it, so the first request is the only one to look at.
+aiohttp must take request lines as long as we do: give its server `max_line_size` and `max_field_size` of `MAX_HEAD`.
 
 A WebSocket may also come later on a connection that was kept alive; aiohttp does see those, and `from_request` gives
 its handler the same kind of raw connection.
@@ -24,9 +25,6 @@ from springtide.local.streams.duplex import CHUNK, Duplex, Socket
 from springtide.local.streams.head import END, MAX_HEAD, BadHead, RequestHead, parse_request, plain_response
 
 HEAD_TIMEOUT: Final = 15.0
-
-# Keyword arguments for aiohttp's server, so that it takes request lines as long as we do.
-AIOHTTP_LIMITS: Final[dict[str, int]] = {"max_line_size": MAX_HEAD, "max_field_size": MAX_HEAD, "max_headers": 1024}
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,7 +156,7 @@ def _peer(transport: asyncio.BaseTransport) -> str:
 class _Borrowed:
     """A `Duplex` over a connection that aiohttp keeps: raw bytes come where its WebSocket reader would be."""
 
-    def __init__(self, request: web.Request, transport: asyncio.Transport) -> None:
+    def __init__(self, request: web.BaseRequest, transport: asyncio.Transport) -> None:
         self._transport, self._writer = transport, request.writer
         self._reader = asyncio.StreamReader(limit=CHUNK)
         self._reader.set_transport(transport)
@@ -199,7 +197,7 @@ class _Spoken(web.StreamResponse):
         return None
 
 
-async def from_request(request: web.Request, handler: Handler) -> web.StreamResponse:
+async def from_request(request: web.BaseRequest, handler: Handler) -> web.StreamResponse:
     """Give a WebSocket request that came through aiohttp to `handler`; return the result from the aiohttp handler."""
     transport = request.transport
     if transport is None:

@@ -16,7 +16,7 @@ from typing import Final
 import msgspec
 
 from springtide.local.streams import channels
-from springtide.local.streams.channels import PROTOCOL_HEADER, V5, Command, Status, Wanted, failed
+from springtide.local.streams.channels import PROTOCOL_HEADER, SPDY_PROTOCOL, V5, Command, Status, Wanted, failed
 from springtide.local.streams.dialing import DialError, ask
 from springtide.local.streams.duplex import Duplex, Finished, Input, Output, first_failure
 from springtide.local.streams.head import RequestHead
@@ -55,7 +55,7 @@ async def _ask_node(command: Command, location: Location, wanted: Wanted) -> byt
         ("Host", location.address),
         ("Connection", "Upgrade"),
         ("Upgrade", "SPDY/3.1"),
-        (PROTOCOL_HEADER, "v4.k8s.io"),
+        (PROTOCOL_HEADER, SPDY_PROTOCOL),
         ("Content-Length", "0"),
     )
     try:
