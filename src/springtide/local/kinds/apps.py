@@ -12,6 +12,7 @@ from springtide.local.kinds.columns import AGE, NAME, age_of, name_of, selector_
 from springtide.local.kinds.label_selectors import Selector, SelectorError, from_object, quoted, validate_selector
 from springtide.local.kinds.metadata import IMMUTABLE
 from springtide.local.kinds.pod_template import default_pod_template, validate_pod_template
+from springtide.local.kinds.pod_warnings import template_warnings
 from springtide.local.kinds.policy import percent, validate_at_most_all, validate_number_or_percent
 from springtide.local.kinds.strategy import Column, Obj, Strategy
 
@@ -49,15 +50,17 @@ def keep_selector(new: Obj, old: Obj) -> list[FieldError]:
     return [invalid("spec.selector", quoted(selector), IMMUTABLE)]
 
 
-def name_warnings(workload: Obj) -> list[str]:
-    """For whoever creates it; an update is too late to choose another name."""
-    complaints = names.dns_label(name_of(workload))
-    if not complaints or workload["metadata"].get("resourceVersion"):
+def workload_warnings(workload: Obj) -> list[str]:
+    """For whoever creates it: controllers and scalers that update it cannot help it any more."""
+    if workload["metadata"].get("resourceVersion"):
         return []
-    return [
-        "metadata.name: this is used in Pod names and hostnames, which can result in surprising behavior; "
-        f"a DNS label is recommended: [{' '.join(complaints)}]"
-    ]
+    found: list[str] = []
+    if complaints := names.dns_label(name_of(workload)):
+        found.append(
+            "metadata.name: this is used in Pod names and hostnames, which can result in surprising behavior; "
+            f"a DNS label is recommended: [{' '.join(complaints)}]"
+        )
+    return found + template_warnings(workload["spec"]["template"], "spec.template")
 
 
 # ------------------------------------------------------------------------------------------- what both kinds share
@@ -271,7 +274,7 @@ DEPLOYMENT = Strategy(
         ),
     ),
     cells=_deployment_cells,
-    warnings=name_warnings,
+    warnings=workload_warnings,
 )
 
 
@@ -356,5 +359,5 @@ REPLICA_SET = Strategy(
         ),
     ),
     cells=_replica_set_cells,
-    warnings=name_warnings,
+    warnings=workload_warnings,
 )

@@ -14,11 +14,11 @@ from typing import Any
 from springtide.api.field_errors import FieldError, invalid, not_supported, required, too_long
 from springtide.local.kinds import names
 from springtide.local.kinds.apps import (
-    name_warnings,
     template_cells,
     template_columns,
     validate_counts,
     validate_template_labels,
+    workload_warnings,
 )
 from springtide.local.kinds.batch_policies import (
     quoted_failure_policy,
@@ -371,13 +371,17 @@ def _cells(job: Obj, now: str) -> Sequence[Any]:
 
 
 def _warnings(job: Obj) -> list[str]:
-    found, spec = name_warnings(job), job["spec"]
-    if spec["completionMode"] == _INDEXED and (spec.get("completions") or 0) > 10**5 and spec["parallelism"] > 10**4:
-        found.append(
-            "spec: In Indexed Jobs with a number of completions higher than 10^5 and a parallelism higher than 10^4, "
-            "Kubernetes might not be able to track completedIndexes when a big number of indexes fail"
-        )
-    return found
+    spec = job["spec"]
+    if job["metadata"].get("resourceVersion"):
+        return []
+    many = (spec.get("completions") or 0) > _MANY_COMPLETIONS and spec["parallelism"] > _MAX_PARALLELISM_OF_MANY
+    if spec["completionMode"] != _INDEXED or not many:
+        return workload_warnings(job)
+    return [
+        *workload_warnings(job),
+        "spec: In Indexed Jobs with a number of completions higher than 10^5 and a parallelism higher than 10^4, "
+        "Kubernetes might not be able to track completedIndexes when a big number of indexes fail",
+    ]
 
 
 JOB = Strategy(

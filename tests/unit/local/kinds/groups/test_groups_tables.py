@@ -211,13 +211,3 @@ def test_a_row_has_a_cell_for_every_column(group: str, kind: str) -> None:
         assert strategy.columns == ()
         return
     assert len(cells(group, kind, {"spec": {}, "roleRef": {}})) == len(strategy.columns)
-
-
-def test_a_workload_whose_name_is_no_host_name_is_warned_of_when_created() -> None:
-    warn = STRATEGIES["apps", "Deployment"].warnings
-    assert warn({"metadata": {"name": "a.b"}}) == [
-        "metadata.name: this is used in Pod names and hostnames, which can result in surprising behavior; a DNS label "
-        "is recommended: [must not contain dots]"
-    ]
-    assert warn({"metadata": {"name": "a.b", "resourceVersion": "1"}}) == []
-    assert warn({"metadata": {"name": "a-b"}}) == []
