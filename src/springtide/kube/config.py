@@ -112,8 +112,8 @@ async def from_kubeconfig(paths: str, context: str = "") -> Connection:
     settings = Configuration()
     try:
         loader = await load_kube_config(config_file=paths, context=context or None, client_configuration=settings)
-    except (ConfigException, OSError, AttributeError, AssertionError) as error:
-        # The library trips over an empty file instead of refusing it.
+    except (ConfigException, OSError, TypeError, AttributeError, AssertionError) as error:
+        # The library trips over an empty or half-written file instead of refusing it.
         raise ConfigError(f"cannot use kubeconfig {paths}: {error}") from error
     current: dict[str, Any] = (loader.current_context or {}).get("context") or {}
     return Connection(

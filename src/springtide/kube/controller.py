@@ -88,15 +88,16 @@ class Controller(Generic[K]):
         self.queue.add_after(key, after)
 
     async def run(self) -> None:
-        """Until `stop`, or until cancelled; in both cases reconciles under way may finish first."""
+        """Until `stop`, or until cancelled. In both cases reconciles under way get `GRACE` seconds to finish."""
         for informer in self._informers:
             await informer.wait_synced()
         names = (f"{self.name} worker {number}" for number in range(self._workers))
         workers = [asyncio.create_task(self._work(), name=name) for name in names]
         try:
-            await asyncio.gather(*workers)
+            # Unlike gather, this does not pass a cancellation on to reconciles under way.
+            await asyncio.wait(workers)
         finally:
-            self.queue.shut_down()
+            self.queue.shut_down(drain=False)
             await _finish(workers)
 
     def stop(self) -> None:

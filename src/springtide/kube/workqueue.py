@@ -9,7 +9,8 @@ Guarantees, each with a test of its own:
 - keys are taken in the order in which they were first added;
 - of several delays for one key the earliest wins, and a delay never holds back a plain `add`;
 - retries of one key wait base, 2 x base, 4 x base ... up to a limit, independently of other keys, until `forget`;
-- after `shut_down` nothing new is accepted, what is waiting is still handed out, then `get` raises ShutDown.
+- after `shut_down` nothing new is accepted, what waits is still handed out (or dropped, `drain=False`), then `get`
+  raises ShutDown; what is not due yet is dropped.
 
 Driven by the event loop's clock and for one event loop only: there are no locks because nothing awaits in between.
 """
@@ -75,8 +76,12 @@ class Queue(Generic[K]):
             self._order.append(key)
             self._wake_one()
 
-    def shut_down(self) -> None:
+    def shut_down(self, *, drain: bool = True) -> None:
+        """Accept nothing more. Without `drain`, drop what waits as well: whoever starts next will see it again."""
         self._closed = True
+        if not drain:
+            self._order.clear()
+            self._dirty.clear()
         while self._waiters:
             self._wake_one()
 
@@ -130,8 +135,8 @@ class DelayingQueue(Queue[K]):
         """How many keys are not due yet."""
         return len(self._due)
 
-    def shut_down(self) -> None:
-        super().shut_down()
+    def shut_down(self, *, drain: bool = True) -> None:
+        super().shut_down(drain=drain)
         self._due.clear()
         self._heap.clear()
         self._set_timer()
