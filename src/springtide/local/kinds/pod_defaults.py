@@ -130,6 +130,8 @@ def _default_handlers(handlers: Iterable[object]) -> None:
 def default_pod(pod: Obj) -> None:
     spec: Obj = pod.setdefault("spec", {})
     default_pod_spec(spec)
+    if spec["terminationGracePeriodSeconds"] < 0:
+        spec["terminationGracePeriodSeconds"] = 1
     containers: Sequence[Obj] = spec.get("containers") or ()
     initial: Sequence[Obj] = spec.get("initContainers") or ()
     _default_requests(containers)

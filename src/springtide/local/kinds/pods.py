@@ -10,8 +10,9 @@ from springtide.local.kinds.containers_resources import amount
 from springtide.local.kinds.pod_defaults import default_pod
 from springtide.local.kinds.pod_rules import validate_new_pod, validate_pod
 from springtide.local.kinds.pod_scheduling import match_own_labels
-from springtide.local.kinds.pod_table import COLUMNS, pod_cells
+from springtide.local.kinds.pod_table import COLUMNS, pod_cells, pod_row_conditions
 from springtide.local.kinds.pod_updates import validate_pod_status, validate_pod_update
+from springtide.local.kinds.pod_warnings import pod_warnings
 from springtide.local.kinds.strategy import Obj, Strategy
 
 _GATED: Obj = {
@@ -115,6 +116,7 @@ POD = Strategy(
     has_generation=True,
     columns=COLUMNS,
     cells=pod_cells,
+    row_conditions=pod_row_conditions,
     fields={
         "spec.nodeName": lambda pod: _of_spec(pod, "nodeName"),
         "spec.restartPolicy": lambda pod: _of_spec(pod, "restartPolicy"),
@@ -126,4 +128,5 @@ POD = Strategy(
         "status.podIPs": _addresses,
         "status.nominatedNodeName": lambda pod: _of_status(pod, "nominatedNodeName"),
     },
+    warnings=pod_warnings,
 )

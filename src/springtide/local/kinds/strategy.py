@@ -47,6 +47,10 @@ def _no_warnings(obj: Obj) -> list[str]:
     return []
 
 
+def _no_conditions(obj: Obj) -> list[Obj]:
+    return []
+
+
 @dataclass(frozen=True, slots=True)
 class Strategy:
     default: Callable[[Obj], None] = _leave
@@ -69,6 +73,8 @@ class Strategy:
     for kinds without a printer: `Name` and `Created At`. `columns.py` has `NAME`, `AGE` and the shared cell pieces."""
     cells: Callable[[Obj, str], Sequence[Any]] | None = None
     """(object, now as RFC 3339) -> one cell per column of `columns`, name and age included."""
+    row_conditions: Callable[[Obj], list[Obj]] = _no_conditions
+    """What the Table says of a row as a whole (`conditions`), such as that a pod is done; left out when empty."""
     fields: Mapping[str, Callable[[Obj], str]] = field(default_factory=dict)
     """Field selectors beyond metadata.name and metadata.namespace."""
     warnings: Callable[[Obj], list[str]] = _no_warnings
