@@ -92,7 +92,7 @@ def _generate_selector(job: Obj) -> None:
     template = spec["template"]
     template_meta = template.get("metadata") or {}
     given = template_meta.get("labels") or {}
-    labels = dict.fromkeys(_NAME_LABELS, meta["name"]) | dict.fromkeys(_UID_LABELS, meta["uid"]) | given
+    labels = dict.fromkeys(_NAME_LABELS, name_of(job)) | dict.fromkeys(_UID_LABELS, meta["uid"]) | given
     if not meta.get("labels") or meta["labels"] is given:
         meta["labels"] = dict(labels)
     selector = spec.get("selector") or {}
@@ -125,7 +125,7 @@ def _validate_generated_selector(job: Obj) -> list[FieldError]:
     if spec["manualSelector"] or spec.get("selector") is None:
         return []
     labels = (spec["template"].get("metadata") or {}).get("labels") or {}
-    expected = dict.fromkeys(_UID_LABELS, meta["uid"]) | dict.fromkeys(_NAME_LABELS, meta["name"])
+    expected = dict.fromkeys(_UID_LABELS, meta["uid"]) | dict.fromkeys(_NAME_LABELS, name_of(job))
     errors: list[FieldError] = []
     for label in (_UID_LABELS[0], _NAME_LABELS[0], _UID_LABELS[1], _NAME_LABELS[1]):
         if label not in labels:
