@@ -12,6 +12,7 @@ from typing import Any
 
 from springtide.api.field_errors import FieldError
 from springtide.local.schema import lists, ratchet, structural
+from springtide.local.schema.cel import compile_rules
 from springtide.local.schema.defaults import compile_defaults
 from springtide.local.schema.node import Node
 from springtide.local.schema.paths import ROOT, Problem
@@ -46,6 +47,7 @@ class CompiledSchema:
         self._fill = compile_defaults(self.node)
         self._check = compile_checks(schema)
         self._has_lists = lists.mentions(self.node)
+        self._rules = compile_rules(schema, self.node)
 
     def prune(self, obj: dict[str, Any]) -> list[str]:
         """Drops unknown fields in place and returns their paths. Raises `decode.DecodeError` for malformed metadata."""
@@ -66,4 +68,9 @@ class CompiledSchema:
             problems += lists.embedded_problems(obj, self.node)
             if old is None or not lists.list_problems(old, self.node):
                 problems += lists.list_problems(obj, self.node)
-        return [problem.error for problem in problems]
+        errors = [problem.error for problem in problems]
+        if self._rules is None:
+            return errors
+        if any(error.reason in _BLOCKING for error in errors):
+            return [*errors, _NOT_CHECKED]
+        return errors + [problem.error for problem in self._rules(obj, old)]

@@ -14,7 +14,7 @@ from typing import Any, Final
 
 from springtide.api.field_errors import FieldError, forbidden, invalid, required
 from springtide.local.schema import structural
-from springtide.local.schema.cel_rules import rule_errors
+from springtide.local.schema.cel import rule_errors
 from springtide.local.schema.paths import ROOT, Problem
 from springtide.local.schema.prune import prune_value
 from springtide.local.schema.structural_rules import structural_errors

@@ -1,0 +1,203 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The values CEL rules compute with, and how JSON becomes them.
+
+JSON values stand for themselves; only what JSON cannot tell (times, durations, bytes, doubles without a fraction, lists
+without order) is converted, and only where the schema has such positions.
+"""
+
+from __future__ import annotations
+
+import base64
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+from springtide.local.schema.cel import types
+from springtide.local.schema.cel.types import Type
+
+
+class CelError(Exception):
+    """Evaluation went wrong; the text is cel-go's."""
+
+
+NO_OVERLOAD = "no such overload"
+
+
+class UInt(int):
+    """An unsigned number, which CEL keeps apart from a signed one."""
+
+    __slots__ = ()
+
+
+class SetList(list[Any]):
+    """A list of type set: equal whatever the order."""
+
+
+class MapList(list[Any]):
+    """A list of type map: items known by their keys, equal whatever the order."""
+
+    def __init__(self, items: list[Any], keys: tuple[str, ...]) -> None:
+        super().__init__(items)
+        self.keys = keys
+
+
+@dataclass(frozen=True, slots=True)
+class Optional:
+    """A value that may be missing; `present` because null is a value."""
+
+    present: bool = False
+    value: Any = None
+
+
+NONE = Optional()
+
+
+@dataclass(frozen=True, slots=True)
+class TypeName:
+    name: str
+
+
+def type_name(value: Any) -> str:
+    """What `type(x)` calls the value."""
+    if isinstance(value, Optional):
+        return "optional_type"
+    for python, name in _NAMES:
+        if isinstance(value, python):
+            return name
+    return "null_type" if value is None else type(value).__name__
+
+
+_NAMES: tuple[tuple[type, str], ...] = (
+    (bool, "bool"),
+    (UInt, "uint"),
+    (int, "int"),
+    (float, "double"),
+    (str, "string"),
+    (bytes, "bytes"),
+    (list, "list"),
+    (dict, "map"),
+    (datetime, "google.protobuf.Timestamp"),
+    (timedelta, "google.protobuf.Duration"),
+    (TypeName, "type"),
+)
+
+
+def equal(left: Any, right: Any) -> bool:
+    """CEL's equality: numbers by value, never a bool equal to a number."""
+    if isinstance(left, bool) or isinstance(right, bool):
+        return left is right
+    if isinstance(left, list) and isinstance(right, list):
+        return _equal_lists(left, right)
+    if isinstance(left, dict) and isinstance(right, dict):
+        return left.keys() == right.keys() and all(equal(value, right[key]) for key, value in left.items())
+    return bool(left == right)
+
+
+def _equal_lists(left: list[Any], right: list[Any]) -> bool:
+    if len(left) != len(right):
+        return False
+    if isinstance(left, SetList | MapList) or isinstance(right, SetList | MapList):
+        return all(any(equal(one, other) for other in right) for one in left)
+    return all(equal(one, other) for one, other in zip(left, right, strict=True))
+
+
+_DURATION = re.compile(r"(\d+(?:\.\d*)?|\.\d+)(ns|us|µs|μs|ms|s|m|h)")
+_MICROSECONDS = {"ns": 0.001, "us": 1, "µs": 1, "μs": 1, "ms": 1e3, "s": 1e6, "m": 6e7, "h": 3.6e9}
+
+
+def parse_duration(text: str) -> timedelta:
+    """Go's `1h30m`."""
+    sign = -1 if text.startswith("-") else 1
+    body = text.lstrip("+-") if text[:1] in "+-" else text
+    parts = _DURATION.findall(body)
+    if body != "0" and (not parts or "".join(number + unit for number, unit in parts) != body):
+        raise CelError(f'time: invalid duration "{text}"')
+    return timedelta(microseconds=sign * sum(float(number) * _MICROSECONDS[unit] for number, unit in parts))
+
+
+_TIMESTAMP = re.compile(r"(\d{4}-\d\d-\d\d[Tt]\d\d:\d\d:\d\d)(\.\d+)?([Zz]|[+-]\d\d:\d\d)")
+
+
+def parse_timestamp(text: str) -> datetime:
+    match = _TIMESTAMP.fullmatch(text)
+    try:
+        if match is None:
+            return datetime.fromisoformat(text).replace(tzinfo=UTC) if len(text) == 10 else _no_time(text)
+        whole, fraction, zone = match.groups()
+        micros = (fraction or ".0")[:7].ljust(7, "0")
+        return datetime.fromisoformat(f"{whole.upper()}{micros}{'+00:00' if zone in 'Zz' else zone}").astimezone(UTC)
+    except (ValueError, OverflowError):
+        return _no_time(text)
+
+
+def _no_time(text: str) -> datetime:
+    raise CelError(f'parsing time "{text}" as "2006-01-02T15:04:05Z07:00": cannot parse "{text}" as "2006"')
+
+
+def written_duration(value: timedelta) -> str:
+    """As CEL's string(): seconds, with a fraction if there is one."""
+    seconds = value / timedelta(seconds=1)
+    return f"{int(seconds)}s" if seconds == int(seconds) else f"{seconds}s"
+
+
+def written_timestamp(value: datetime) -> str:
+    fraction = f".{value.microsecond:06d}".rstrip("0") if value.microsecond else ""
+    return value.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%S") + fraction + "Z"
+
+
+Convert = Callable[[Any], Any]
+
+_SCALARS: dict[Type, Convert] = {
+    types.DOUBLE: float,
+    types.TIMESTAMP: parse_timestamp,
+    types.DURATION: parse_duration,
+    types.BYTES: base64.b64decode,
+}
+
+
+def converter(type_: Type) -> Convert | None:
+    """What turns JSON of the type into CEL values; None where there is nothing to do."""
+    if type_.name == "list":
+        return _list_converter(type_)
+    if type_.name == "map":
+        inner = converter(type_.params[1])
+        return inner and (lambda value: {key: _safely(inner, one) for key, one in value.items()})
+    if type_.name == "object":
+        return _object_converter(type_)
+    return _SCALARS.get(type_)
+
+
+def _safely(convert: Convert, value: Any) -> Any:
+    """Nulls stay; so does what value validation has complained about already."""
+    if value is None:
+        return None
+    try:
+        return convert(value)
+    except (ValueError, TypeError, AttributeError):
+        return value
+
+
+def _list_converter(type_: Type) -> Convert | None:
+    inner = converter(type_.params[0])
+
+    def items(value: Any) -> list[Any]:
+        return [_safely(inner, one) for one in value] if inner else list(value)
+
+    if type_.list_type == "set":
+        return lambda value: SetList(items(value))
+    if type_.list_type == "map":
+        return lambda value: MapList(items(value), type_.list_keys)
+    return items if inner else None
+
+
+def _object_converter(type_: Type) -> Convert | None:
+    inner = {name: made for name, field in type_.fields.values() if (made := converter(field)) is not None}
+    if not inner:
+        return None
+
+    def convert(value: Any) -> Any:
+        return {key: _safely(inner[key], one) if key in inner else one for key, one in value.items()}
+
+    return convert
