@@ -12,7 +12,8 @@ from springtide.local.kinds.events import CORE_EVENT, EVENT
 from springtide.local.kinds.nodes import NODE
 from springtide.local.kinds.pods import POD
 from springtide.local.kinds.services import SERVICE
-from springtide.local.kinds.storage_core import PERSISTENT_VOLUME, PERSISTENT_VOLUME_CLAIM
+from springtide.local.kinds.storage_claims import PERSISTENT_VOLUME_CLAIM
+from springtide.local.kinds.storage_core import PERSISTENT_VOLUME
 from springtide.local.kinds.strategy import Strategy
 
 STRATEGIES: Mapping[tuple[str, str], Strategy] = {
