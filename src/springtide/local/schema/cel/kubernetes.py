@@ -41,7 +41,7 @@ def _is_quantity(text: str) -> bool:
     return True
 
 
-@function("quantity.sign() int")
+@function("sign(quantity) int")
 def _sign(amount: Quantity) -> int:
     return (amount.nanos > 0) - (amount.nanos < 0)
 

@@ -525,7 +525,7 @@ def _distinct(values: list[Any]) -> list[Any]:
     return found
 
 
-@function("list(dyn).flatten() list(dyn)", "list(dyn).flatten(int) list(dyn)")
+@function("list(list(A)).flatten() list(A)", "list(dyn).flatten(int) list(dyn)")
 def _flatten(values: list[Any], depth: int = 1) -> list[Any]:
     found: list[Any] = []
     for value in values:

@@ -106,10 +106,14 @@ def _expression_errors(rule: Schema, path: str, type_: Type, unrelated: str) -> 
     if compiled.is_transition and unrelated:
         detail = f"oldSelf cannot be used on the uncorrelatable portion of the schema within {unrelated}"
         yield invalid(f"{path}.rule", rule["rule"], detail)
-    elif not compiled.is_transition and rule.get("optionalOldSelf") is not None:
-        yield invalid(
-            f"{path}.optionalOldSelf", rule["optionalOldSelf"], "may not be set if oldSelf is not used in rule"
-        )
+    elif not compiled.is_transition:
+        yield from _needless_optional(rule, path)
+
+
+def _needless_optional(rule: Schema, path: str) -> Iterator[FieldError]:
+    given = rule.get("optionalOldSelf")
+    if given is not None:
+        yield invalid(f"{path}.optionalOldSelf", given, "may not be set if oldSelf is not used in rule")
 
 
 class _Shown:
