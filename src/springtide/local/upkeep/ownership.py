@@ -1,0 +1,148 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Whose objects are whose: controller references, adoption by selector, release when labels no longer match.
+
+An object without a managing owner that matches a controller's selector is adopted; a managed one that matches no
+longer is let go. `sort_out` decides, `Keeper` acts. Before anything is adopted the owner is read from the server
+itself: a cache may not know yet that it is being deleted.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Generic, TypeVar
+
+import msgspec
+
+from springtide.kube import errors
+from springtide.kube.client import Client
+from springtide.kube.controller import Retry
+from springtide.kube.request import Patch
+from springtide.kube.resources import Key, Obj, Resource
+from springtide.local.kinds.label_selectors import NOTHING, Selector, SelectorError, from_object
+
+T = TypeVar("T")
+
+
+def selector_of(selector: Obj | None) -> Selector:
+    """The selector of a workload; one that cannot be understood selects nothing."""
+    return NOTHING if selector is None else _parsed(msgspec.json.encode(selector))
+
+
+@lru_cache(maxsize=4096)
+def _parsed(encoded: bytes) -> Selector:
+    try:
+        return from_object(msgspec.json.decode(encoded))
+    except SelectorError:
+        return NOTHING
+
+
+def reference(resource: Resource, owner: Obj) -> Obj:
+    """An entry of `ownerReferences` that makes `owner` the manager."""
+    metadata = owner["metadata"]
+    return {
+        "apiVersion": resource.api_version,
+        "kind": resource.kind,
+        "name": metadata["name"],
+        "uid": metadata["uid"],
+        "controller": True,
+        "blockOwnerDeletion": True,
+    }
+
+
+def manager_of(obj: Obj) -> Obj | None:
+    """The entry of `ownerReferences` that names the managing owner."""
+    references = obj["metadata"].get("ownerReferences") or ()
+    return next((owner for owner in references if owner.get("controller")), None)
+
+
+@dataclass(frozen=True, slots=True)
+class Belonging:
+    """What decides about one object, whatever its kind."""
+
+    key: Key
+    uid: str
+    labels: Mapping[str, str]
+    manager: str
+    """Uid of the managing owner, or empty."""
+    deleting: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Sorted(Generic[T]):
+    kept: tuple[T, ...] = ()
+    adopt: tuple[T, ...] = ()
+    release: tuple[T, ...] = ()
+
+
+def sort_out(owner: Obj, selector: Selector, found: Iterable[T], describe: Callable[[T], Belonging]) -> Sorted[T]:
+    """Which objects stay, come or go. An owner that is being deleted changes nothing any more."""
+    uid, leaving = owner["metadata"]["uid"], "deletionTimestamp" in owner["metadata"]
+    kept: list[T] = []
+    adopt: list[T] = []
+    release: list[T] = []
+    for obj in found:
+        known = describe(obj)
+        matches = selector.matches(known.labels)
+        if known.manager == uid:
+            if matches:
+                kept.append(obj)
+            elif not leaving:
+                release.append(obj)
+        elif not known.manager and matches and not leaving and not known.deleting:
+            adopt.append(obj)
+    return Sorted(tuple(kept), tuple(adopt), tuple(release))
+
+
+class Keeper(Generic[T]):
+    """Adopts and releases objects of one kind for owners of another."""
+
+    def __init__(
+        self,
+        client: Client,
+        owners: Resource,
+        owned: Resource,
+        describe: Callable[[T], Belonging],
+        *,
+        finalizer: str = "",
+    ) -> None:
+        self._client, self._owners, self._owned = client, owners, owned
+        self._describe, self._finalizer = describe, finalizer
+
+    async def claim(self, owner: Obj, selector: Selector, found: Iterable[T]) -> list[T]:
+        """Those of `found` that belong to the owner, after adopting and releasing what needs it."""
+        decided = sort_out(owner, selector, found, self._describe)
+        for obj in decided.release:
+            await self._release(owner, self._describe(obj))
+        if decided.adopt:
+            await self._check_alive(owner)
+        adopted = [obj for obj in decided.adopt if await self._adopt(owner, self._describe(obj))]
+        return [*decided.kept, *adopted]
+
+    async def _check_alive(self, owner: Obj) -> None:
+        fresh = await self._client.find(self._owners, Key.of(owner))
+        if fresh is None or fresh["metadata"]["uid"] != owner["metadata"]["uid"]:
+            raise Retry(f'{self._owners.kind} "{Key.of(owner)}" is gone')
+        if "deletionTimestamp" in fresh["metadata"]:
+            raise Retry(f'{self._owners.kind} "{Key.of(owner)}" is being deleted')
+
+    async def _adopt(self, owner: Obj, found: Belonging) -> bool:
+        metadata: Obj = {"uid": found.uid, "ownerReferences": [reference(self._owners, owner)]}
+        if self._finalizer:
+            metadata["finalizers"] = [self._finalizer]
+        try:
+            await self._client.patch(self._owned, found.key, {"metadata": metadata}, Patch.STRATEGIC)
+        except errors.NotFound:
+            return False
+        return True
+
+    async def _release(self, owner: Obj, found: Belonging) -> None:
+        forgotten = {"$patch": "delete", "uid": owner["metadata"]["uid"]}
+        metadata: Obj = {"uid": found.uid, "ownerReferences": [forgotten]}
+        if self._finalizer:
+            metadata["$deleteFromPrimitiveList/finalizers"] = [self._finalizer]
+        try:
+            await self._client.patch(self._owned, found.key, {"metadata": metadata}, Patch.STRATEGIC)
+        except (errors.NotFound, errors.Invalid):
+            return  # it is gone, or is another one of the same name: either way it is not ours

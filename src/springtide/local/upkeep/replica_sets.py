@@ -1,0 +1,271 @@
+# SPDX-License-Identifier: Apache-2.0
+"""ReplicaSet: as many pods as `spec.replicas` says.
+
+Pods that match the selector and belong to nobody are adopted, those that match no longer are let go. When there are
+too many, the ones that matter least go first (`deletion_order`). The status counts what the cache shows, before this
+round's creates and deletes have come back: the next round counts those.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from functools import cmp_to_key
+
+from springtide.kube.client import Client
+from springtide.kube.controller import Controller, Result, Retry
+from springtide.kube.events import EventRecorder
+from springtide.kube.informer import Informers
+from springtide.kube.resources import PODS, REPLICASETS, Key, Obj
+from springtide.local.upkeep import conditions, views
+from springtide.local.upkeep.ownership import Keeper, manager_of, selector_of
+from springtide.local.upkeep.pod_control import BURST, Outcome, PodControl, belonging, pod_from
+from springtide.local.upkeep.status_writes import write_status
+from springtide.local.upkeep.timestamps import Clock, stamp, utc_now
+from springtide.local.upkeep.views import PodView
+
+COMPONENT = "replicaset-controller"
+BY_MANAGER = "manager uid"
+_WORKERS = 5
+_FAILURE = "ReplicaFailure"
+
+
+@dataclass(frozen=True, slots=True)
+class Observed:
+    replica_set: Obj
+    pods: tuple[PodView, ...] = ()
+    """Active pods that belong to it."""
+    terminating: int = 0
+    settled: bool = True
+    """Whether the cache shows everything that earlier rounds did."""
+    neighbours: Mapping[str, int] = field(default_factory=dict)
+    """Active pods of its sister replica sets (same deployment) by node."""
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    create: int = 0
+    delete: tuple[PodView, ...] = ()
+
+
+def plan(observed: Observed, now: datetime) -> Plan:
+    replica_set = observed.replica_set
+    if not observed.settled or "deletionTimestamp" in replica_set["metadata"]:
+        return Plan()
+    missing = replica_set["spec"]["replicas"] - len(observed.pods)
+    if missing >= 0:
+        return Plan(create=min(missing, BURST))
+    surplus = min(-missing, BURST)
+    return Plan(delete=tuple(deletion_order(observed.pods, observed.neighbours, now)[:surplus]))
+
+
+def status(observed: Observed, outcome: Outcome, now: datetime) -> Obj:
+    """The whole new status. Counts that are zero are left out, as the real controller's are."""
+    replica_set, pods = observed.replica_set, observed.pods
+    spec, old = replica_set["spec"], replica_set.get("status") or {}
+    labels = (spec["template"].get("metadata") or {}).get("labels") or {}
+    ready = [pod for pod in pods if pod.ready]
+    counts = {
+        "fullyLabeledReplicas": sum(labels.items() <= pod.metadata.labels.items() for pod in pods),
+        "readyReplicas": len(ready),
+        "availableReplicas": sum(pod.available(spec.get("minReadySeconds", 0), now) for pod in ready),
+        "observedGeneration": replica_set["metadata"].get("generation", 0),
+    }
+    new: Obj = {"replicas": len(pods)} | {name: count for name, count in counts.items() if count}
+    new["terminatingReplicas"] = observed.terminating
+    if found := _conditions(old.get("conditions") or (), observed, outcome, now):
+        new["conditions"] = found
+    return new
+
+
+def _conditions(old: Sequence[Obj], observed: Observed, outcome: Outcome, now: datetime) -> list[Obj]:
+    if outcome.error is None:
+        return conditions.without(old, _FAILURE)
+    if conditions.find(old, _FAILURE):
+        return list(old)
+    too_few = len(observed.pods) < observed.replica_set["spec"]["replicas"]
+    failure = {
+        "type": _FAILURE,
+        "status": "True",
+        "lastTransitionTime": stamp(now),
+        "reason": "FailedCreate" if too_few else "FailedDelete",
+        "message": outcome.error.message,
+    }
+    return [*old, failure]
+
+
+def next_look(observed: Observed, now: datetime) -> float | None:
+    """Seconds until the next ready pod becomes available, if that is all there is to wait for."""
+    seconds = observed.replica_set["spec"].get("minReadySeconds", 0)
+    waits = [pod.available_in(seconds, now) for pod in observed.pods if pod.ready]
+    finite = [wait for wait in waits if 0 < wait < float("inf")]
+    return min(finite) if finite else None
+
+
+# Which pods go first
+
+_PHASES = {"Pending": 0, "Unknown": 1, "Running": 2}
+
+
+def deletion_order(pods: Iterable[PodView], neighbours: Mapping[str, int], now: datetime) -> list[PodView]:
+    """Unassigned, unstarted and unready pods first, then cheap ones, crowded nodes, and the younger before the older.
+
+    Ages are compared by their order of magnitude only, so that scaling in does not always hit the newest node.
+    """
+
+    def rank(pod: PodView) -> tuple[bool, int, bool, int, int]:
+        spec = pod.spec
+        phase = _PHASES.get(pod.status.phase, 0)
+        return (spec.node_name != "", phase, pod.ready, deletion_cost(pod), -neighbours.get(spec.node_name, 0))
+
+    def compare(one: PodView, other: PodView) -> int:
+        first, second = rank(one), rank(other)
+        if first != second:
+            return -1 if first < second else 1
+        return (
+            (_younger_first(one, other, _ready_since(one), _ready_since(other), now) if one.ready else 0)
+            or _restarts(other) - _restarts(one)
+            or _younger_first(one, other, one.metadata.creation_timestamp, other.metadata.creation_timestamp, now)
+        )
+
+    return sorted(pods, key=cmp_to_key(compare))
+
+
+def active_order(pods: Iterable[PodView]) -> list[PodView]:
+    """The simpler order that batch jobs use: no cost, no neighbours, exact ages."""
+    oldest = datetime.min.replace(tzinfo=utc_now().tzinfo)
+
+    def rank(pod: PodView) -> tuple[bool, int, bool, float, int, float]:
+        phase = _PHASES.get(pod.status.phase, 0)
+        ready = _ready_since(pod) if pod.ready else None
+        ready_for = -(ready - oldest).total_seconds() if ready else -math.inf
+        created = pod.metadata.creation_timestamp
+        age = -(created - oldest).total_seconds() if created else -math.inf
+        return (pod.spec.node_name != "", phase, pod.ready, ready_for, -_restarts(pod), age)
+
+    return sorted(pods, key=rank)
+
+
+def deletion_cost(pod: PodView) -> int:
+    text = pod.metadata.annotations.deletion_cost
+    try:
+        return int(text) if text else 0
+    except ValueError:
+        return 0
+
+
+def _ready_since(pod: PodView) -> datetime | None:
+    condition = pod.ready_condition
+    return None if condition is None else condition.last_transition_time
+
+
+def _restarts(pod: PodView) -> int:
+    return max((status.restart_count for status in pod.status.container_statuses), default=0)
+
+
+def _younger_first(one: PodView, other: PodView, first: datetime | None, second: datetime | None, now: datetime) -> int:
+    if first == second:
+        return 0
+    if first is None or second is None:
+        return -1 if first is None else 1
+    difference = _magnitude(now - first) - _magnitude(now - second)
+    if difference:
+        return difference
+    return -1 if one.uid < other.uid else 1
+
+
+def _magnitude(age: timedelta) -> int:
+    nanoseconds = age.total_seconds() * 1e9
+    return int(math.log2(nanoseconds)) if nanoseconds > 0 else -1
+
+
+# Acting
+
+
+class ReplicaSets:
+    def __init__(self, informers: Informers, client: Client, events: EventRecorder, clock: Clock = utc_now) -> None:
+        self._client, self._clock = client, clock
+        self._pods = views.pods(informers)
+        self._sets = informers.of(REPLICASETS)
+        self._sets.add_index(BY_MANAGER, manager_uids)
+        self._keeper = Keeper(client, REPLICASETS, PODS, belonging)
+        self._control = PodControl(client, events, REPLICASETS, self._pods)
+        self._uids: dict[Key, str] = {}
+        self.controller: Controller[Key] = Controller("replica sets", self.reconcile, workers=_WORKERS)
+        self.controller.watches(self._sets)
+        self.controller.watches(self._pods, keys=self._affected)
+
+    def _affected(self, pod: PodView) -> list[Key]:
+        """The replica set that manages a pod, or those that might want to."""
+        if pod.controller is not None:
+            return views.managed_by(REPLICASETS)(pod)
+        return [
+            Key.of(candidate)
+            for candidate in self._sets.objects(pod.metadata.namespace)
+            if selector_of(candidate["spec"]["selector"]).matches(pod.metadata.labels)
+        ]
+
+    async def reconcile(self, key: Key) -> Result | None:
+        replica_set = self._sets.get(key)
+        if replica_set is None:
+            self._control.expectations.forget(self._uids.pop(key, ""))
+            return None
+        self._uids[key] = replica_set["metadata"]["uid"]
+        observed = await self._observe(replica_set)
+        now = self._clock()
+        decided = plan(observed, now)
+        outcome = await self._act(observed, decided, now)
+        await write_status(self._client, REPLICASETS, replica_set, status(observed, outcome, now))
+        if outcome.error is not None:
+            raise Retry(outcome.error.message) from outcome.error
+        return Result(requeue_after=self._next_look(observed, now))
+
+    async def _observe(self, replica_set: Obj) -> Observed:
+        metadata = replica_set["metadata"]
+        selector = selector_of(replica_set["spec"]["selector"])
+        mine = self._pods.where(views.BY_CONTROLLER, metadata["uid"])
+        found = [*mine, *self._pods.where(views.UNMANAGED, metadata["namespace"])]
+        claimed = await self._keeper.claim(replica_set, selector, (pod for pod in found if pod.active))
+        return Observed(
+            replica_set,
+            tuple(claimed),
+            terminating=sum(pod.terminating and selector.matches(pod.metadata.labels) for pod in mine),
+            settled=not self._control.expectations.wait(metadata["uid"], self._clock()),
+            neighbours=self._neighbours(replica_set) if len(claimed) > replica_set["spec"]["replicas"] else {},
+        )
+
+    def _neighbours(self, replica_set: Obj) -> Counter[str]:
+        manager = manager_of(replica_set)
+        sisters = [replica_set] if manager is None else self._sets.where(BY_MANAGER, manager["uid"])
+        return Counter(
+            pod.spec.node_name
+            for sister in sisters
+            for pod in self._pods.where(views.BY_CONTROLLER, sister["metadata"]["uid"])
+            if pod.active
+        )
+
+    async def _act(self, observed: Observed, decided: Plan, now: datetime) -> Outcome:
+        replica_set = observed.replica_set
+        if decided.create:
+            pod = pod_from(replica_set["spec"]["template"], REPLICASETS, replica_set)
+            return await self._control.create(replica_set, [pod] * decided.create, now)
+        if decided.delete:
+            return await self._control.delete(replica_set, decided.delete, now)
+        return Outcome()
+
+    def _next_look(self, observed: Observed, now: datetime) -> float | None:
+        waiting = self._control.expectations.wait(observed.replica_set["metadata"]["uid"], now)
+        return min((wait for wait in (waiting or None, next_look(observed, now)) if wait is not None), default=None)
+
+
+def manager_uids(obj: Obj) -> list[str]:
+    """Index of plain objects by the uid of their managing owner."""
+    manager = manager_of(obj)
+    return [] if manager is None else [manager["uid"]]
+
+
+def controller(informers: Informers, client: Client, events: EventRecorder) -> Controller[Key]:
+    return ReplicaSets(informers, client, events).controller
