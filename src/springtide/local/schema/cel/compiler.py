@@ -102,6 +102,8 @@ class Compiler:
         self.scope: dict[str, Type] = dict(variables)
         self.issues: list[Issue] = []
         self.used: set[str] = set()
+        self.mixes = False
+        """Whether literals here may have elements of different types."""
 
     def complain(self, at: int, message: str) -> Typed:
         self.issues.append((at, message))
@@ -209,13 +211,15 @@ class Compiler:
         return Typed(type_, lambda variables: {key(variables): value(variables) for key, value in pairs})
 
     def _common(self, items: list[tuple[Typed, int]]) -> Type:
-        """The one type of a literal's elements: Kubernetes lets them not be mixed."""
+        """The one type of a literal's elements: Kubernetes lets them be mixed only for `format`."""
         if not items:
             return types.DYN
         first = items[0][0].type
-        for item, at in items[1:]:
-            if not unify(first, item.type, {}):
-                self.complain(at, f"expected type '{first}' but found '{item.type}'")
+        others = [(item.type, at) for item, at in items[1:] if not unify(first, item.type, {})]
+        if others and self.mixes:
+            return types.DYN
+        for other, at in others:
+            self.complain(at, f"expected type '{first}' but found '{other}'")
         return first
 
     # --- calls
@@ -234,8 +238,10 @@ class Compiler:
         if static is not None:
             return self._apply(expr, static, [self.typed(arg) for arg in expr.args], member=False)
         target = [] if expr.target is None else [self.typed(expr.target)]
+        mixed, self.mixes = self.mixes, self.mixes or (expr.name == "format" and bool(target))
         args = [*target, *(self.typed(arg) for arg in expr.args)]
-        return self._apply(expr, expr.name, args, member=expr.target is not None)
+        self.mixes = mixed
+        return self._apply(expr, expr.name, args, member=bool(target))
 
     def _apply(self, expr: Call, name: str, args: list[Typed], member: bool) -> Typed:
         if name not in FUNCTIONS:
@@ -255,7 +261,7 @@ class Compiler:
             )
         self._check_literal(expr, name)
         runs = [arg.run for arg in args]
-        if len(matching) == 1:
+        if len(matching) == 1 and all(arg.type is not types.DYN for arg in args):
             return Typed(matching[0][1], _applied(matching[0][0].run, runs))
         results = {str(result) for _, result in matching}
         type_ = matching[0][1] if len(results) == 1 else types.DYN
@@ -328,9 +334,12 @@ def _logical(left: Run, right: Run, decisive: bool) -> Run:
         try:
             if _truth(left(variables)) is decisive:
                 return decisive
-        except CelError:
-            if _truth(right(variables)) is decisive:
-                return decisive
+        except CelError as error:
+            try:
+                if _truth(right(variables)) is decisive:
+                    return decisive
+            except CelError:
+                raise error from None
             raise
         return _truth(right(variables))
 
@@ -361,33 +370,25 @@ def _dispatched(overloads: list[Overload], runs: list[Run]) -> Run:
 
 
 def _get(value: Any, key: Any) -> Any:
-    if isinstance(value, dict):
-        if key not in value:
-            raise CelError(f"no such key: {key}")
-        return value[key]
-    if isinstance(value, list) and isinstance(key, int):
-        if not 0 <= key < len(value):
-            raise CelError(f"index out of bounds: {key}")
-        return value[key]
-    raise CelError(NO_OVERLOAD)
+    found = _look(value, key)
+    if found.present:
+        return found.value
+    raise CelError(f"no such key: {key}" if isinstance(value, dict) else f"index out of bounds: {key}")
 
 
 def _look(value: Any, key: Any) -> Optional:
-    """Like `_get`, but what is not there is no error."""
+    """Like `_get`, but what is not there is no error. A null counts as not there."""
     if isinstance(value, Optional):
         if not value.present:
             return NONE
         value = value.value
     if isinstance(value, dict):
-        return Optional(True, value[key]) if key in value else NONE
+        found = value.get(key)
+        return NONE if found is None else Optional(True, found)
     if isinstance(value, list) and isinstance(key, int):
         return Optional(True, value[key]) if 0 <= key < len(value) else NONE
     raise CelError(NO_OVERLOAD)
 
 
 def _has(value: Any, key: str) -> bool:
-    if isinstance(value, Optional):
-        return _look(value, key).present
-    if isinstance(value, dict):
-        return key in value
-    raise CelError(NO_OVERLOAD)
+    return _look(value, key).present

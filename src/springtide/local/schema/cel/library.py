@@ -22,6 +22,7 @@ from springtide.local.schema.cel.values import (
     TypeName,
     UInt,
     equal,
+    no_conversion,
     parse_duration,
     parse_timestamp,
     type_name,
@@ -196,7 +197,7 @@ def _int(value: Any) -> int:
     try:
         return checked(int(value))
     except (ValueError, OverflowError):
-        raise CelError(_no_number(value, "ParseInt")) from None
+        raise CelError(_no_number(value, "int")) from None
 
 
 @function("uint(int) uint", "uint(uint) uint", "uint(double) uint", "uint(string) uint")
@@ -204,7 +205,7 @@ def _uint(value: Any) -> UInt:
     try:
         return _unsigned(int(value))
     except (ValueError, OverflowError):
-        raise CelError(_no_number(value, "ParseUint")) from None
+        raise CelError(_no_number(value, "uint")) from None
 
 
 @function("double(int) double", "double(uint) double", "double(double) double", "double(string) double")
@@ -212,11 +213,11 @@ def _double(value: Any) -> float:
     try:
         return float(value)
     except ValueError:
-        raise CelError(_no_number(value, "ParseFloat")) from None
+        raise CelError(_no_number(value, "double")) from None
 
 
-def _no_number(value: Any, parser: str) -> str:
-    return f'strconv.{parser}: parsing "{value}": invalid syntax' if isinstance(value, str) else "integer overflow"
+def _no_number(value: Any, wanted: str) -> str:
+    return no_conversion(wanted) if isinstance(value, str) else "integer overflow"
 
 
 @function("bool(bool) bool", "bool(string) bool")
@@ -227,7 +228,7 @@ def _bool(value: Any) -> bool:
         return True
     if value in ("0", "f", "F", "false", "FALSE", "False"):
         return False
-    raise CelError(f'strconv.ParseBool: parsing "{value}": invalid syntax')
+    raise CelError(no_conversion("bool"))
 
 
 @function(*(f"string({name}) string" for name in (*_NUMBERS, *_ORDERED)))
@@ -456,8 +457,10 @@ def _listed(value: Any) -> str:
     if isinstance(value, list):
         return "[" + ", ".join(_listed(one) for one in value) + "]"
     if isinstance(value, dict):
-        pairs = sorted((_listed(key), _listed(one)) for key, one in value.items())
-        return "{" + ", ".join(f"{key}: {one}" for key, one in pairs) + "}"
+        pairs = sorted(
+            (_quote(key) if isinstance(key, str) else _listed(key), _listed(one)) for key, one in value.items()
+        )
+        return "{" + ", ".join(f"{key}:{one}" for key, one in pairs) + "}"
     return value.name if isinstance(value, TypeName) else written(value)
 
 

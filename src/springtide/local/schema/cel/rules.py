@@ -284,8 +284,9 @@ def _broken(
             return None
     except CelError as error:
         return invalid(written(path), tree.kind, _failure(str(error), rule.text))
-    except RecursionError:
-        return invalid(written(path), tree.kind, _failure("evaluation is nested too deeply", rule.text))
+    except (TypeError, OverflowError):
+        # A value of unknown type slipped into a function that cannot take it.
+        return invalid(written(path), tree.kind, _failure(NO_OVERLOAD, rule.text))
     where = written(path) + (f".{below}" if below and path is not ROOT else below)
     return _complaint(rule, where, value, tree.kind, _detail(rule, variables))
 

@@ -25,6 +25,11 @@ class CelError(Exception):
 NO_OVERLOAD = "no such overload"
 
 
+def no_conversion(wanted: str) -> str:
+    """What cel-go says when a string cannot be read as something else."""
+    return f"type conversion error from 'string' to '{wanted}'"
+
+
 class UInt(int):
     """An unsigned number, which CEL keeps apart from a signed one."""
 
@@ -113,7 +118,7 @@ def parse_duration(text: str) -> timedelta:
     body = text.lstrip("+-") if text[:1] in "+-" else text
     parts = _DURATION.findall(body)
     if body != "0" and (not parts or "".join(number + unit for number, unit in parts) != body):
-        raise CelError(f'time: invalid duration "{text}"')
+        raise CelError(no_conversion("google.protobuf.Duration"))
     return timedelta(microseconds=sign * sum(float(number) * _MICROSECONDS[unit] for number, unit in parts))
 
 
@@ -124,16 +129,16 @@ def parse_timestamp(text: str) -> datetime:
     match = _TIMESTAMP.fullmatch(text)
     try:
         if match is None:
-            return datetime.fromisoformat(text).replace(tzinfo=UTC) if len(text) == 10 else _no_time(text)
+            return datetime.fromisoformat(text).replace(tzinfo=UTC) if len(text) == 10 else _no_time()
         whole, fraction, zone = match.groups()
         micros = (fraction or ".0")[:7].ljust(7, "0")
         return datetime.fromisoformat(f"{whole.upper()}{micros}{'+00:00' if zone in 'Zz' else zone}").astimezone(UTC)
     except (ValueError, OverflowError):
-        return _no_time(text)
+        return _no_time()
 
 
-def _no_time(text: str) -> datetime:
-    raise CelError(f'parsing time "{text}" as "2006-01-02T15:04:05Z07:00": cannot parse "{text}" as "2006"')
+def _no_time() -> datetime:
+    raise CelError(no_conversion("google.protobuf.Timestamp"))
 
 
 def written_duration(value: timedelta) -> str:
@@ -175,7 +180,7 @@ def _safely(convert: Convert, value: Any) -> Any:
         return None
     try:
         return convert(value)
-    except (ValueError, TypeError, AttributeError):
+    except (CelError, ValueError, TypeError, AttributeError):
         return value
 
 
