@@ -59,6 +59,8 @@ class Terminal(Exception):
 Reconcile = Callable[[K], Awaitable[Result | None]]
 
 _PASSING = (
+    errors.NotFound,  # deleted between our look and our deed
+    errors.Forbidden,  # a quota, or a namespace on its way out
     errors.Conflict,
     errors.AlreadyExists,
     errors.TooManyRequests,

@@ -20,6 +20,7 @@ from springtide.kube.config import Connection
 from springtide.kube.request import Request, Response
 
 REQUEST_TIMEOUT = 60.0
+UNLIMITED = 0
 
 
 class Transport(Protocol):
@@ -41,15 +42,17 @@ class HttpTransport:
 
     def __init__(self, connection: Connection, connections: int = 100) -> None:
         self._connection = connection
+        self._sessions: dict[int, aiohttp.ClientSession] = {}
+        """By how many connections they may open. Streams hold theirs for minutes, so they must not be limited: the
+        hundred-and-first watch would wait for ever, and every other request behind it."""
         self._limit = connections
-        self._session: aiohttp.ClientSession | None = None
 
     async def send(self, request: Request) -> Response:
-        async with self._exchange(request, REQUEST_TIMEOUT) as response:
+        async with self._exchange(request, self._limit, REQUEST_TIMEOUT) as response:
             return Response(response.status, response.headers, await response.read())
 
     async def stream(self, request: Request) -> AsyncGenerator[bytes, None]:
-        async with self._exchange(request, None) as response:
+        async with self._exchange(request, UNLIMITED, None) as response:
             if response.status >= 300:
                 raise errors.from_answer(response.status, response.headers, await response.read())
             # StreamReader.readline refuses lines beyond its buffer, and an object may be a megabyte long.
@@ -65,8 +68,10 @@ class HttpTransport:
                 yield last
 
     @asynccontextmanager
-    async def _exchange(self, request: Request, timeout: float | None) -> AsyncGenerator[aiohttp.ClientResponse, None]:
-        session = self._session or self._open()
+    async def _exchange(
+        self, request: Request, limit: int, timeout: float | None
+    ) -> AsyncGenerator[aiohttp.ClientResponse, None]:
+        session = self._sessions.get(limit) or self._open(limit)
         headers = {**request.headers, **await self._connection.credentials()}
         total = timeout if request.timeout is None else request.timeout
         try:
@@ -86,19 +91,16 @@ class HttpTransport:
             what = str(error) or type(error).__name__
             raise errors.Unreachable(f"{request.method} {self._connection.server}{request.path}: {what}") from error
 
-    def _open(self) -> aiohttp.ClientSession:
-        # Watches each hold a connection, so the limit counts for short requests only in practice.
-        connector = aiohttp.TCPConnector(limit=self._limit, ssl=self._connection.ssl)
-        self._session = aiohttp.ClientSession(
-            connector=connector,
+    def _open(self, limit: int) -> aiohttp.ClientSession:
+        session = self._sessions[limit] = aiohttp.ClientSession(
+            connector=aiohttp.TCPConnector(limit=limit, ssl=self._connection.ssl),
             cookie_jar=aiohttp.DummyCookieJar(),
-            auto_decompress=True,
-            # TLS and loopback: compressing costs more than it saves, and the answer is decoded once anyway.
+            # Compressing costs more than it saves on a local network, and everything is decoded once anyway.
             headers={"User-Agent": "springtide", "Accept-Encoding": "identity"},
         )
-        return self._session
+        return session
 
     async def close(self) -> None:
-        session, self._session = self._session, None
-        if session is not None:
+        while self._sessions:
+            _, session = self._sessions.popitem()
             await session.close()

@@ -138,6 +138,17 @@ async def test_cancelling_a_request_hangs_up(service: Service, transport: HttpTr
     assert task.cancelled()
 
 
+async def test_streams_that_are_open_hold_back_no_request(service: Service) -> None:
+    transport = HttpTransport(Connection(service.url), connections=1)
+    streams = [asyncio.create_task(anext(transport.stream(Request("GET", "/silence")))) for _ in range(3)]
+    await service.arrived.wait()
+    assert (await transport.send(Request("GET", "/echo/still"))).status == 201
+    for stream in streams:
+        stream.cancel()
+    await asyncio.wait(streams)
+    await transport.close()
+
+
 async def test_closing_a_stream_leaves_the_transport_usable(transport: HttpTransport) -> None:
     async with aclosing(transport.stream(Request("GET", "/long"))) as lines:
         await anext(lines)
