@@ -2,12 +2,13 @@
 """One version of a CRD, ready for work: the face of this room for custom resources.
 
 The API server makes one when a CRD is established, keeps it with the resource and asks it to prune, default and
-validate every object. Everything is compiled here and nothing per object.
+validate every object. Each part is compiled once, when it is first needed: a server with many CRDs starts at once.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from functools import cached_property
 from typing import Any
 
 from springtide.api.field_errors import FieldError
@@ -17,7 +18,7 @@ from springtide.local.schema.defaults import compile_defaults
 from springtide.local.schema.node import Node
 from springtide.local.schema.paths import ROOT, Problem
 from springtide.local.schema.prune import compile_prune
-from springtide.local.schema.validate import NOWHERE, compile_checks
+from springtide.local.schema.validate import NOWHERE, Check, compile_checks
 
 _BLOCKING = frozenset(
     {
@@ -37,17 +38,36 @@ _NOT_CHECKED = FieldError(
 
 
 class CompiledSchema:
-    """What the API server does to objects of one custom kind in one version."""
+    """What the API server does to objects of one custom kind in one version. Compiled at the first object."""
 
     def __init__(self, schema: Mapping[str, Any] | None) -> None:
         """`schema` is the version's `openAPIV3Schema`, accepted by `crd_rules`; None keeps everything."""
-        schema = schema or {"type": "object", "x-kubernetes-preserve-unknown-fields": True}
-        self.node: Node = structural.build(schema)
-        self._prune = compile_prune(self.node)
-        self._fill = compile_defaults(self.node)
-        self._check = compile_checks(schema)
-        self._has_lists = lists.mentions(self.node)
-        self._rules = compile_rules(schema, self.node)
+        self._schema = schema or {"type": "object", "x-kubernetes-preserve-unknown-fields": True}
+
+    @cached_property
+    def node(self) -> Node:
+        """The shape, for patches and server-side apply."""
+        return structural.build(self._schema)
+
+    @cached_property
+    def _prune(self) -> Callable[[dict[str, Any]], list[str]]:
+        return compile_prune(self.node)
+
+    @cached_property
+    def _fill(self) -> Callable[[Any], None] | None:
+        return compile_defaults(self.node)
+
+    @cached_property
+    def _check(self) -> Check:
+        return compile_checks(self._schema)
+
+    @cached_property
+    def _has_lists(self) -> bool:
+        return lists.mentions(self.node)
+
+    @cached_property
+    def _rules(self) -> Callable[[Any, Any], list[Problem]] | None:
+        return compile_rules(self._schema, self.node)
 
     def prune(self, obj: dict[str, Any]) -> list[str]:
         """Drops unknown fields in place and returns their paths. Raises `decode.DecodeError` for malformed metadata."""

@@ -21,6 +21,7 @@ from springtide.local.schema.node import Field, Node, Shape
 
 __all__ = ["DecodeError", "decode"]
 
+TOO_DEEP = "exceeded max depth"
 Unknown = list[str]
 Convert = Callable[[Any, Unknown], Any]
 
@@ -38,10 +39,13 @@ def decode(obj: dict[str, Any], node: Node) -> tuple[dict[str, Any], list[str]]:
         explain(obj, node)
     try:
         decoded: dict[str, Any] = _converter(node)(obj, unknown)
+        return decoded, unknown_fields(obj, node) if unknown else unknown
     except Unfit:
-        explain(obj, node)
-        raise
-    return decoded, unknown_fields(obj, node) if unknown else unknown
+        pass
+    except RecursionError:
+        raise DecodeError(TOO_DEEP) from None
+    explain(obj, node)
+    raise DecodeError("the object does not fit its type")  # unless the two walks disagree, nothing comes here
 
 
 def _converter(node: Node) -> Convert:

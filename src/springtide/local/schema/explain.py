@@ -32,7 +32,10 @@ class _Place(NamedTuple):
 
 def explain(obj: Any, node: Node) -> None:
     """Raises the `DecodeError` kube-apiserver would answer with, if there is anything wrong."""
-    misfits = list(_misfits(obj, node, _Place(), _go_type(node)))
+    try:
+        misfits = list(_misfits(obj, node, _Place(), _go_type(node)))
+    except RecursionError:
+        raise DecodeError("exceeded max depth") from None
     if misfits:
         raise DecodeError(misfits[0])
 

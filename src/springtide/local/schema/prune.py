@@ -13,7 +13,7 @@ from typing import Any
 
 from springtide.api.field_errors import shown
 from springtide.local.schema import builtin
-from springtide.local.schema.decode import DecodeError, decode
+from springtide.local.schema.decode import TOO_DEEP, DecodeError, decode
 from springtide.local.schema.node import MISSING, Node, Shape
 from springtide.local.schema.paths import ROOT, Path, written
 from springtide.local.schema.structural import META_FIELDS, OBJECT_META
@@ -44,7 +44,10 @@ def compile_prune(root: Node) -> Callable[[dict[str, Any]], list[str]]:
 
     def prune(obj: dict[str, Any]) -> list[str]:
         dropped = Dropped()
-        inner(obj, ROOT, dropped)
+        try:
+            inner(obj, ROOT, dropped)
+        except RecursionError:
+            raise DecodeError(TOO_DEEP) from None
         return dropped.paths() if dropped.metadata or dropped.others else []
 
     return prune

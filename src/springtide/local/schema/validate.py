@@ -9,6 +9,7 @@ several failed alternatives, the one that matched most. Transition and list-type
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from functools import cache
 from typing import Any, Final
 
 from springtide.api import field_errors
@@ -29,14 +30,28 @@ _JSON_TYPES: Final[Mapping[type, str]] = {
     list: "array",
     dict: "object",
 }
+_PLAIN_TYPES: Final = frozenset({"string", "integer", "number", "boolean"})
+_PLAIN_KEYS: Final = frozenset({"type", "nullable", "description", "title", "default", "example", "externalDocs"})
 _NUMBER_FORMATS: Final = ("int32", "int64", "float", "double")
 NOWHERE: Final = "<nil>"  # what the real server writes where it lost the path
 
 
 def compile_checks(schema: Schema) -> Check:
     """A function that checks one value (and all below it) against a schema."""
+    if schema.keys() <= _PLAIN_KEYS and schema.get("type") in _PLAIN_TYPES:
+        return _plain_check(schema["type"], schema.get("nullable", False))
+    return _compiled(schema)
+
+
+@cache
+def _plain_check(type_: str, nullable: bool) -> Check:
+    """Most positions of a schema are just a string or a number; they share their checks."""
+    return _compiled({"type": type_, "nullable": nullable})
+
+
+def _compiled(schema: Schema) -> Check:
     types = _types(schema)
-    by_type = {python: tuple(_checks_for(python, schema, types)) for python in _JSON_TYPES}
+    by_type = _checks_by_type(schema, types)
     null_is_wrong = bool(types) and not schema.get("nullable", False)
     enum = _enum(schema)
 
@@ -59,21 +74,21 @@ def _types(schema: Schema) -> tuple[str, ...]:
     return (schema["type"],) if schema.get("type") else ()
 
 
-def _checks_for(python: type, schema: Schema, types: tuple[str, ...]) -> list[Check]:
-    """What to ask a value of one JSON type, in the real server's order."""
-    makers: list[Callable[[Schema], Check | None]] = [_alternatives]
-    if python is str:
-        makers += [_string, _format]
-    elif python is int or python is float:
-        makers += [_number]
-    elif python is list:
-        makers += [_array]
-    makers += [_enum]
-    if python is dict:
-        makers += [_object]
-    type_check = _type_check(python, schema, types)
-    made = [type_check, *(maker(schema) for maker in makers)]
-    return [part for part in made if part is not None]
+def _checks_by_type(schema: Schema, types: tuple[str, ...]) -> dict[type, tuple[Check, ...]]:
+    """What to ask a value, by its JSON type and in the real server's order."""
+    alternatives, enum, number = _alternatives(schema), _enum(schema), _number(schema)
+    own: dict[type, tuple[Check | None, ...]] = {
+        str: (alternatives, _string(schema), _format(schema), enum),
+        int: (alternatives, number, enum),
+        float: (alternatives, number, enum),
+        bool: (alternatives, enum),
+        list: (alternatives, _array(schema), enum),
+        dict: (alternatives, enum, _object(schema)),
+    }
+    return {
+        python: tuple(part for part in (_type_check(python, schema, types), *parts) if part is not None)
+        for python, parts in own.items()
+    }
 
 
 def _problem(path: Path, value: Any, detail: str) -> Problem:
@@ -224,6 +239,8 @@ def _array(schema: Schema) -> Check | None:
     items = schema.get("items")
     item = compile_checks(items) if isinstance(items, Mapping) else None
     fewest, most = schema.get("minItems"), schema.get("maxItems")
+    if item is None and fewest is None and most is None:
+        return None
 
     def check(values: list[Any], path: Path, problems: Problems) -> int:
         score = 1

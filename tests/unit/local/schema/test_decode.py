@@ -303,3 +303,11 @@ def test_wrong_types_inside_a_schema_are_refused(fields: Obj, message: str) -> N
     with pytest.raises(DecodeError) as refused:
         decode(schema(**fields), CRD)
     assert str(refused.value) == message
+
+
+def test_what_is_nested_too_deeply_is_refused() -> None:
+    fields: Obj = {}
+    for _ in range(2000):
+        fields = {"properties": {"a": fields}}
+    with pytest.raises(DecodeError, match="exceeded max depth"):
+        decode(schema(**fields), CRD)

@@ -76,12 +76,13 @@ class Program(NamedTuple):
 
 
 def compile_expression(text: str, variables: Mapping[str, Type]) -> Program:
+    compiler = Compiler(variables)
     try:
-        tree = parse(text)
+        typed = compiler.typed(parse(text))
     except CelSyntaxError as error:
         raise CelCompileError(report(text, [error.issue])) from None
-    compiler = Compiler(variables)
-    typed = compiler.typed(tree)
+    except RecursionError:
+        raise CelCompileError(report(text, [(0, "expression recursion limit exceeded")])) from None
     if compiler.issues:
         raise CelCompileError(report(text, compiler.issues))
     return Program(typed.type, typed.run, frozenset(compiler.used))

@@ -284,8 +284,8 @@ def _broken(
             return None
     except CelError as error:
         return invalid(written(path), tree.kind, _failure(str(error), rule.text))
-    except (TypeError, OverflowError):
-        # A value of unknown type slipped into a function that cannot take it.
+    except (TypeError, OverflowError, RecursionError):
+        # A value of unknown type slipped into a function that cannot take it, or there is too much of it.
         return invalid(written(path), tree.kind, _failure(NO_OVERLOAD, rule.text))
     where = written(path) + (f".{below}" if below and path is not ROOT else below)
     return _complaint(rule, where, value, tree.kind, _detail(rule, variables))

@@ -114,7 +114,7 @@ _LEVELS: Final = (
     ("+", "-"),
     ("*", "/", "%"),
 )
-_DEEPEST: Final = 200  # nested brackets; beyond that nobody wrote it by hand
+_DEEPEST: Final = 50  # nested brackets: a dozen calls of ours each; nobody writes more by hand
 
 
 def parse(text: str) -> Expr:
