@@ -2,8 +2,8 @@
 """The Common Expression Language, as far as `x-kubernetes-validations` needs it.
 
 Text goes through `syntax` (a tree), `compiler` (type-checked against the schema and turned into closures) and `rules`
-(run on an object, with Kubernetes' messages). `library` and `kubernetes` hold the functions, `types` and `values` what
-they work on. What is and is not evaluated, and why it is ours: docs/decisions/0002-cel.md.
+(run on an object, with Kubernetes' messages). `library`, `strings`, `collections` and `kubernetes` hold the functions,
+`types` and `values` what they work on. What is and is not evaluated, and why it is ours: docs/decisions/0002-cel.md.
 
 This door is cheap: the rest is imported for the first schema that has rules, because most have none.
 """

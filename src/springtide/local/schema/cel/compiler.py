@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any, Final, NamedTuple
 
-from springtide.local.schema.cel import kubernetes, library, types
+from springtide.local.schema.cel import collections, kubernetes, library, strings, types
 from springtide.local.schema.cel.macros import MACROS
 from springtide.local.schema.cel.registry import FUNCTIONS, Overload, fits
 from springtide.local.schema.cel.syntax import (
@@ -40,7 +40,7 @@ from springtide.local.schema.cel.values import (
 )
 from springtide.local.schema.regex import GoRegexError, compile_go
 
-LIBRARIES: Final = (library.__name__, kubernetes.__name__)
+LIBRARIES: Final = (library, strings, collections, kubernetes)
 """Imported for what they declare."""
 
 _TYPE_NAMES: Final = {

@@ -13,8 +13,9 @@ from urllib.parse import parse_qs, quote, urlsplit
 
 from springtide.api import quantity
 from springtide.api.quantity import NANO, Quantity, QuantityError
-from springtide.local.schema.cel.library import checked, regex
+from springtide.local.schema.cel.library import checked
 from springtide.local.schema.cel.registry import function
+from springtide.local.schema.cel.strings import regex
 from springtide.local.schema.cel.values import NONE, CelError, Optional
 from springtide.local.schema.formats import format_check
 

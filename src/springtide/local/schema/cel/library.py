@@ -1,9 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""CEL's standard functions and operators, with its string, list and set extensions, as kube-apiserver enables them."""
+"""CEL's operators and conversions, and its functions on times."""
 
 from __future__ import annotations
 
-import itertools
 import math
 import re
 from collections.abc import Callable, Iterable
@@ -13,11 +12,8 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from springtide.local.schema.cel.registry import function
 from springtide.local.schema.cel.values import (
-    NO_OVERLOAD,
-    NONE,
     CelError,
     MapList,
-    Optional,
     SetList,
     TypeName,
     UInt,
@@ -29,7 +25,6 @@ from springtide.local.schema.cel.values import (
     written_duration,
     written_timestamp,
 )
-from springtide.local.schema.regex import GoRegexError, compile_go
 
 # --- arithmetic
 
@@ -128,8 +123,8 @@ def _joined_lists(left: list[Any], right: list[Any]) -> list[Any]:
 
 # --- comparison
 
-_NUMBERS = ("int", "uint", "double")
-_ORDERED = ("string", "bool", "bytes", "timestamp", "duration")
+NUMBERS = ("int", "uint", "double")
+ORDERED = ("string", "bool", "bytes", "timestamp", "duration")
 _COMPARISONS: dict[str, Callable[[Any, Any], bool]] = {
     "<": lambda left, right: left < right,
     "<=": lambda left, right: left <= right,
@@ -139,7 +134,7 @@ _COMPARISONS: dict[str, Callable[[Any, Any], bool]] = {
 
 
 def _declare_comparisons() -> None:
-    pairs = [(left, right) for left in _NUMBERS for right in _NUMBERS] + [(name, name) for name in _ORDERED]
+    pairs = [(left, right) for left in NUMBERS for right in NUMBERS] + [(name, name) for name in ORDERED]
     for operator, run in _COMPARISONS.items():
         function(*(f"_{operator}_({left}, {right}) bool" for left, right in pairs))(run)
 
@@ -231,7 +226,7 @@ def _bool(value: Any) -> bool:
     raise CelError(no_conversion("bool"))
 
 
-@function(*(f"string({name}) string" for name in (*_NUMBERS, *_ORDERED)))
+@function(*(f"string({name}) string" for name in (*NUMBERS, *ORDERED)))
 def written(value: Any) -> str:
     """A value as text, also for messages."""
     if isinstance(value, bool):
@@ -297,313 +292,3 @@ def _zone(name: str) -> timezone | ZoneInfo:
 
 
 _declare_clock()
-
-# --- strings
-
-
-@function("string.contains(string) bool")
-def _contains(text: str, part: str) -> bool:
-    return part in text
-
-
-@function("string.startsWith(string) bool")
-def _starts_with(text: str, part: str) -> bool:
-    return text.startswith(part)
-
-
-@function("string.endsWith(string) bool")
-def _ends_with(text: str, part: str) -> bool:
-    return text.endswith(part)
-
-
-@function("string.matches(string) bool", "matches(string, string) bool")
-def _matches(text: str, pattern: str) -> bool:
-    return regex(pattern).search(text) is not None
-
-
-def regex(pattern: str) -> re.Pattern[str]:
-    try:
-        return compile_go(pattern)
-    except GoRegexError as error:
-        raise CelError(str(error)) from None
-
-
-@function("string.charAt(int) string")
-def _char_at(text: str, at: int) -> str:
-    if not 0 <= at <= len(text):
-        raise CelError(f"index out of range: {at}")
-    return text[at : at + 1]
-
-
-@function("string.indexOf(string) int", "string.indexOf(string, int) int")
-def _index_of(text: str, part: str, start: int = 0) -> int:
-    if not 0 <= start <= len(text):
-        raise CelError(f"index out of range: {start}")
-    return text.find(part, start)
-
-
-@function("string.lastIndexOf(string) int", "string.lastIndexOf(string, int) int")
-def _last_index_of(text: str, part: str, end: int | None = None) -> int:
-    if end is not None and not 0 <= end <= len(text):
-        raise CelError(f"index out of range: {end}")
-    return text.rfind(part) if end is None else text.rfind(part, 0, end + len(part))
-
-
-@function("list(string).join() string", "list(string).join(string) string")
-def _join(parts: list[str], between: str = "") -> str:
-    return between.join(parts)
-
-
-def _ascii(change: Callable[[str], str]) -> Callable[[str], str]:
-    return lambda text: "".join(change(char) if char.isascii() else char for char in text)
-
-
-function("string.lowerAscii() string")(_ascii(str.lower))
-function("string.upperAscii() string")(_ascii(str.upper))
-
-
-@function("string.replace(string, string) string", "string.replace(string, string, int) string")
-def _replace(text: str, old: str, new: str, count: int = -1) -> str:
-    return text.replace(old, new, count)
-
-
-@function("string.split(string) list(string)", "string.split(string, int) list(string)")
-def _split(text: str, between: str, limit: int = -1) -> list[str]:
-    if limit == 0:
-        return []
-    if not between:
-        letters = list(text)
-        return letters if limit < 0 else [*letters[: limit - 1], "".join(letters[limit - 1 :])]
-    return text.split(between, limit - 1 if limit > 0 else -1)
-
-
-@function("string.substring(int) string", "string.substring(int, int) string")
-def _substring(text: str, start: int, end: int | None = None) -> str:
-    last = len(text) if end is None else end
-    if not 0 <= start <= len(text):
-        raise CelError(f"index out of range: {start}")
-    if not 0 <= last <= len(text):
-        raise CelError(f"index out of range: {last}")
-    if start > last:
-        raise CelError(f"invalid substring range. start: {start}, end: {last}")
-    return text[start:last]
-
-
-@function("string.trim() string")
-def _trim(text: str) -> str:
-    return text.strip()
-
-
-_QUOTED = str.maketrans(
-    {
-        "\a": "\\a",
-        "\b": "\\b",
-        "\f": "\\f",
-        "\n": "\\n",
-        "\r": "\\r",
-        "\t": "\\t",
-        "\v": "\\v",
-        "\\": "\\\\",
-        '"': '\\"',
-    }
-)
-
-
-@function("static strings.quote(string) string")
-def _quote(text: str) -> str:
-    return f'"{text.translate(_QUOTED)}"'
-
-
-_DIRECTIVE = re.compile(r"%(?:%|(?:\.(\d+))?([sdfexXob]))?")
-
-
-@function("string.format(list(dyn)) string")
-def _format(text: str, values: list[Any]) -> str:
-    left = iter(values)
-
-    def fill(match: re.Match[str]) -> str:
-        if match.group() == "%%":
-            return "%"
-        if match[2] is None:
-            raise CelError(f"could not parse formatting clause: {text}")
-        try:
-            value = next(left)
-        except StopIteration:
-            raise CelError("index out of range: " + str(len(values))) from None
-        return _formatted(match[2], int(match[1] or 6), value)
-
-    return _DIRECTIVE.sub(fill, text)
-
-
-def _formatted(directive: str, precision: int, value: Any) -> str:
-    if directive == "s":
-        return _listed(value)
-    if directive in "fe" and isinstance(value, int | float):
-        return f"{float(value):.{precision}{directive}}"
-    if directive in "xX" and isinstance(value, str | bytes):
-        raw = (value.encode() if isinstance(value, str) else value).hex()
-        return raw.upper() if directive == "X" else raw
-    if isinstance(value, bool | int) and directive in "dxXob":
-        return f"{int(value):{directive}}"
-    if isinstance(value, float) and directive == "d":
-        return written(value)
-    raise CelError(NO_OVERLOAD)
-
-
-def _listed(value: Any) -> str:
-    """`%s` writes collections too."""
-    if value is None:
-        return "null"
-    if isinstance(value, list):
-        return "[" + ", ".join(_listed(one) for one in value) + "]"
-    if isinstance(value, dict):
-        pairs = sorted(
-            (_quote(key) if isinstance(key, str) else _listed(key), _listed(one)) for key, one in value.items()
-        )
-        return "{" + ", ".join(f"{key}:{one}" for key, one in pairs) + "}"
-    return value.name if isinstance(value, TypeName) else written(value)
-
-
-# --- lists and sets
-
-_SUMMABLE = {"int": 0, "uint": UInt(0), "double": 0.0, "duration": timedelta(0)}
-
-
-def _declare_lists() -> None:
-    for name, zero in _SUMMABLE.items():
-        function(f"list({name}).sum() {name}")(lambda values, zero=zero: sum(values, zero))
-    for name in (*_NUMBERS, *_ORDERED):
-        function(f"list({name}).isSorted() bool")(_is_sorted)
-        function(f"list({name}).sort() list({name})")(sorted)
-        function(f"list(A).@sortByAssociatedKeys(list({name})) list(A)")(_sorted_by)
-        function(f"list({name}).min() {name}")(lambda values: min(_some(values, "min")))
-        function(f"list({name}).max() {name}")(lambda values: max(_some(values, "max")))
-
-
-def _is_sorted(values: list[Any]) -> bool:
-    return all(left <= right for left, right in itertools.pairwise(values))
-
-
-def _sorted_by(values: list[Any], keys: list[Any]) -> list[Any]:
-    return [values[at] for at in sorted(range(len(values)), key=keys.__getitem__)]
-
-
-def _some(values: list[Any], name: str) -> list[Any]:
-    if not values:
-        raise CelError(f"{name} called on empty list")
-    return values
-
-
-_declare_lists()
-
-
-@function("list(A).indexOf(A) int")
-def _list_index(values: list[Any], item: Any) -> int:
-    return next((at for at, value in enumerate(values) if equal(value, item)), -1)
-
-
-@function("list(A).lastIndexOf(A) int")
-def _list_last_index(values: list[Any], item: Any) -> int:
-    return next((at for at in range(len(values) - 1, -1, -1) if equal(values[at], item)), -1)
-
-
-@function("list(A).slice(int, int) list(A)")
-def _slice(values: list[Any], start: int, end: int) -> list[Any]:
-    if not 0 <= start <= end <= len(values):
-        raise CelError(f"cannot slice({start}, {end}), list is length {len(values)}")
-    return values[start:end]
-
-
-@function("list(A).reverse() list(A)")
-def _reverse(values: list[Any]) -> list[Any]:
-    return values[::-1]
-
-
-@function("list(A).distinct() list(A)")
-def _distinct(values: list[Any]) -> list[Any]:
-    found: list[Any] = []
-    for value in values:
-        if not contains(found, value):
-            found.append(value)
-    return found
-
-
-@function("list(list(A)).flatten() list(A)", "list(dyn).flatten(int) list(dyn)")
-def _flatten(values: list[Any], depth: int = 1) -> list[Any]:
-    found: list[Any] = []
-    for value in values:
-        if isinstance(value, list) and depth > 0:
-            found += _flatten(value, depth - 1)
-        else:
-            found.append(value)
-    return found
-
-
-@function("static lists.range(int) list(int)")
-def _range(end: int) -> list[int]:
-    return list(range(min(end, 1_000_000)))
-
-
-@function("list(A).first() optional_type(A)")
-def _first(values: list[Any]) -> Optional:
-    return Optional(True, values[0]) if values else NONE
-
-
-@function("list(A).last() optional_type(A)")
-def _last(values: list[Any]) -> Optional:
-    return Optional(True, values[-1]) if values else NONE
-
-
-@function("static sets.contains(list(A), list(A)) bool")
-def _superset(values: list[Any], others: list[Any]) -> bool:
-    return all(contains(values, other) for other in others)
-
-
-@function("static sets.equivalent(list(A), list(A)) bool")
-def _equivalent(values: list[Any], others: list[Any]) -> bool:
-    return _superset(values, others) and _superset(others, values)
-
-
-@function("static sets.intersects(list(A), list(A)) bool")
-def _intersects(values: list[Any], others: list[Any]) -> bool:
-    return any(contains(values, other) for other in others)
-
-
-# --- optional values
-
-
-@function("static optional.none() optional_type(A)")
-def _none() -> Optional:
-    return NONE
-
-
-@function("static optional.of(A) optional_type(A)")
-def _of(value: Any) -> Optional:
-    return Optional(True, value)
-
-
-@function("static optional.ofNonZeroValue(A) optional_type(A)")
-def _of_non_zero(value: Any) -> Optional:
-    return Optional(True, value) if value else NONE
-
-
-@function("optional_type(A).hasValue() bool")
-def _has_value(optional: Optional) -> bool:
-    return optional.present
-
-
-@function("optional_type(A).value() A")
-def _value(optional: Optional) -> Any:
-    if not optional.present:
-        raise CelError("optional.none() dereference")
-    return optional.value
-
-
-@function("optional_type(A).orValue(A) A")
-def _or_value(optional: Optional, other: Any) -> Any:
-    return optional.value if optional.present else other
-
-
-@function("optional_type(A).or(optional_type(A)) optional_type(A)")
-def _or(optional: Optional, other: Optional) -> Optional:
-    return optional if optional.present else other
