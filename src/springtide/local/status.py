@@ -27,6 +27,7 @@ class StatusError(Exception):
         super().__init__(message)
         self.code, self.reason, self.message = code, reason, message
         self.details = dict(details or {})
+        self._shows_details = details is not None
         self.retry_after = retry_after
         if retry_after is not None:
             self.details["retryAfterSeconds"] = retry_after
@@ -41,7 +42,7 @@ class StatusError(Exception):
         }
         if self.reason:
             status["reason"] = self.reason
-        if self.details:
+        if self.details or self._shows_details:
             status["details"] = self.details
         status["code"] = self.code
         return status
@@ -87,11 +88,11 @@ def not_found(group: str, resource: str, name: str) -> StatusError:
 
 
 def path_not_found() -> StatusError:
-    return StatusError(404, "NotFound", "the server could not find the requested resource")
+    return StatusError(404, "NotFound", "the server could not find the requested resource", {})
 
 
 def method_not_allowed() -> StatusError:
-    return StatusError(405, "MethodNotAllowed", "the server does not allow this method on the requested resource")
+    return StatusError(405, "MethodNotAllowed", "the server does not allow this method on the requested resource", {})
 
 
 def not_acceptable(offered: Sequence[str]) -> StatusError:
@@ -127,9 +128,9 @@ def unsupported_media_type(accepted: Sequence[str]) -> StatusError:
 
 
 def invalid(group: str, kind: str, name: str, errors: Sequence[FieldError]) -> StatusError:
-    unique = list(dict.fromkeys(errors))
-    text = str(unique[0]) if len(unique) == 1 else "[" + ", ".join(str(error) for error in unique) + "]"
-    causes = [{"reason": error.reason, "message": error.message, "field": error.field} for error in unique]
+    unique = list(dict.fromkeys(map(str, errors)))
+    text = unique[0] if len(unique) == 1 else "[" + ", ".join(unique) + "]"
+    causes = [{"reason": error.reason, "message": error.message, "field": error.field} for error in errors]
     message = f'{qualified(group, kind)} "{name}" is invalid: {text}'
     return StatusError(422, "Invalid", message, _details(group, kind, name, causes=causes))
 

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The chain as the embedded server runs it: kube-apiserver's default plugins, as far as their kinds are served here.
 
-Left out, because nothing here gives them work: LimitRanger, PodSecurity, RuntimeClass, ingress and certificate plugins,
+Left out, because nothing here gives them work: LimitRanger, PodSecurity, ingress and certificate plugins,
 mutating webhooks and admission policies.
 """
 
@@ -15,6 +15,7 @@ from springtide.local.admission.nodes import DefaultTolerations, TaintNewNodes
 from springtide.local.admission.priorities import OneDefaultClass, PodPriority
 from springtide.local.admission.quotas import Reserve, ResourceQuotas
 from springtide.local.admission.request import Reader
+from springtide.local.admission.runtimes import NoRuntimeClasses
 from springtide.local.admission.serviceaccounts import ServiceAccounts
 from springtide.local.admission.storage import ClaimResize, DefaultStorageClass, ProtectInUse
 from springtide.local.admission.webhook_calls import Call
@@ -43,6 +44,7 @@ def default_chain(server: Surroundings) -> Chain:
             DefaultTolerations(),
             DefaultStorageClass(reader),
             ProtectInUse(),
+            NoRuntimeClasses(),
         ],
         validating=[
             OneDefaultClass(reader),

@@ -90,7 +90,7 @@ def _mount_token(spec: Obj, suffix: Callable[[], str]) -> None:
     existing = next((volume["name"] for volume in volumes if volume["name"].startswith(VOLUME_PREFIX)), None)
     name = existing or VOLUME_PREFIX + suffix()
     needed = False
-    for container in [*(spec.get("initContainers") or []), *spec["containers"]]:
+    for container in [*(spec.get("initContainers") or []), *(spec.get("containers") or [])]:
         mounts = container.get("volumeMounts") or []
         if any(mount.get("mountPath") == MOUNT_PATH for mount in mounts):
             continue

@@ -56,7 +56,10 @@ class ServiceAddresses:
         except ValueError:
             return  # validation words it better
         if not inside:
-            why = f"failed to allocate IP {address}: the provided network does not match the current range"
+            why = (
+                f"failed to allocate IP {address}: the provided IP ({address}) is not in the valid range. "
+                f"The range of valid IPs is {self._network}"
+            )
             raise _invalid(service, "spec.clusterIPs", [address], why)
         if address in self._taken_addresses() or address in self._promised:
             raise _invalid(
@@ -81,8 +84,11 @@ class ServiceAddresses:
     def _node_ports(self, service: Obj, spec: Obj) -> None:
         taken = {port for spec_ in self._specs() for port in _ports(spec_)}
         own = set(_ports(spec))
+        by_port = {port["port"]: port["nodePort"] for port in spec.get("ports") or () if port.get("nodePort")}
         for port in spec.get("ports") or ():
-            if not port.get("nodePort"):
+            if not port.get("nodePort") and port["port"] in by_port:
+                port["nodePort"] = by_port[port["port"]]  # the same port over another protocol
+            elif not port.get("nodePort"):
                 start = self._pick(len(NODE_PORTS))
                 port["nodePort"] = next(
                     candidate
@@ -90,6 +96,7 @@ class ServiceAddresses:
                     if (candidate := NODE_PORTS[(start + step) % len(NODE_PORTS)]) not in taken | own
                 )
                 own.add(port["nodePort"])
+                by_port[port["port"]] = port["nodePort"]
 
     def _taken_addresses(self) -> set[str]:
         return {spec.get("clusterIP", "") for spec in self._specs()}

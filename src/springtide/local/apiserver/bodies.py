@@ -83,6 +83,12 @@ def typed(call: Call, value: Obj, validation: str, duplicates: list[str]) -> Obj
         value["metadata"] = {}
     value, unknown = resource.codec.decode(value)
     complaints = [f'unknown field "{path}"' for path in unknown] + [f'duplicate field "{path}"' for path in duplicates]
+    speak_of(call, complaints, validation)
+    return value
+
+
+def speak_of(call: Call, complaints: list[str], validation: str) -> None:
+    resource = call.resource
     if complaints and validation == "Strict":
         raise bad_request(
             f'{resource.kind} in version "{resource.version}" cannot be handled as a {resource.kind}: '
@@ -90,7 +96,6 @@ def typed(call: Call, value: Obj, validation: str, duplicates: list[str]) -> Obj
         )
     if complaints and validation == "Warn":
         call.request.warnings.extend(complaints)
-    return value
 
 
 def check_kind(value: Obj, resource: Resource) -> None:

@@ -20,11 +20,14 @@ _STAMP = "%Y-%m-%dT%H:%M:%SZ"
 def mark(obj: Obj, resource: Resource, options: DeleteOptions, now: str) -> bool:
     """Marks `obj` as deleted, in place; True when nothing holds it and it must go now."""
     meta = obj["metadata"]
-    _set_finalizers(meta, resource, options)
+    if resource.collected:
+        _set_finalizers(meta, resource, options)
     grace = resource.grace(obj, options.grace) if resource.grace is not None else 0
     already = bool(meta.get("deletionTimestamp"))
     if not already or (meta.get("deletionGracePeriodSeconds") or 0) > grace:
         _stamp(meta, grace, now)
+        if resource.held is not None:  # a namespace has no grace: it ends when it is empty
+            del meta["deletionGracePeriodSeconds"]
         if resource.on_deletion is not None:
             resource.on_deletion(obj)
     return is_released(resource, obj)

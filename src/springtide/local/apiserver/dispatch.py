@@ -62,6 +62,8 @@ class Dispatcher:
             return await self._paths(request)
         require(self._ctx.authorizer, request.user, attributes(target))
         call = self._call(request, target)
+        if call.resource.deprecation:
+            request.warnings.append(call.resource.deprecation)
         return await self._verb(call)(self._ctx, call)
 
     def _call(self, request: Request, target: Target) -> Call:

@@ -78,6 +78,10 @@ class Resource:
     answers_deleted: bool = False
     """Whether DELETE answers with the object instead of a Status."""
     orphans_by_default: bool = False
+    collected: bool = True
+    """Whether propagation policies mean anything to the kind; nothing hangs on an event."""
+    deprecation: str = ""
+    """The warning that every answer about the kind carries."""
     to_storage: Callable[[Obj], Obj] | None = None
     from_storage: Callable[[Obj], Obj] | None = None
     """For the few kinds whose versions differ in shape (events); None: the stored body serves every version."""
@@ -163,6 +167,7 @@ _NEEDS_VERSION = frozenset(
 _CREATE_ON_UPDATE = frozenset(
     {"roles", "rolebindings", "clusterroles", "clusterrolebindings", "leases", "events", "services", "endpoints"}
 )
+_DEPRECATIONS = {("", "endpoints"): "v1 Endpoints is deprecated in v1.33+; use discovery.k8s.io/v1 EndpointSlice"}
 
 
 def discovery_data() -> list[dict[str, Any]]:
@@ -203,5 +208,7 @@ def builtin_resource(group: str, version: str, entry: Mapping[str, Any], **parts
         create_on_update=plural in _CREATE_ON_UPDATE,
         answers_deleted=plural in _ANSWERS_DELETED,
         orphans_by_default=(group, plural) == ("batch", "jobs"),
+        collected=plural != "events",
+        deprecation=_DEPRECATIONS.get((group, plural), ""),
         **parts,
     )

@@ -10,7 +10,6 @@ import msgspec
 
 from springtide.local.apiserver.objects import decode, encode, load, raw_metadata, shown
 from springtide.local.apiserver.resources import Resource
-from springtide.local.kinds.columns import age_of
 from springtide.local.kinds.strategy import Column
 from springtide.local.status import bad_request
 from springtide.local.store.backend import Record
@@ -26,8 +25,8 @@ _PLAIN_COLUMNS = (
         "https://kubernetes.io/docs/concepts/overview/working-with-objects/names#names",
     ),
     Column(
-        "Age",
-        "string",
+        "Created At",
+        "date",
         "",
         "CreationTimestamp is a timestamp representing the server time when this object was created. It is not "
         "guaranteed to be set in happens-before order across separate operations. Clients may not set this value. "
@@ -54,13 +53,17 @@ def definitions(resource: Resource) -> list[dict[str, Any]]:
 def row(record: Record, resource: Resource, now: str, policy: str) -> dict[str, Any]:
     obj = load(record, resource)
     cells = resource.strategy.cells
-    values = list(cells(obj, now)) if cells is not None else [obj["metadata"]["name"], age_of(obj, now)]
-    found: dict[str, Any] = {"cells": values}
+    values = list(cells(obj, now)) if cells is not None else _plain_cells(obj["metadata"])
+    found: dict[str, Any] = {"cells": values, "object": None}
     if policy == "Object":
         found["object"] = msgspec.Raw(shown(record, resource))
     elif policy == "Metadata":
         found["object"] = msgspec.Raw(partial(record))
     return found
+
+
+def _plain_cells(meta: dict[str, Any]) -> list[Any]:
+    return [meta["name"], meta["creationTimestamp"]]
 
 
 def table(records: Iterable[Record], resource: Resource, now: str, policy: str, **frame: Any) -> bytes:

@@ -217,7 +217,8 @@ async def _prepare_update(ctx: Context, call: Call, new: Obj, old: Obj, options:
     _check_identity(call, meta, old["metadata"])
     if not meta.get("resourceVersion") and not resource.unconditional_update and call.request.method == "PUT":
         error = field.invalid("metadata.resourceVersion", 0, "must be specified for an update")
-        raise status.invalid(resource.group, resource.kind, call.target.name, [error])
+        raise status.invalid(resource.group, resource.plural, call.target.name, [error])
+    meta["resourceVersion"] = old["metadata"]["resourceVersion"]
     _default(resource, new)
     metadata_rules.keep_system_fields(new, old)
     meta.pop("selfLink", None)
@@ -306,7 +307,12 @@ def encoder(resource: Resource, obj: Obj) -> Callable[[int], bytes]:
 
 
 _SPEC_DOOR = field_sets.excluding("status")
-_STATUS_DOOR = field_sets.only("status")
+_STATUS_DOORS = {
+    "": field_sets.excluding("spec"),
+    "pods": field_sets.excluding("spec", "metadata.deletionTimestamp", "metadata.ownerReferences"),
+    "deployments.apps": field_sets.excluding("spec", "metadata.labels"),
+}
+_CUSTOM_STATUS_DOOR = field_sets.only("status")
 
 
 def writer(ctx: Context, call: Call, manager: str) -> managed_fields.Writer:
@@ -314,7 +320,8 @@ def writer(ctx: Context, call: Call, manager: str) -> managed_fields.Writer:
     resource, subresource = call.resource, call.target.subresource
     reset = None
     if subresource == "status":
-        reset = _STATUS_DOOR
+        builtin = _STATUS_DOORS.get(resource.storage) or _STATUS_DOORS[""]
+        reset = _CUSTOM_STATUS_DOOR if resource.custom else builtin
     elif "status" in resource.subresources:
         reset = _SPEC_DOOR
     return managed_fields.Writer(manager, resource.api_version, ctx.now(), resource.kind, subresource, reset)
@@ -324,6 +331,10 @@ def _track(ctx: Context, call: Call, old: Obj | None, new: Obj, options: WriteOp
     if options.applied:  # server-side apply has filed its fields already
         return
     managed_fields.track(old, new, call.resource.codec.node, writer(ctx, call, options.manager))
+    if call.target.subresource == "scale":  # entries made through this door have no time on the real server either
+        for entry in new["metadata"].get("managedFields") or ():
+            if entry.get("subresource") == "scale":
+                entry.pop("time", None)
 
 
 def admission_request(

@@ -19,6 +19,7 @@ from springtide.local.kinds.volumes import validate_no_backsteps, validate_sourc
 CLASS_ANNOTATION = "volume.beta.kubernetes.io/storage-class"
 _MODES = {"ReadWriteOnce": "RWO", "ReadOnlyMany": "ROX", "ReadWriteMany": "RWX", "ReadWriteOncePod": "RWOP"}
 _VOLUME_MODES = ("Block", "Filesystem")
+_SOURCE_ORDER = {"hostPath": -1, "local": 1, "storageos": 2, "csi": 3}  # the second one is the one complained about
 _NOT_SOURCES = frozenset(
     {
         "accessModes",
@@ -108,6 +109,7 @@ def _validate_node_affinity(affinity: Obj) -> list[FieldError]:
 
 def _validate_volume_sources(spec: Obj) -> list[FieldError]:
     sources = [field for field in spec if field not in _NOT_SOURCES and spec[field] is not None]
+    sources.sort(key=lambda source: _SOURCE_ORDER.get(source, 0))
     if not sources:
         return [required("spec", "must specify a volume type")]
     errors = validate_source(sources[0], spec[sources[0]], f"spec.{sources[0]}")

@@ -92,6 +92,9 @@ def element_of(item: Any, node: Node) -> str:
     return key_element(keys)
 
 
+_REFERENCE = ".LocalObjectReference"  # its name may be left out and still has a default, the empty one
+
+
 def _default_key(node: Node, name: str) -> Any:
     found = node.item.fields.get(name) if node.item is not None else None
     if found is None or node.item is None:
@@ -99,7 +102,7 @@ def _default_key(node: Node, name: str) -> Any:
     if found.default is not MISSING:
         return found.default
     # A Go struct's plain field is never absent: its OpenAPI default is the zero value.
-    if node.item.name and not found.omit_empty and not found.pointer:
+    if node.item.name and not found.pointer and (not found.omit_empty or node.item.name.endswith(_REFERENCE)):
         return _ZERO_SCALARS.get(found.node.scalar, _ABSENT)
     return _ABSENT
 

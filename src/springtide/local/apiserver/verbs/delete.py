@@ -9,12 +9,18 @@ from springtide.local import status
 from springtide.local.apiserver import bodies, writes
 from springtide.local.apiserver.context import Call, Context
 from springtide.local.apiserver.deletion import mark
-from springtide.local.apiserver.objects import encode, load, shown_item
+from springtide.local.apiserver.objects import dump, encode, load, shown_item
 from springtide.local.apiserver.options import DeleteOptions, WriteOptions, delete_options, list_options
 from springtide.local.apiserver.present import present
 from springtide.local.apiserver.replies import Answer, reply, reply_bytes, success
+from springtide.local.apiserver.resources import Resource
 from springtide.local.apiserver.selecting import predicate
 from springtide.local.store.backend import FullError, Record, StaleError
+
+_ORPHANS = (
+    "child pods are preserved by default when jobs are deleted; set propagationPolicy=Background to remove them "
+    "or set propagationPolicy=Orphan to suppress this warning"
+)
 
 
 async def delete(ctx: Context, call: Call) -> Answer:
@@ -33,7 +39,10 @@ def _options(call: Call) -> DeleteOptions:
         body, _ = bodies.read_plain(call.request, "DeleteOptions")
         if not isinstance(body, dict) or body.get("kind", "DeleteOptions") != "DeleteOptions":
             raise status.bad_request("decoded object cannot be converted to DeleteOptions")
-    return delete_options(call.request.query, body)
+    options = delete_options(call.request.query, body)
+    if call.resource.orphans_by_default and not options.policy:
+        call.request.warnings.append(_ORPHANS)
+    return options
 
 
 async def delete_object(ctx: Context, call: Call, options: DeleteOptions) -> tuple[Record, bool]:
@@ -50,12 +59,13 @@ async def delete_object(ctx: Context, call: Call, options: DeleteOptions) -> tup
         await ctx.admission.validate(admission)
         gone = mark(obj, resource, options, ctx.now())
         if options.dry_run:
-            return Record(key, record.revision, record.body), gone
+            return (_seen_last(record, obj, resource) if gone else _with_body(record, obj, resource)), gone
         if obj == before:
             return record, False
         try:
             if gone:
-                return await ctx.store.delete(key, record, writes.encoder(resource, before)), True
+                last = await ctx.store.delete(key, record, writes.encoder(resource, before))
+                return _seen_last(last, obj, resource), True
             return await ctx.store.write(key, record, writes.encoder(resource, obj)), False
         except StaleError:
             continue
@@ -64,20 +74,35 @@ async def delete_object(ctx: Context, call: Call, options: DeleteOptions) -> tup
     raise status.conflict(resource.group, resource.plural, key.name, status.STALE)
 
 
+def _seen_last(record: Record, marked: dict[str, Any], resource: Resource) -> Record:
+    """What the one who deleted is shown: an object that knows grace with its marks, any other as it was."""
+    return record if resource.grace is None else _with_body(record, marked, resource)
+
+
+def _with_body(record: Record, obj: dict[str, Any], resource: Resource) -> Record:
+    return Record(record.key, record.revision, dump(obj, resource, record.revision))
+
+
 def _check_preconditions(call: Call, meta: dict[str, Any], options: DeleteOptions) -> None:
     for what, wanted, found in (
         ("UID", options.uid, meta["uid"]),
         ("ResourceVersion", options.resource_version, meta["resourceVersion"]),
     ):
         if wanted and wanted != found:
-            why = (
-                f"the {what} in the precondition ({wanted}) does not match the {what} in record ({found}). "
-                "The object might have been deleted and then recreated"
-                if what == "UID"
-                else f"the {what} in the precondition ({wanted}) does not match the {what} in record ({found}). "
-                "The object might have been modified"
-            )
-            raise status.conflict(call.resource.group, call.resource.plural, call.target.name, why)
+            raise _unmet(call, what, wanted, found)
+
+
+def _unmet(call: Call, what: str, wanted: str, found: str) -> status.StatusError:
+    resource, name = call.resource, call.target.name
+    if resource.held is not None:
+        why = f"Precondition failed: {what} in precondition: {wanted}, {what} in object meta: {found}"
+        return status.conflict(resource.group, resource.plural, name, why)
+    event = "deleted and then recreated" if what == "UID" else "modified"
+    why = (
+        f"the {what} in the precondition ({wanted}) does not match the {what} in record ({found}). "
+        f"The object might have been {event}"
+    )
+    return status.conflict(resource.group, resource.kind, name, why)
 
 
 async def delete_collection(ctx: Context, call: Call) -> Answer:
@@ -87,22 +112,23 @@ async def delete_collection(ctx: Context, call: Call) -> Answer:
     wanted = predicate(resource, selection.label_selector, selection.field_selector)
     namespace = call.target.namespace if resource.namespaced else ""
     deleted: list[bytes] = []
+    revision = ctx.store.revision
     for record in ctx.store.list(resource.storage, namespace):
         if wanted is not None and not wanted(record):
             continue
         target = call.target.named(record.key.namespace, record.key.name)
         try:
-            last, _ = await delete_object(ctx, Call(call.request, target, resource), options)
+            await delete_object(ctx, Call(call.request, target, resource), options)
         except status.StatusError as error:
             if error.code == 404:  # somebody else deleted it meanwhile
                 continue
             raise
-        deleted.append(shown_item(last, resource))
+        deleted.append(shown_item(record, resource))
     head = encode(
         {
             "kind": resource.list_kind,
             "apiVersion": resource.api_version,
-            "metadata": {"resourceVersion": str(ctx.store.revision)},
+            "metadata": {"resourceVersion": str(revision)},
         }
     )
     return reply_bytes(head[:-1] + b',"items":[' + b",".join(deleted) + b"]}", call.form)

@@ -15,7 +15,7 @@ from springtide.local.apiserver.replies import Answer
 from springtide.local.kinds.strategy import Obj
 from springtide.local.patches import apply, json_patch, merge_patch, strategic
 from springtide.local.schema.node import Node
-from springtide.local.status import bad_request, unsupported_media_type
+from springtide.local.status import StatusError, bad_request, unsupported_media_type
 
 JSON_PATCH = "application/json-patch+json"
 MERGE_PATCH = "application/merge-patch+json"
@@ -67,7 +67,7 @@ async def _apply(ctx: Context, call: Call, options: WriteOptions) -> Answer:
 
     def change(stored: Obj | None) -> Obj:
         merged = apply.apply(stored, wanted, node, writer, force=options.force)
-        return bodies.typed(call, merged, "Ignore", [])
+        return _converted(call, merged)
 
     existing = ctx.store.get(call.key())
     missing = change(None) if existing is None and not call.target.subresource else None
@@ -76,10 +76,29 @@ async def _apply(ctx: Context, call: Call, options: WriteOptions) -> Answer:
     return present(ctx, call, outcome.record, 201 if outcome.created else 200)
 
 
+def _converted(call: Call, merged: Obj) -> Obj:
+    """The merged object as its kind has it. What does not fit is the server's failure, as it is on the real one."""
+    meta, resource = merged.get("metadata") or {}, call.resource
+    try:
+        return bodies.typed(call, merged, "Ignore", [])
+    except StatusError as error:
+        kind = f"{resource.group}/{resource.version}, Kind={resource.kind}"
+        why = error.message.partition(f"cannot be handled as a {resource.kind}: ")[2] or error.message
+        who = f"{meta.get('namespace', '')}/{meta.get('name', '')}; {kind}"
+        raise StatusError(
+            500,
+            "",
+            f"failed to convert new object ({who}) to proper version: unable to convert unstructured object to "
+            f"{kind}: {why}",
+        ) from None
+
+
 def _read_applied(call: Call, options: WriteOptions) -> Obj:
-    """The applied configuration, as sent: YAML or JSON, unknown fields judged, nothing defaulted."""
+    """The applied configuration, as sent: YAML or JSON, nothing typed or defaulted, because who sends a field owns it
+    in the very form he sent."""
     value, duplicates = bodies.read_yaml(call.request.body, call.resource.kind)
     if not isinstance(value, dict):
         raise bad_request("the applied configuration must be an object")
     bodies.check_kind(value, call.resource)
-    return bodies.typed(call, value, options.field_validation, duplicates)
+    bodies.speak_of(call, [f'duplicate field "{path}"' for path in duplicates], options.field_validation)
+    return value
