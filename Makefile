@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test check format generate oracle test-oracle bench campaign clean
+.PHONY: help demo test check check-generated format generate oracle test-oracle bench campaign clean
 
 help: ## what there is
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 16
@@ -31,3 +31,15 @@ check: $(READY) ## format, lint, types, layers
 format: $(READY) ## put the code into shape
 	@$(BIN)/ruff format .
 	@$(BIN)/ruff check --fix .
+
+GENERATED := src/springtide/local/schema/generated src/springtide/local/apiserver/generated src/springtide/local/access/generated
+CONTROL_PLANE := $(BIN)/python hack/oracle/control_plane.py
+
+generate: $(READY) ## write the generated files anew from the oracle (needs Go and etcd)
+	@cd hack/oracle && go run ./typedump > $(CURDIR)/$(VENV)/types.json
+	@$(BIN)/python hack/generate_types.py $(VENV)/types.json
+	@$(CONTROL_PLANE) run -- sh -c '$(BIN)/python hack/generate_discovery.py $$SPRINGTIDE_ORACLE_SERVER $$SPRINGTIDE_ORACLE_TOKEN && \
+	  $(BIN)/python hack/generate_bootstrap_roles.py $$SPRINGTIDE_ORACLE_KUBECONFIG $$SPRINGTIDE_TOOLS/kubectl'
+
+check-generated: generate ## fail when a generated file is not what the oracle says
+	@test -z "$$(git status --porcelain -- $(GENERATED))" || { git --no-pager diff --stat -- $(GENERATED); git status --short -- $(GENERATED); exit 1; }
