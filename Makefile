@@ -10,11 +10,16 @@ READY := $(VENV)/.ready
 help: ## what there is
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 16
 
-# uv makes the environment from the lock file; on a machine without uv it is fetched into a corner of its own.
+# uv makes the environment from the lock file. A machine without uv gets it in a corner of its own, .venv-uv.
+# uv chooses among the interpreters that are there; UV_PYTHON=3.13 make ... chooses for it.
 $(READY): pyproject.toml uv.lock
-	@command -v uv >/dev/null || $(PYTHON) -m venv $(VENV)-uv && $(PYTHON) -m venv $(VENV)-uv && $(VENV)-uv/bin/pip install -q 'uv>=0.9'
-	@PATH="$$PATH:$(CURDIR)/$(VENV)-uv/bin" uv sync --quiet --frozen --group dev
-	@touch $(READY)
+	@if uv --version >/dev/null 2>&1; then uv=uv; else \
+	  uv=$(VENV)-uv/bin/uv; \
+	  test -x $$uv || { echo 'Fetching uv into $(VENV)-uv ...' && \
+	    $(PYTHON) -m venv $(VENV)-uv && $(VENV)-uv/bin/pip install --quiet 'uv>=0.9'; } || exit 1; \
+	fi; \
+	echo 'Making $(VENV) ...' && \
+	$$uv sync --quiet --frozen --group dev --no-python-downloads && touch $@
 
 demo: $(READY) ## the product's main job on an embedded cluster; ends by itself
 	@$(BIN)/python examples/demo.py

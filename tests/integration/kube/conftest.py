@@ -5,7 +5,6 @@ and, when SPRINGTIDE_ORACLE_KUBECONFIG names its kubeconfig, a real kube-apiserv
 
 from __future__ import annotations
 
-import asyncio
 import os
 import uuid
 from collections.abc import AsyncIterator
@@ -19,9 +18,6 @@ import pytest_asyncio
 from springtide.kube.client import Client
 from springtide.kube.resources import NAMESPACES, Key
 from springtide.local.cluster import Options, running
-
-# See tests/unit/kube/conftest.py.
-asyncio.set_event_loop(None)
 
 ORACLE = os.environ.get("SPRINGTIDE_ORACLE_KUBECONFIG", "")
 SERVERS = ["embedded", "in-process", *(["oracle"] if ORACLE else [])]
