@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """The remote-command protocols: one exec or attach as five streams, over SPDY or over a WebSocket.
 
-SPDY (`v4.channel.k8s.io`) gives every stream a SPDY stream with a `streamtype` header. A WebSocket prefixes every message with
-the channel's number; `v5.channel.k8s.io` adds the message `255 n`, which closes channel n and lets stdin end while the
-output goes on. Whichever it is, the side with the process sees a `Command`.
+SPDY (`v4.channel.k8s.io`) gives every stream a SPDY stream with a `streamtype` header. A WebSocket puts the channel's
+number before every message; `v5.channel.k8s.io` adds the message `255 n`, which closes channel n, so that stdin can end
+while the output goes on. Whichever it is, the side with the process sees a `Command`.
 
 The server half (`serve`) is for whoever runs processes, a node; the client half (`open_command`) is for whoever asks
 for them, which includes the API server when it translates WebSocket to SPDY (`translation.py`).

@@ -112,9 +112,9 @@ class Socket:
         return True
 
     async def close(self) -> None:
+        # Not waited for: what was written is still flushed, and `wait_closed` shares one future among all who wait, so
+        # that cancelling one of them cancels the others.
         self.writer.close()
-        with contextlib.suppress(OSError):
-            await self.writer.wait_closed()
 
 
 async def linger(duplex: Duplex, timeout: float = LINGER) -> None:

@@ -133,14 +133,15 @@ class Session:
         if self._reading is None:
             return
         reading, self._reading = self._reading, None
-        if not reading.done():
+        gone = reading.done()
+        if not gone:
             with contextlib.suppress(ConnectionError):
                 await self._duplex.write(spdy.go_away(self._last_received))
         # Streams first: a read loop that waits for a lagging reader must not wait any longer.
         self._end_streams()
         reading.cancel()
         await asyncio.wait([reading])
-        if self._server:  # the client hangs up first, or both would wait for each other
+        if self._server and not gone:  # the client hangs up first, or both would wait for each other
             await linger(self._duplex)
         await self._duplex.close()
 
@@ -171,6 +172,8 @@ class Session:
             return  # a peer that breaks the connection or the protocol has ended it either way
         finally:
             self._end_streams()
+            if not self._server:  # the server has said good-bye, and waits for us to hang up
+                await self._duplex.close()
 
     async def _handle(self, frame: spdy.Frame) -> None:
         match frame:

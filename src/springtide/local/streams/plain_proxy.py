@@ -1,0 +1,108 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Plain HTTP through the API server: the `proxy` subresource of pods, services and nodes.
+
+Request and answer are streamed, headers that concern only one connection stay behind, and a redirect that would lead
+out of the proxy is bent back into it. Upgrades take `proxy.pass_through` instead. Links inside HTML are left as they
+are.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+from urllib.parse import urlsplit, urlunsplit
+
+import aiohttp
+from aiohttp import web
+from multidict import CIMultiDict
+
+from springtide.local import status
+from springtide.local.streams.dialing import explained
+from springtide.local.streams.kubelet import Location
+
+_ONE_HOP: Final = frozenset(
+    {
+        "connection",
+        "keep-alive",
+        "proxy-authenticate",
+        "proxy-authorization",
+        "proxy-connection",
+        "te",
+        "trailer",
+        "transfer-encoding",
+        "upgrade",
+    }
+)
+_PRIVATE: Final = frozenset({"authorization", "host", "content-length"})
+_CONNECT_TIMEOUT: Final = 30.0
+
+
+async def forward(
+    session: aiohttp.ClientSession, request: web.BaseRequest, location: Location, prefix: str
+) -> web.StreamResponse:
+    """Send the request on to `location` and stream the answer back; `prefix` is our path that stands for its root."""
+    try:
+        answer = await session.request(
+            request.method,
+            location.url,
+            headers=_forwarded(request),
+            data=request.content if request.body_exists else None,
+            ssl=location.tls or True,
+            timeout=aiohttp.ClientTimeout(total=None, sock_connect=_CONNECT_TIMEOUT),
+            allow_redirects=False,
+            auto_decompress=False,
+            skip_auto_headers=("User-Agent", "Accept", "Accept-Encoding", "Content-Type"),
+        )
+    except aiohttp.ClientError as problem:
+        raise status.unavailable(f"error trying to reach service: {_why(problem, location)}") from None
+    async with answer:
+        response = web.StreamResponse(status=answer.status, reason=answer.reason, headers=_answered(answer, prefix))
+        await response.prepare(request)
+        try:
+            async for chunk in answer.content.iter_any():
+                await response.write(chunk)
+        except aiohttp.ClientPayloadError:
+            # Half an answer must not look like a whole one.
+            if request.transport is not None:
+                request.transport.abort()
+        return response
+
+
+def _why(problem: aiohttp.ClientError, location: Location) -> str:
+    if isinstance(problem, aiohttp.ConnectionTimeoutError):
+        return explained(TimeoutError(), location)
+    cause = problem.__cause__
+    return explained(cause, location) if isinstance(cause, OSError) else "EOF"
+
+
+def _forwarded(request: web.BaseRequest) -> CIMultiDict[str]:
+    headers = CIMultiDict(
+        (name, value)
+        for name, value in request.headers.items()
+        if name.lower() not in _ONE_HOP | _PRIVATE and not name.lower().startswith("impersonate-")
+    )
+    seen = request.headers.get("X-Forwarded-For")
+    client = request.remote or ""
+    headers["X-Forwarded-For"] = f"{seen}, {client}" if seen else client
+    headers["X-Forwarded-Host"] = request.host
+    headers["X-Forwarded-Proto"] = request.scheme
+    headers["X-Forwarded-Uri"] = request.path
+    if request.content_length is not None:
+        headers["Content-Length"] = str(request.content_length)
+    return headers
+
+
+def _answered(answer: aiohttp.ClientResponse, prefix: str) -> CIMultiDict[str]:
+    headers = CIMultiDict((name, value) for name, value in answer.headers.items() if name.lower() not in _ONE_HOP)
+    if "Location" in headers:
+        headers["Location"] = bent_back(headers["Location"], answer.url.host or "", prefix)
+    return headers
+
+
+def bent_back(target: str, host: str, prefix: str) -> str:
+    """A redirect of the peer to itself, as seen through the proxy; one to elsewhere stays as it is."""
+    parts = urlsplit(target)
+    if parts.netloc and parts.hostname != host:
+        return target
+    if not parts.netloc and not parts.path.startswith("/"):
+        return target  # relative to the request, which is under the prefix already
+    return urlunsplit(("", "", prefix.rstrip("/") + (parts.path or "/"), parts.query, parts.fragment))
