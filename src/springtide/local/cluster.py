@@ -30,7 +30,7 @@ from springtide.local.apiserver.server import SERVICE_NETWORK, ApiServer, Settin
 from springtide.local.datadir import DataDir
 from springtide.local.store.opening import open_store
 from springtide.local.streams import takeover
-from springtide.local.upkeep.runner import keep_up
+from springtide.local.upkeep.runner import Facts, keep_up
 
 DEFAULT_PORT = 6443
 _BACKLOG = 1024
@@ -91,7 +91,8 @@ async def running(options: Options) -> AsyncIterator[Cluster]:
         server.bootstrapped()
         await _listen(stack, server, listener, context)
         if options.upkeep:
-            _keep_up(stack, cluster.client("system:kube-controller-manager"))
+            facts = Facts(authority.certificate.decode())
+            _keep_up(stack, cluster.client("system:kube-controller-manager"), facts)
         directory.describe(options.name, port)
         kubeconfig.write(directory.kubeconfig, kubeconfig_entry(directory, options.name))
         yield cluster
@@ -138,8 +139,8 @@ async def _listen(stack: AsyncExitStack, server: ApiServer, listener: socket.soc
     stack.push_async_callback(close)
 
 
-def _keep_up(stack: AsyncExitStack, client: Client) -> None:
-    task = asyncio.get_running_loop().create_task(keep_up(client), name="upkeep")
+def _keep_up(stack: AsyncExitStack, client: Client, facts: Facts) -> None:
+    task = asyncio.get_running_loop().create_task(keep_up(client, facts), name="upkeep")
 
     async def stop() -> None:
         task.cancel()

@@ -1,39 +1,58 @@
 # SPDX-License-Identifier: Apache-2.0
 """All upkeep controllers in one process over one set of informers.
 
-They are strangers to the API server: what they know they read through the Kubernetes API, and what they do anybody
-with their rights could do. Adding one is a line in `CONTROLLERS`.
+They are strangers to the API server: what they know they read through the Kubernetes API or are told in `Facts`, and
+what they do anybody with their rights could do. Adding one is a line in `CONTROLLERS`.
 """
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Sequence
-from typing import Any
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol
 
 from springtide.kube.client import Client
 from springtide.kube.controller import Controller, run
 from springtide.kube.events import EventRecorder
 from springtide.kube.informer import Informers
-from springtide.local.upkeep import namespaces
+from springtide.local.upkeep import namespaces, root_ca, service_accounts
 from springtide.local.upkeep.garbage import GarbageCollector
 
-Make = Callable[[Informers, Client, EventRecorder], Controller[Any]]
 
-CONTROLLERS: Sequence[Make] = ()
+class Upkeep(Protocol):
+    """What a module of this room offers."""
+
+    COMPONENT: str
+    """Who speaks in its events."""
+
+    def controller(self, informers: Informers, client: Client, recorder: EventRecorder, /) -> Controller[Any]: ...
 
 
-async def keep_up(client: Client) -> None:
+@dataclass(frozen=True, slots=True)
+class Facts:
+    """What cannot be read through the API."""
+
+    authority: str
+    """The certificate, in PEM, that signs the server's."""
+
+
+CONTROLLERS: Sequence[Upkeep] = (service_accounts,)
+
+
+async def keep_up(client: Client, facts: Facts) -> None:
     """Runs until cancelled."""
     informers = Informers(client)
-    recorder = EventRecorder(client, "springtide")
+    recorders = {module.COMPONENT: EventRecorder(client, module.COMPONENT) for module in CONTROLLERS}
     garbage = GarbageCollector(informers, client)
     controllers: list[Controller[Any]] = [
         garbage.discovery,
         garbage.controller,
         namespaces.controller(informers, client),
+        root_ca.controller(informers, client, facts.authority),
     ]
-    controllers += [make(informers, client, recorder) for make in CONTROLLERS]
+    controllers += [module.controller(informers, client, recorders[module.COMPONENT]) for module in CONTROLLERS]
     async with asyncio.TaskGroup() as group:
-        group.create_task(recorder.run(), name="event recorder")
+        for component, recorder in recorders.items():
+            group.create_task(recorder.run(), name=f"events of {component}")
         group.create_task(run(informers, controllers), name="upkeep")
