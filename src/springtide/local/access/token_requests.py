@@ -38,7 +38,9 @@ def answer(request: Obj, namespace: str, name: str, tokens: ServiceAccountTokens
         why = f"the UID in the token request ({meta['uid']}) does not match the UID of the service account ({uid})"
         raise status.conflict(_GROUP, "TokenRequest", name, why)
     spec["audiences"] = spec.get("audiences") or list(tokens.audiences)
-    seconds = spec.setdefault("expirationSeconds", DEFAULT_SECONDS)
+    if spec.get("expirationSeconds") is None:  # decoding writes an absent pointer as null, as Go does
+        spec["expirationSeconds"] = DEFAULT_SECONDS
+    seconds = spec["expirationSeconds"]
     spec.setdefault("boundObjectRef", None)
     _check_seconds(seconds)
     bound = _bound(spec["boundObjectRef"], namespace, name, lookup)
