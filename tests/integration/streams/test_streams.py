@@ -141,11 +141,12 @@ async def test_much_output_and_a_slow_reader_lose_nothing(cluster: tuple[Front, 
 
 async def test_a_terminal_has_the_size_that_was_sent(cluster: tuple[Front, ssl.SSLContext]) -> None:
     tty = Wanted(stdin=True, stdout=True, tty=True)
-    async with spdy(*cluster, exec_target("sh", "-c", "read go; stty size", wanted=tty)) as session:
+    command = "until stty size | grep '31 101'; do :; done"
+    async with spdy(*cluster, exec_target("sh", "-c", command, wanted=tty)) as session:
         streams = await channels.open_command(session, tty)
         await streams["resize"].write(b'{"Width":101,"Height":31}\n')
-        await streams["stdin"].write(b"go\n")
         assert b"31 101" in await streams["stdout"].read_all(1000)
+        assert json.loads(await streams["error"].read_all(1000)) == exited(0)
 
 
 async def test_attach_reaches_the_process_that_runs(cluster: tuple[Front, ssl.SSLContext]) -> None:

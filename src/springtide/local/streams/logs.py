@@ -12,6 +12,7 @@ from collections.abc import AsyncIterator
 from typing import Final
 
 import aiohttp
+from yarl import URL
 
 from springtide.local import status
 from springtide.local.status import StatusError
@@ -34,7 +35,11 @@ async def stream(session: aiohttp.ClientSession, location: Location, pod_name: s
     timeout = aiohttp.ClientTimeout(total=None, sock_connect=_CONNECT_TIMEOUT)
     try:
         response = await session.get(
-            location.url, ssl=location.tls or True, timeout=timeout, allow_redirects=False, auto_decompress=False
+            URL(location.url, encoded=True),
+            ssl=location.tls or True,
+            timeout=timeout,
+            allow_redirects=False,
+            auto_decompress=False,
         )
     except aiohttp.ClientError as problem:
         raise _unreachable(problem, location) from None

@@ -14,6 +14,7 @@ from urllib.parse import urlsplit, urlunsplit
 import aiohttp
 from aiohttp import web
 from multidict import CIMultiDict
+from yarl import URL
 
 from springtide.local import status
 from springtide.local.streams.dialing import explained
@@ -43,7 +44,7 @@ async def forward(
     try:
         answer = await session.request(
             request.method,
-            location.url,
+            URL(location.url, encoded=True),
             headers=_forwarded(request),
             data=request.content if request.body_exists else None,
             ssl=location.tls or True,

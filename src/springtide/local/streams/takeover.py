@@ -116,7 +116,8 @@ _running: set[asyncio.Task[None]] = set()
 
 async def stop() -> None:
     """End all connections that were taken over: aiohttp's own shutdown does not know of them."""
-    tasks = list(_running)
+    loop = asyncio.get_running_loop()
+    tasks = [task for task in _running if task.get_loop() is loop]
     for task in tasks:
         task.cancel()
     await asyncio.gather(*tasks, return_exceptions=True)
