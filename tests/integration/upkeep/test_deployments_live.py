@@ -53,7 +53,7 @@ async def test_a_deployment_gets_its_pods_and_becomes_available(tmp_path: Path) 
             "Available": ("True", "MinimumReplicasAvailable"),
             "Progressing": ("True", "NewReplicaSetAvailable"),
         }
-        (replica_set,) = await world.list(REPLICASETS)
+        (replica_set,) = await world.all_of(REPLICASETS)
         assert replica_set["metadata"]["annotations"] == {
             "note": "x",
             "deployment.kubernetes.io/revision": "1",

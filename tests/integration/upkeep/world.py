@@ -43,7 +43,7 @@ class World:
     async def get(self, resource: Resource, name: str) -> Obj:
         return await self.client.get(resource, Key(NAMESPACE, name))
 
-    async def list(self, resource: Resource, labels: str = "") -> list[Obj]:
+    async def all_of(self, resource: Resource, labels: str = "") -> list[Obj]:
         return (await self.client.list(resource, Scope(NAMESPACE, labels))).items
 
     async def patch(self, resource: Resource, name: str, body: Obj, subresource: str = "") -> Obj:
@@ -53,7 +53,7 @@ class World:
         await self.client.delete(resource, Key(NAMESPACE, name))
 
     async def pods(self, labels: str = "") -> list[Obj]:
-        return await self.list(PODS, labels)
+        return await self.all_of(PODS, labels)
 
     async def until(self, ask: Callable[[], Awaitable[T]], accept: Callable[[T], object]) -> T:
         """Ask until the answer is accepted; the last answer is in the failure."""
@@ -74,7 +74,7 @@ class World:
         return await self.until(lambda: self.pods(labels), lambda pods: len(pods) == count)
 
     async def events(self, reason: str) -> list[str]:
-        return [event["message"] for event in await self.list(EVENTS) if event["reason"] == reason]
+        return [event["message"] for event in await self.all_of(EVENTS) if event["reason"] == reason]
 
     # The kubelet's part
 

@@ -67,7 +67,7 @@ class Terms:
 
 def managed_elsewhere(job: Obj) -> bool:
     """Another controller was asked to look after this Job."""
-    return job["spec"].get("managedBy", OURS) != OURS
+    return bool(job["spec"].get("managedBy", OURS) != OURS)
 
 
 def tracked(pod: PodView) -> bool:

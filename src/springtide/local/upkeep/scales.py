@@ -1,0 +1,64 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The `scale` subresource of anything that has one, found by the kind that users write in `scaleTargetRef`.
+
+Used by autoscalers and disruption budgets. Which resource serves a kind is asked from discovery once and remembered;
+a kind that is not known is asked for again, because its CustomResourceDefinition may have come meanwhile.
+"""
+
+from __future__ import annotations
+
+import msgspec
+
+from springtide.kube.client import Client
+from springtide.kube.request import JSON, Request
+from springtide.kube.resources import Key, Obj, Resource
+
+_DISCOVERY = {"Accept": f"{JSON};g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList"}
+
+
+class NoSuchKind(Exception):
+    """No resource of that kind is served, or it has no scale; the text is for users."""
+
+
+class Scales:
+    def __init__(self, client: Client) -> None:
+        self._client = client
+        self._known: dict[tuple[str, str], Resource] = {}
+
+    async def resource_of(self, api_version: str, kind: str) -> Resource:
+        """The resource with a scale of this group and kind, in the version that the server prefers."""
+        group = api_version.rpartition("/")[0]
+        wanted = (group, kind)
+        if wanted not in self._known:
+            self._known = await self._discover()
+        found = self._known.get(wanted)
+        if found is None:
+            raise NoSuchKind(f'no matches for kind "{kind}" in group "{group}"')
+        return found
+
+    async def get(self, resource: Resource, key: Key) -> Obj:
+        return await self._client.get(resource, key, subresource="scale")
+
+    async def set(self, resource: Resource, key: Key, replicas: int) -> None:
+        await self._client.patch(resource, key, {"spec": {"replicas": replicas}}, subresource="scale")
+
+    async def _discover(self) -> dict[tuple[str, str], Resource]:
+        found: dict[tuple[str, str], Resource] = {}
+        for path in ("/api", "/apis"):
+            answer = await self._client.raw(Request("GET", path, headers=_DISCOVERY))
+            for group in msgspec.json.decode(answer.body)["items"]:
+                for version in group["versions"]:
+                    for entry in version.get("resources") or ():
+                        if _has_scale(entry):
+                            resource = _resource(group["metadata"].get("name", ""), version["version"], entry)
+                            found.setdefault((resource.group, resource.kind), resource)
+        return found
+
+
+def _has_scale(entry: Obj) -> bool:
+    return any(part["subresource"] == "scale" for part in entry.get("subresources") or ())
+
+
+def _resource(group: str, version: str, entry: Obj) -> Resource:
+    kind = entry["responseKind"]["kind"]
+    return Resource(group, version, entry["resource"], kind, entry["scope"] == "Namespaced")
