@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Where the API server is and how to prove who we are: from a kubeconfig, from inside a pod, or given outright.
 
-Reading kubeconfig files, running exec plugins and refreshing OIDC tokens is left to `kubernetes_asyncio.config`. It is
-imported only when such a file is read, because that import brings thousands of generated classes and takes a second
-or two; whoever knows the address and the credentials makes a `Connection` directly.
+A kubeconfig whose user has fixed credentials is read here. Running exec plugins and refreshing OIDC tokens is left to
+`kubernetes_asyncio.config`, imported only for such users: it brings thousands of generated classes and takes a second
+or two (see docs/decisions/0003-static-kubeconfigs.md).
 """
 
 from __future__ import annotations
@@ -11,10 +11,17 @@ from __future__ import annotations
 import asyncio
 import os
 import ssl
+import tempfile
+from base64 import b64encode
 from collections.abc import Awaitable, Callable, Mapping
+from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+
+import yaml
+
+from springtide.kube import kubeconfig as kubeconfigs
 
 if TYPE_CHECKING:
     from kubernetes_asyncio.config.kube_config import KubeConfigLoader
@@ -60,8 +67,12 @@ def trusting(ca: str | bytes = b"", *, cert_file: str = "", key_file: str = "") 
 
 
 def bearer(token: str) -> Callable[[], Awaitable[Headers]]:
-    """Credentials that never change."""
-    headers = {"Authorization": f"Bearer {token}"}
+    """A token that never changes."""
+    return _fixed(f"Bearer {token}")
+
+
+def _fixed(authorization: str) -> Callable[[], Awaitable[Headers]]:
+    headers = {"Authorization": authorization}
 
     async def credentials() -> Headers:
         return headers
@@ -89,6 +100,19 @@ class Reloaded:
             return self._headers
 
 
+def _token_file(path: Path) -> Callable[[], Awaitable[Headers]]:
+    def read() -> str:  # a few bytes once a minute: not worth a thread
+        try:
+            return path.read_text().strip()
+        except OSError as error:
+            raise ConfigError(f"cannot read the token in {path}: {error.strerror}") from error
+
+    async def fetch() -> Headers:
+        return {"Authorization": f"Bearer {read()}"}
+
+    return Reloaded(fetch)
+
+
 async def discover(kubeconfig: str = "", context: str = "") -> Connection:
     """As kubectl looks: the file given, `$KUBECONFIG`, `~/.kube/config`, and at last the pod's service account."""
     paths = kubeconfig or os.environ.get("KUBECONFIG") or str(Path.home() / ".kube" / "config")
@@ -105,22 +129,75 @@ def _any_exists(paths: str) -> bool:
 
 async def from_kubeconfig(paths: str, context: str = "") -> Connection:
     """The current or named context of one file, or of several merged (`$KUBECONFIG` syntax)."""
+    try:
+        choice = kubeconfigs.choose(paths, context)
+        if any(field in choice.user for field in ("as", "as-uid", "as-groups", "as-user-extra")):
+            # Silently acting as somebody with other rights would be worse than refusing.
+            raise ValueError("its user asks for impersonation, which is not supported")
+        if choice.has_static_user:
+            return _static(choice)
+    except (OSError, ValueError, yaml.YAMLError) as error:
+        raise ConfigError(f"cannot use kubeconfig {paths}: {error}") from error
+    return await _from_library(paths, choice)
+
+
+def _static(choice: kubeconfigs.Choice) -> Connection:
+    cluster, server = choice.cluster, str(choice.cluster.get("server") or "")
+    if not server:
+        raise ValueError("its cluster has no server")
+    return Connection(
+        server=(server if "://" in server else f"http://{server}").rstrip("/"),
+        ssl=_static_tls(cluster, choice.user),
+        credentials=_static_credentials(choice.user),
+        namespace=choice.namespace,
+        server_name=cluster.get("tls-server-name") or "",
+        proxy=cluster.get("proxy-url") or "",
+    )
+
+
+def _static_tls(cluster: kubeconfigs.Entry, user: kubeconfigs.Entry) -> ssl.SSLContext:
+    files = {}
+    with ExitStack() as stack:
+        for field in ("client-certificate", "client-key"):
+            if data := kubeconfigs.content(user, field):
+                # OpenSSL reads certificates from files only; these are ours alone and gone in a moment.
+                file = stack.enter_context(tempfile.NamedTemporaryFile())
+                file.write(data)
+                file.flush()
+                files[field] = file.name
+        ca = kubeconfigs.content(cluster, "certificate-authority")
+        context = trusting(ca, cert_file=files.get("client-certificate", ""), key_file=files.get("client-key", ""))
+    return _unverified(context) if cluster.get("insecure-skip-tls-verify") else context
+
+
+def _static_credentials(user: kubeconfigs.Entry) -> Callable[[], Awaitable[Headers]]:
+    if path := user.get("tokenFile"):  # before `token`, as client-go has it: files are rotated, tokens grow old
+        return _token_file(Path(path))
+    if token := user.get("token"):
+        return bearer(str(token))
+    if user.get("username"):
+        pair = f"{user['username']}:{user.get('password') or ''}"
+        return _fixed(f"Basic {b64encode(pair.encode()).decode()}")
+    return _nobody
+
+
+async def _from_library(paths: str, choice: kubeconfigs.Choice) -> Connection:
     # Imported here because of its cost; see above.
     from kubernetes_asyncio.client import Configuration  # noqa: PLC0415
     from kubernetes_asyncio.config import ConfigException, load_kube_config  # noqa: PLC0415
 
     settings = Configuration()
     try:
-        loader = await load_kube_config(config_file=paths, context=context or None, client_configuration=settings)
+        # The context by name: of several files, the library takes the last one's current context, kubectl the first's.
+        loader = await load_kube_config(config_file=paths, context=choice.context, client_configuration=settings)
     except (ConfigException, OSError, TypeError, AttributeError, AssertionError) as error:
-        # The library trips over an empty or half-written file instead of refusing it.
+        # The library trips over half-written entries instead of refusing them.
         raise ConfigError(f"cannot use kubeconfig {paths}: {error}") from error
-    current: dict[str, Any] = (loader.current_context or {}).get("context") or {}
     return Connection(
         server=str(settings.host).rstrip("/"),
         ssl=_tls(settings),
         credentials=_from_loader(loader),
-        namespace=current.get("namespace") or "default",
+        namespace=choice.namespace,
         server_name=settings.tls_server_name or "",
         proxy=settings.proxy or "",
     )
@@ -134,13 +211,10 @@ def in_cluster(account: Path = SERVICE_ACCOUNT, environ: Mapping[str, str] = os.
     if not host or missing:
         raise ConfigError(f"not inside a pod: {', '.join(missing) or 'KUBERNETES_SERVICE_HOST'} is missing")
 
-    async def fetch() -> Headers:
-        return {"Authorization": f"Bearer {token_file.read_text().strip()}"}
-
     return Connection(
         server=f"https://[{host}]:{port}" if ":" in host else f"https://{host}:{port}",
         ssl=trusting(ca_file.read_text()),
-        credentials=Reloaded(fetch),
+        credentials=_token_file(token_file),
         namespace=namespace_file.read_text().strip() if namespace_file.is_file() else "default",
     )
 
@@ -148,14 +222,17 @@ def in_cluster(account: Path = SERVICE_ACCOUNT, environ: Mapping[str, str] = os.
 def _tls(settings: Any) -> ssl.SSLContext:
     ca = Path(settings.ssl_ca_cert).read_bytes() if settings.ssl_ca_cert else b""
     context = trusting(ca, cert_file=settings.cert_file or "", key_file=settings.key_file or "")
-    if not settings.verify_ssl:
-        context.check_hostname = False
-        context.verify_mode = ssl.CERT_NONE
+    return context if settings.verify_ssl else _unverified(context)
+
+
+def _unverified(context: ssl.SSLContext) -> ssl.SSLContext:
+    context.check_hostname = False
+    context.verify_mode = ssl.CERT_NONE
     return context
 
 
 def _from_loader(loader: KubeConfigLoader) -> Callable[[], Awaitable[Headers]]:
-    """Whatever the user entry says: a fixed token, a token file, an exec plugin, OIDC, a password, or nothing."""
+    """Whatever the exec plugin or the auth provider of the user entry gives."""
 
     async def fetch() -> Headers:
         await loader._load_authentication()

@@ -1,0 +1,103 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Kubeconfig files as kubectl reads them: one or several, merged, and the cluster and user that one context names.
+
+`config` calls it for every kubeconfig. It only reads: nobody is authenticated, no plugin is run, nothing is written.
+A file that makes no sense is a ValueError or a YAMLError, one that cannot be read an OSError.
+"""
+
+from __future__ import annotations
+
+import os
+from base64 import b64decode
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+Entry = Mapping[str, Any]
+
+_LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+_SECTIONS = {"contexts": "context", "clusters": "cluster", "users": "user"}
+_FILES = ("certificate-authority", "client-certificate", "client-key", "tokenFile")
+"""Fields that name files, relative to the kubeconfig in which they stand."""
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """What one context comes down to. File names in it are absolute."""
+
+    context: str
+    cluster: Entry
+    user: Entry
+    namespace: str
+
+    @property
+    def has_static_user(self) -> bool:
+        """Whether everything needed to prove who we are stands in the file or in files it names."""
+        return not (self.user.get("exec") or self.user.get("auth-provider"))
+
+
+def choose(paths: str, context: str = "") -> Choice:
+    """The current or named context of one file, or of several (`$KUBECONFIG` syntax; missing ones are skipped)."""
+    current, sections = _merged(paths)
+    name = context or current
+    if not name:
+        raise ValueError("it has no current-context")
+    chosen = _entry(sections, "contexts", name)
+    cluster = _entry(sections, "clusters", str(chosen.get("cluster") or ""))
+    user = _entry(sections, "users", str(chosen["user"])) if chosen.get("user") else {}
+    return Choice(name, cluster, user, str(chosen.get("namespace") or "default"))
+
+
+def content(entry: Entry, field: str) -> bytes:
+    """What `field-data` holds, or the file that `field` names; empty when there is neither."""
+    if data := entry.get(f"{field}-data"):
+        return b64decode(data, validate=True)
+    return Path(entry[field]).read_bytes() if entry.get(field) else b""
+
+
+def _merged(paths: str) -> tuple[str, dict[str, dict[str, Entry]]]:
+    """As kubectl does it: of several files, the first to name something wins, also for the current context."""
+    found = [path for path in (Path(part).expanduser() for part in paths.split(os.pathsep) if part) if path.exists()]
+    if not found:
+        raise ValueError("there is no such file")
+    current = ""
+    sections: dict[str, dict[str, Entry]] = {section: {} for section in _SECTIONS}
+    for path in found:
+        document = _document(path)
+        current = current or str(document.get("current-context") or "")
+        for section, field in _SECTIONS.items():
+            for name, entry in _entries(document, section, field, path):
+                sections[section].setdefault(name, entry)
+    return current, sections
+
+
+def _document(path: Path) -> Entry:
+    document = yaml.load(path.read_bytes(), Loader=_LOADER)
+    if document is None:
+        return {}
+    if not isinstance(document, dict):
+        raise ValueError(f"{path} is not a mapping")
+    return document
+
+
+def _entries(document: Entry, section: str, field: str, path: Path) -> list[tuple[str, Entry]]:
+    items = document.get(section) or []
+    if not isinstance(items, list) or not all(isinstance(item, dict) and "name" in item for item in items):
+        raise ValueError(f"{section} in {path} is not a list of named entries")
+    return [(str(item["name"]), _absolute(item.get(field) or {}, path)) for item in items]
+
+
+def _absolute(entry: Entry, path: Path) -> Entry:
+    if not isinstance(entry, dict):
+        raise ValueError(f"{path} has an entry that is not a mapping")
+    folder = path.parent.absolute()
+    return {**entry, **{field: str(folder / entry[field]) for field in _FILES if entry.get(field)}}
+
+
+def _entry(sections: Mapping[str, Mapping[str, Entry]], section: str, name: str) -> Entry:
+    if name not in sections[section]:
+        raise ValueError(f"{_SECTIONS[section]} {name!r} does not exist")
+    return sections[section][name]
