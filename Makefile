@@ -48,3 +48,7 @@ generate: $(READY) ## write the generated files anew from the oracle (needs Go a
 
 check-generated: generate ## fail when a generated file is not what the oracle says
 	@test -z "$$(git status --porcelain -- $(GENERATED))" || { git --no-pager diff --stat -- $(GENERATED); git status --short -- $(GENERATED); exit 1; }
+
+bench: $(READY) ## the embedded and the real API server side by side; builds the latter
+	@$(BIN)/python hack/oracle/control_plane.py build
+	@$(BIN)/python benchmarks/apiserver.py

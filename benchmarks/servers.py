@@ -1,0 +1,153 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The two servers under measurement, each started fresh as processes of its own and stopped afterwards.
+
+The embedded one is `tide up` with all its controllers; the real one is kube-apiserver and etcd *without* controllers
+and scheduler, which favours it: nothing else of it takes processor time, and only these two are counted as memory.
+"""
+
+from __future__ import annotations
+
+import base64
+import json
+import os
+import signal
+import socket
+import ssl
+import subprocess
+import sys
+import tempfile
+import time
+import urllib.request
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import load
+import yaml
+
+ROOT = Path(__file__).parent.parent
+ORACLE = ROOT / "hack" / "oracle" / "control_plane.py"
+# What runs inside the oracle: says where it is and when that was, then waits for the end of its input.
+INSIDE = "import json, os, sys, time; print(json.dumps([time.time(), dict(os.environ)]), flush=True); sys.stdin.read()"
+
+
+@dataclass(frozen=True)
+class Running:
+    name: str
+    address: load.Server
+    processes: dict[str, int]
+    """Process ids by what they are."""
+    ready_after: float
+    """Seconds from the start of the first process to the first good answer of /readyz."""
+
+    def memory(self) -> dict[str, float]:
+        """Resident memory in MB, by process."""
+        return {name: _resident(pid) for name, pid in self.processes.items()}
+
+    def ask(self, what: str, **arguments: Any) -> Any:
+        """One measurement by a load process of its own."""
+        order = {"server": vars(self.address), "what": what, **arguments}
+        command = [sys.executable, str(Path(load.__file__))]
+        done = subprocess.run(command, input=json.dumps(order), capture_output=True, text=True, check=False)
+        if done.returncode:
+            raise SystemExit(f"{self.name}: {what}: {done.stderr}")
+        return json.loads(done.stdout)
+
+    def version(self) -> str:
+        return str(json.loads(_get(self.address.port, "/version"))["gitVersion"])
+
+
+@contextmanager
+def embedded() -> Iterator[Running]:
+    with tempfile.TemporaryDirectory(prefix="bench-") as home:
+        port = _free_port()
+        command = [sys.executable, "-m", "springtide.cli", "up", "--data-dir", home, "--port", str(port)]
+        started = time.time()
+        process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        try:
+            _wait_ready(port, process)
+            ready = time.time() - started
+            address = load.Server(port, certificate=_certificate(Path(home)))
+            yield Running("embedded", address, {"springtide": process.pid}, ready)
+        finally:
+            process.send_signal(signal.SIGTERM)
+            process.wait(30)
+
+
+@contextmanager
+def real() -> Iterator[Running]:
+    command = [sys.executable, str(ORACLE), "--bare", "run", "--", sys.executable, "-c", INSIDE]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdin is not None
+        assert process.stdout is not None
+        ready, environment = json.loads(process.stdout.readline())
+        processes = {_program(pid): pid for pid in _children(process.pid)}
+        processes = {name: processes[name] for name in ("kube-apiserver", "etcd")}
+        port = int(environment["SPRINGTIDE_ORACLE_SERVER"].rpartition(":")[2])
+        address = load.Server(port, environment["SPRINGTIDE_ORACLE_TOKEN"])
+        try:
+            yield Running("kube-apiserver", address, processes, ready - _started(processes["etcd"]))
+        finally:
+            process.stdin.close()
+
+
+def _free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])
+
+
+def _wait_ready(port: int, process: subprocess.Popen[bytes]) -> None:
+    while process.poll() is None:
+        try:
+            _get(port, "/readyz")
+        except OSError:  # refused, or not ready yet
+            time.sleep(0.005)
+        else:
+            return
+    raise SystemExit("the embedded server did not start")
+
+
+def _get(port: int, path: str) -> bytes:
+    context = ssl.create_default_context()
+    context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
+    with urllib.request.urlopen(f"https://127.0.0.1:{port}{path}", context=context, timeout=5) as answer:
+        return bytes(answer.read())
+
+
+def _certificate(home: Path) -> str:
+    """The administrator's certificate and key, as one file."""
+    kubeconfig = home / "kubeconfig"
+    while not kubeconfig.exists():  # written just after the server answers
+        time.sleep(0.01)
+    user = yaml.safe_load(kubeconfig.read_text())["users"][0]["user"]
+    pair = home / "bench.pem"
+    pair.write_bytes(b"".join(base64.b64decode(user[f"client-{part}-data"]) for part in ("certificate", "key")))
+    return str(pair)
+
+
+# -- processes, as Linux shows them ------------------------------------------------------------------------------------
+
+
+def _resident(pid: int) -> float:
+    for line in Path(f"/proc/{pid}/status").read_text().splitlines():
+        if line.startswith("VmRSS:"):
+            return int(line.split()[1]) / 1024
+    raise SystemExit(f"process {pid} is gone")
+
+
+def _children(pid: int) -> list[int]:
+    return [int(child) for child in Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
+
+
+def _program(pid: int) -> str:
+    return Path(Path(f"/proc/{pid}/cmdline").read_text().split("\0")[0]).name
+
+
+def _started(pid: int) -> float:
+    """When a process began, in seconds since the epoch."""
+    ticks = int(Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[19])
+    up = float(Path("/proc/uptime").read_text().split()[0])
+    return time.time() - up + ticks / os.sysconf("SC_CLK_TCK")
