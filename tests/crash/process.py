@@ -1,0 +1,115 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The real server as a process of its own, to be killed without warning, and HTTPS to it for clients that live on."""
+
+from __future__ import annotations
+
+import asyncio
+import base64
+import os
+import signal
+import socket
+import ssl
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import aiohttp
+import yaml
+
+START_LIMIT = 30.0
+"""Seconds after which a server that does not answer counts as hung; a normal start takes less than one."""
+
+
+class ServerProcess:
+    """`tide up` in the foreground on one directory and one port, over as many lives as the test wants."""
+
+    def __init__(self, directory: Path, before_start: Callable[[], None] | None = None) -> None:
+        self.directory = directory
+        self.port = _free_port()
+        self._before_start = before_start
+        self._process: subprocess.Popen[bytes] | None = None
+        self._log = directory.with_name(directory.name + ".log")
+
+    @property
+    def url(self) -> str:
+        return f"https://127.0.0.1:{self.port}"
+
+    @property
+    def pid(self) -> int:
+        assert self._process is not None
+        return self._process.pid
+
+    def spawn(self) -> None:
+        command = [sys.executable, "-m", "springtide.cli", "up", "--data-dir", str(self.directory)]
+        with self._log.open("ab") as log:
+            self._process = subprocess.Popen(
+                [*command, "--port", str(self.port)], stdout=log, stderr=log, preexec_fn=self._before_start
+            )
+
+    async def start(self) -> None:
+        """Returns when it answers, with its credentials written."""
+        self.spawn()
+        deadline = time.monotonic() + START_LIMIT
+        while not await self._answers():
+            if self._process is not None and self._process.poll() is not None:
+                raise AssertionError(f"the server did not start:\n{self.last_words()}")
+            assert time.monotonic() < deadline, f"the server does not answer:\n{self.last_words()}"
+            await asyncio.sleep(0.02)
+
+    async def _answers(self) -> bool:
+        if not (self.directory / "kubeconfig").exists():
+            return False
+        try:
+            _, writer = await asyncio.open_connection("127.0.0.1", self.port, ssl=self.tls())
+        except OSError:
+            return False
+        writer.close()
+        return True
+
+    def kill(self) -> None:
+        """As the kernel's out-of-memory killer or an impatient person would do it."""
+        if self._process is not None:
+            self._process.kill()
+            self._process.wait()
+
+    def stop(self) -> int:
+        if self._process is None or self._process.poll() is not None:
+            return 0
+        os.kill(self._process.pid, signal.SIGTERM)
+        return self._process.wait(timeout=START_LIMIT)
+
+    def last_words(self) -> str:
+        return "\n".join(self._log.read_text(errors="replace").splitlines()[-30:])
+
+    def complaints(self) -> list[str]:
+        """Tracebacks and errors the server wrote down in any of its lives."""
+        marks = ("Traceback", " ERROR ", " CRITICAL ")
+        return [line for line in self._log.read_text(errors="replace").splitlines() if any(m in line for m in marks)]
+
+    def tls(self) -> ssl.SSLContext:
+        return administrator_tls(self.directory)
+
+
+def administrator_tls(directory: Path) -> ssl.SSLContext:
+    config = yaml.safe_load((directory / "kubeconfig").read_text())
+    cluster, user = config["clusters"][0]["cluster"], config["users"][0]["user"]
+    context = ssl.create_default_context(cadata=base64.b64decode(cluster["certificate-authority-data"]).decode())
+    pair = directory / "test-client.pem"
+    parts = ("client-certificate-data", "client-key-data")
+    pair.write_bytes(b"\n".join(base64.b64decode(user[part]) for part in parts))
+    context.load_cert_chain(pair)
+    return context
+
+
+def session_to(server: ServerProcess) -> aiohttp.ClientSession:
+    connector = aiohttp.TCPConnector(ssl=server.tls(), limit=0)
+    return aiohttp.ClientSession(server.url, connector=connector, timeout=aiohttp.ClientTimeout(total=20))
+
+
+def _free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port: int = probe.getsockname()[1]
+        return port

@@ -1,0 +1,158 @@
+# SPDX-License-Identifier: Apache-2.0
+"""One round: a cluster, writers, watchers and chores; some kills; a verdict. Its seed decides all that can be decided.
+
+The order in which a loaded server takes requests is not ours to fix, so a seed repeats the plan of a round (who writes
+what, after how many acknowledged writes the server dies), not every interleaving of it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import random
+import sqlite3
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from tests.crash.chores import Chores
+from tests.crash.process import ServerProcess, session_to
+from tests.crash.shapes import DEFINITION_PATH, KEPT_UP, KINDS, NAMESPACE, WIDGET, Kind, definition, stamp_of, wanted
+from tests.crash.verdict import Final, judge_history, judge_origin, judge_state
+from tests.crash.watchers import Watcher
+from tests.crash.writers import Api, Journal, Writer
+
+WRITERS = 6
+WATCHERS_PER_KIND = 2
+LAST = "the-end"
+MOST_BETWEEN_KILLS = 220
+
+
+@dataclass
+class Result:
+    seed: int
+    writes: int = 0
+    acknowledged: int = 0
+    landed: int = 0
+    lost: int = 0
+    kills: int = 0
+    kills_while_starting: int = 0
+    events: int = 0
+    resumed: int = 0
+    chores: int = 0
+    violations: list[str] = field(default_factory=list)
+
+
+async def play(seed: int, directory: Path) -> Result:
+    chance = random.Random(seed)
+    result = Result(seed)
+    server = ServerProcess(directory / "data")
+    try:
+        await server.start()
+        async with session_to(server) as session:
+            await _play(chance, result, server, Api(session))
+        if server.stop() != 0:
+            result.violations.append("the server did not stop cleanly")
+        result.violations += [f"the server's log: {line}" for line in server.complaints()[:5]]
+        result.violations += _damage(server.directory / "state.db")
+    finally:
+        server.kill()
+    return result
+
+
+async def _play(chance: random.Random, result: Result, server: ServerProcess, api: Api) -> None:
+    await _prepare(api)
+    journal, stop = Journal(), asyncio.Event()
+    writers = [Writer(api, f"w{n}", random.Random(chance.random()), journal) for n in range(WRITERS)]
+    chores = Chores(api, random.Random(chance.random()))
+    watchers = [
+        Watcher(api, kind, await _revision(api, kind), random.Random(chance.random()))
+        for kind in KINDS
+        for _ in range(WATCHERS_PER_KIND)
+    ]
+    async with asyncio.TaskGroup() as group:
+        for watcher in watchers:
+            group.create_task(watcher.run(LAST))
+        working = [group.create_task(client.run(stop)) for client in (*writers, chores)]
+        for _ in range(chance.randint(1, 2)):
+            await _let_write(journal, chance.randrange(MOST_BETWEEN_KILLS))
+            await asyncio.sleep(chance.uniform(0, 0.01))
+            await _kill_and_restart(chance, result, server, api)
+        await _let_write(journal, chance.randrange(30))
+        stop.set()
+        await asyncio.wait(working)
+        await _judge(result, api, journal, writers)
+        for kind in KINDS:
+            journal.stamps.add((kind.plural, LAST, LAST))
+            code, answer = await api.send("POST", kind.collection, wanted(kind, LAST, LAST))
+            assert code == 201, answer
+    finals = {kind: (await _list(api, kind))[1] for kind in KINDS}
+    for watcher in watchers:
+        promises = [promise for promise in journal.acknowledged if promise.kind is watcher.kind]
+        result.violations += watcher.violations
+        result.violations += judge_history(watcher.kind, watcher.seen, promises, finals[watcher.kind])
+        result.violations += judge_origin(watcher.kind, watcher.seen, journal.stamps)
+    result.violations += [f"still there after the restart: {what}" for what in await chores.unfinished()]
+    result.writes, result.acknowledged = journal.attempts, len(journal.acknowledged)
+    result.landed, result.lost, result.chores = journal.landed, journal.lost, len(chores.pending)
+    result.events = sum(len(watcher.seen) for watcher in watchers)
+    result.resumed = sum(watcher.resumed for watcher in watchers)
+
+
+async def _prepare(api: Api) -> None:
+    await api.send("POST", "/api/v1/namespaces", {"metadata": {"name": NAMESPACE}})
+    account = {"metadata": {"name": "default"}}
+    await api.send("POST", f"/api/v1/namespaces/{NAMESPACE}/serviceaccounts", account)  # upkeep may be faster
+    await api.send("POST", DEFINITION_PATH, definition("widgets", "Widget"))
+    while (await api.send("GET", WIDGET.collection))[0] != 200:
+        await asyncio.sleep(0.005)
+
+
+async def _let_write(journal: Journal, count: int) -> None:
+    goal = len(journal.acknowledged) + count
+    while len(journal.acknowledged) < goal and not journal.violations:
+        await asyncio.sleep(0.001)
+
+
+async def _kill_and_restart(chance: random.Random, result: Result, server: ServerProcess, api: Api) -> None:
+    api.up.clear()
+    server.kill()
+    result.kills += 1
+    if chance.random() < 0.3:  # and again while it is starting
+        server.spawn()
+        await asyncio.sleep(chance.uniform(0.1, 0.8))
+        server.kill()
+        result.kills += 1
+        result.kills_while_starting += 1
+    await server.start()
+    api.up.set()
+
+
+async def _judge(result: Result, api: Api, journal: Journal, writers: list[Writer]) -> None:
+    newest = max((promise.revision for promise in journal.acknowledged), default=0)
+    for kind in KINDS:
+        revision, final = await _list(api, kind)
+        if revision < newest:
+            result.violations.append(f"list of {kind.plural} is at {revision}, but {newest} was acknowledged")
+        expected = {name: stamp for w in writers for (k, name), stamp in w.expected.items() if k is kind}
+        result.violations += judge_state(kind, expected, final)
+    result.violations += journal.violations
+
+
+async def _list(api: Api, kind: Kind) -> tuple[int, Final]:
+    code, answer = await api.insist("GET", kind.collection)
+    assert code == 200, answer
+    objects = [item for item in answer["items"] if item["metadata"]["name"] != KEPT_UP]
+    final = {o["metadata"]["name"]: (stamp_of(kind, o), int(o["metadata"]["resourceVersion"])) for o in objects}
+    return int(answer["metadata"]["resourceVersion"]), final
+
+
+async def _revision(api: Api, kind: Kind) -> int:
+    return (await _list(api, kind))[0]
+
+
+def _damage(database: Path) -> list[str]:
+    connection = sqlite3.connect(database)
+    try:
+        found = [row[0] for row in connection.execute("PRAGMA integrity_check")]
+    finally:
+        connection.close()
+    return [] if found == ["ok"] else [f"{database.name}: {line}" for line in found]
