@@ -28,9 +28,11 @@ from springtide.local.access.impersonation import impersonate
 from springtide.local.apiserver.audit import Audit
 from springtide.local.apiserver.dispatch import Dispatcher, attributes
 from springtide.local.apiserver.measures import Measures
+from springtide.local.apiserver.node_streams import NodeStreams
 from springtide.local.apiserver.replies import Answer, Reply, Stream, refusal
-from springtide.local.apiserver.requests import Query, Request, parse_target, split_target
+from springtide.local.apiserver.requests import Query, Request, Target, parse_target, split_target
 from springtide.local.status import StatusError
+from springtide.local.streams import takeover
 
 log = logging.getLogger(__name__)
 
@@ -58,6 +60,9 @@ class Front(Protocol):
     @property
     def audit(self) -> Audit | None: ...
 
+    @property
+    def streams(self) -> NodeStreams: ...
+
 
 class Edge:
     def __init__(self, front: Front) -> None:
@@ -75,10 +80,16 @@ class Edge:
         )
 
     async def _serve(self, http: web.BaseRequest) -> web.StreamResponse:
+        if "Upgrade" in http.headers and isinstance(http, web.Request):
+            # A WebSocket on a connection that was kept alive; first requests are taken over before they come here.
+            return await takeover.from_request(http, self._front.streams.upgraded)
         path, query = split_target(http.raw_path)
         request: Request | None = None
         try:
-            request = await self._request(http, path, query)
+            user, parsed = self._caller(http, path, query)
+            if "/proxy" in path and (target := _proxied(http.method, path, parsed)):
+                return await self._front.streams.forward(http, user, target, query)
+            request = await _request(http, path, parsed, user)
             answer = await self._front.dispatcher.answer(request, path)
         except StatusError as error:
             answer = refusal(error)
@@ -92,15 +103,12 @@ class Edge:
             self._front.audit.line(http.method, http.raw_path, request.user if request else None, answer.status)
         return await self._write(http, answer, request.warnings if request else [])
 
-    async def _request(self, http: web.BaseRequest, path: str, query: str) -> Request:
-        user = self._user(http, path)
-        parsed = Query(query)
+    def _caller(self, http: web.BaseRequest, path: str, query: str) -> tuple[User, Query]:
+        user, parsed = self._user(http, path), Query(query)
         if any(name.startswith(_IMPERSONATE) for name in http.headers):
             wanted = _wanted(http.method, path, parsed)
             user = impersonate(user, http.headers.items(), wanted, self._front.authorizer)
-        body = await _body(http) if http.body_exists else b""
-        decoded = unquote(path) if "%" in path else path
-        return Request(http.method, decoded, parsed, http.headers, user, body)
+        return user, parsed
 
     def _user(self, http: web.BaseRequest, path: str) -> User:
         certificate = None if http.transport is None else _certificate_user(http.transport)
@@ -148,6 +156,17 @@ class Edge:
                 if piece:
                     await response.write(piece)
         await response.write_eof()
+
+
+async def _request(http: web.BaseRequest, path: str, query: Query, user: User) -> Request:
+    body = await _body(http) if http.body_exists else b""
+    decoded = unquote(path) if "%" in path else path
+    return Request(http.method, decoded, query, http.headers, user, body)
+
+
+def _proxied(method: str, path: str, query: Query) -> Target | None:
+    target = parse_target(method, path, query)
+    return target if target is not None and target.subresource == "proxy" else None
 
 
 def _wanted(method: str, path: str, query: Query) -> Attributes:

@@ -7,14 +7,17 @@ parser sees it, this module asks who it is and whether he may, and `streams` car
 
 from __future__ import annotations
 
+import random
 import ssl
 from collections.abc import AsyncIterator
 from typing import Any
 from urllib.parse import parse_qs
 
 import aiohttp
+from aiohttp import web
 
 from springtide.local import status
+from springtide.local.access import pki
 from springtide.local.access.attributes import require
 from springtide.local.access.authentication import Authenticator, user_of_der
 from springtide.local.access.identity import User
@@ -28,7 +31,7 @@ from springtide.local.apiserver.requests import Query, Request, Target, parse_ta
 from springtide.local.apiserver.writes import admission_request
 from springtide.local.kinds.strategy import Obj
 from springtide.local.status import StatusError
-from springtide.local.streams import kubelet, logs, proxy
+from springtide.local.streams import destinations, kubelet, logs, plain_proxy, proxy
 from springtide.local.streams.takeover import Upgrade
 
 _COMMANDS = {"exec": kubelet.exec_location, "attach": kubelet.attach_location}
@@ -39,6 +42,7 @@ class NodeStreams:
     def __init__(self, ctx: Context, authenticator: Authenticator, tls: ssl.SSLContext | None) -> None:
         """`tls` holds the certificate that nodes know the API server by."""
         self._ctx, self._authenticator, self._tls = ctx, authenticator, tls
+        self._unverified = pki.client_context(None)  # pods and services show certificates of their own
         self._reader = StoreReader(ctx.store)
         self._session: aiohttp.ClientSession | None = None
 
@@ -102,8 +106,8 @@ class NodeStreams:
         request = Request(upgrade.head.method, "", Query(raw_query), {}, user)
         admission = admission_request(Call(request, target, resource), CONNECT, None, None, _OPTIONS)
         await self._ctx.admission.validate(admission)
-        if resource.storage != "pods" or target.subresource not in ("exec", "attach", "portforward"):
-            raise status.bad_request(f"{target.resource}/{target.subresource} takes no upgraded connections here")
+        if target.subresource == "proxy":
+            return proxy.pass_through(upgrade.head, upgrade.duplex, self._destination(target, raw_query)[0])
         pod = self._pod(target)
         node = self._node(pod)
         if target.subresource == "portforward":
@@ -113,20 +117,46 @@ class NodeStreams:
         wanted = kubelet.wanted(query)
         return proxy.command(upgrade.head, upgrade.duplex, location, wanted, websocket=node.speaks_websocket)
 
+    # Plain HTTP through the server
+
+    async def forward(self, http: web.BaseRequest, user: User, target: Target, raw_query: str) -> web.StreamResponse:
+        """The proxy subresource of pods, services and nodes; the body is streamed, not read first."""
+        require(self._ctx.authorizer, user, attributes(target))
+        location, prefix = self._destination(target, raw_query)
+        return await plain_proxy.forward(self._http(), http, location, prefix)
+
+    def _destination(self, target: Target, raw_query: str) -> tuple[kubelet.Location, str]:
+        """Where a proxied path leads, and the path of ours that stands for its root."""
+        name = destinations.parse_name(target.name, target.resource.removesuffix("s"))
+        wanted = f"/{target.rest}" + (f"?{raw_query}" if raw_query else "")
+        space = f"/namespaces/{target.namespace}" if target.namespace else ""
+        prefix = f"/api/v1{space}/{target.resource}/{target.name}/proxy"
+        owner = target.named(target.namespace, name.name)
+        if target.resource == "nodes":
+            node = kubelet.kubelet_of(self._object("nodes", "", name.name), self._tls)
+            return destinations.node_destination(node, name, wanted, self._unverified, loopback=True), prefix
+        if target.resource == "services":
+            service = self._object("services", target.namespace, name.name)
+            endpoints = self._reader.get("endpoints", target.namespace, name.name) or {}
+            port = destinations.service_port(service, name)
+            choose = random.choice
+            found = destinations.service_destination(endpoints, name, port, wanted, self._unverified, choose)
+            return found, prefix
+        return destinations.pod_destination(self._pod(owner), name, wanted, self._unverified, loopback=True), prefix
+
     # Who is at the other end
 
     def _pod(self, target: Target) -> Obj:
-        pod = self._reader.get("pods", target.namespace, target.name)
-        if pod is None:
-            raise status.not_found("", "pods", target.name)
-        return pod
+        return self._object("pods", target.namespace, target.name)
+
+    def _object(self, resource: str, namespace: str, name: str) -> Obj:
+        found = self._reader.get(resource, namespace, name)
+        if found is None:
+            raise status.not_found("", resource, name)
+        return found
 
     def _node(self, pod: Obj) -> kubelet.Kubelet:
-        name = kubelet.node_name(pod)
-        node = self._reader.get("nodes", "", name)
-        if node is None:
-            raise status.not_found("", "nodes", name)
-        return kubelet.kubelet_of(node, self._tls)
+        return kubelet.kubelet_of(self._object("nodes", "", kubelet.node_name(pod)), self._tls)
 
     def _http(self) -> aiohttp.ClientSession:
         if self._session is None:
