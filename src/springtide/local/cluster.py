@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import ipaddress
+import logging
 import socket
 import ssl
 from collections.abc import AsyncIterator, Callable
@@ -31,6 +32,8 @@ from springtide.local.datadir import DataDir
 from springtide.local.store.opening import open_store
 from springtide.local.streams import takeover
 from springtide.local.upkeep.runner import Facts, keep_up
+
+logger = logging.getLogger(__name__)
 
 DEFAULT_PORT = 6443
 _BACKLOG = 1024
@@ -91,7 +94,7 @@ async def running(options: Options) -> AsyncIterator[Cluster]:
         server.bootstrapped()
         await _listen(stack, server, listener, context)
         if options.upkeep:
-            facts = Facts(authority.certificate.decode())
+            facts = Facts(authority.certificate.decode(), port)
             _keep_up(stack, cluster.client("system:kube-controller-manager"), facts)
         directory.describe(options.name, port)
         kubeconfig.write(directory.kubeconfig, kubeconfig_entry(directory, options.name))
@@ -140,7 +143,15 @@ async def _listen(stack: AsyncExitStack, server: ApiServer, listener: socket.soc
 
 
 def _keep_up(stack: AsyncExitStack, client: Client, facts: Facts) -> None:
-    task = asyncio.get_running_loop().create_task(keep_up(client, facts), name="upkeep")
+    async def for_ever() -> None:
+        while True:
+            try:
+                await keep_up(client, facts)
+            except Exception:  # a bug in one controller must not leave the cluster without all of them
+                logger.exception("upkeep broke; starting it again")
+                await asyncio.sleep(1)
+
+    task = asyncio.get_running_loop().create_task(for_ever(), name="upkeep")
 
     async def stop() -> None:
         task.cancel()
