@@ -16,7 +16,14 @@ from springtide.kube.client import Client
 from springtide.kube.controller import Controller, run
 from springtide.kube.events import EventRecorder
 from springtide.kube.informer import Informers
-from springtide.local.upkeep import namespaces, root_ca, service_accounts
+from springtide.local.upkeep import (
+    endpoint_slices,
+    endpoints,
+    kubernetes_service,
+    namespaces,
+    root_ca,
+    service_accounts,
+)
 from springtide.local.upkeep.garbage import GarbageCollector
 
 
@@ -35,9 +42,15 @@ class Facts:
 
     authority: str
     """The certificate, in PEM, that signs the server's."""
+    port: int
+    """Where the server listens."""
 
 
-CONTROLLERS: Sequence[Upkeep] = (service_accounts,)
+CONTROLLERS: Sequence[Upkeep] = (
+    service_accounts,
+    endpoints,
+    endpoint_slices,
+)
 
 
 async def keep_up(client: Client, facts: Facts) -> None:
@@ -50,6 +63,7 @@ async def keep_up(client: Client, facts: Facts) -> None:
         garbage.controller,
         namespaces.controller(informers, client),
         root_ca.controller(informers, client, facts.authority),
+        kubernetes_service.controller(informers, client, facts.port),
     ]
     controllers += [module.controller(informers, client, recorders[module.COMPONENT]) for module in CONTROLLERS]
     async with asyncio.TaskGroup() as group:
