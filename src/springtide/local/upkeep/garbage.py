@@ -33,6 +33,7 @@ logger = logging.getLogger(__name__)
 ORPHAN, FOREGROUND = "orphan", "foregroundDeletion"
 _METADATA = Scope(metadata_only=True)
 _BY_OWNER = "owner uid"
+_UNSYNCED_RETRY = 0.05
 
 
 class Node(NamedTuple):
@@ -110,6 +111,7 @@ class GarbageCollector:
             if meta.ownerReferences or meta.deletionTimestamp:
                 yield Node(resource, Key(meta.namespace, meta.name))
             yield from self._dependents(meta.uid)
+            yield from self._waiting_owners(head)
 
         informer.on_change(self.controller.enqueue, affected)
 
@@ -119,6 +121,17 @@ class GarbageCollector:
             for identity, informer in self._known.items()
             for key in informer.keys_where(_BY_OWNER, uid)
         ]
+
+    def _waiting_owners(self, head: Head) -> Iterable[Node]:
+        """Owners on their way out that this object may have been the last to hold back."""
+        for owner in head.metadata.ownerReferences:
+            informer, resource = self._known.get(owner.identity), self._resources.get(owner.identity)
+            if informer is None or resource is None:
+                continue
+            key = Key(head.metadata.namespace if resource.namespaced else "", owner.name)
+            found = informer.get(key)
+            if found is not None and found.metadata.deletionTimestamp:
+                yield Node(resource, key)
 
     # What becomes of one object
 
@@ -145,8 +158,7 @@ class GarbageCollector:
             await self._forget_owners(node, head, decided.forget)
 
     async def _tie(self, owner: Owner, namespace: str) -> Tie:
-        identity = (owner.group, owner.kind)
-        informer, resource = self._known.get(identity), self._resources.get(identity)
+        informer, resource = self._known.get(owner.identity), self._resources.get(owner.identity)
         if informer is None or resource is None:
             return Tie.SOLID  # a kind nobody serves: better kept than lost
         key = Key(namespace if resource.namespaced else "", owner.name)
@@ -176,6 +188,9 @@ class GarbageCollector:
 
     async def _release(self, node: Node, head: Head) -> Result | None:
         finalizers = head.metadata.finalizers
+        if not all(informer.synced for informer in self._known.values()):
+            # Right after a start: an owner let go before its dependents are known would take orphans with it.
+            return Result(requeue_after=_UNSYNCED_RETRY)
         if ORPHAN in finalizers:
             for dependent in self._dependents(head.metadata.uid):
                 informer = self._known[dependent.resource.group, dependent.resource.kind]

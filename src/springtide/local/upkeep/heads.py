@@ -30,6 +30,10 @@ class Owner(msgspec.Struct, frozen=True):
         group, slash, _ = self.apiVersion.rpartition("/")
         return group if slash else ""
 
+    @property
+    def identity(self) -> tuple[str, str]:
+        return self.group, self.kind
+
 
 class Metadata(msgspec.Struct, frozen=True):
     name: str
