@@ -14,7 +14,7 @@ import ssl
 import weakref
 import zlib
 from collections.abc import AsyncIterator
-from contextlib import aclosing
+from contextlib import aclosing, suppress
 from typing import Any, Protocol, cast
 from urllib.parse import unquote
 
@@ -92,7 +92,7 @@ class Edge:
             request = await _request(http, path, parsed, user)
             answer = await self._front.dispatcher.answer(request, path)
         except StatusError as error:
-            answer = refusal(error)
+            answer = refusal(error, http.headers.get("Accept", ""))
         except (asyncio.CancelledError, ConnectionError):
             raise
         except Exception:  # the last resort: a bug answers one request with 500 and leaves a traceback
@@ -123,7 +123,9 @@ class Edge:
         self._front.measures.requests[method, resource if answer.status != 404 else "", answer.status] += 1
 
     async def _write(self, http: web.BaseRequest, answer: Answer, warnings: list[str]) -> web.StreamResponse:
-        headers = {"Content-Type": answer.content_type, "Cache-Control": "no-cache, private", **answer.headers}
+        headers = {"Cache-Control": "no-cache, private", **answer.headers}
+        if answer.content_type:
+            headers["Content-Type"] = answer.content_type
         zipped = "gzip" in http.headers.get("Accept-Encoding", "")
         if isinstance(answer, Reply):
             body = answer.body
@@ -152,10 +154,11 @@ class Edge:
         chunks = _gzipped(answer.chunks) if zipped else answer.chunks
         # aclosing: an abandoned watch must give its subscription back now, not at garbage collection
         async with aclosing(cast(Any, chunks)) as pieces:
-            async for piece in pieces:
-                if piece:
-                    await response.write(piece)
-        await response.write_eof()
+            with suppress(ConnectionError):  # the client hung up: the usual end of a watch, nothing for the log
+                async for piece in pieces:
+                    if piece:
+                        await response.write(piece)
+                await response.write_eof()
 
 
 async def _request(http: web.BaseRequest, path: str, query: Query, user: User) -> Request:
