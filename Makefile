@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test check check-generated format generate oracle test-oracle bench campaign clean
+.PHONY: help demo test check check-generated format generate oracle test-oracle test-crash test-robustness bench campaign clean
 
 help: ## what there is
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 16
@@ -52,3 +52,14 @@ check-generated: generate ## fail when a generated file is not what the oracle s
 bench: $(READY) ## the embedded and the real API server side by side; builds the latter
 	@$(BIN)/python hack/oracle/control_plane.py build
 	@$(BIN)/python benchmarks/apiserver.py
+
+# The tests/crash rounds: each kills a real server a few times. SEEDS=7 or SEEDS=0-19 chooses them.
+SEEDS ?= 0-19
+test-crash: $(READY) ## kill -9 of the server under load, 20 seeded rounds
+	@SPRINGTIDE_CRASH_SEEDS=$(SEEDS) $(BIN)/pytest -n 2 -q tests/crash
+
+CAMPAIGN ?= .campaign.jsonl
+campaign: $(READY) ## the same with 200 rounds, and a table of what happened; some fifteen minutes
+	@rm -f $(CAMPAIGN)
+	@SPRINGTIDE_CRASH_SEEDS=1000-1199 SPRINGTIDE_CRASH_REPORT=$(CAMPAIGN) $(BIN)/pytest -n 2 -q tests/crash; \
+		code=$$?; $(BIN)/python -m tests.crash.report $(CAMPAIGN); exit $$code

@@ -16,11 +16,12 @@ PATIENCE = 30.0
 
 
 class Chores:
-    """Begins chores one after another; `pending` are paths whose objects must be gone in the end."""
+    """Begins chores one after another. In the end what is at `pending` must be gone, what is at `orphans` must not."""
 
     def __init__(self, api: Api, chance: random.Random) -> None:
         self._api, self._chance = api, chance
         self.pending: dict[str, str] = {}
+        self.orphans: set[str] = set()
         self.begun = 0
 
     async def run(self, stop: asyncio.Event) -> None:
@@ -39,9 +40,14 @@ class Chores:
         deadline = asyncio.get_running_loop().time() + PATIENCE
         while True:
             left = [what for path, what in self.pending.items() if (await self._api.insist("GET", path))[0] != 404]
+            left += [f"owner of {path}" for path in self.orphans if not await self._is_free(path)]
             if not left or asyncio.get_running_loop().time() > deadline:
                 return left
             await asyncio.sleep(0.05)
+
+    async def _is_free(self, path: str) -> bool:
+        code, orphan = await self._api.insist("GET", path)
+        return code == 200 and not orphan["metadata"].get("ownerReferences")
 
     async def _make(self, collection: str, obj: Obj) -> Obj:
         code, answer = await self._api.send("POST", collection, obj)
@@ -62,29 +68,32 @@ class Chores:
         self.pending[f"{CORE}/namespaces/{name}"] = f"namespace {name}"
 
     async def _owner(self, name: str) -> None:
-        maps = f"{CORE}/namespaces/{NAMESPACE}/secrets"
-        owner = await self._make(maps, {"metadata": {"name": name}})
+        secrets = f"{CORE}/namespaces/{NAMESPACE}/secrets"
+        owner = await self._make(secrets, {"metadata": {"name": name}})
         reference = {"apiVersion": "v1", "kind": "Secret", "name": name, "uid": owner["metadata"]["uid"]}
         reference["blockOwnerDeletion"] = True
-        for number in range(OBJECTS):
-            await self._make(maps, {"metadata": {"name": f"{name}-{number}", "ownerReferences": [reference]}})
-        policy = self._chance.choice(("Background", "Foreground"))
-        await self._delete(f"{maps}/{name}", {"kind": "DeleteOptions", "apiVersion": "v1", "propagationPolicy": policy})
-        self.pending |= {f"{maps}/{name}-{number}": f"dependent of {name} ({policy})" for number in range(OBJECTS)}
-        self.pending[f"{maps}/{name}"] = f"owner {name} ({policy})"
+        dependents = {f"{secrets}/{name}-{number}" for number in range(OBJECTS)}
+        for path in dependents:
+            metadata = {"name": path.rpartition("/")[2], "ownerReferences": [reference]}
+            await self._make(secrets, {"metadata": metadata})
+        policy = self._chance.choice(("Background", "Foreground", "Orphan"))
+        options = {"kind": "DeleteOptions", "apiVersion": "v1", "propagationPolicy": policy}
+        await self._delete(f"{secrets}/{name}", options)
+        self.pending[f"{secrets}/{name}"] = f"owner {name} ({policy})"
+        if policy == "Orphan":
+            self.orphans |= dependents
+        else:
+            self.pending |= dict.fromkeys(dependents, f"dependent of {name} ({policy})")
 
     async def _definition(self, name: str) -> None:
         plural = f"gadgets{self.begun}"
         made = definition(plural, f"Gadget{self.begun}")
         await self._make(DEFINITION_PATH, made)
         objects = f"/apis/example.com/v1/namespaces/{NAMESPACE}/{plural}"
-        while (await self._api.send("GET", objects))[0] == 404:
-            await asyncio.sleep(0.005)
+        await self._api.served(objects)
         for number in range(OBJECTS):
-            await self._make(
-                objects,
-                {"apiVersion": "example.com/v1", "kind": f"Gadget{self.begun}", "metadata": {"name": f"g{number}"}},
-            )
+            kind = {"apiVersion": "example.com/v1", "kind": f"Gadget{self.begun}"}
+            await self._make(objects, {**kind, "metadata": {"name": f"g{number}"}})
         await self._delete(f"{DEFINITION_PATH}/{plural}.example.com")
         self.pending[f"{DEFINITION_PATH}/{plural}.example.com"] = f"definition of {plural}"
         self.pending[objects] = f"served {plural}"

@@ -71,7 +71,8 @@ async def _play(chance: random.Random, result: Result, server: ServerProcess, ap
     async with asyncio.TaskGroup() as group:
         for watcher in watchers:
             group.create_task(watcher.run(LAST))
-        working = [group.create_task(client.run(stop)) for client in (*writers, chores)]
+        working = [group.create_task(writer.run(stop)) for writer in writers]
+        working.append(group.create_task(chores.run(stop)))
         for _ in range(chance.randint(1, 2)):
             await _let_write(journal, chance.randrange(MOST_BETWEEN_KILLS))
             await asyncio.sleep(chance.uniform(0, 0.01))
@@ -102,14 +103,13 @@ async def _prepare(api: Api) -> None:
     account = {"metadata": {"name": "default"}}
     await api.send("POST", f"/api/v1/namespaces/{NAMESPACE}/serviceaccounts", account)  # upkeep may be faster
     await api.send("POST", DEFINITION_PATH, definition("widgets", "Widget"))
-    while (await api.send("GET", WIDGET.collection))[0] != 200:
-        await asyncio.sleep(0.005)
+    await api.served(WIDGET.collection)
 
 
 async def _let_write(journal: Journal, count: int) -> None:
-    goal = len(journal.acknowledged) + count
-    while len(journal.acknowledged) < goal and not journal.violations:
-        await asyncio.sleep(0.001)
+    journal.goal = len(journal.acknowledged) + count
+    journal.reached.clear()
+    await journal.reached.wait()
 
 
 async def _kill_and_restart(chance: random.Random, result: Result, server: ServerProcess, api: Api) -> None:

@@ -13,8 +13,7 @@ from dataclasses import asdict
 from pathlib import Path
 
 import pytest
-
-from tests.crash.rounds import play
+from tests.crash.rounds import Result, play
 
 
 def _seeds() -> range:
@@ -22,11 +21,15 @@ def _seeds() -> range:
     return range(int(first), int(last or first) + 1)
 
 
+def _report(result: Result) -> None:
+    if path := os.environ.get("SPRINGTIDE_CRASH_REPORT"):
+        with Path(path).open("a") as lines:
+            lines.write(json.dumps(asdict(result)) + "\n")
+
+
 @pytest.mark.parametrize("seed", _seeds())
 async def test_nothing_acknowledged_is_lost_when_the_server_is_killed(seed: int, tmp_path: Path) -> None:
     result = await play(seed, tmp_path)
-    if report := os.environ.get("SPRINGTIDE_CRASH_REPORT"):
-        with Path(report).open("a") as lines:
-            lines.write(json.dumps(asdict(result)) + "\n")
+    _report(result)
     shown = "\n  ".join(result.violations[:20])
     assert not result.violations, f"seed {seed}:\n  {shown}\nrepeat it: make test-crash SEEDS={seed}"

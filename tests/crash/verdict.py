@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from itertools import pairwise
 
 from tests.crash.shapes import Kind
 from tests.crash.watchers import Seen
@@ -22,7 +23,7 @@ def judge_history(kind: Kind, seen: Sequence[Seen], promises: Iterable[Acknowled
 
 
 def _disorder(seen: Sequence[Seen]) -> Iterable[str]:
-    for before, after in zip(seen, seen[1:], strict=False):
+    for before, after in pairwise(seen):
         if after.revision <= before.revision:
             yield f"{after} came after revision {before.revision}"
 

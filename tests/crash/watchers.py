@@ -27,13 +27,12 @@ class Watcher:
         self.kind, self.since = kind, since
         self.seen: list[Seen] = []
         self.resumed = 0
-        self.relisted = 0
         self.violations: list[str] = []
         self._api, self._chance, self._revision = api, chance, since
 
     async def run(self, until: str) -> None:
         """Ends when the object called `until` has been seen."""
-        while not (self.seen and self.seen[-1].name == until):
+        while not self._has_seen(until):
             await self._api.up.wait()
             try:
                 await self._follow(until)
@@ -50,10 +49,13 @@ class Watcher:
             async for line in answer.content:
                 if not line.endswith(b"\n"):  # cut off by the kill: it will come again
                     return
-                if not self._take(json.loads(line)) or self.seen[-1:] and self.seen[-1].name == until:
+                if not self._take(json.loads(line)) or self._has_seen(until):
                     return
                 if self._chance.random() < _LEAVES:
                     return
+
+    def _has_seen(self, name: str) -> bool:
+        return bool(self.seen) and self.seen[-1].name == name
 
     def _take(self, event: Obj) -> bool:
         change, obj = event["type"], event["object"]

@@ -13,7 +13,6 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import aiohttp
-
 from tests.crash.shapes import KINDS, Kind, Obj, changes, operations, stamp_of, wanted
 
 BROKEN = (aiohttp.ClientError, OSError, TimeoutError)
@@ -50,6 +49,9 @@ class Journal:
     """Writes whose answer was lost but which are there."""
     lost: int = 0
     """Writes whose answer was lost and which are not there; nobody was promised anything."""
+    goal: int = 0
+    reached: asyncio.Event = field(default_factory=asyncio.Event)
+    """Set when as many writes as `goal` says were acknowledged, or when something is wrong already."""
 
 
 class Api:
@@ -72,6 +74,14 @@ class Api:
                 return await self.send(method, path, body)
             except BROKEN:
                 await asyncio.sleep(0.02)
+
+    async def served(self, path: str) -> None:
+        """Returns when a definition just made is served."""
+        for _ in range(400):
+            if (await self.send("GET", path))[0] == 200:
+                return
+            await asyncio.sleep(0.005)
+        raise AssertionError(f"{path} is not served")
 
 
 class Writer:
@@ -146,6 +156,8 @@ class Writer:
             self._complain(f"resourceVersion went back from {self._revision} to {revision} ({kind.plural}/{name})")
         self._revision = max(self._revision, revision)
         self._journal.acknowledged.append(Acknowledged(kind, name, stamp, revision))
+        if len(self._journal.acknowledged) >= self._journal.goal:
+            self._journal.reached.set()
         if stamp == ABSENT:
             self._known.pop((kind, name))
             return
@@ -171,3 +183,4 @@ class Writer:
 
     def _complain(self, what: str) -> None:
         self._journal.violations.append(what)
+        self._journal.reached.set()
