@@ -144,18 +144,16 @@ def _within_rates(
 
 def _up_limit(current: int, rules: Obj, memory: Memory, now: datetime) -> int:
     def proposed(policy: Obj, start: int) -> int:
-        if policy["type"] == "Pods":
-            return int(start + policy["value"])
-        return int(math.ceil(start * (1 + policy["value"] / 100)))
+        value: int = policy["value"]
+        return start + value if policy["type"] == "Pods" else math.ceil(start * (1 + value / 100))
 
     return _selected(current, rules, memory, now, proposed, max)
 
 
 def _down_limit(current: int, rules: Obj, memory: Memory, now: datetime) -> int:
     def proposed(policy: Obj, start: int) -> int:
-        if policy["type"] == "Pods":
-            return int(start - policy["value"])
-        return int(start * (1 - policy["value"] / 100))
+        value: int = policy["value"]
+        return start - value if policy["type"] == "Pods" else int(start * (1 - value / 100))
 
     return _selected(current, rules, memory, now, proposed, min)
 

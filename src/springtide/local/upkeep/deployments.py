@@ -22,7 +22,7 @@ from springtide.local.upkeep.ownership import Belonging, Keeper, manager_of, sel
 from springtide.local.upkeep.replica_sets import BY_MANAGER, manager_uids
 from springtide.local.upkeep.rollout_sets import REVISION, same_template
 from springtide.local.upkeep.rollouts import Change, Observed, Plan, collided, failed_to_create, plan
-from springtide.local.upkeep.status_writes import write_status
+from springtide.local.upkeep.status_writes import LOOK_AGAIN, OwnWrites, write_status
 from springtide.local.upkeep.timestamps import Clock, utc_now
 from springtide.local.upkeep.views import PodView
 
@@ -40,6 +40,7 @@ class Deployments:
         self._sets = informers.of(REPLICASETS)
         self._sets.add_index(BY_MANAGER, manager_uids)
         self._sets.add_index(_UNMANAGED, _unmanaged)
+        self._writes, self._set_writes = OwnWrites(), OwnWrites()
         self._keeper = Keeper(client, DEPLOYMENTS, REPLICASETS, _belonging)
         self.controller: Controller[Key] = Controller("deployments", self.reconcile, workers=_WORKERS)
         self.controller.watches(self._deployments)
@@ -70,15 +71,22 @@ class Deployments:
     async def reconcile(self, key: Key) -> Result | None:
         deployment = self._deployments.get(key)
         if deployment is None:
+            self._writes.forget(key)
             return None
         if not deployment["spec"]["selector"]:
             message = "This deployment is selecting all pods. A non-empty selector is required."
             self._events.warning(deployment, "SelectingAll", message)
             return None
+        if not self._caught_up(deployment):
+            return Result(requeue_after=LOOK_AGAIN)
         now = self._clock()
         decided = plan(await self._observe(deployment), now)
         await self._act(deployment, decided, now)
         return Result(requeue_after=decided.look_again)
+
+    def _caught_up(self, deployment: Obj) -> bool:
+        owned = self._sets.where(BY_MANAGER, deployment["metadata"]["uid"])
+        return self._writes.shown_by(deployment) and all(self._set_writes.shown_by(known) for known in owned)
 
     async def _observe(self, deployment: Obj) -> Observed:
         metadata = deployment["metadata"]
@@ -102,7 +110,9 @@ class Deployments:
         for replica_set in decided.forget:
             await self._forget(replica_set)
         annotations = {REVISION: decided.revision} if decided.revision else None
-        await write_status(self._client, DEPLOYMENTS, deployment, decided.status, annotations=annotations)
+        self._writes.note(
+            await write_status(self._client, DEPLOYMENTS, deployment, decided.status, annotations=annotations)
+        )
 
     async def _create(self, deployment: Obj, wanted: Obj, now: datetime) -> None:
         name, size = wanted["metadata"]["name"], wanted["spec"]["replicas"]
@@ -136,7 +146,7 @@ class Deployments:
         metadata = replica_set["metadata"]
         patch = change.patch
         patch["metadata"] = {**patch.get("metadata", {}), "resourceVersion": metadata["resourceVersion"]}
-        await self._client.patch(REPLICASETS, Key.of(replica_set), patch)
+        self._set_writes.note(await self._client.patch(REPLICASETS, Key.of(replica_set), patch))
         before = replica_set["spec"]["replicas"]
         if before != change.size:
             way = "up" if before < change.size else "down"
@@ -144,6 +154,7 @@ class Deployments:
             self._events.normal(deployment, _SCALING, message)
 
     async def _forget(self, replica_set: Obj) -> None:
+        self._set_writes.forget(Key.of(replica_set))
         try:
             await self._client.delete(
                 REPLICASETS, Key.of(replica_set), DeleteOptions(uid=replica_set["metadata"]["uid"])

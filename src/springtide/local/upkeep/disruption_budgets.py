@@ -22,7 +22,7 @@ from springtide.local.upkeep import conditions, views
 from springtide.local.upkeep.ownership import manager_of, selector_of
 from springtide.local.upkeep.rollout_terms import resolved
 from springtide.local.upkeep.scales import NoSuchKind, Scales
-from springtide.local.upkeep.status_writes import write_status
+from springtide.local.upkeep.status_writes import LOOK_AGAIN, OwnWrites, write_status
 from springtide.local.upkeep.timestamps import Clock, read, stamp, utc_now
 from springtide.local.upkeep.views import OwnerView, PodView
 
@@ -143,6 +143,7 @@ class DisruptionBudgets:
         self._sets = informers.of(REPLICASETS)
         self._deployments = informers.of(DEPLOYMENTS)
         self._scales = Scales(client)
+        self._writes = OwnWrites()
         self.controller: Controller[Key] = Controller("disruption budgets", self.reconcile)
         self.controller.watches(self._budgets)
         self.controller.watches(self._pods, keys=self._affected)
@@ -159,7 +160,10 @@ class DisruptionBudgets:
     async def reconcile(self, key: Key) -> Result | None:
         budget = self._budgets.get(key)
         if budget is None:
+            self._writes.forget(key)
             return None
+        if not self._writes.shown_by(budget):
+            return Result(requeue_after=LOOK_AGAIN)
         try:
             observed = await self._observe(budget)
         except (Unknowable, NoSuchKind) as error:
@@ -171,7 +175,7 @@ class DisruptionBudgets:
         decided = plan(observed, self._clock())
         for pod in decided.overdue:
             self._complain(budget, pod)
-        await write_status(self._client, PODDISRUPTIONBUDGETS, budget, decided.status)
+        self._writes.note(await write_status(self._client, PODDISRUPTIONBUDGETS, budget, decided.status))
         return Result(requeue_after=decided.look_again)
 
     def _complain(self, budget: Obj, pod: PodView) -> None:

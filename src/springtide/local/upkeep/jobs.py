@@ -26,13 +26,12 @@ from springtide.local.upkeep.job_pods import TRACKING, managed_elsewhere, new_po
 from springtide.local.upkeep.job_tally import Observed
 from springtide.local.upkeep.ownership import Keeper, selector_of
 from springtide.local.upkeep.pod_control import Outcome, PodControl, belonging
-from springtide.local.upkeep.status_writes import write_status
+from springtide.local.upkeep.status_writes import LOOK_AGAIN, OwnWrites, write_status
 from springtide.local.upkeep.timestamps import Clock, utc_now
 from springtide.local.upkeep.views import PodView
 
 COMPONENT = "job-controller"
 _WORKERS = 5
-_LOOK_AGAIN = 1.0
 
 
 class Jobs:
@@ -42,6 +41,7 @@ class Jobs:
         self._jobs = informers.of(JOBS)
         self._keeper = Keeper(client, JOBS, PODS, belonging, finalizer=TRACKING)
         self._control = PodControl(client, events, JOBS, self._pods)
+        self._writes = OwnWrites()
         self._known: dict[Key, _Memory] = {}
         self.controller: Controller[Key] = Controller("jobs", self.reconcile, workers=_WORKERS)
         self.controller.watches(self._jobs)
@@ -65,8 +65,8 @@ class Jobs:
         if managed_elsewhere(job):
             return None
         memory = self._remember(key, job)
-        if memory.version > int(job["metadata"]["resourceVersion"]):
-            return Result(requeue_after=_LOOK_AGAIN)
+        if not self._writes.shown_by(job):
+            return Result(requeue_after=LOOK_AGAIN)
         observed = await self._observe(job, memory)
         now = self._clock()
         decided = plan(observed, now)
@@ -88,6 +88,7 @@ class Jobs:
         return memory
 
     def _forget(self, key: Key) -> None:
+        self._writes.forget(key)
         memory = self._known.pop(key, None)
         if memory is not None:
             self._control.expectations.forget(memory.uid)
@@ -124,20 +125,15 @@ class Jobs:
         if concluded.event is not None:
             self._events.normal(job, *concluded.event)
         entry = job_accounting.enter(observed, decided, concluded, now)
-        written = await self._write(job, entry.status, memory)
+        written = self._writes.note(await write_status(self._client, JOBS, job, entry.status))
         released = await self._release(entry.release)
         memory.released |= released
         status, ending = job_accounting.close(entry, written.get("status") or {}, released, now)
-        written = await self._write(written, status, memory)
+        written = self._writes.note(await write_status(self._client, JOBS, written, status))
         if ending is not None:
             self._announce(written, ending)
         if len(released) < len(entry.release):
             raise Retry("not every finished pod could be released")
-
-    async def _write(self, job: Obj, status: Obj, memory: _Memory) -> Obj:
-        written = await write_status(self._client, JOBS, job, status)
-        memory.version = int(written["metadata"]["resourceVersion"])
-        return written
 
     async def _release(self, pods: tuple[PodView, ...]) -> frozenset[str]:
         """Take the tracking finalizer from pods; the uids of those that have none now."""
@@ -164,8 +160,6 @@ class _Memory:
 
     def __init__(self, uid: str) -> None:
         self.uid = uid
-        self.version = 0
-        """Of the Job as last written here."""
         self.backoff = NO_FAILURES
         self.released: set[str] = set()
 

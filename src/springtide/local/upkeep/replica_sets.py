@@ -22,7 +22,7 @@ from springtide.local.upkeep import conditions, views
 from springtide.local.upkeep.ownership import Keeper, manager_of, selector_of
 from springtide.local.upkeep.pod_control import BURST, Outcome, PodControl, belonging, pod_from
 from springtide.local.upkeep.pod_ranking import deletion_order
-from springtide.local.upkeep.status_writes import write_status
+from springtide.local.upkeep.status_writes import LOOK_AGAIN, OwnWrites, write_status
 from springtide.local.upkeep.timestamps import Clock, stamp, utc_now
 from springtide.local.upkeep.views import PodView
 
@@ -115,6 +115,7 @@ class ReplicaSets:
         self._sets.add_index(BY_MANAGER, manager_uids)
         self._keeper = Keeper(client, REPLICASETS, PODS, belonging)
         self._control = PodControl(client, events, REPLICASETS, self._pods)
+        self._writes = OwnWrites()
         self._uids: dict[Key, str] = {}
         self.controller: Controller[Key] = Controller("replica sets", self.reconcile, workers=_WORKERS)
         self.controller.watches(self._sets)
@@ -134,13 +135,17 @@ class ReplicaSets:
         replica_set = self._sets.get(key)
         if replica_set is None:
             self._control.expectations.forget(self._uids.pop(key, ""))
+            self._writes.forget(key)
             return None
+        if not self._writes.shown_by(replica_set):
+            return Result(requeue_after=LOOK_AGAIN)
         self._uids[key] = replica_set["metadata"]["uid"]
         observed = await self._observe(replica_set)
         now = self._clock()
         decided = plan(observed, now)
         outcome = await self._act(observed, decided, now)
-        await write_status(self._client, REPLICASETS, replica_set, status(observed, outcome, now))
+        new = status(observed, outcome, now)
+        self._writes.note(await write_status(self._client, REPLICASETS, replica_set, new))
         if outcome.error is not None:
             raise Retry(outcome.error.message) from outcome.error
         return Result(requeue_after=self._next_look(observed, now))

@@ -2,7 +2,8 @@
 """One status write at the end of a reconcile, and none when nothing is new.
 
 A write holds for the version of the object that the decision was made on: Conflict otherwise, which the controller
-loop answers by deciding again.
+loop answers by deciding again. Most of those conflicts would be with ourselves, because a cache lags behind what was
+just written; `OwnWrites` tells when it has caught up.
 """
 
 from __future__ import annotations
@@ -12,6 +13,9 @@ from typing import Any
 
 from springtide.kube.client import Client
 from springtide.kube.resources import Key, Obj, Resource
+
+LOOK_AGAIN = 1.0
+"""Seconds to wait for a cache that has not caught up; its change usually comes within milliseconds."""
 
 
 async def write_status(
@@ -45,3 +49,21 @@ def changes(old: Mapping[str, Any], new: Mapping[str, Any]) -> Obj:
             patch[name] = value
     patch |= {name: None for name in old if name not in new}
     return patch
+
+
+class OwnWrites:
+    """The versions of objects as this controller last wrote them."""
+
+    def __init__(self) -> None:
+        self._versions: dict[Key, int] = {}
+
+    def note(self, written: Obj) -> Obj:
+        self._versions[Key.of(written)] = int(written["metadata"]["resourceVersion"])
+        return written
+
+    def forget(self, key: Key) -> None:
+        self._versions.pop(key, None)
+
+    def shown_by(self, cached: Obj) -> bool:
+        """Whether this object is at least as new as what was written. If not, a change is on its way to the cache."""
+        return int(cached["metadata"]["resourceVersion"]) >= self._versions.get(Key.of(cached), 0)
