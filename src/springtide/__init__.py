@@ -2,3 +2,6 @@
 """Springtide: elastic distributed training."""
 
 __version__ = "0.1.0.dev0"
+
+KUBERNETES_VERSION = "v1.36.3"
+"""The release whose behaviour the embedded API server follows."""
