@@ -95,7 +95,11 @@ def method_not_allowed() -> StatusError:
     return StatusError(405, "MethodNotAllowed", "the server does not allow this method on the requested resource", {})
 
 
-def not_acceptable(offered: Sequence[str]) -> StatusError:
+def not_acceptable(offered: Sequence[str], *, known_media: bool = True) -> StatusError:
+    """`known_media`: the medium was fine, what was asked of it was not."""
+    if not known_media:
+        message = f"406: Not Acceptable\n\nAvailable representations: {', '.join(offered)}"
+        return StatusError(406, "NotAcceptable", message, {})
     message = f"only the following media types are accepted: {', '.join(offered)}"
     return StatusError(406, "NotAcceptable", message)
 

@@ -6,7 +6,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import pytest
-
 from tests.contract.apiserver.servers import Server, embedded
 
 

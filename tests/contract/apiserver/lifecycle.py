@@ -75,11 +75,12 @@ def _writes(entry: dict[str, Any]) -> list[dict[str, Any]]:
         {"op": "add", "path": "/metadata/labels/patched", "value": "json"},
     ]
     applied = _object(entry, "rich", rich)
+    change, label = merged(note, entry.get("change", {})), {"metadata": {"labels": {"a": "b"}}}
     steps = [
-        {"as": "update", "do": f"PUT {path}/{rich}", "from": "get", "change": merged(note, entry.get("change", {}))},
-        {"as": "update-stale", "do": f"PUT {path}/{rich}", "from": "get", "change": {"metadata": {"labels": {"a": "b"}}}},
+        {"as": "update", "do": f"PUT {path}/{rich}", "from": "get", "change": change},
+        {"as": "update-stale", "do": f"PUT {path}/{rich}", "from": "get", "change": label},
         {"as": "patch-json", "do": f"PATCH {path}/{rich}", "type": "json", "body": patch},
-        {"as": "patch-merge", "do": f"PATCH {path}/{rich}", "type": "merge", "body": merged(note, entry.get("change", {}))},
+        {"as": "patch-merge", "do": f"PATCH {path}/{rich}", "type": "merge", "body": change},
         {"as": "patch-strategic", "do": f"PATCH {path}/{rich}", "type": "strategic", "body": entry["rich"]},
         {
             "as": "apply",
@@ -116,14 +117,15 @@ def _subresources(entry: dict[str, Any]) -> list[dict[str, Any]]:
         ]  # fmt: skip
         steps += [{"as": "status-table", "do": f"GET {path}?{MINE}", "headers": {"Accept": TABLE}}]
     if entry.get("scale"):
-        scale = {"spec": {"replicas": 5}}
+        door = f"{path}/{rich}/scale"
+        five, two, negative = ({"spec": {"replicas": count}} for count in (5, 2, -1))
         steps += [
-            {"as": "scale-get", "do": f"GET {path}/{rich}/scale"},
-            {"as": "scale-patch", "do": f"PATCH {path}/{rich}/scale", "type": "merge", "body": scale},
-            {"as": "scale-put", "do": f"PUT {path}/{rich}/scale", "from": "scale-patch", "change": {"spec": {"replicas": 2}}},
-            {"as": "scale-stale", "do": f"PUT {path}/{rich}/scale", "from": "scale-get"},
-            {"as": "scale-negative", "do": f"PATCH {path}/{rich}/scale", "type": "merge", "body": {"spec": {"replicas": -1}}},
-        ]  # fmt: skip
+            {"as": "scale-get", "do": f"GET {door}"},
+            {"as": "scale-patch", "do": f"PATCH {door}", "type": "merge", "body": five},
+            {"as": "scale-put", "do": f"PUT {door}", "from": "scale-patch", "change": two},
+            {"as": "scale-stale", "do": f"PUT {door}", "from": "scale-get"},
+            {"as": "scale-negative", "do": f"PATCH {door}", "type": "merge", "body": negative},
+        ]
     return steps
 
 

@@ -14,16 +14,17 @@ from collections.abc import Iterator
 from typing import Any
 
 from tests.contract.apiserver.playing import Answer
-from tests.contract.apiserver.scenarios import Scenario
+from tests.contract.apiserver.scenarios import Scenario, Step
+from tests.contract.apiserver.served import only_served
 
 UUID = re.compile(r"\b[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\b")
 TIME = re.compile(r"\b\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z")
-ADDRESS = re.compile(r"\b10\.96\.\d+\.\d+\b")
+ADDRESS = re.compile(r"\b10\.96\.\d+\.\d+\b(?!/)")
 PORT = re.compile(r"(?<=:)3[0-2]\d{3}(?=/)|(?<=value: )3[0-2]\d{3}\b")
 TOKEN = re.compile(r"\beyJ[\w-]+\.[\w-]+\.[\w-]+")
 ACCESS_VOLUME = re.compile(r"\bkube-api-access-[a-z0-9]{5}\b")
 SERVER = re.compile(r"\b127\.0\.0\.1:\d+\b|\b192\.0\.2\.\d+:\d+|\b(?!10\.96\.)\d+\.\d+\.\d+\.\d+:\d{4,5}\b")
-REVISIONS = re.compile(r"(resource version: )?\b(current: |\()\d+")
+REVISIONS = re.compile(r"(resource version: )?\b(current: |record \(|\()\d+")
 AGE = re.compile(r"\d+(s|ms)")
 QUOTED_VERSION = re.compile(r"(\\*\"resourceVersion\\*\":\\*\")\d+")
 GIVEN = ("2000-", "2006-")  # times that scenarios write, and Go's time layout, are compared as they are
@@ -52,11 +53,21 @@ class _Normaliser:
         if prefix and name.startswith(prefix) and len(name) == len(prefix) + 5 and name not in self._names:
             self._names[name] = f"{prefix}<suffix-{len(self._names)}>"
 
+    def _learn_refused_name(self, step: Step, body: Any) -> None:
+        """A refusal names the object that was not made."""
+        prefix = ((step.body or {}).get("metadata") or {}).get("generateName") if isinstance(step.body, dict) else None
+        if prefix and isinstance(body, dict) and body.get("kind") == "Status":
+            self._learn_generated_name({"generateName": prefix, "name": (body.get("details") or {}).get("name", "")})
+
     def answers(self, scenario: Scenario) -> dict[str, Any]:
         result = {}
         for step in scenario.steps:
+            self._learn_refused_name(step, self._raw[step.name].body)
+        for step in scenario.steps:
             answer = self._raw[step.name]
-            body = _kept(answer.body, step.keep) if step.keep else answer.body
+            body = only_served(answer.body) if step.served else answer.body
+            if step.keep is not None and answer.status < 300:
+                body = _kept(body, step.keep)
             result[step.name] = {
                 "status": answer.status,
                 "headers": self._value(answer.headers),
@@ -71,6 +82,8 @@ class _Normaliser:
             items = [self._value(item, key) for item in value]
             if key in ("managedFields", "causes"):
                 items.sort(key=_ordering)
+            if key in ("resourceRules", "nonResourceRules"):  # out of a Go map, too
+                items.sort(key=lambda item: json.dumps(item, sort_keys=True))
             if key == "cells":
                 items = ["<age>" if isinstance(item, str) and AGE.fullmatch(item) else item for item in items]
             return items

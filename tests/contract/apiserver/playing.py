@@ -90,7 +90,9 @@ class Player:
         step, *path = reference.split(".")
         value = self._answers[step]
         for key in path:
-            value = value[int(key)] if isinstance(value, list) else value.get(key, "") if isinstance(value, dict) else ""
+            value = (
+                value[int(key)] if isinstance(value, list) else value.get(key, "") if isinstance(value, dict) else ""
+            )
         return quote(str(value), safe="") if quoted else str(value)
 
     def _once(self, step: Step) -> Answer:
@@ -98,17 +100,25 @@ class Player:
         body = _encoded(step)
         if body is not None:
             headers.setdefault("Content-Type", "application/json")
+        if step.anonymous:
+            headers.pop("Authorization", None)
+            headers |= step.headers
         response = self._send(step, body, {key: value for key, value in headers.items() if value != "-"})
         if response is None:
             return Answer(0, {}, "the connection was closed without an answer")
         shown = {name: _header(response, name) for name in SHOWN_HEADERS if response.getheader(name) is not None}
         content = self._events(response, step.events) if step.events else _decoded(response)
-        if response.will_close:
+        if step.anonymous:
+            self._connection.close()
+            self._connection = self._server.connection()
+        elif response.will_close:
             self._connection.close()
         return Answer(response.status, shown, content)
 
     def _send(self, step: Step, body: bytes | None, headers: dict[str, str]) -> http.client.HTTPResponse | None:
         for _ in range(2):  # a kept connection may have been closed meanwhile
+            if step.anonymous:
+                self._connection = self._server.connection(anonymous=True)
             try:
                 self._connection.request(step.method, step.target, body, headers)
                 return self._connection.getresponse()
@@ -150,7 +160,7 @@ def _decoded(response: http.client.HTTPResponse) -> Any:
     if response.getheader("Content-Encoding") == "gzip":
         raw = gzip.decompress(raw)
     text = raw.decode(errors="replace")
-    if "json" in response.getheader("Content-Type", "") and text:
+    if text and ("json" in response.getheader("Content-Type", "") or text[0] == "{"):
         lines = text.splitlines()
         try:
             return json.loads(text)

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The real server's answers, kept so that the suite needs no real server.
 
-    make record        plays every scenario on the real server and rewrites `recorded/`
+make record        plays every scenario on the real server and rewrites `recorded/`
 """
 
 from __future__ import annotations

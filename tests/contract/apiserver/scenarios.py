@@ -11,14 +11,16 @@ A scenario is a list of steps, a step is one request:
           type: merge                 json | merge | strategic | apply, or a whole content type
           headers: {Accept: ...}
           user: jane                  impersonated
+          anonymous: true             without credentials, but for those in `headers`
           events: 3                   a watch: read so many events and hang up
           until: 200                  repeat until this status comes (what the real server does in the background)
           keep: [a/b]                 of a large answer, compare only these parts
+          served: true                of a discovery document, compare only what the embedded server serves
           from: created, change: {...}    the body of that step's answer with a merge patch applied
           base: {...}, cases: {name: merge patch}    one step per case, the patch applied to the base
 
-`${created.metadata.uid}` is a value out of the answer of the step named `created`. Names of cluster-scoped objects begin
-with ${ns} too, so that scenarios do not meet. `kinds.yaml` is different: see `lifecycle`.
+`${created.metadata.uid}` is a value out of the answer of the step named `created`. Names of cluster-scoped objects
+begin with ${ns} too, so that scenarios do not meet. `kinds.yaml` is different: see `lifecycle`.
 """
 
 from __future__ import annotations
@@ -51,7 +53,9 @@ class Step:
     headers: dict[str, str] = field(default_factory=dict)
     events: int = 0
     until: int = 0
-    keep: tuple[str, ...] = ()
+    keep: tuple[str, ...] | None = None
+    served: bool = False
+    anonymous: bool = False
     source: str = ""
     """The step whose answer is sent back, with `body` as a merge patch on it."""
 
@@ -104,7 +108,9 @@ def _step(name: str, step: dict[str, Any], body: Any) -> Step:
         headers,
         step.get("events", 0),
         step.get("until", 0),
-        tuple(step.get("keep", ())),
+        tuple(step["keep"]) if "keep" in step else None,
+        step.get("served", False),
+        step.get("anonymous", False),
         step.get("from", ""),
     )
 

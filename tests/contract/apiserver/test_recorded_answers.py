@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import pytest
-
 from tests.contract.apiserver.comparing import accepted, complaints, differences
 from tests.contract.apiserver.recording import played, recorded
 from tests.contract.apiserver.scenarios import scenarios
@@ -23,6 +22,7 @@ def test_every_accepted_difference_names_a_step_that_exists() -> None:
     strangers = [
         place
         for place in accepted()
-        if place.scenario not in known or not ("*" in place.step or place.step in [s.name for s in known[place.scenario].steps])
+        if place.scenario not in known
+        or not ("*" in place.step or place.step in [s.name for s in known[place.scenario].steps])
     ]
     assert not strangers

@@ -9,11 +9,13 @@ from typing import Any
 import msgspec
 import yaml
 
+from springtide.local.apiserver import go_json
 from springtide.local.apiserver.context import Call
 from springtide.local.apiserver.replies import JSON, YAML
 from springtide.local.apiserver.requests import Request
 from springtide.local.apiserver.resources import Resource
 from springtide.local.kinds.strategy import Obj
+from springtide.local.schema import builtin
 from springtide.local.schema.duplicates import duplicate_fields
 from springtide.local.status import StatusError, bad_request, unsupported_media_type
 from springtide.local.wire import protobuf
@@ -39,10 +41,21 @@ def read_plain(request: Request, what: str) -> tuple[Any, list[str]]:
 
 def parse_json(body: bytes, what: str) -> tuple[Any, list[str]]:
     try:
-        value = msgspec.json.decode(body)
-        return value, duplicate_fields(body, value)
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+        return decoded(body)
+    except go_json.NotJsonError as error:
         raise _unreadable(body, what, str(error)) from None
+
+
+def decoded(body: bytes) -> tuple[Any, list[str]]:
+    """A JSON body and its duplicate keys; NotJsonError in Go's words."""
+    try:
+        value = msgspec.json.decode(body)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        return go_json.parse(body), []
+    try:
+        return value, duplicate_fields(body, value)
+    except RecursionError:
+        raise go_json.NotJsonError("exceeded max depth") from None
 
 
 def read_yaml(body: bytes, what: str) -> tuple[Any, list[str]]:
@@ -56,22 +69,33 @@ def _parse_yaml(body: bytes, what: str) -> Any:
     try:
         return json.loads(json.dumps(yaml.safe_load(body), default=str))
     except (yaml.YAMLError, UnicodeDecodeError, RecursionError, ValueError, TypeError) as error:
-        raise _unreadable(body, what, " ".join(str(error).split())) from None
+        raise _unrecognised(body, what, f"yaml: {' '.join(str(error).split())}") from None
 
 
 def _unreadable(body: bytes, what: str, why: str) -> StatusError:
-    shown = body[:128].decode("utf-8", "replace")
-    return bad_request(
-        f"the object provided is unrecognized (must be of type {what}): "
-        f"couldn't get version/kind; json parse error: {why} ({shown})"
-    )
+    text = f"couldn't get version/kind; json parse error: {why}"
+    if what == "DeleteOptions":  # read by another decoder, which says less
+        return bad_request(text)
+    return _unrecognised(body, what, text)
+
+
+def _unrecognised(body: bytes, what: str, text: str) -> StatusError:
+    shown = go_json.summary(body)
+    return bad_request(f"the object provided is unrecognized (must be of type {what}): {text} ({shown})")
 
 
 def read_object(call: Call, validation: str) -> Obj:
     """The object of a create or update, of the resource's own kind and with its unknown fields dealt with."""
     value, duplicates = read_plain(call.request, call.resource.kind)
+    if value is None:
+        value = {}
     if not isinstance(value, dict):
-        raise _unreadable(call.request.body, call.resource.kind, f"cannot unmarshal {_go_type(value)} into an object")
+        why = f"json: cannot unmarshal {go_json.kind_of(value)} into Go value of type {go_json.HEAD}"
+        raise _unreadable(call.request.body, call.resource.kind, why)
+    for name in ("kind", "apiVersion"):
+        if not isinstance(value.get(name) or "", str):
+            why = f"json: cannot unmarshal {go_json.kind_of(value[name])} into Go struct field .{name} of type string"
+            raise _unreadable(call.request.body, call.resource.kind, why)
     check_kind(value, call.resource)
     return typed(call, value, validation, duplicates)
 
@@ -111,10 +135,17 @@ def check_kind(value: Obj, resource: Resource) -> None:
             )
         raise bad_request(
             f'{kind} in version "{api_version.rpartition("/")[2]}" cannot be handled as a {resource.kind}: '
-            f"the body must be a {resource.kind} of {resource.api_version}"
+            f"{_no_conversion(kind, api_version, resource)}"
         )
     value["kind"], value["apiVersion"] = kind, api_version
 
 
-def _go_type(value: Any) -> str:
-    return {list: "array", str: "string", bool: "bool", type(None): "null"}.get(type(value), "number")
+def _no_conversion(kind: str, api_version: str, resource: Resource) -> str:
+    group, _, version = api_version.rpartition("/")
+    if f"{group}/{version}/{kind}" in builtin.kinds():
+        return f"converting ({version}.{kind}) to ({resource.go_type}): unknown conversion"
+    return not_registered(kind, api_version)
+
+
+def not_registered(kind: str, api_version: str) -> str:
+    return f'no kind "{kind}" is registered for version "{api_version}" in scheme "pkg/runtime/scheme.go:111"'

@@ -174,6 +174,7 @@ def custom_resource(spec: Obj, version: Obj) -> Resource:
         categories=tuple(names.get("categories") or ()),
         subresources=subresources,
         custom=True,
+        storage_version=next(each["name"] for each in spec["versions"] if each.get("storage")),
         scale_paths=paths,
         unconditional_update=False,
     )

@@ -35,11 +35,12 @@ def mark(obj: Obj, resource: Resource, options: DeleteOptions, now: str) -> bool
 
 def _stamp(meta: Obj, grace: int, now: str) -> None:
     """A second, shorter deletion moves the end forward, counted from when the first was asked for."""
+    first = not meta.get("deletionTimestamp")
     begun = datetime.strptime(meta.get("deletionTimestamp") or now, _STAMP).replace(tzinfo=UTC)
     begun -= timedelta(seconds=meta.get("deletionGracePeriodSeconds") or 0)
     meta["deletionTimestamp"] = (begun + timedelta(seconds=grace)).strftime(_STAMP)
     meta["deletionGracePeriodSeconds"] = grace
-    if "generation" in meta:
+    if first and "generation" in meta:
         meta["generation"] += 1
 
 

@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+import base64
+import hashlib
 from collections.abc import Iterable
 from typing import Any
 
@@ -49,7 +51,7 @@ def aggregated(resources: Iterable[Resource]) -> Document:
 def _aggregated_resource(resource: Resource) -> Document:
     document: Document = {
         "resource": resource.plural,
-        "responseKind": {"group": resource.group, "version": resource.version, "kind": resource.kind},
+        "responseKind": _response_kind(resource, "", "", resource.kind),
         "scope": "Namespaced" if resource.namespaced else "Cluster",
         "singularResource": resource.singular,
         "verbs": sorted(resource.verbs),
@@ -62,16 +64,26 @@ def _aggregated_resource(resource: Resource) -> Document:
         document["subresources"] = [
             {
                 "subresource": sub.name,
-                "responseKind": {
-                    "group": sub.group or resource.group,
-                    "version": sub.version or resource.version,
-                    "kind": sub.kind,
-                },
+                "responseKind": _response_kind(resource, sub.group, sub.version, sub.kind),
                 "verbs": sorted(sub.verbs),
             }
             for sub in resource.subresources.values()
         ]
     return document
+
+
+def _response_kind(resource: Resource, group: str, version: str, kind: str) -> Document:
+    """Built-in kinds of the resource's own group go without its name, custom ones with it."""
+    if resource.custom and not version:
+        group, version = resource.group, resource.version
+    return {"group": group, "version": version, "kind": kind}
+
+
+def storage_hash(resource: Resource) -> str:
+    """Clients that cache by it ask again when objects are stored in another version."""
+    group = "" if resource.plural == "events" else resource.group
+    text = f"{group}/{resource.storage_version or resource.version}/{resource.kind}"
+    return base64.b64encode(hashlib.sha256(text.encode()).digest()[:8]).decode()
 
 
 def api_versions(address: str) -> Document:
@@ -114,10 +126,12 @@ def resource_list(resources: Iterable[Resource], group: str, version: str) -> Do
             entry["shortNames"] = list(resource.short_names)
         if resource.categories:
             entry["categories"] = list(resource.categories)
+        if "list" in resource.verbs and resource.group != "metrics.k8s.io":
+            entry["storageVersionHash"] = storage_hash(resource)
         entries.append(entry)
         entries.extend(_legacy_subresource(resource, sub) for sub in resource.subresources.values())
-    group_version = f"{group}/{version}" if group else version
-    return {"kind": "APIResourceList", "apiVersion": "v1", "groupVersion": group_version, "resources": entries}
+    head: Document = {"kind": "APIResourceList"} | ({"apiVersion": "v1"} if group else {})
+    return head | {"groupVersion": f"{group}/{version}" if group else version, "resources": entries}
 
 
 def _legacy_subresource(resource: Resource, sub: Subresource) -> Document:

@@ -11,8 +11,9 @@ from collections.abc import Awaitable, Callable
 from springtide.local import status
 from springtide.local.access.attributes import Attributes, require
 from springtide.local.apiserver.context import Call, Context
-from springtide.local.apiserver.replies import Answer, negotiate, refusal
+from springtide.local.apiserver.replies import Answer, negotiate, page_not_found, refusal
 from springtide.local.apiserver.requests import Request, Target, parse_target
+from springtide.local.apiserver.resources import Resource
 from springtide.local.apiserver.verbs.create import create
 from springtide.local.apiserver.verbs.delete import delete, delete_collection
 from springtide.local.apiserver.verbs.patch import patch
@@ -61,6 +62,8 @@ class Dispatcher:
             require(self._ctx.authorizer, request.user, path_attributes(request))
             return await self._paths(request)
         require(self._ctx.authorizer, request.user, attributes(target))
+        if not self._ctx.registry.has_group(target.group):
+            return page_not_found()
         call = self._call(request, target)
         if call.resource.deprecation:
             request.warnings.append(call.resource.deprecation)
@@ -70,8 +73,7 @@ class Dispatcher:
         resource = self._ctx.registry.find(target.group, target.version, target.resource)
         if resource is None:
             raise status.path_not_found()
-        if resource.namespaced and not target.namespace and (target.name or target.verb == "create"):
-            raise status.method_not_allowed() if target.verb == "create" else status.path_not_found()
+        _check_route(request.method, target, resource)
         return Call(request, target, resource, negotiate(request.headers.get("Accept", "")))
 
     def _verb(self, call: Call) -> Verb:
@@ -98,6 +100,23 @@ class Dispatcher:
                 if found := self._subresources.get((storage, target.subresource, verb)):
                     return found
         raise status.path_not_found()
+
+
+def _check_route(method: str, target: Target, resource: Resource) -> None:
+    """Which methods a path has at all, before anybody asks what the resource can do."""
+    in_namespace = bool(target.namespace) and (target.resource, target.group) != ("namespaces", "")
+    if (in_namespace and not resource.namespaced) or (resource.namespaced and target.name and not target.namespace):
+        raise status.path_not_found()
+    if method in ("HEAD", "OPTIONS") or not target.verb:
+        raise status.method_not_allowed()
+    everywhere = resource.namespaced and not target.namespace
+    if not target.name and (target.verb in ("update", "patch") or (everywhere and target.verb in _ONE_NAMESPACE)):
+        raise status.method_not_allowed()
+    if target.name and target.verb == "create" and not target.subresource:
+        raise status.method_not_allowed()
+
+
+_ONE_NAMESPACE = ("create", "deletecollection")
 
 
 def attributes(target: Target) -> Attributes:

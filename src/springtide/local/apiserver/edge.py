@@ -75,12 +75,12 @@ class Edge:
             max_line_size=LINE_LIMIT,
             max_field_size=LINE_LIMIT,
             keepalive_timeout=600,
-            auto_decompress=True,
+            auto_decompress=False,  # as the real server: bodies are not unpacked, and proxied ones go on as they came
             handler_cancellation=True,
         )
 
     async def _serve(self, http: web.BaseRequest) -> web.StreamResponse:
-        if "Upgrade" in http.headers and isinstance(http, web.Request):
+        if http.headers.get("Upgrade", "").lower() == "websocket":
             # A WebSocket on a connection that was kept alive; first requests are taken over before they come here.
             return await takeover.from_request(http, self._front.streams.upgraded)
         path, query = split_target(http.raw_path)
@@ -200,6 +200,9 @@ async def _body(http: web.BaseRequest) -> bytes:
     length = http.content_length
     if length is not None and length > BODY_LIMIT:
         raise status.too_large(BODY_LIMIT)
+    if http.headers.get("Expect", "").lower() == "100-continue" and http.transport is not None:
+        # aiohttp does this only for its own router. curl waits a second for it before it sends a long body.
+        cast(asyncio.Transport, http.transport).write(b"HTTP/1.1 100 Continue\r\n\r\n")
     return await http.content.read(-1) if length is not None else await _bounded(http)
 
 

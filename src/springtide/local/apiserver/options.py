@@ -13,7 +13,7 @@ from springtide.local.apiserver.requests import Query, Request
 from springtide.local.status import StatusError, bad_request, invalid
 
 _VALIDATIONS = ("", "Ignore", "Strict", "Warn")
-_POLICIES = ("Background", "Foreground", "Orphan")
+_POLICIES = ("Foreground", "Background", "Orphan")
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,9 +37,8 @@ def write_options(request: Request, kind: str, *, apply: bool = False) -> WriteO
         errors.append(field.not_supported("fieldValidation", validation, _VALIDATIONS))
     manager = query.get("fieldManager")
     if len(manager) > 128:
-        errors.append(field.invalid("fieldManager", manager, "may not be more than 128 bytes"))
-    elif not manager.isprintable():
-        errors.append(field.invalid("fieldManager", manager, "should only contain printable characters"))
+        errors.append(field.too_long("fieldManager", 128))
+    errors += _printable(manager)
     if apply and not manager:
         errors.append(field.required("fieldManager", "is required for apply patch"))
     force = query.flag("force")
@@ -48,6 +47,19 @@ def write_options(request: Request, kind: str, *, apply: bool = False) -> WriteO
     if errors:
         raise invalid("meta.k8s.io", kind, "", errors)
     return WriteOptions(bool(query.all("dryRun")), validation or "Warn", manager or _from_user_agent(request), force)
+
+
+def _printable(manager: str) -> list[FieldError]:
+    for position, character in enumerate(manager):
+        if not character.isprintable():
+            detail = f"invalid character U+{ord(character):04X} (at position {position})"
+            return [FieldError("FieldValueInvalid", "fieldManager", f"Invalid value: {_go_quoted(manager)}: {detail}")]
+    return []
+
+
+def _go_quoted(text: str) -> str:
+    shown = (c if c.isprintable() else f"\\x{ord(c):02x}" if ord(c) < 0x80 else f"\\u{ord(c):04x}" for c in text)
+    return '"' + "".join(shown) + '"'
 
 
 def _dry_run_errors(values: list[str]) -> list[FieldError]:
@@ -179,6 +191,8 @@ def _watch_errors(options: ListOptions) -> list[FieldError]:
                 "sendInitialEvents requires setting resourceVersionMatch to NotOlderThan",
             )
         )
+        if options.match:
+            errors.append(field.not_supported("resourceVersionMatch", options.match, ["NotOlderThan"]))
     if options.initial_events is None and options.match:
         errors.append(
             field.forbidden(
@@ -201,4 +215,4 @@ def revision_of(version: str) -> int:
 
 def _bad_version(version: str) -> StatusError:
     error = field.invalid("resourceVersion", version, f'strconv.ParseUint: parsing "{version}": invalid syntax')
-    return invalid("meta.k8s.io", "ListOptions", "", [error])
+    return StatusError(500, "", str(error))

@@ -13,11 +13,12 @@ from springtide.local.apiserver import discovery
 from springtide.local.apiserver.context import Context
 from springtide.local.apiserver.measures import Measures
 from springtide.local.apiserver.openapi import OpenApi
-from springtide.local.apiserver.replies import Answer, Reply, negotiate, reply
+from springtide.local.apiserver.replies import Answer, Reply, negotiate, page_not_found, reply
 from springtide.local.apiserver.requests import Request
 
 _ARCHITECTURES = {"x86_64": "amd64", "aarch64": "arm64"}
-KUBERNETES = ("1", "36", "v1.36.3")  # the version whose behaviour this server follows
+TEXT = "text/plain; charset=utf-8"
+KUBERNETES = ("1", "36", springtide.KUBERNETES_VERSION)
 
 
 def version() -> dict[str, str]:
@@ -63,7 +64,7 @@ class Paths:
                 return await handler(request, path)
         if path in self._documents:
             return reply(self._documents[path])
-        return _page_not_found()
+        return page_not_found()
 
     def _table(self) -> list[tuple[str, Callable[[Request, str], Awaitable[Answer]]]]:
         return [
@@ -84,7 +85,10 @@ class Paths:
             if form.kind == "APIGroupDiscoveryList":
                 return _discovered(discovery.aggregated(core))
             return reply(discovery.api_versions(self._address), form)
-        return _found(discovery.resource_list(core, "", path.removeprefix("/api/")))
+        document = discovery.resource_list(core, "", path.removeprefix("/api/"))
+        if document is None:
+            raise status.path_not_found()
+        return reply(document)
 
     async def _apis(self, request: Request, path: str) -> Answer:
         form = negotiate(request.headers.get("Accept", ""))
@@ -98,9 +102,11 @@ class Paths:
 
     async def _openapi_document(self, request: Request, path: str) -> Answer:
         if path == "/openapi/v3":
-            return reply(self._openapi.index())
+            index = reply(self._openapi.index())
+            index.content_type = TEXT
+            return index
         document = self._openapi.document(path.removeprefix("/openapi/v3/"))
-        return document if document is not None else _page_not_found()
+        return document if document is not None else Reply(b"", 404, "")
 
     async def _health(self, request: Request, path: str) -> Answer:
         checks = self._ready()
@@ -111,7 +117,7 @@ class Paths:
             text = "\n".join(lines) + "\n"
         else:
             text = "ok"
-        return Reply(text.encode(), 500 if failed else 200, "text/plain; charset=utf-8")
+        return Reply(text.encode(), 500 if failed else 200, TEXT)
 
     async def _version(self, request: Request, path: str) -> Answer:
         return reply(version())
@@ -128,8 +134,4 @@ def _discovered(document: dict[str, object]) -> Answer:
 
 
 def _found(document: dict[str, object] | None) -> Answer:
-    return reply(document) if document is not None else _page_not_found()
-
-
-def _page_not_found() -> Reply:
-    return Reply(b"404 page not found\n", 404, "text/plain; charset=utf-8")
+    return reply(document) if document is not None else page_not_found()

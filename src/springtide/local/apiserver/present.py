@@ -6,18 +6,20 @@ from __future__ import annotations
 from springtide.local.apiserver import tables
 from springtide.local.apiserver.context import Call, Context
 from springtide.local.apiserver.objects import shown
-from springtide.local.apiserver.replies import Reply, reply_bytes
+from springtide.local.apiserver.replies import Reply, check_shape, reply_bytes
 from springtide.local.store.backend import Record
 
 
 def present(ctx: Context, call: Call, record: Record, code: int = 200) -> Reply:
     form = call.form
+    check_shape(form, call.resource.go_type, is_list=False)
     if form.kind == "Table":
         policy = tables.include_object(call.request.query.get("includeObject"))
-        metadata = {"resourceVersion": tables.version_of(record)}
+        version = tables.version_of(record)
+        metadata = {"resourceVersion": version} if version else {}
         body = tables.table([record], call.resource, ctx.now(), policy, metadata=metadata, version=form.version)
     elif form.kind == "PartialObjectMetadata":
-        body = tables.partial(record)
+        body = tables.partial(record, form.version)
     else:
         body = shown(record, call.resource)
     return reply_bytes(body, form, code)

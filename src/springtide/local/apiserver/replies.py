@@ -57,7 +57,7 @@ class Form:
 
 
 PLAIN = Form()
-_PLURAL_FORMS = {"PartialObjectMetadataList": "PartialObjectMetadata"}
+PARTIAL, PARTIAL_LIST = "PartialObjectMetadata", "PartialObjectMetadataList"
 _known: dict[tuple[str, bool], Form] = {}
 
 
@@ -75,26 +75,25 @@ def negotiate(accept: str, *, transforms: bool = True) -> Form:
 def _negotiate(accept: str, transforms: bool) -> Form:
     if not accept:
         return PLAIN
-    only_protobuf = True
+    only_protobuf, readable = True, False
     for clause in accept.split(","):
         media, *parameters = [part.strip() for part in clause.split(";")]
         options = dict(part.split("=", 1) for part in parameters if "=" in part)
         if media not in (JSON, "*/*", "application/*", YAML, "application/json;stream=watch"):
             only_protobuf = only_protobuf and media == "application/vnd.kubernetes.protobuf"
             continue
-        media = YAML if media == YAML else JSON
+        media, readable = YAML if media == YAML else JSON, True
         if "as" not in options:
             return Form(media)
-        if transforms and options.get("g") == "meta.k8s.io" and options.get("v") in ("v1", "v1beta1"):
-            kind = _PLURAL_FORMS.get(options["as"], options["as"])
-            if kind in ("Table", "PartialObjectMetadata"):
-                return Form(media, kind, options["v"], "meta.k8s.io")
+        known = options["as"] in ("Table", PARTIAL, PARTIAL_LIST) and options.get("v") in ("v1", "v1beta1")
+        if transforms and known and options.get("g") == "meta.k8s.io":
+            return Form(media, options["as"], options["v"], "meta.k8s.io")
         if options.get("g") == "apidiscovery.k8s.io" and options.get("v") == "v2":
             return Form(media, options["as"], "v2", options["g"])
         only_protobuf = False
     if only_protobuf:
         return PLAIN  # JSON to a client that asked for protobuf alone: readable beats refused
-    raise not_acceptable([JSON, YAML, "application/vnd.kubernetes.protobuf"])
+    raise not_acceptable([JSON, YAML, "application/vnd.kubernetes.protobuf"], known_media=readable)
 
 
 def reply(obj: Any, form: Form = PLAIN, status: int = 200) -> Reply:
@@ -111,9 +110,22 @@ def _in_media(body: bytes, form: Form) -> bytes:
     return body
 
 
-def refusal(error: StatusError) -> Reply:
+def refusal(error: StatusError, accept: str = "") -> Reply:
     headers = {"Retry-After": str(error.retry_after)} if error.retry_after is not None else {}
-    return Reply(encode(error.as_object()), error.code, headers=headers)
+    form = Form(YAML) if accept.startswith(YAML) else PLAIN
+    return Reply(_in_media(encode(error.as_object()), form), error.code, form.media, headers)
+
+
+def page_not_found() -> Reply:
+    return Reply(b"404 page not found\n", 404, "text/plain; charset=utf-8")
+
+
+def check_shape(form: Form, kind: str, *, is_list: bool) -> None:
+    """Metadata of a list is asked for by another name than that of one object."""
+    wrong = {True: (PARTIAL, "a list"), False: (PARTIAL_LIST, "not a list")}[is_list]
+    if form.kind == wrong[0]:
+        message = f"you requested {wrong[0]}, but the requested object is {wrong[1]} (*{kind})"
+        raise StatusError(406, "NotAcceptable", message)
 
 
 def success(group: str, resource: str, name: str, uid: str) -> dict[str, Any]:

@@ -78,11 +78,9 @@ def split_target(raw: str) -> tuple[str, str]:
 
 def parse_target(method: str, raw_path: str, query: Query) -> Target | None:
     """The resource behind `/api/...` or `/apis/...`; None for every other path and for bare group paths."""
-    parts = raw_path.split("/")[1:]
+    parts = (unquote(raw_path) if "%" in raw_path else raw_path).split("/")[1:]
     if parts and parts[-1] == "":
         parts.pop()
-    if "%" in raw_path:
-        parts = [unquote(part) for part in parts]
     if parts[:1] == ["api"] and len(parts) >= 3:
         group, version, rest = "", parts[1], parts[2:]
     elif parts[:1] == ["apis"] and len(parts) >= 4:
@@ -107,8 +105,10 @@ def parse_target(method: str, raw_path: str, query: Query) -> Target | None:
 
 def _verb(method: str, target: Target, query: Query, legacy_watch: bool) -> str:
     if method in ("GET", "HEAD"):
-        if legacy_watch or (query.flag("watch") and not target.subresource):
+        if legacy_watch:
             return "watch"
-        return "get" if target.name else "list"
+        if target.name:
+            return "get"
+        return "watch" if query.flag("watch") else "list"
     verb = MUTATING.get(method, "")
     return "deletecollection" if verb == "delete" and not target.name else verb

@@ -80,6 +80,8 @@ class Resource:
     orphans_by_default: bool = False
     collected: bool = True
     """Whether propagation policies mean anything to the kind; nothing hangs on an event."""
+    storage_version: str = ""
+    """The version objects are kept in, where it is another one."""
     deprecation: str = ""
     """The warning that every answer about the kind carries."""
     to_storage: Callable[[Obj], Obj] | None = None
@@ -102,6 +104,13 @@ class Resource:
         return f"{self.group}/{self.version}" if self.group else self.version
 
     @cached_property
+    def go_type(self) -> str:
+        """The Go type behind the kind, which a few messages name."""
+        if self.custom:
+            return "unstructured.Unstructured"
+        return f"{(self.group or 'core').partition('.')[0]}.{self.kind}"
+
+    @cached_property
     def storage(self) -> str:
         group = "" if self.plural == "events" else self.group  # both event groups show the same objects
         return f"{self.plural}.{group}" if group else self.plural
@@ -122,6 +131,7 @@ class Registry:
 
     def __init__(self, resources: Iterable[Resource]) -> None:
         self._resources = {(r.group, r.version, r.plural): r for r in resources}
+        self._groups = {r.group for r in self._resources.values()}
         self.changed = 0
         """Counts changes; discovery documents are rebuilt when it moved."""
 
@@ -141,6 +151,9 @@ class Registry:
         """One resource per storage name: what garbage collection and namespace deletion must look at."""
         return list({r.storage: r for r in reversed(self.all()) if "list" in r.verbs}.values())
 
+    def has_group(self, group: str) -> bool:
+        return group in self._groups
+
     def has_group_version(self, group: str, version: str) -> bool:
         return any(key[:2] == (group, version) for key in self._resources)
 
@@ -151,6 +164,7 @@ class Registry:
         }
         kept.update({(r.group, r.version, r.plural): r for r in resources})
         self._resources = kept
+        self._groups = {r.group for r in kept.values()}
         self.changed += 1
 
 
@@ -209,6 +223,7 @@ def builtin_resource(group: str, version: str, entry: Mapping[str, Any], **parts
         answers_deleted=plural in _ANSWERS_DELETED,
         orphans_by_default=(group, plural) == ("batch", "jobs"),
         collected=plural != "events",
+        storage_version="v1beta1" if plural == "customresourcedefinitions" else "",
         deprecation=_DEPRECATIONS.get((group, plural), ""),
         **parts,
     )

@@ -38,7 +38,10 @@ _PLAIN_COLUMNS = (
 
 def include_object(policy: str) -> str:
     if policy not in ("", "None", "Metadata", "Object"):
-        raise bad_request(f'unrecognized includeObject value: "{policy}"')
+        raise bad_request(
+            f'Unable to convert to Table as requested: includeObject: Invalid value: "{policy}": '
+            "must be 'Metadata', 'Object', 'None', or empty"
+        )
     return policy or "Metadata"
 
 
@@ -50,7 +53,7 @@ def definitions(resource: Resource) -> list[dict[str, Any]]:
     ]
 
 
-def row(record: Record, resource: Resource, now: str, policy: str) -> dict[str, Any]:
+def row(record: Record, resource: Resource, now: str, policy: str, version: str = "v1") -> dict[str, Any]:
     obj = load(record, resource)
     cells = resource.strategy.cells
     values = list(cells(obj, now)) if cells is not None else _plain_cells(obj["metadata"])
@@ -58,7 +61,7 @@ def row(record: Record, resource: Resource, now: str, policy: str) -> dict[str, 
     if policy == "Object":
         found["object"] = msgspec.Raw(shown(record, resource))
     elif policy == "Metadata":
-        found["object"] = msgspec.Raw(partial(record))
+        found["object"] = msgspec.Raw(partial(record, version))
     return found
 
 
@@ -68,21 +71,20 @@ def _plain_cells(meta: dict[str, Any]) -> list[Any]:
 
 def table(records: Iterable[Record], resource: Resource, now: str, policy: str, **frame: Any) -> bytes:
     """`frame`: `metadata` of the list, `version` of the Table kind, `columns` False for later watch events."""
+    version = frame.get("version", "v1")
     document: dict[str, Any] = {
         "kind": "Table",
-        "apiVersion": f"meta.k8s.io/{frame.get('version', 'v1')}",
+        "apiVersion": f"meta.k8s.io/{version}",
         "metadata": frame.get("metadata", {}),
         "columnDefinitions": definitions(resource) if frame.get("columns", True) else None,
-        "rows": [row(record, resource, now, policy) for record in records],
+        "rows": [row(record, resource, now, policy, version) for record in records],
     }
     return encode(document)
 
 
-_PARTIAL_PREFIX = b'{"kind":"PartialObjectMetadata","apiVersion":"meta.k8s.io/v1","metadata":'
-
-
-def partial(record: Record) -> bytes:
-    return _PARTIAL_PREFIX + raw_metadata(record.body) + b"}"
+def partial(record: Record, version: str = "v1") -> bytes:
+    prefix = f'{{"kind":"PartialObjectMetadata","apiVersion":"meta.k8s.io/{version}","metadata":'.encode()
+    return prefix + raw_metadata(record.body) + b"}"
 
 
 def version_of(record: Record) -> str:

@@ -52,6 +52,7 @@ async def create(ctx: Context, call: Call, obj: Obj, options: WriteOptions) -> O
     meta = obj["metadata"]
     _check_namespace(call, meta)
     _default(resource, obj)
+    call.request.warnings.extend(metadata_rules.drop_duplicate_owners(obj))
     generated = not meta.get("name") and bool(meta.get("generateName"))
     for attempt in range(NAME_ATTEMPTS if generated else 1):
         candidate = _copied(obj) if generated else obj
@@ -80,7 +81,9 @@ async def _create_named(ctx: Context, call: Call, obj: Obj, options: WriteOption
         meta["generation"] = 1
     key = call.key(meta.get("name", ""))
     _complete(ctx, call, obj, None)
-    errors = metadata_rules.validate_metadata(obj, resource.namespaced, resource.name_rule or _any_name)
+    errors = metadata_rules.validate_metadata(
+        obj, resource.namespaced, resource.name_rule or _any_name, known_finalizers=not resource.custom
+    )
     errors += resource.strategy.validate(obj) + resource.codec.validate(obj, None)
     if errors:
         raise status.invalid(resource.group, resource.kind, meta.get("name", ""), errors)
@@ -88,6 +91,7 @@ async def _create_named(ctx: Context, call: Call, obj: Obj, options: WriteOption
     call.request.warnings.extend(admission.warnings + resource.strategy.warnings(obj))
     if ctx.store.get(key) is not None:
         raise status.already_exists(resource.group, resource.plural, key.name)
+    _check_size(call, obj, b"")
     if options.dry_run:
         return Outcome(Record(key, 0, _without_version(dump(obj, resource, 0))), created=True)
     try:
@@ -128,8 +132,8 @@ def _default(resource: Resource, obj: Obj) -> None:
 def _fill_metadata(ctx: Context, resource: Resource, obj: Obj) -> None:
     meta = obj["metadata"]
     if meta.get("resourceVersion"):
-        raise status.bad_request("resourceVersion should not be set on objects to be created")
-    for dropped in ("deletionTimestamp", "deletionGracePeriodSeconds", "selfLink", "generation"):
+        raise StatusError(500, "", "resourceVersion should not be set on objects to be created")
+    for dropped in ("deletionTimestamp", "deletionGracePeriodSeconds", "selfLink"):
         meta.pop(dropped, None)
     meta["uid"] = ctx.new_uid()
     meta["creationTimestamp"] = ctx.now()
@@ -166,6 +170,7 @@ async def replace(
             await _prepare_update(ctx, call, new, old, options)
         if _unchanged(new, old):
             return Outcome(record)
+        _check_size(call, new, record.body)
         outcome = await _store_update(ctx, resource, record, new, options)
         if outcome is not None:
             return outcome
@@ -175,6 +180,8 @@ async def replace(
 def _check_version(new: Obj, old: Obj, resource: Resource, key: Key) -> None:
     """A writer who names a version means that one and no other."""
     named = new["metadata"].get("resourceVersion")
+    if named and not named.isdecimal():
+        raise StatusError(500, "", f'strconv.ParseUint: parsing "{named}": invalid syntax')
     if named and named != "0" and named != old["metadata"]["resourceVersion"]:
         raise status.conflict(resource.group, resource.plural, key.name, status.STALE)
 
@@ -187,8 +194,9 @@ async def _store_update(
     if options.dry_run:
         return Outcome(Record(record.key, record.revision, dump(new, resource, record.revision)), deleted=gone)
     try:
-        if gone:
-            return Outcome(await ctx.store.delete(record.key, record, encoder(resource, new)), deleted=True)
+        if gone:  # watchers see the last stored state go, the writer sees what he made of it
+            await ctx.store.delete(record.key, record, encoder(resource, load(record, resource)))
+            return Outcome(Record(record.key, record.revision, dump(new, resource, record.revision)), deleted=True)
         return Outcome(await ctx.store.write(record.key, record, encoder(resource, new)))
     except StaleError:
         return None
@@ -222,12 +230,13 @@ async def _prepare_update(ctx: Context, call: Call, new: Obj, old: Obj, options:
     _default(resource, new)
     metadata_rules.keep_system_fields(new, old)
     meta.pop("selfLink", None)
+    call.request.warnings.extend(metadata_rules.drop_duplicate_owners(new))
     _track(ctx, call, old, new, options)
     admission = admission_request(call, "UPDATE", new, old, options)
     await ctx.admission.mutate(admission)
     errors = _carry_over(resource, call.target.subresource, new, old)
     _complete(ctx, call, new, old)
-    errors += metadata_rules.validate_metadata_update(new, old)
+    errors = 2 * metadata_rules.validate_metadata_update(new, old) + errors  # said twice, as by the real server
     if errors:
         raise status.invalid(resource.group, resource.kind, meta.get("name", ""), errors)
     await ctx.admission.validate(admission)
@@ -240,15 +249,30 @@ async def _prepare_update(ctx: Context, call: Call, new: Obj, old: Obj, options:
 def _check_identity(call: Call, meta: Obj, before: Obj) -> None:
     resource, name = call.resource, call.target.name
     given = meta.get("name")
+    put = call.request.method == "PUT"
+    if put and not given:
+        raise status.bad_request(
+            f"the name of the object ({name} based on URL) was undeterminable: name must be provided"
+        )
     if given is not None and given != name:
         raise status.bad_request(f"the name of the object ({given}) does not match the name on the URL ({name})")
     meta["name"] = name
     _check_namespace(call, meta)
-    if meta.get("uid") and meta["uid"] != before["uid"]:
-        raise status.conflict(
-            resource.group, resource.plural, name,
-            f"Precondition failed: UID in precondition: {meta['uid']}, UID in object meta: {before['uid']}",
-        )  # fmt: skip
+    if put and meta.get("uid") and meta["uid"] != before["uid"]:
+        raise status.conflict(resource.group, resource.plural, name, _wrong_uid(call, meta["uid"], before["uid"]))
+
+
+def _wrong_uid(call: Call, wanted: str, found: str) -> str:
+    resource, target = call.resource, call.target
+    place = "/".join(
+        part
+        for part in (resource.group if resource.custom else "", resource.plural, target.namespace, target.name)
+        if part
+    )
+    return (
+        f"StorageError: invalid object, Code: 4, Key: /registry/{place}, ResourceVersion: 0, AdditionalErrorMsg: "
+        f"Precondition failed: UID in precondition: {wanted}, UID in object meta: {found}"
+    )
 
 
 def _carry_over(resource: Resource, subresource: str, new: Obj, old: Obj) -> list[FieldError]:
@@ -297,6 +321,12 @@ def _complete(ctx: Context, call: Call, new: Obj, old: Obj | None) -> None:
         complete(new, old)
     if guard := ctx.guards.get(storage):
         guard(call.request.user, new, old)
+
+
+def _check_size(call: Call, obj: Obj, before: bytes) -> None:
+    """No object above etcd's limit gets in; only what could reach it is measured."""
+    if len(call.request.body) + len(before) > BODY_LIMIT // 2 and len(dump(obj, call.resource, 0)) > BODY_LIMIT:
+        raise status.too_large(BODY_LIMIT)
 
 
 def encoder(resource: Resource, obj: Obj) -> Callable[[int], bytes]:

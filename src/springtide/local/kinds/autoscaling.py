@@ -117,7 +117,7 @@ def _validate_metric(metric: Obj, path: str) -> list[FieldError]:
     errors = [] if kind else [required(f"{path}.type", "must specify a metric source type")]
     known = tuple(sorted(_SOURCE_FIELDS))
     if kind not in _SOURCE_FIELDS:
-        errors.append(not_supported(f"{path}.type", kind, known))
+        errors += [not_supported(f"{path}.type", kind, known)] * 2  # the real server says it twice
     present = [field for field in _SOURCES if metric.get(field) is not None]
     if present:
         errors += _SOURCES[present[0]](metric[present[0]], f"{path}.{present[0]}")

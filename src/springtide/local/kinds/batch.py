@@ -199,9 +199,9 @@ def _validate_completion_mode(spec: Obj) -> list[FieldError]:
     mode = spec["completionMode"]
     if mode == _INDEXED:
         return _validate_indexed(spec)
-    errors: list[FieldError] = []
     if mode != _NON_INDEXED:
-        errors.append(not_supported("spec.completionMode", mode, (_NON_INDEXED, _INDEXED)))
+        return [not_supported("spec.completionMode", mode, (_NON_INDEXED, _INDEXED))]
+    errors: list[FieldError] = []
     for field in ("backoffLimitPerIndex", "maxFailedIndexes"):
         if (value := spec.get(field)) is not None:
             errors.append(invalid(f"spec.{field}", value, "requires indexed completion mode"))
@@ -259,7 +259,8 @@ def _validate_restart_policy(spec: Obj) -> list[FieldError]:
 
 def _validate_update(new: Obj, old: Obj) -> list[FieldError]:
     spec, before = new["spec"], old["spec"]
-    errors = _validate_completions(spec, before)
+    errors = _validate_selector(spec) + _validate_spec(spec)  # a second time, as on the real server
+    errors += _validate_completions(spec, before)
     if spec.get("selector") != before.get("selector"):
         errors.append(invalid("spec.selector", quoted(spec.get("selector")), IMMUTABLE))
     errors += _validate_template_update(spec["template"], old)

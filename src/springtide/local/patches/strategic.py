@@ -257,7 +257,7 @@ def _same_type(*lists: list[Any]) -> type:
         _failed("no elements in any of the given slices")
     first = type(items[0])
     if first is list:
-        raise StatusError(422, "Invalid", "the server rejected our request due to an error in our request")
+        raise StatusError(422, "Invalid", "the server rejected our request due to an error in our request", {})
     if any(type(item) is not first for item in items):
         _failed(f"list element types are not identical: {go_text(list(lists))}")
     return first

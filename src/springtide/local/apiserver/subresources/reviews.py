@@ -10,7 +10,7 @@ from springtide.local.access import reviews, token_requests
 from springtide.local.access.authentication import Authenticator
 from springtide.local.access.rbac import RbacIndex
 from springtide.local.access.tokens import ServiceAccountTokens
-from springtide.local.apiserver import bodies
+from springtide.local.apiserver import bodies, writes
 from springtide.local.apiserver.codecs import BuiltinCodec
 from springtide.local.apiserver.context import Call, Context, StoreReader
 from springtide.local.apiserver.dispatch import Verb
@@ -18,11 +18,14 @@ from springtide.local.apiserver.options import write_options
 from springtide.local.apiserver.replies import Answer, reply
 from springtide.local.apiserver.resources import Resource
 from springtide.local.kinds.strategy import Obj, Strategy
+from springtide.local.patches import managed_fields
 
 _TOKEN_REQUEST = Resource(
     "authentication.k8s.io", "v1", "tokenrequests", "TokenRequest", "", True, Strategy(),
     lambda: BuiltinCodec("authentication.k8s.io", "v1", "TokenRequest"),
 )  # fmt: skip
+
+_MADE_ANEW = ("selfsubjectreviews", "selfsubjectrulesreviews")  # their answers keep nothing of the question
 
 
 def review_verbs(
@@ -52,6 +55,8 @@ def _asked(judge: Callable[[Obj, Call, str], Obj]) -> Verb:
     async def handle(ctx: Context, call: Call) -> Answer:
         options = write_options(call.request, "CreateOptions")
         review = bodies.read_object(call, options.field_validation)
+        if call.resource.plural not in _MADE_ANEW:
+            managed_fields.track(None, review, call.resource.codec.node, writes.writer(ctx, call, options.manager))
         return reply(judge(review, call, ctx.now()), call.form, 201)
 
     return handle

@@ -37,8 +37,10 @@ def _options(call: Call) -> DeleteOptions:
     body: Any = {}
     if call.request.body:
         body, _ = bodies.read_plain(call.request, "DeleteOptions")
-        if not isinstance(body, dict) or body.get("kind", "DeleteOptions") != "DeleteOptions":
+        if not isinstance(body, dict):
             raise status.bad_request("decoded object cannot be converted to DeleteOptions")
+        if body.get("kind", "DeleteOptions") != "DeleteOptions":
+            raise status.bad_request(bodies.not_registered(body["kind"], body.get("apiVersion", "")))
     options = delete_options(call.request.query, body)
     if call.resource.orphans_by_default and not options.policy:
         call.request.warnings.append(_ORPHANS)
@@ -64,6 +66,9 @@ async def delete_object(ctx: Context, call: Call, options: DeleteOptions) -> tup
             return record, False
         try:
             if gone:
+                if resource.grace is not None and before["metadata"].get("deletionGracePeriodSeconds"):
+                    record = await ctx.store.write(key, record, writes.encoder(resource, obj))
+                    before = load(record, resource)  # watchers see the grace end before they see the pod go
                 last = await ctx.store.delete(key, record, writes.encoder(resource, before))
                 return _seen_last(last, obj, resource), True
             return await ctx.store.write(key, record, writes.encoder(resource, obj)), False

@@ -7,15 +7,20 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
+from springtide.api import field_errors as field
 from springtide.local.apiserver import bodies, writes
 from springtide.local.apiserver.context import Call, Context
+from springtide.local.apiserver.go_json import NotJsonError
+from springtide.local.apiserver.objects import encode
 from springtide.local.apiserver.options import WriteOptions, write_options
 from springtide.local.apiserver.present import present
 from springtide.local.apiserver.replies import Answer
+from springtide.local.apiserver.resources import Resource
 from springtide.local.kinds.strategy import Obj
 from springtide.local.patches import apply, json_patch, merge_patch, strategic
+from springtide.local.patches.conformity import go_text
 from springtide.local.schema.node import Node
-from springtide.local.status import StatusError, bad_request, unsupported_media_type
+from springtide.local.status import StatusError, bad_request, invalid
 
 JSON_PATCH = "application/json-patch+json"
 MERGE_PATCH = "application/merge-patch+json"
@@ -46,17 +51,31 @@ def _checked_media(call: Call) -> str:
     media = bodies.media_type(call.request)
     if media in (APPLY, APPLY_JSON) or (media in _PATCHERS and not (media == STRATEGIC and call.resource.custom)):
         return media
-    raise unsupported_media_type([JSON_PATCH, MERGE_PATCH, *([] if call.resource.custom else [STRATEGIC]), APPLY])
+    raise StatusError(415, "UnsupportedMediaType", "415: Unsupported Media Type", {})
 
 
 def patched(call: Call, stored: Obj, options: WriteOptions) -> Obj:
     """The stored object with the request's patch applied, typed again."""
-    body, duplicates = bodies.parse_json(call.request.body, call.resource.kind)
-    changed = _PATCHERS[_checked_media(call)](stored, body, call.resource.codec.node)
+    try:
+        body, duplicates = bodies.decoded(call.request.body)
+    except NotJsonError as error:
+        raise bad_request(f"error decoding patch: {error}") from None
+    media = _checked_media(call)
+    changed = _PATCHERS[media](stored, body, call.resource.codec.node)
     if not isinstance(changed, dict):
         raise bad_request("the patch does not leave an object")
-    bodies.check_kind(changed, call.resource)
-    return bodies.typed(call, changed, options.field_validation, duplicates)
+    try:
+        bodies.check_kind(changed, call.resource)
+        return bodies.typed(call, changed, options.field_validation, duplicates)
+    except StatusError as error:
+        shown = go_text(body) if media == STRATEGIC else encode(changed).decode()
+        raise _unfit(shown, error, call.resource) from None
+
+
+def _unfit(shown: str, error: StatusError, resource: Resource) -> StatusError:
+    """What a patch made of the object is no longer one of its kind."""
+    why = error.message.partition(f"cannot be handled as a {resource.kind}: ")[2] or error.message
+    return invalid("", "", "", [field.invalid("patch", shown, why)])
 
 
 async def _apply(ctx: Context, call: Call, options: WriteOptions) -> Answer:

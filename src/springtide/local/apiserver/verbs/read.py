@@ -20,7 +20,7 @@ from springtide.local.apiserver.context import Call, Context
 from springtide.local.apiserver.objects import encode, shown_item
 from springtide.local.apiserver.options import ListOptions, list_options, revision_of
 from springtide.local.apiserver.present import present
-from springtide.local.apiserver.replies import Answer, Stream, reply, reply_bytes
+from springtide.local.apiserver.replies import PARTIAL_LIST, Answer, Stream, check_shape, reply, reply_bytes
 from springtide.local.apiserver.selecting import predicate
 from springtide.local.store.backend import CompactedError, Record
 
@@ -28,6 +28,10 @@ CHUNK = 500  # items written at once
 
 
 async def get(ctx: Context, call: Call) -> Answer:
+    if version := call.request.query.get("resourceVersion"):
+        wanted = revision_of(version)
+        if wanted > ctx.store.revision:
+            raise too_new(wanted, ctx.store.revision)
     record = ctx.store.get(call.key())
     if record is None:
         raise status.not_found(call.resource.group, call.resource.plural, call.target.name)
@@ -48,7 +52,7 @@ async def list_collection(ctx: Context, call: Call) -> Answer:
     if wanted is not None:
         records = [record for record in records if wanted(record)]
     metadata: dict[str, Any] = {"resourceVersion": str(revision)}
-    if options.limit and len(records) > options.limit:
+    if options.limit > 0 and len(records) > options.limit:
         left = len(records) - options.limit
         records = records[: options.limit]
         last = records[-1].key
@@ -71,10 +75,11 @@ def _moment(ctx: Context, call: Call, options: ListOptions) -> tuple[int, Sequen
         except CompactedError:
             raise _expired() from None
         return token.revision, [r for r in records if (r.key.namespace, r.key.name) > token.after]
-    wanted = revision_of(options.version)
+    wanted = _listed_revision(options.version)
+    exact = options.match == "Exact" or (options.limit > 0 and not options.match)
     if wanted > ctx.store.revision:
-        raise too_new(wanted, ctx.store.revision)
-    if wanted and (options.match == "Exact" or (options.limit and not options.match)):
+        raise too_new(wanted, ctx.store.revision, retry=not exact)
+    if wanted and exact:
         try:
             return wanted, ctx.store.list_at(resource.storage, wanted, namespace)
         except CompactedError:
@@ -82,10 +87,17 @@ def _moment(ctx: Context, call: Call, options: ListOptions) -> tuple[int, Sequen
     return ctx.store.revision, ctx.store.list(resource.storage, namespace)
 
 
-def too_new(wanted: int, current: int) -> status.StatusError:
+def _listed_revision(version: str) -> int:
+    try:
+        return revision_of(version)
+    except status.StatusError as error:
+        raise status.bad_request(f"invalid resource version: {error.message}") from None
+
+
+def too_new(wanted: int, current: int, *, retry: bool = True) -> status.StatusError:
     details = {"causes": [{"reason": "ResourceVersionTooLarge", "message": "Too large resource version"}]}
     message = f"Timeout: Too large resource version: {wanted}, current: {current}"
-    return status.StatusError(504, "Timeout", message, details, retry_after=1)
+    return status.StatusError(504, "Timeout", message, details, retry_after=1 if retry else None)
 
 
 def _expired() -> status.StatusError:
@@ -103,17 +115,19 @@ def _read_token(text: str) -> Token:
     try:
         return msgspec.json.decode(base64.urlsafe_b64decode(text + "=" * (-len(text) % 4)), type=Token)
     except (binascii.Error, ValueError, msgspec.MsgspecError):
-        raise status.bad_request("continue key is not valid: it was not made by this server") from None
+        message = "invalid continue token: continue key is not valid: it was not made by this server"
+        raise status.bad_request(message) from None
 
 
 def _answer(ctx: Context, call: Call, records: Sequence[Record], metadata: dict[str, Any]) -> Answer:
     form, resource = call.form, call.resource
+    check_shape(form, f"{resource.go_type}List", is_list=True)
     if form.kind == "Table":
         policy = tables.include_object(call.request.query.get("includeObject"))
         body = tables.table(records, resource, ctx.now(), policy, metadata=metadata, version=form.version)
         return reply_bytes(body, form)
-    if form.kind == "PartialObjectMetadata":
-        items = [msgspec.Raw(tables.partial(record)) for record in records]
+    if form.kind == PARTIAL_LIST:
+        items = [msgspec.Raw(tables.partial(record, form.version)) for record in records]
         frame = {"kind": "PartialObjectMetadataList", "apiVersion": f"meta.k8s.io/{form.version}"}
         return reply(frame | {"metadata": metadata, "items": items}, form)
     head = encode({"kind": resource.list_kind, "apiVersion": resource.api_version, "metadata": metadata})

@@ -15,9 +15,9 @@ from typing import Any
 from springtide.local import status
 from springtide.local.apiserver import tables
 from springtide.local.apiserver.context import Call, Context
-from springtide.local.apiserver.objects import encode, shown
+from springtide.local.apiserver.objects import decode, encode, shown
 from springtide.local.apiserver.options import ListOptions, list_options, revision_of
-from springtide.local.apiserver.replies import Answer, Stream
+from springtide.local.apiserver.replies import PARTIAL, PARTIAL_LIST, Answer, Stream
 from springtide.local.apiserver.selecting import Predicate, predicate
 from springtide.local.apiserver.verbs.read import too_new
 from springtide.local.store.backend import Change, CompactedError, Event, FutureRevisionError, Record, Subscription
@@ -75,8 +75,8 @@ class _Watcher:
 
     def _shower(self) -> Show:
         form, resource = self._call.form, self._call.resource
-        if form.kind == "PartialObjectMetadata":
-            return tables.partial
+        if form.kind in (PARTIAL, PARTIAL_LIST):
+            return lambda record: tables.partial(record, form.version)
         if form.kind == "Table":
             return self._table
         return lambda record: shown(record, resource)
@@ -140,7 +140,7 @@ class _Watcher:
                 continue
             change = event.change if self._wanted is None else _meaning(event, self._wanted)
             if change is not None:
-                yield _line(change.value.encode(), self._show(event.record))
+                yield _line(change.value.encode(), self._show(_shown_for(event, change)))
 
     def _bookmark(self, revision: int, annotations: dict[str, str] | None = None) -> bytes:
         resource = self._call.resource
@@ -149,7 +149,7 @@ class _Watcher:
             metadata["annotations"] = annotations
         kind, api_version = resource.kind, resource.api_version
         if self._call.form.kind:
-            kind, api_version = self._call.form.kind, "meta.k8s.io/v1"
+            kind, api_version = self._call.form.kind.removesuffix("List"), f"meta.k8s.io/{self._call.form.version}"
         frame: dict[str, Any] = {"kind": kind, "apiVersion": api_version, "metadata": metadata}
         if kind == "Table":
             frame |= {"columnDefinitions": None, "rows": []}
@@ -158,6 +158,15 @@ class _Watcher:
 
 async def _next(batches: AsyncIterator[Any]) -> Any:
     return await anext(batches, None)
+
+
+def _shown_for(event: Event, change: Change) -> Record:
+    """Who loses sight of an object gets it as he last saw it, with the version of the change that took it away."""
+    if change is not Change.DELETED or event.change is Change.DELETED or event.previous is None:
+        return event.record
+    obj = decode(event.previous.body)
+    obj["metadata"]["resourceVersion"] = tables.version_of(event.record)
+    return Record(event.record.key, event.record.revision, encode(obj))
 
 
 def _meaning(event: Event, wanted: Predicate) -> Change | None:
