@@ -31,7 +31,7 @@ check: $(READY) ## format, lint, types, layers
 	@$(BIN)/ruff format --check .
 	@$(BIN)/ruff check .
 	@$(BIN)/mypy
-	@$(BIN)/lint-imports --quiet
+	@$(BIN)/lint-imports --no-logo
 
 format: $(READY) ## put the code into shape
 	@$(BIN)/ruff format .

@@ -4,19 +4,25 @@
 from __future__ import annotations
 
 import importlib
+import io
+import sys
 
 import click
+from click.shell_completion import CompletionItem
 
 import springtide
+from springtide.cli import last_resort
 
 _COMMANDS = {
     "up": ("springtide.cli.up", "up", "Start the embedded cluster."),
     "down": ("springtide.cli.down", "down", "Stop the embedded cluster; its objects are kept."),
-    "status": ("springtide.cli.status", "status", "Say whether the embedded cluster runs, and how to reach it."),
+    "status": ("springtide.cli.status", "status", "Say whether the embedded cluster runs, and what is in it."),
     "kubeconfig": ("springtide.cli.kubeconfig", "kubeconfig", "Print the embedded cluster's kubeconfig, or merge it."),
     "doctor": ("springtide.cli.doctor", "doctor", "Check this machine, with a fix for everything that is missing."),
-    "version": ("springtide.cli.app", "version", "Print the version."),
+    "version": ("springtide.cli.app", "version", "Print the version, and the Kubernetes version it follows."),
 }
+
+_VERSION = f"springtide {springtide.__version__} (follows Kubernetes {springtide.KUBERNETES_VERSION})"
 
 
 class _Lazy(click.Group):
@@ -34,13 +40,33 @@ class _Lazy(click.Group):
         with formatter.section("Commands"):
             formatter.write_dl([(name, text) for name, (_, _, text) in _COMMANDS.items()])
 
+    def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
+        """From the table, because click's own way would import every command at every press of the key."""
+        if incomplete.startswith("-"):
+            return super().shell_complete(ctx, incomplete)
+        found = [(name, text) for name, (_, _, text) in _COMMANDS.items() if name.startswith(incomplete)]
+        return [CompletionItem(name, help=text) for name, text in found]
 
-@click.group(cls=_Lazy, context_settings={"help_option_names": ["-h", "--help"]})
-def main() -> None:
+
+@click.group(
+    cls=_Lazy,
+    context_settings={"help_option_names": ["-h", "--help"]},
+    epilog='Complete commands by TAB: eval "$(_TIDE_COMPLETE=bash_source tide)"  (or zsh_source, fish_source)',
+)
+@click.version_option(message=_VERSION)
+def tide() -> None:
     """Springtide: training jobs that grow into idle capacity and give it back."""
 
 
 @click.command()
 def version() -> None:
-    """Print the version."""
-    click.echo(f"springtide {springtide.__version__}")
+    """Print the version, and the Kubernetes version it follows."""
+    click.echo(_VERSION)
+
+
+def main() -> None:
+    sys.excepthook = last_resort.explain
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="replace")  # a terminal that knows no ✓ shows a question mark
+    tide(prog_name="tide")

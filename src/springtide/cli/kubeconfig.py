@@ -3,29 +3,74 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
 from pathlib import Path
 
 import click
 import yaml
 
-from springtide.cli.options import must_run, which_cluster
+from springtide.cli.merging import foreign_server
+from springtide.cli.options import Chosen, which_cluster
 from springtide.cli.places import user_kubeconfig
-from springtide.local.access.kubeconfig import merge_into
-from springtide.local.cluster import kubeconfig_entry
+from springtide.kube import kubeconfig as kubeconfigs
 
 
 @click.command()
 @which_cluster
-@click.option("--merge", is_flag=True, help="Add it to your own kubeconfig and make it current.")
-def kubeconfig(name: str, data_dir: Path | None, merge: bool) -> None:
-    """Print the embedded cluster's kubeconfig, or merge it."""
-    place = must_run(name, data_dir)
+@click.option(
+    "--merge", is_flag=True, help="Add it to your own kubeconfig ($KUBECONFIG or ~/.kube/config), as current."
+)
+def kubeconfig(cluster: Chosen, merge: bool) -> None:
+    """Print the embedded cluster's kubeconfig, or merge it into your own.
+
+    It holds a key with all rights in the cluster: keep it to yourself.
+    """
+    cluster.must_run()
     if not merge:
-        click.echo(place.kubeconfig.read_text(), nl=False)
+        click.echo(_own(cluster).read_text(), nl=False)
         return
     target = user_kubeconfig()
     try:
-        merge_into(target, kubeconfig_entry(place, name))
+        before = _merged(cluster, target)
     except (ValueError, yaml.YAMLError) as error:
         raise click.ClickException(f"{target} cannot be read as a kubeconfig: {error}\nNothing was changed.") from None
-    click.echo(f"Added cluster, user and context {name!r} to {target}, and made the context current.")
+    except OSError as error:
+        raise click.ClickException(f"cannot write {target}: {error.strerror}") from None
+    click.echo(f"Added {cluster.name!r} to {target} and made it the current context.")
+    if before and before != cluster.name:
+        click.echo(f"Go back with: kubectl config use-context {before}")
+
+
+def _own(cluster: Chosen) -> Path:
+    path = cluster.place.kubeconfig
+    if not path.exists():
+        raise click.ClickException(f"cluster {cluster.name!r} is still starting\nTry again in a moment.")
+    return path
+
+
+def _merged(cluster: Chosen, target: Path) -> str:
+    """Merge, and say which context was current before."""
+    # Imported here because it brings the certificate library, which printing does not need.
+    from springtide.local.access import kubeconfig, pki  # noqa: PLC0415
+
+    own = _own(cluster)
+    if target.resolve() == own.resolve():
+        raise click.ClickException("$KUBECONFIG names the cluster's own file\nTo merge into yours: unset KUBECONFIG")
+    choice = kubeconfigs.choose(str(own))
+    if other := foreign_server(target, choice.context):
+        raise click.ClickException(
+            f"{target} has an entry {choice.context!r} for {other}\nNothing was changed; rename that entry first, "
+            "or start the cluster under another --name."
+        )
+    before = _current(target)
+    authority = pki.Authority(cluster.place.pki, datetime.now(UTC))
+    server, pair = choice.cluster["server"], pki.admin_pair(authority)
+    kubeconfig.merge_into(target, kubeconfig.Entry(choice.context, server, authority.certificate, pair))
+    return before
+
+
+def _current(target: Path) -> str:
+    try:
+        return kubeconfigs.choose(str(target)).context
+    except ValueError:
+        return ""

@@ -1,36 +1,86 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Options that several commands share."""
+"""Which cluster a command means: the options `--name` and `--data-dir`, and what they come down to."""
 
 from __future__ import annotations
 
+import functools
+import re
+import shlex
 from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import click
 
-from springtide.cli.places import DEFAULT_NAME, data_dir
+from springtide.cli import places
 from springtide.local.datadir import DataDir
 
-Command = Callable[..., Any]
+_NAME = re.compile(r"[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?")
 
 
-def which_cluster(command: Command) -> Command:
-    """`--name` and `--data-dir`: which of the clusters on this machine is meant."""
-    command = click.option(
-        "--data-dir", type=click.Path(file_okay=False, path_type=Path), help="Directory of the cluster's files."
-    )(command)
-    return click.option("--name", default=DEFAULT_NAME, show_default=True, help="Name of the cluster.")(command)
+@dataclass(frozen=True, slots=True)
+class Chosen:
+    """One cluster of this machine."""
+
+    name: str
+    place: DataDir
+    flags: str
+    """What to add to another command so that it means the same cluster."""
+
+    def is_running(self) -> bool:
+        try:
+            return self.place.is_running()
+        except PermissionError:
+            raise click.ClickException(f"{self.place.path} belongs to another user") from None
+
+    def must_run(self) -> None:
+        if not self.is_running():
+            raise click.ClickException(f"cluster {self.name!r} is stopped\nStart it with: tide up -d{self.flags}")
 
 
-def directory(name: str, given: Path | None) -> DataDir:
-    return DataDir(data_dir(name, given))
+def which_cluster(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Give a command the two options, and call it with the `Chosen` cluster as first argument."""
+
+    @functools.wraps(command)
+    def with_chosen(*args: Any, name: str | None, data_dir: Path | None, **options: Any) -> Any:
+        return command(chosen(name, data_dir), *args, **options)
+
+    directory = click.Path(file_okay=False, path_type=Path)
+    with_chosen = click.option(
+        "--data-dir",
+        type=directory,
+        metavar="DIR",
+        help="Directory of the cluster's files, instead of one found by name.",
+    )(with_chosen)
+    return click.option(
+        "--name",
+        metavar="NAME",
+        callback=_valid,
+        help=f"Name of the cluster, to tell several apart.  [default: {places.DEFAULT_NAME}]",
+    )(with_chosen)
 
 
-def must_run(name: str, given: Path | None) -> DataDir:
-    """The cluster's directory, or an error that says how to start it."""
-    place = directory(name, given)
-    if not place.is_running():
-        option = f" --name {name}" if name != DEFAULT_NAME else f" --data-dir {given}" if given else ""
-        raise click.ClickException(f"no cluster runs in {place.path}\nStart it with: tide up -d{option}")
-    return place
+def chosen(name: str | None, data_dir: Path | None) -> Chosen:
+    """A directory remembers its cluster's name, so that whoever gives the directory need not repeat it."""
+    flags = f" --name {name}" if name and name != places.DEFAULT_NAME else ""
+    if data_dir is None:
+        name = name or places.DEFAULT_NAME
+        return Chosen(name, DataDir(places.clusters() / name), flags)
+    place = DataDir(data_dir.absolute())
+    last = _last_name(place)
+    return Chosen(name or last or places.DEFAULT_NAME, place, f"{flags} --data-dir {shlex.quote(str(data_dir))}")
+
+
+def _last_name(place: DataDir) -> str | None:
+    try:
+        last = place.last()
+    except PermissionError:
+        return None  # whoever asks for more than the name is told
+    return last.name if last else None
+
+
+def _valid(ctx: click.Context, param: click.Parameter, value: str | None) -> str | None:
+    if value is not None and not _NAME.fullmatch(value):
+        raise click.BadParameter("use small letters, digits and dashes, 63 at most")
+    return value

@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Where the command line finds its clusters: one data directory each, side by side, told apart by name."""
+"""Where the command line finds things: clusters (one data directory each), its own log, the user's kubeconfig.
+
+Every command asks here. Nothing is made or read, only named.
+"""
 
 from __future__ import annotations
 
@@ -9,16 +12,24 @@ from pathlib import Path
 DEFAULT_NAME = "springtide"
 
 
-def data_home() -> Path:
-    base = os.environ.get("XDG_DATA_HOME") or os.path.expanduser("~/.local/share")
-    return Path(base) / "springtide"
+def clusters() -> Path:
+    """The folder of all clusters that were not given a directory of their own."""
+    return _home("XDG_DATA_HOME", ".local/share") / "clusters"
 
 
-def data_dir(name: str, given: Path | None) -> Path:
-    return given if given is not None else data_home() / "clusters" / name
+def trouble_log() -> Path:
+    """Where the details of an unforeseen error go."""
+    return _home("XDG_STATE_HOME", ".local/state") / "tide.log"
 
 
 def user_kubeconfig() -> Path:
-    """The file `kubectl config` would write to."""
-    first = os.environ.get("KUBECONFIG", "").split(os.pathsep)[0]
-    return Path(first) if first else Path.home() / ".kube" / "config"
+    """The file `kubectl config` would write to: of several in $KUBECONFIG the first that exists, else the last."""
+    paths = [Path(part) for part in os.environ.get("KUBECONFIG", "").split(os.pathsep) if part]
+    if not paths:
+        return Path.home() / ".kube" / "config"
+    return next((path for path in paths if path.exists()), paths[-1])
+
+
+def _home(variable: str, otherwise: str) -> Path:
+    base = os.environ.get(variable)
+    return (Path(base) if base else Path.home() / otherwise) / "springtide"

@@ -3,45 +3,53 @@
 
 from __future__ import annotations
 
-import asyncio
-from pathlib import Path
+import os
 
 import click
 
-from springtide.cli.options import directory, which_cluster
-from springtide.kube.client import Client
-from springtide.kube.errors import ApiError
-from springtide.kube.resources import NAMESPACES, NODES, PODS
+from springtide.cli.options import Chosen, which_cluster
+
+STOPPED = 3
+"""Exit status for a cluster that does not run, as `systemctl status` has it."""
 
 
 @click.command()
 @which_cluster
 @click.pass_context
-def status(ctx: click.Context, name: str, data_dir: Path | None) -> None:
-    """Say whether the embedded cluster runs, and how to reach it. Exits with 3 when it does not."""
-    place = directory(name, data_dir)
+def status(ctx: click.Context, cluster: Chosen) -> None:
+    """Say whether the embedded cluster runs, and what is in it.
+
+    Exits with 0 when it runs and answers, with 3 when it is stopped, with 1 when it does not answer.
+    """
+    place = cluster.place
+    if not cluster.is_running():
+        click.echo(f"Cluster {cluster.name!r} is stopped.")
+        click.echo(f"Start it with: tide up{cluster.flags}")
+        ctx.exit(STOPPED)
     last = place.last()
-    if not place.is_running() or last is None:
-        click.echo(f"{name}: stopped ({place.path})")
-        ctx.exit(3)
-    click.echo(f"{name}: running, process {last.pid}, https://127.0.0.1:{last.port}")
-    click.echo(f"data directory: {place.path} ({_size(place.path)})")
-    click.echo(f"kubeconfig:     {place.kubeconfig}")
+    if last is None:
+        raise click.ClickException(f"cluster {cluster.name!r} is still starting")
+    click.echo(f"Cluster {cluster.name!r} is up at https://127.0.0.1:{last.port}")
+    # Imported here because a stopped cluster need not be asked.
+    from springtide.cli import probe  # noqa: PLC0415
+
     try:
-        counts = asyncio.run(_counts(place.kubeconfig))
-    except ApiError as error:
-        raise click.ClickException(f"the server does not answer: {error}") from None
-    click.echo("objects:        " + ", ".join(f"{count} {what}" for what, count in counts.items()))
+        counts = probe.counts(place.kubeconfig)
+    except probe.SilentError as error:
+        raise click.ClickException(f"its server does not answer: {error}\nIts log is {place.log}") from None
+    click.echo(f"  process     {place.process()}")
+    click.echo(f"  files       {place.path} ({_size(str(place.path)) / 1024 / 1024:.1f} MiB)")
+    click.echo(f"  kubeconfig  {place.kubeconfig}")
+    click.echo("  objects     " + ", ".join(f"{count} {what}" for what, count in counts.items()))
 
 
-async def _counts(kubeconfig: Path) -> dict[str, int]:
-    async with await Client.connect(str(kubeconfig)) as client:
-        found = {}
-        for resource in (NODES, NAMESPACES, PODS):
-            found[resource.plural] = len((await client.list_raw(resource))[0])
-        return found
-
-
-def _size(path: Path) -> str:
-    total = sum(file.stat().st_size for file in path.rglob("*") if file.is_file())
-    return f"{total / 1024 / 1024:.1f} MiB"
+def _size(folder: str) -> int:
+    """Of all files below; they may come and go while we look."""
+    total = 0
+    for parent, _, files in os.walk(folder):
+        for file in files:
+            try:
+                total += os.lstat(os.path.join(parent, file)).st_size
+            except FileNotFoundError:
+                continue
+    return total

@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`tide up`: the embedded cluster in the foreground, or with `-d` in the background."""
+"""`tide up`: the embedded cluster in the foreground, or with `-d` in the background.
+
+In the background it is the same command again, as a process of its own; this one waits until that one's server answers
+and passes on its last words if it fails. It never imports the server.
+"""
 
 from __future__ import annotations
 
-import asyncio
-import errno
-import logging
 import os
-import signal
 import subprocess
 import sys
 import time
@@ -15,105 +15,114 @@ from pathlib import Path
 
 import click
 
-from springtide.cli.options import directory, which_cluster
-from springtide.local import cluster
-from springtide.local.datadir import DataDir, InUseError
-from springtide.local.store.sqlite import OpenError
+from springtide.cli import messages
+from springtide.cli.options import Chosen, which_cluster
 
 _WAIT = 30.0
+_LONGEST_LOG = 10 * 1024 * 1024
 
 
 @click.command()
 @which_cluster
-@click.option("--port", type=click.IntRange(0, 65535), help="Port on 127.0.0.1; the last one, 6443 or a free one.")
+@click.option(
+    "--port",
+    type=click.IntRange(0, 65535),
+    metavar="PORT",
+    help="Port on 127.0.0.1; 0 takes any free one.  [default: 6443]",
+)
 @click.option("-d", "--detach", is_flag=True, help="Run in the background.")
 @click.option("--audit", is_flag=True, help="Write a line per change to audit.log in the data directory.")
-def up(name: str, data_dir: Path | None, port: int | None, detach: bool, audit: bool) -> None:
-    """Start the embedded cluster."""
-    place = directory(name, data_dir)
-    if place.is_running():
-        raise click.ClickException(
-            f"a cluster runs in {place.path} already\nSee it with: tide status    Stop it with: tide down"
-        )
-    options = cluster.Options(place.path, name, _chosen_port(place, port), audit)
+def up(cluster: Chosen, port: int | None, detach: bool, audit: bool) -> None:
+    """Start the embedded cluster and say how to reach it.
+
+    Without -d it runs until Ctrl-C. Its objects are kept in the data directory and come back with the next start, on
+    the same port. Several clusters run side by side under different names.
+    """
+    if cluster.is_running():
+        raise click.ClickException(messages.already_up(cluster))
     if detach:
-        _in_background(place, options)
+        _in_background(cluster, port, audit)
         return
-    logging.basicConfig(level=logging.INFO, format="%(asctime)s %(levelname)s %(name)s: %(message)s")
+    # Imported here because the server takes a second, and neither --help nor -d need it.
+    from springtide.cli.foreground import run  # noqa: PLC0415
+
+    run(cluster, port, audit)
+
+
+def _in_background(cluster: Chosen, port: int | None, audit: bool) -> None:
+    place = cluster.place
+    before = _stamp(place.kubeconfig)
     try:
-        asyncio.run(_run(options, announce=sys.stdout.isatty() or not os.environ.get("SPRINGTIDE_DETACHED")))
-    except InUseError:
-        raise click.ClickException(f"another tide is starting in {place.path}") from None
-    except OpenError as error:
-        raise click.ClickException(str(error)) from None
+        place.path.mkdir(parents=True, exist_ok=True, mode=0o700)
+        if place.log.exists() and place.log.stat().st_size > _LONGEST_LOG:
+            place.log.replace(place.log.with_suffix(".log.1"))
+        log = place.log.open("ab")
     except OSError as error:
-        raise click.ClickException(_explained(error, options)) from None
-
-
-def _chosen_port(place: DataDir, asked: int | None) -> int:
-    """A cluster keeps its port over restarts, so that kubeconfigs stay good; a second cluster takes a free one."""
-    if asked is not None:
-        return asked
+        raise click.ClickException(messages.explained(error, cluster, port)) from None
+    with log:
+        begin = log.tell()
+        process = _started(cluster, port, audit, log.fileno())
+    try:
+        # The kubeconfig is replaced once the server answers.
+        while _stamp(place.kubeconfig) == before:
+            if process.wait_briefly():
+                raise click.ClickException(_last_words(place.log, begin))
+    except KeyboardInterrupt:
+        process.stop()
+        raise
     last = place.last()
-    if last is not None:
-        return last.port
-    return cluster.DEFAULT_PORT if cluster.port_is_free(cluster.DEFAULT_PORT) else 0
+    click.echo(messages.next_steps(cluster, last.port if last else 0))
+    click.echo(f"\nStop it with: tide down{cluster.flags}")
 
 
-def _explained(error: OSError, options: cluster.Options) -> str:
-    if error.errno == errno.EADDRINUSE:
-        return f"port {options.port} is taken\nChoose another one: tide up --port 0 takes any that is free"
-    if error.errno in (errno.EACCES, errno.EROFS):
-        return f"cannot write to {options.data_dir}: {error.strerror}\nChoose another directory: tide up --data-dir DIR"
-    if error.errno == errno.ENOSPC:
-        return f"the disk of {options.data_dir} is full\nFree some space or choose another directory with --data-dir"
-    return str(error)
+class _Process:
+    """The server's process while it is waited for."""
+
+    def __init__(self, process: subprocess.Popen[bytes]) -> None:
+        self._process = process
+        self._deadline = time.monotonic() + _WAIT
+
+    def wait_briefly(self) -> bool:
+        """Whether waiting makes no more sense."""
+        try:
+            self._process.wait(0.02)
+        except subprocess.TimeoutExpired:
+            if time.monotonic() < self._deadline:
+                return False
+            self.stop()
+        return True
+
+    def stop(self) -> None:
+        self._process.terminate()
 
 
-async def _run(options: cluster.Options, announce: bool) -> None:
-    stopping = asyncio.Event()
-    loop = asyncio.get_running_loop()
-    for number in (signal.SIGINT, signal.SIGTERM):
-        loop.add_signal_handler(number, stopping.set)
-    async with cluster.running(options) as found:
-        if announce:
-            click.echo(next_steps(found.directory, found.url))
-            click.echo("\nCtrl-C stops it; nothing is lost.")
-        await stopping.wait()
-
-
-def next_steps(place: DataDir, url: str) -> str:
-    return (
-        f"The cluster is up at {url}\n\n"
-        f"  export KUBECONFIG={place.kubeconfig}\n"
-        "  kubectl get nodes\n\n"
-        "or add it to your own kubeconfig: tide kubeconfig --merge"
+def _started(cluster: Chosen, port: int | None, audit: bool, log: int) -> _Process:
+    command = [sys.executable, "-m", "springtide.cli", "up", "--name", cluster.name]
+    command += ["--data-dir", str(cluster.place.path)]
+    command += ["--port", str(port)] if port is not None else []
+    command += ["--audit"] if audit else []
+    environment = {**os.environ, messages.IN_BACKGROUND: "1"}
+    return _Process(
+        subprocess.Popen(
+            command, stdin=subprocess.DEVNULL, stdout=log, stderr=log, start_new_session=True, env=environment
+        )
     )
 
 
-def _in_background(place: DataDir, options: cluster.Options) -> None:
-    place.path.mkdir(parents=True, exist_ok=True, mode=0o700)
-    place.kubeconfig.unlink(missing_ok=True)  # written again when the server answers: that is what is waited for
-    command = [sys.executable, "-m", "springtide.cli", "up", "--name", options.name, "--data-dir", str(place.path)]
-    command += ["--port", str(options.port)] + (["--audit"] if options.audit else [])
-    with place.log.open("ab") as log:
-        process = subprocess.Popen(
-            command,
-            stdin=subprocess.DEVNULL,
-            stdout=log,
-            stderr=log,
-            start_new_session=True,
-            env={**os.environ, "SPRINGTIDE_DETACHED": "1"},
-        )
-    deadline = time.monotonic() + _WAIT
-    while not place.kubeconfig.exists():
-        if process.poll() is not None or time.monotonic() > deadline:
-            raise click.ClickException(f"the cluster did not start; its last words:\n{_last_words(place.log)}")
-        time.sleep(0.02)
-    last = place.last()
-    click.echo(next_steps(place, f"https://127.0.0.1:{last.port if last else options.port}"))
-    click.echo("\nStop it with: tide down")
+def _stamp(path: Path) -> tuple[int, int] | None:
+    try:
+        found = path.stat()
+    except (FileNotFoundError, PermissionError):
+        return None
+    return found.st_ino, found.st_mtime_ns
 
 
-def _last_words(log: Path) -> str:
-    return "\n".join(log.read_text(errors="replace").splitlines()[-15:])
+def _last_words(log: Path, begin: int) -> str:
+    """What the server said before it gave up: the explanation if it had one, else all of it."""
+    with log.open("rb") as file:
+        file.seek(begin)
+        said = file.read().decode(errors="replace").strip()
+    _, found, explanation = said.rpartition("Error: ")
+    if found:
+        return explanation
+    return f"the cluster did not start within {_WAIT:.0f} s\n{said}".strip() + f"\nIts log is {log}"

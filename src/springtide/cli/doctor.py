@@ -1,0 +1,27 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`tide doctor`: check this machine by doing what a cluster will do, one line each, with a fix for what fails."""
+
+from __future__ import annotations
+
+import click
+
+from springtide.cli.checks import CHECKS, Wrong
+from springtide.cli.options import Chosen, which_cluster
+
+
+@click.command()
+@which_cluster
+@click.pass_context
+def doctor(ctx: click.Context, cluster: Chosen) -> None:
+    """Check this machine, with a fix for everything that is missing.
+
+    ✓ is in order, ! can be lived with, ✗ keeps a cluster from working. Exits with 1 if there is a ✗.
+    """
+    failed = False
+    for check in CHECKS:
+        try:
+            click.echo(f"✓ {check(cluster.place)}")
+        except Wrong as wrong:
+            failed = failed or wrong.needed
+            click.echo(f"{'✗' if wrong.needed else '!'} {wrong}\n    {wrong.fix}")
+    ctx.exit(1 if failed else 0)

@@ -1,0 +1,36 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a user sees of an error that no command foresaw: one line, and where the details are. Never a traceback.
+
+Installed as `sys.excepthook` by `main`; errors that can be foreseen are explained where they happen.
+"""
+
+from __future__ import annotations
+
+import sys
+import time
+import traceback
+from pathlib import Path
+from types import TracebackType
+
+from springtide.cli.places import trouble_log
+
+
+def explain(kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:
+    if issubclass(kind, KeyboardInterrupt):
+        return
+    what = traceback.format_exception_only(kind, error)[-1].strip()
+    print(f"Error: tide stumbled over something unforeseen: {what}", file=sys.stderr)
+    log = _recorded("".join(traceback.format_exception(kind, error, trace)))
+    if log is not None:
+        print(f"The details are in {log}", file=sys.stderr)
+
+
+def _recorded(details: str) -> Path | None:
+    try:
+        log = trouble_log()
+        log.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+        with log.open("a", encoding="utf-8", errors="replace") as file:
+            file.write(f"{time.strftime('%Y-%m-%d %H:%M:%S')} {' '.join(sys.argv)}\n{details}\n")
+    except (OSError, RuntimeError):  # the latter when there is no home directory
+        return None
+    return log

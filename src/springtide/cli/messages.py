@@ -1,0 +1,57 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What `tide up` says when it succeeds and when it cannot, worded once for the foreground and the background."""
+
+from __future__ import annotations
+
+import errno
+import shlex
+
+import yaml
+
+from springtide.cli.merging import outdated
+from springtide.cli.options import Chosen
+from springtide.cli.places import user_kubeconfig
+
+IN_BACKGROUND = "SPRINGTIDE_IN_BACKGROUND"
+"""Environment variable that tells the server's process that nobody reads its announcement."""
+
+
+def next_steps(cluster: Chosen, port: int) -> str:
+    own, theirs = cluster.place.kubeconfig, user_kubeconfig()
+    try:
+        renew = outdated(theirs, own)
+    except yaml.YAMLError:
+        renew = False  # the user's file is none of our business until it is to be merged into
+    what = f"Renew its entry in {theirs}" if renew else "Or add it to your own kubeconfig"
+    return (
+        f"Cluster {cluster.name!r} is up at https://127.0.0.1:{port}\n\n"
+        f"  export KUBECONFIG={shlex.quote(str(own))}\n"
+        "  kubectl get namespaces\n\n"
+        f"{what}: tide kubeconfig --merge{cluster.flags}"
+    )
+
+
+def already_up(cluster: Chosen) -> str:
+    flags = cluster.flags
+    return f"cluster {cluster.name!r} is up already\nSee it with: tide status{flags}\nStop it with: tide down{flags}"
+
+
+def explained(error: OSError, cluster: Chosen, port: int | None) -> str:
+    path = cluster.place.path
+    if error.errno == errno.EADDRINUSE:
+        return f"port {port} is taken\nTake any that is free: tide up --port 0{cluster.flags}"
+    if error.errno == errno.EACCES and error.filename is None:
+        return f"port {port} may only be used by root\nTake any that is free: tide up --port 0{cluster.flags}"
+    if error.errno in (errno.ENOSPC, errno.EDQUOT):
+        return f"the disk that holds {path} is full\nFree some space, or choose another place: tide up --data-dir DIR"
+    if error.errno in (errno.EACCES, errno.EPERM, errno.EROFS, errno.ENOTDIR, errno.EEXIST):
+        return f"cannot write to {path}: {error.strerror}\nChoose another place: tide up --data-dir DIR"
+    return f"cannot start: {error}"
+
+
+def unusable(complaint: str, cluster: Chosen) -> str:
+    """For a database that cannot be opened."""
+    if "damaged" not in complaint:
+        return complaint
+    database = shlex.quote(str(cluster.place.database))
+    return f"{complaint}\nRestore a copy, or begin with an empty cluster: mv {database} {database}.damaged"
