@@ -246,17 +246,22 @@ async def _prepare_update(ctx: Context, call: Call, new: Obj, old: Obj, options:
     managed_fields.settle(old, new)
 
 
-def _check_identity(call: Call, meta: Obj, before: Obj) -> None:
-    resource, name = call.resource, call.target.name
-    given = meta.get("name")
-    put = call.request.method == "PUT"
-    if put and not given:
+def check_name(call: Call, meta: Obj) -> None:
+    """A body may name no other object than the path; that of a PUT must name one."""
+    given, name = meta.get("name"), call.target.name
+    if call.request.method == "PUT" and not given:
         raise status.bad_request(
             f"the name of the object ({name} based on URL) was undeterminable: name must be provided"
         )
     if given is not None and given != name:
         raise status.bad_request(f"the name of the object ({given}) does not match the name on the URL ({name})")
     meta["name"] = name
+
+
+def _check_identity(call: Call, meta: Obj, before: Obj) -> None:
+    resource, name = call.resource, call.target.name
+    put = call.request.method == "PUT"
+    check_name(call, meta)
     _check_namespace(call, meta)
     if put and meta.get("uid") and meta["uid"] != before["uid"]:
         raise status.conflict(resource.group, resource.plural, name, _wrong_uid(call, meta["uid"], before["uid"]))

@@ -15,6 +15,7 @@ from springtide.local.apiserver.replies import Answer
 async def update(ctx: Context, call: Call) -> Answer:
     options = write_options(call.request, "UpdateOptions")
     obj = bodies.read_object(call, options.field_validation)
+    writes.check_name(call, obj["metadata"])  # before anybody asks whether there is such an object
     create = call.resource.create_on_update and not call.target.subresource
     outcome = await writes.replace(ctx, call, lambda _: deepcopy(obj), options, missing=obj if create else None)
     return present(ctx, call, outcome.record, 201 if outcome.created else 200)
