@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 
 from tests.integration.upkeep_basics.cluster_client import World, a_cluster
@@ -19,7 +20,7 @@ async def endpoints(world: World) -> dict[str, bool]:
     return {one["addresses"][0]: one["conditions"]["ready"] for one in found}
 
 
-def has(*addresses: str, not_ready: tuple[str, ...] = ()) -> object:
+def has(*addresses: str, not_ready: tuple[str, ...] = ()) -> Callable[[Obj], bool]:
     def accept(obj: Obj) -> bool:
         subsets = obj.get("subsets") or []
         ready = {one["ip"] for subset in subsets for one in subset.get("addresses", ())}

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from tests.integration.upkeep_basics.cluster_client import a_cluster
 
-from springtide.kube.resources import CONFIGMAPS, NAMESPACES, SERVICEACCOUNTS, Key
+from springtide.kube.resources import CONFIGMAPS, NAMESPACES, SERVICEACCOUNTS
 
 CA = "kube-root-ca.crt"
 
@@ -18,8 +18,9 @@ async def test_a_namespace_gets_its_service_account_and_the_ca(tmp_path: Path) -
         assert found["data"]["ca.crt"].startswith("-----BEGIN CERTIFICATE-----")
         assert found["metadata"]["annotations"]["kubernetes.io/description"].startswith("Contains a CA bundle")
         for namespace in ("default", "kube-system", "kube-public", "kube-node-lease"):
-            await world.until(lambda name=namespace: world.client.find(SERVICEACCOUNTS, Key(name, "default")))
-            await world.until(lambda name=namespace: world.client.find(CONFIGMAPS, Key(name, CA)))
+            world.namespace = namespace
+            await world.until_object(SERVICEACCOUNTS, "default")
+            await world.until_object(CONFIGMAPS, CA)
 
 
 async def test_they_are_restored_when_deleted_or_changed(tmp_path: Path) -> None:

@@ -23,6 +23,8 @@ from springtide.local.upkeep import (
     namespaces,
     root_ca,
     service_accounts,
+    volume_binding,
+    volume_protection,
 )
 from springtide.local.upkeep.garbage import GarbageCollector
 
@@ -50,6 +52,8 @@ CONTROLLERS: Sequence[Upkeep] = (
     service_accounts,
     endpoints,
     endpoint_slices,
+    volume_binding,
+    volume_protection,
 )
 
 
