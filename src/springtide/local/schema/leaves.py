@@ -114,6 +114,7 @@ _ZONE: Final = (r"Z|[+-][0-9]{2}:[0-9]{2}", "Z07:00")
 _SECONDS: Final = (*_TIME_PARTS, (r"(?:[.,][0-9]+)?", ""), _ZONE)
 _MICROS: Final = (*_TIME_PARTS, (r"[.,][0-9]{6}", ".000000"), _ZONE)
 _COMMON_TIME = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}Z")
+_COMMON_MICROTIME = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}\.[0-9]{6}Z")
 _RANGES: Final = ((2, 1, 12, "month"), (6, 0, 23, "hour"), (8, 0, 59, "minute"), (10, 0, 59, "second"))
 _ZERO_TIME: Final = datetime(1, 1, 1, tzinfo=UTC)  # Go's "not set", which JSON shows as null
 
@@ -121,19 +122,30 @@ _ZERO_TIME: Final = datetime(1, 1, 1, tzinfo=UTC)  # Go's "not set", which JSON 
 def _time(value: Any, _: object = None) -> str | None:
     if type(value) is not str:
         raise Unfit
-    parts = _time_parts(value, _SECONDS)
-    moment = _moment(value, parts)
-    if _COMMON_TIME.fullmatch(value) and moment.year > 1:
+    if _stays(value, _COMMON_TIME):
         return value
+    moment = _moment(value, _time_parts(value, _SECONDS))
     return None if moment == _ZERO_TIME else f"{_written(moment)}Z"
 
 
 def _microtime(value: Any, _: object = None) -> str | None:
     if type(value) is not str:
         raise Unfit
+    if _stays(value, _COMMON_MICROTIME):
+        return value
     parts = _time_parts(value, _MICROS)
     moment = _moment(value, parts)
     return None if moment == _ZERO_TIME else f"{_written(moment)}.{parts[11][1:]}Z"
+
+
+def _stays(value: str, common: re.Pattern[str]) -> bool:
+    """Whether it is a real moment in the form that would be written: true of nearly all, and quickly told."""
+    if common.fullmatch(value) is None:
+        return False
+    try:
+        return datetime.fromisoformat(value).year > 1
+    except ValueError:
+        return False  # the slow way has the words for it
 
 
 def _written(moment: datetime) -> str:

@@ -112,27 +112,25 @@ class _Watcher:
         loop = asyncio.get_running_loop()
         ends = loop.time() + (self._options.timeout or random.uniform(SHORTEST, 2 * SHORTEST))
         batches = aiter(subscription)
-        waiting: asyncio.Task[Any] | None = None
         try:
             while (left := ends - loop.time()) > 0:
-                waiting = waiting or loop.create_task(_next(batches))
-                done, _ = await asyncio.wait({waiting}, timeout=min(left, BOOKMARK_EVERY))
-                if done:
-                    batch, waiting = waiting.result(), None
-                    if batch is None:
-                        return
-                    if piece := b"".join(self._event_lines(batch)):
-                        yield piece
-                elif self._options.bookmarks and loop.time() < ends:
-                    yield self._bookmark(subscription.revision)
+                try:
+                    # Not `wait_for`: a task for every batch and watcher would be most of what a change costs.
+                    async with asyncio.timeout(min(left, BOOKMARK_EVERY)):
+                        batch = await anext(batches, None)
+                except TimeoutError:
+                    if self._options.bookmarks and loop.time() < ends:
+                        yield self._bookmark(subscription.revision)
+                    continue
+                if batch is None:
+                    return
+                if piece := b"".join(self._event_lines(batch)):
+                    yield piece
             if self._options.bookmarks:
                 yield self._bookmark(subscription.revision)
         except CompactedError:
             error = status.expired("too old resource version: this watch fell behind")
             yield _line(b"ERROR", encode(error.as_object()))
-        finally:
-            if waiting is not None:
-                waiting.cancel()
 
     def _event_lines(self, batch: Iterable[Event]) -> Iterable[bytes]:
         for event in batch:
@@ -154,10 +152,6 @@ class _Watcher:
         if kind == "Table":
             frame |= {"columnDefinitions": None, "rows": []}
         return _line(b"BOOKMARK", encode(frame))
-
-
-async def _next(batches: AsyncIterator[Any]) -> Any:
-    return await anext(batches, None)
 
 
 def _shown_for(event: Event, change: Change) -> Record:
