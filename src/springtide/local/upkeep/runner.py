@@ -19,8 +19,11 @@ from springtide.kube.informer import Informers
 from springtide.local.upkeep import (
     endpoint_slices,
     endpoints,
+    event_expiry,
     kubernetes_service,
     namespaces,
+    quotas,
+    role_aggregation,
     root_ca,
     service_accounts,
     volume_binding,
@@ -54,6 +57,9 @@ CONTROLLERS: Sequence[Upkeep] = (
     endpoint_slices,
     volume_binding,
     volume_protection,
+    quotas,
+    role_aggregation,
+    event_expiry,
 )
 
 
