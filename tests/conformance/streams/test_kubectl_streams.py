@@ -1,18 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Stock kubectl, over WebSocket and over SPDY, through the proxy to a node with real processes.
-
-Needs the programs of the oracle: SPRINGTIDE_TOOLS names their directory. A missing one fails, it does not skip.
-"""
+"""Stock kubectl, over WebSocket and over SPDY, through the proxy to a node with real processes."""
 
 from __future__ import annotations
 
 import asyncio
 import os
 from collections.abc import AsyncIterator
-from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
+from tests.conformance.streams.kubectl import Kubectl, environment, exchange, forwarded_port, tool
 from tests.integration.streams.node import front_and_node
 from tests.integration.streams.test_streams import echo_server
 
@@ -24,31 +21,6 @@ users: [{{name: u, user: {{token: t}}}}]
 contexts: [{{name: c, context: {{cluster: c, user: u}}}}]
 current-context: c
 """
-
-
-def tool(name: str) -> str:
-    path = Path(os.environ["SPRINGTIDE_TOOLS"]) / name
-    assert path.exists(), f"{path} is missing: run `python hack/oracle/control_plane.py build`"
-    return str(path)
-
-
-@dataclass
-class Kubectl:
-    program: str
-    environment: dict[str, str]
-
-    async def start(self, *words: str, stdin: int = asyncio.subprocess.DEVNULL) -> asyncio.subprocess.Process:
-        pipe = asyncio.subprocess.PIPE
-        return await asyncio.create_subprocess_exec(
-            self.program, *words, env=self.environment, stdin=stdin, stdout=pipe, stderr=pipe
-        )
-
-    async def __call__(self, *words: str, stdin: bytes | None = None) -> tuple[int, bytes, bytes]:
-        source = asyncio.subprocess.DEVNULL if stdin is None else asyncio.subprocess.PIPE
-        process = await self.start(*words, stdin=source)
-        out, err = await asyncio.wait_for(process.communicate(stdin), 30)
-        assert process.returncode is not None
-        return process.returncode, out, err
 
 
 @pytest.fixture(params=["translated", "direct"])
@@ -69,9 +41,7 @@ async def kubectl(
     async with front_and_node(tmp_path / "pki", websocket=node_speaks_websocket) as (front, ca):
         (tmp_path / "ca.crt").write_bytes(ca)
         (tmp_path / "kubeconfig").write_text(KUBECONFIG.format(port=front.port, ca=tmp_path / "ca.crt"))
-        switches = ("KUBECTL_REMOTE_COMMAND_WEBSOCKETS", "KUBECTL_PORT_FORWARD_WEBSOCKETS")
-        environment = os.environ | dict.fromkeys(switches, websockets)
-        yield Kubectl(program, environment | {"KUBECONFIG": str(tmp_path / "kubeconfig"), "HOME": str(tmp_path)})
+        yield Kubectl(program, environment(tmp_path / "kubeconfig", tmp_path, websockets))
 
 
 async def test_exec_gives_output_errors_and_exit_code(kubectl: Kubectl) -> None:
@@ -116,26 +86,6 @@ async def test_a_terminal_gets_its_size(kubectl: Kubectl) -> None:
     code, out, _ = await Kubectl("script", kubectl.environment)("-qec", inside, "/dev/null")
     assert code == 0
     assert b"33 77" in out
-
-
-async def forwarded_port(process: asyncio.subprocess.Process) -> int:
-    assert process.stdout is not None
-    line = await asyncio.wait_for(process.stdout.readline(), 30)
-    return int(line.split(b"127.0.0.1:")[1].split()[0])
-
-
-async def exchange(port: int, size: int) -> bool:
-    reader, writer = await asyncio.open_connection("127.0.0.1", port)
-    content = os.urandom(size)
-
-    async def send() -> None:
-        writer.write(content)
-        await writer.drain()
-        writer.write_eof()
-
-    _, received = await asyncio.gather(send(), reader.read(-1))
-    writer.close()
-    return received == content
 
 
 async def test_port_forward_carries_several_connections(kubectl: Kubectl) -> None:

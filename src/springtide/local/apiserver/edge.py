@@ -202,7 +202,7 @@ async def _body(http: web.BaseRequest) -> bytes:
         raise status.too_large(BODY_LIMIT)
     if http.headers.get("Expect", "").lower() == "100-continue" and http.transport is not None:
         # aiohttp does this only for its own router. curl waits a second for it before it sends a long body.
-        cast(asyncio.Transport, http.transport).write(b"HTTP/1.1 100 Continue\r\n\r\n")
+        http.transport.write(b"HTTP/1.1 100 Continue\r\n\r\n")
     return await http.content.read(-1) if length is not None else await _bounded(http)
 
 

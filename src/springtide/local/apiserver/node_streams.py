@@ -35,6 +35,7 @@ from springtide.local.streams import destinations, kubelet, logs, plain_proxy, p
 from springtide.local.streams.takeover import Upgrade
 
 _COMMANDS = {"exec": kubelet.exec_location, "attach": kubelet.attach_location}
+_METRICS_PATH = "metrics.k8s.io/resource-metrics-path"  # the metrics server minds it; one KWOK stands for many nodes
 _OPTIONS = WriteOptions(False, "Ignore", "")
 
 
@@ -64,7 +65,8 @@ class NodeStreams:
         return Stream(_with_first(first, chunks), content_type="text/plain")
 
     async def metrics_text(self, node: Obj) -> str:
-        location = kubelet.kubelet_of(node, self._tls).at("/metrics/resource")
+        path = (node["metadata"].get("annotations") or {}).get(_METRICS_PATH, "/metrics/resource")
+        location = kubelet.kubelet_of(node, self._tls).at(path)
         return b"".join([chunk async for chunk in logs.stream(self._http(), location, "")]).decode()
 
     async def needs_upgrade(self, ctx: Context, call: Call) -> Answer:

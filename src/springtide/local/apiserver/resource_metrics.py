@@ -12,22 +12,24 @@ import logging
 import re
 import time
 from collections import defaultdict
-from collections.abc import Awaitable, Callable, Iterable
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any
 
 from springtide.local import status
 from springtide.local.apiserver.context import Call, Context, StoreReader
+from springtide.local.apiserver.objects import decode
 from springtide.local.apiserver.options import list_options
 from springtide.local.apiserver.replies import Answer, reply
-from springtide.local.kinds import label_selectors
+from springtide.local.apiserver.selecting import predicate
 from springtide.local.kinds.strategy import Obj
 
 log = logging.getLogger(__name__)
 
 EVERY = 15.0
 FORGET_AFTER = 60.0
+PATIENCE = 10.0  # with one node; those that answer must not wait for one that never does
 _SAMPLE = re.compile(r"^(\w+)(?:\{([^}]*)\})? ([0-9.eE+-]+)(?: (\d+))?$", re.MULTILINE)
 _LABEL = re.compile(r'(\w+)="((?:[^"\\]|\\.)*)"')
 _NODE = ("", "", "")
@@ -88,9 +90,10 @@ class ResourceMetrics:
     async def _scrape_node(self, node: Obj) -> None:
         name = node["metadata"]["name"]
         try:
-            text = await self._fetch(node)
-        except status.StatusError as error:
-            log.debug("no metrics of node %s: %s", name, error.message)
+            async with asyncio.timeout(PATIENCE):
+                text = await self._fetch(node)
+        except (status.StatusError, TimeoutError) as error:
+            log.debug("no metrics of node %s: %s", name, error or "no answer in time")
             return
         now = self._clock()
         before = self._nodes.get(name)
@@ -99,32 +102,27 @@ class ResourceMetrics:
     # Answers
 
     async def node_metrics(self, ctx: Context, call: Call) -> Answer:
-        names = self._wanted(call, "nodes")
-        items = [item for name in names if (item := self._of_node(name)) is not None]
+        items = [item for node in self._wanted(call, "nodes") if (item := self._of_node(node)) is not None]
         return _answer(call, "NodeMetrics", items)
 
     async def pod_metrics(self, ctx: Context, call: Call) -> Answer:
-        pods = self._wanted_objects(call, "pods")
-        items = [item for pod in pods if (item := self._of_pod(pod)) is not None]
+        items = [item for pod in self._wanted(call, "pods") if (item := self._of_pod(pod)) is not None]
         return _answer(call, "PodMetrics", items)
 
-    def _wanted(self, call: Call, resource: str) -> list[str]:
-        return [obj["metadata"]["name"] for obj in self._wanted_objects(call, resource)]
-
-    def _wanted_objects(self, call: Call, resource: str) -> Iterable[Obj]:
-        target = call.target
-        namespace = target.namespace if resource == "pods" else ""
-        if target.name:
-            found = self._reader.get(resource, namespace, target.name)
+    def _wanted(self, call: Call, resource: str) -> list[Obj]:
+        namespace = call.target.namespace if resource == "pods" else ""
+        if call.target.name:
+            found = self._reader.get(resource, namespace, call.target.name)
             return [found] if found is not None else []
-        selector = label_selectors.parse(list_options(call.request.query, watch=False).label_selector)
-        objects = self._reader.list(resource, namespace)
-        return [obj for obj in objects if selector.matches(obj["metadata"].get("labels") or {})]
+        options = list_options(call.request.query, watch=False)
+        wanted = predicate(call.resource, options.label_selector, options.field_selector)
+        records = self._reader.records(resource, namespace)
+        return [decode(record.body) for record in records if wanted is None or wanted(record)]
 
-    def _of_node(self, name: str) -> Obj | None:
-        readings = self._nodes.get(name)
+    def _of_node(self, node: Obj) -> Obj | None:
+        readings = self._nodes.get(node["metadata"]["name"])
         usage = _usage(readings, _NODE) if readings else None
-        return None if usage is None else {"metadata": {"name": name}, **usage}
+        return None if usage is None else {"metadata": _identity(node["metadata"]), **usage}
 
     def _of_pod(self, pod: Obj) -> Obj | None:
         meta = pod["metadata"]
@@ -139,8 +137,11 @@ class ResourceMetrics:
                 frame = {"timestamp": usage["timestamp"], "window": usage["window"]}
         if frame is None:
             return None
-        kept = {key: meta[key] for key in ("name", "namespace", "labels") if key in meta}
-        return {"metadata": kept, **frame, "containers": containers}
+        return {"metadata": _identity(meta), **frame, "containers": containers}
+
+
+def _identity(meta: Obj) -> Obj:
+    return {key: meta[key] for key in ("name", "namespace", "labels") if key in meta}
 
 
 def _usage(readings: _NodeReadings, key: tuple[str, str, str]) -> Obj | None:
