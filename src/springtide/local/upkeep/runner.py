@@ -17,12 +17,17 @@ from springtide.kube.controller import Controller, run
 from springtide.kube.events import EventRecorder
 from springtide.kube.informer import Informers
 from springtide.local.upkeep import (
+    autoscalers,
+    deployments,
+    disruption_budgets,
     endpoint_slices,
     endpoints,
     event_expiry,
+    jobs,
     kubernetes_service,
     namespaces,
     quotas,
+    replica_sets,
     role_aggregation,
     root_ca,
     service_accounts,
@@ -60,6 +65,11 @@ CONTROLLERS: Sequence[Upkeep] = (
     quotas,
     role_aggregation,
     event_expiry,
+    replica_sets,
+    deployments,
+    jobs,
+    disruption_budgets,
+    autoscalers,
 )
 
 
