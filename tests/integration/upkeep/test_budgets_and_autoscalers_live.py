@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 from tests.integration.upkeep.test_deployments_live import a_deployment
+from tests.integration.upkeep.test_jobs_live import a_job
 from tests.integration.upkeep.world import NAMESPACE, a_world
 
 from springtide.kube import errors
@@ -15,13 +16,14 @@ from springtide.kube.resources import (
     CUSTOMRESOURCEDEFINITIONS,
     DEPLOYMENTS,
     HORIZONTALPODAUTOSCALERS,
+    JOBS,
     PODDISRUPTIONBUDGETS,
     PODS,
     Key,
     Obj,
     Resource,
 )
-from springtide.local.upkeep import autoscalers, deployments, disruption_budgets, replica_sets
+from springtide.local.upkeep import autoscalers, deployments, disruption_budgets, jobs, replica_sets
 
 BOATS = Resource("example.com", "v1", "boats", "Boat")
 
@@ -76,19 +78,52 @@ async def test_an_autoscaler_resizes_custom_resources(tmp_path: Path) -> None:
         await world.until_object(BOATS, "kit", lambda boat: boat["spec"]["crew"] == 5)
 
 
-async def test_an_autoscaler_without_a_target_says_so(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("api_version", "kind", "why"),
+    [
+        ("example.com/v1", "Ship", 'no matches for kind "Ship" in group "example.com"'),
+        ("batch/v1", "Job", "the server could not find the requested resource"),
+        ("apps/v1", "Deployment", 'deployments.apps "kit" not found'),
+    ],
+    ids=["no such kind", "no scale", "no such object"],
+)
+async def test_an_autoscaler_without_a_target_says_so(tmp_path: Path, api_version: str, kind: str, why: str) -> None:
     async with a_world(tmp_path, autoscalers) as world:
-        await world.create(HORIZONTALPODAUTOSCALERS, an_autoscaler("Ship", "example.com/v1", "kit"))
-        found = await world.until_object(
-            HORIZONTALPODAUTOSCALERS, "kit", lambda a: a.get("status", {}).get("conditions")
-        )
+        await world.create(HORIZONTALPODAUTOSCALERS, an_autoscaler(kind, api_version, "kit"))
+        found = await world.until_object(HORIZONTALPODAUTOSCALERS, "kit", has_conditions)
         (condition,) = found["status"]["conditions"]
-        assert (condition["type"], condition["status"], condition["reason"]) == (
-            "AbleToScale",
-            "False",
-            "FailedGetScale",
+        assert (condition["type"], condition["status"]) == ("AbleToScale", "False")
+        assert condition["reason"] == "FailedGetScale"
+        assert condition["message"] == f"the HPA controller was unable to get the target's current scale: {why}"
+
+
+async def test_an_autoscaler_without_metrics_says_so(tmp_path: Path) -> None:
+    async with a_world(tmp_path, replica_sets, deployments, autoscalers) as world:
+        await world.create(DEPLOYMENTS, a_deployment())
+        await world.until_pods(3)
+        await world.create(HORIZONTALPODAUTOSCALERS, an_autoscaler("Deployment", "apps/v1", "web"))
+        found = await world.until_object(HORIZONTALPODAUTOSCALERS, "web", has_conditions)
+        condition = found["status"]["conditions"][1]
+        assert (condition["type"], condition["reason"]) == ("ScalingActive", "FailedGetResourceMetric")
+        assert condition["message"].endswith("no metrics returned from resource metrics API")
+
+
+def has_conditions(autoscaler: Obj) -> bool:
+    return bool(autoscaler.get("status", {}).get("conditions"))
+
+
+async def test_a_budget_for_pods_of_an_owner_without_a_size_allows_nothing(tmp_path: Path) -> None:
+    async with a_world(tmp_path, jobs, disruption_budgets) as world:
+        await world.create(JOBS, a_job())
+        await world.until_pods(1)
+        spec = {"maxUnavailable": 1, "selector": {"matchLabels": {"job-name": "sum"}}}
+        await world.create(PODDISRUPTIONBUDGETS, {"metadata": {"name": "sum"}, "spec": spec})
+        budget = await world.until_object(
+            PODDISRUPTIONBUDGETS, "sum", lambda budget: budget.get("status", {}).get("conditions")
         )
-        assert condition["message"].endswith('no matches for kind "Ship" in group "example.com"')
+        (condition,) = budget["status"]["conditions"]
+        assert condition["reason"] == "SyncFailed"
+        assert condition["message"] == "jobs.batch does not implement the scale subresource"
 
 
 async def created(attempt: Any) -> bool:

@@ -31,7 +31,7 @@ from springtide.local.upkeep.autoscaler_plan import (
     plan,
     without_target,
 )
-from springtide.local.upkeep.scales import NoSuchKind, Scales
+from springtide.local.upkeep.scales import NoSuchKind, NotScalable, Scales
 from springtide.local.upkeep.status_writes import write_status
 from springtide.local.upkeep.timestamps import Clock, utc_now
 from springtide.local.upkeep.views import PodView
@@ -39,7 +39,8 @@ from springtide.local.upkeep.views import PodView
 COMPONENT = "horizontal-pod-autoscaler"
 PERIOD = 15.0
 POD_METRICS = Resource("metrics.k8s.io", "v1beta1", "pods", "PodMetrics")
-_NO_API = "the server could not find the requested resource (get pods.metrics.k8s.io)"
+_NOT_FOUND = "the server could not find the requested resource"
+_NO_API = f"{_NOT_FOUND} (get pods.metrics.k8s.io)"
 
 
 @dataclass(slots=True)
@@ -91,9 +92,10 @@ class Autoscalers:
         """The new status, after everything that had to be done."""
         try:
             target = await self._target(autoscaler)
-        except (NoSuchKind, errors.ApiError) as error:
-            self._events.warning(autoscaler, "FailedGetScale", str(error))
-            return without_target(autoscaler, str(error), self._clock())
+        except (NoSuchKind, NotScalable, errors.ApiError) as error:
+            why = _NOT_FOUND if isinstance(error, NotScalable) else str(error)
+            self._events.warning(autoscaler, "FailedGetScale", why)
+            return without_target(autoscaler, why, self._clock())
         observed = await self._observe(autoscaler, target.scale, known)
         decided = plan(observed, self._clock())
         for reason, message in decided.events:

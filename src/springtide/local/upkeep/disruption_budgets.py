@@ -21,7 +21,7 @@ from springtide.kube.resources import DEPLOYMENTS, PODDISRUPTIONBUDGETS, PODS, R
 from springtide.local.upkeep import conditions, views
 from springtide.local.upkeep.ownership import manager_of, selector_of
 from springtide.local.upkeep.rollout_terms import resolved
-from springtide.local.upkeep.scales import NoSuchKind, Scales
+from springtide.local.upkeep.scales import NoSuchKind, NotScalable, Scales
 from springtide.local.upkeep.status_writes import LOOK_AGAIN, OwnWrites, write_status
 from springtide.local.upkeep.timestamps import Clock, read, stamp, utc_now
 from springtide.local.upkeep.views import OwnerView, PodView
@@ -166,7 +166,7 @@ class DisruptionBudgets:
             return Result(requeue_after=LOOK_AGAIN)
         try:
             observed = await self._observe(budget)
-        except (Unknowable, NoSuchKind) as error:
+        except (Unknowable, NoSuchKind, NotScalable) as error:
             message = f"Failed to calculate the number of expected pods: {error}"
             self._events.warning(budget, "CalculateExpectedPodCountFailed", message)
             status = fail_safe(budget, str(error), self._clock())

@@ -17,23 +17,30 @@ _DISCOVERY = {"Accept": f"{JSON};g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscovery
 
 
 class NoSuchKind(Exception):
-    """No resource of that kind is served, or it has no scale; the text is for users."""
+    """No resource of that kind is served; the text is for users."""
+
+
+class NotScalable(Exception):
+    """The kind is served but has no size; the text is for users."""
 
 
 class Scales:
     def __init__(self, client: Client) -> None:
         self._client = client
         self._known: dict[tuple[str, str], Resource] = {}
+        self._scalable: set[Resource] = set()
 
     async def resource_of(self, api_version: str, kind: str) -> Resource:
         """The resource with a scale of this group and kind, in the version that the server prefers."""
         group = api_version.rpartition("/")[0]
         wanted = (group, kind)
         if wanted not in self._known:
-            self._known = await self._discover()
+            await self._discover()
         found = self._known.get(wanted)
         if found is None:
             raise NoSuchKind(f'no matches for kind "{kind}" in group "{group}"')
+        if found not in self._scalable:
+            raise NotScalable(f"{found} does not implement the scale subresource")
         return found
 
     async def get(self, resource: Resource, key: Key) -> Obj:
@@ -42,17 +49,21 @@ class Scales:
     async def set(self, resource: Resource, key: Key, replicas: int) -> None:
         await self._client.patch(resource, key, {"spec": {"replicas": replicas}}, subresource="scale")
 
-    async def _discover(self) -> dict[tuple[str, str], Resource]:
-        found: dict[tuple[str, str], Resource] = {}
+    async def _discover(self) -> None:
+        self._known.clear()
+        self._scalable.clear()
         for path in ("/api", "/apis"):
             answer = await self._client.raw(Request("GET", path, headers=_DISCOVERY))
             for group in msgspec.json.decode(answer.body)["items"]:
                 for version in group["versions"]:
-                    for entry in version.get("resources") or ():
-                        if _has_scale(entry):
-                            resource = _resource(group["metadata"].get("name", ""), version["version"], entry)
-                            found.setdefault((resource.group, resource.kind), resource)
-        return found
+                    self._learn(group["metadata"].get("name", ""), version)
+
+    def _learn(self, group: str, version: Obj) -> None:
+        for entry in version.get("resources") or ():
+            resource = _resource(group, version["version"], entry)
+            self._known.setdefault((group, resource.kind), resource)
+            if _has_scale(entry):
+                self._scalable.add(resource)
 
 
 def _has_scale(entry: Obj) -> bool:
