@@ -162,6 +162,8 @@ def _part(value: Any, path: list[str]) -> Any:
         return {str(key): _part(item, rest) for key, item in items}
     if head == "keys()":
         return sorted(value)
+    if head.isdigit() and isinstance(value, list):
+        return _part(value[int(head)], rest) if int(head) < len(value) else "<absent>"
     if "=" in head and isinstance(value, list):
         key, wanted = head.split("=")
         return [_part(item, rest) for item in value if item.get(key) == wanted]

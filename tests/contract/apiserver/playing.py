@@ -76,6 +76,8 @@ class Player:
         return merged(self._answers[step.source], change or {}) if step.source else change
 
     def _filled(self, value: Any, quoted: bool = False) -> Any:
+        if isinstance(value, str) and value.startswith("@{"):
+            return int(self._value(value[2:-1], False))
         if isinstance(value, str):
             return _REFERENCE.sub(lambda match: self._value(match[1], quoted), value)
         if isinstance(value, list):

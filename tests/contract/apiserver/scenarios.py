@@ -19,7 +19,8 @@ A scenario is a list of steps, a step is one request:
           from: created, change: {...}    the body of that step's answer with a merge patch applied
           base: {...}, cases: {name: merge patch}    one step per case, the patch applied to the base
 
-`${created.metadata.uid}` is a value out of the answer of the step named `created`. Names of cluster-scoped objects
+`${created.metadata.uid}` is a value out of the answer of the step named `created`
+(`@{...}` the same as a number). Names of cluster-scoped objects
 begin with ${ns} too, so that scenarios do not meet. `kinds.yaml` is different: see `lifecycle`.
 """
 

@@ -14,6 +14,7 @@ from typing import Any
 from springtide.api import field_errors as field
 from springtide.local import status
 from springtide.local.apiserver.objects import decode
+from springtide.local.kinds.services import validate_before_allocation
 from springtide.local.kinds.strategy import Obj
 from springtide.local.store.backend import Store
 
@@ -35,11 +36,13 @@ class ServiceAddresses:
                 spec.pop(gone, None)
             return
         before = (old or {}).get("spec") or {}
+        if old is None and (errors := validate_before_allocation(service)):
+            raise status.invalid("", "Service", service["metadata"].get("name", ""), errors)
         self._address(service, spec, before)
         spec.setdefault("ipFamilies", ["IPv4"])
         spec.setdefault("ipFamilyPolicy", "SingleStack")
         if spec.get("type") in ("NodePort", "LoadBalancer"):
-            self._node_ports(service, spec)
+            self._node_ports(service, spec, before)
 
     def _address(self, service: Obj, spec: Obj, before: Obj) -> None:
         if not spec.get("clusterIP") and spec.get("clusterIPs"):
@@ -81,9 +84,10 @@ class ServiceAddresses:
                 return address
         raise status.internal("failed to allocate a serviceIP: range is full")
 
-    def _node_ports(self, service: Obj, spec: Obj) -> None:
+    def _node_ports(self, service: Obj, spec: Obj, before: Obj) -> None:
         taken = {port for spec_ in self._specs() for port in _ports(spec_)}
         own = set(_ports(spec))
+        self._check_ports(service, spec, before, taken)
         by_port = {port["port"]: port["nodePort"] for port in spec.get("ports") or () if port.get("nodePort")}
         for port in spec.get("ports") or ():
             if not port.get("nodePort") and port["port"] in by_port:
@@ -97,6 +101,13 @@ class ServiceAddresses:
                 )
                 own.add(port["nodePort"])
                 by_port[port["port"]] = port["nodePort"]
+
+    def _check_ports(self, service: Obj, spec: Obj, before: Obj, taken: set[int]) -> None:
+        mine = set(_ports(before))
+        for index, port in enumerate(spec.get("ports") or ()):
+            wanted = port.get("nodePort")
+            if wanted in taken - mine:
+                raise _invalid(service, f"spec.ports[{index}].nodePort", wanted, "provided port is already allocated")
 
     def _taken_addresses(self) -> set[str]:
         return {spec.get("clusterIP", "") for spec in self._specs()}

@@ -9,10 +9,13 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Coroutine
+from collections.abc import Callable, Coroutine
+from copy import deepcopy
 from functools import partial
 from typing import Any
 
+from springtide.api import field_errors as field
+from springtide.api.field_errors import FieldError
 from springtide.local.access.identity import MASTERS, User
 from springtide.local.apiserver.codecs import CustomCodec
 from springtide.local.apiserver.context import Call, Context
@@ -24,6 +27,7 @@ from springtide.local.apiserver.resources import Resource, ScalePaths, Subresour
 from springtide.local.apiserver.subresources import scale
 from springtide.local.apiserver.verbs.delete import delete_object
 from springtide.local.kinds.apiextensions import established
+from springtide.local.kinds.names import dns_subdomain
 from springtide.local.kinds.printer_columns import compile_columns
 from springtide.local.kinds.strategy import Obj, Strategy
 from springtide.local.schema.compiled import CompiledSchema
@@ -37,6 +41,8 @@ CLEANUP = "customresourcecleanup.apiextensions.k8s.io"
 _SELF = User("system:apiserver", groups=(MASTERS,))
 _STATUS = Subresource("status", "", frozenset({"get", "patch", "update"}))
 _RETRY = 0.2
+
+Conversion = Callable[[Obj], Obj]
 
 
 class CustomResources:
@@ -159,7 +165,10 @@ def custom_resource(spec: Obj, version: Obj) -> Resource:
         columns=columns,
         cells=cells,
         fields={_field_name(f): _reader(f) for f in version.get("selectableFields") or ()},
+        validate=_scale_rule(paths) if paths is not None else Strategy().validate,
     )
+    stored = next(each for each in spec["versions"] if each.get("storage"))
+    convert = _conversions(version, stored)
     return Resource(
         group,
         version["name"],
@@ -174,10 +183,58 @@ def custom_resource(spec: Obj, version: Obj) -> Resource:
         categories=tuple(names.get("categories") or ()),
         subresources=subresources,
         custom=True,
-        storage_version=next(each["name"] for each in spec["versions"] if each.get("storage")),
+        storage_version=stored["name"],
+        deprecation=_deprecation(spec, version),
+        name_rule=dns_subdomain,
+        to_storage=convert[0],
+        from_storage=convert[1],
         scale_paths=paths,
         unconditional_update=False,
     )
+
+
+def _schema_of(version: Obj) -> Obj | None:
+    schema: Obj | None = (version.get("schema") or {}).get("openAPIV3Schema")
+    return schema
+
+
+def _conversions(version: Obj, stored: Obj) -> tuple[Conversion, Conversion] | tuple[None, None]:
+    """To the stored version and back: each version keeps only the fields its own schema knows."""
+    if version["name"] == stored["name"] or _schema_of(version) == _schema_of(stored):
+        return None, None
+    inner, outer = CompiledSchema(_schema_of(stored)), CompiledSchema(_schema_of(version))
+
+    def to_storage(obj: Obj) -> Obj:
+        kept = deepcopy({key: value for key, value in obj.items() if key != "metadata"})
+        inner.prune(kept)
+        inner.default(kept)
+        return {"metadata": obj["metadata"], **kept}
+
+    def from_storage(obj: Obj) -> Obj:
+        metadata = obj.pop("metadata")
+        outer.prune(obj)
+        return {"metadata": metadata, **obj}
+
+    return to_storage, from_storage
+
+
+def _deprecation(spec: Obj, version: Obj) -> str:
+    if not version.get("deprecated"):
+        return ""
+    default = f"{spec['group']}/{version['name']} {spec['names']['kind']} is deprecated"
+    return str(version.get("deprecationWarning") or default)
+
+
+def _scale_rule(paths: ScalePaths) -> Callable[[Obj], list[FieldError]]:
+    def validate(obj: Obj) -> list[FieldError]:
+        value: Any = obj
+        for step in paths.spec:
+            value = value.get(step) if isinstance(value, dict) else None
+        if isinstance(value, int) and value < 0:
+            return [field.invalid("." + ".".join(paths.spec), value, "should be a non-negative integer")]
+        return []
+
+    return validate
 
 
 def _path(text: str | None) -> tuple[str, ...]:

@@ -54,7 +54,7 @@ def _aggregated_resource(resource: Resource) -> Document:
         "responseKind": _response_kind(resource, "", "", resource.kind),
         "scope": "Namespaced" if resource.namespaced else "Cluster",
         "singularResource": resource.singular,
-        "verbs": sorted(resource.verbs),
+        "verbs": _verbs(resource),
     }
     if resource.short_names:
         document["shortNames"] = list(resource.short_names)
@@ -70,6 +70,13 @@ def _aggregated_resource(resource: Resource) -> Document:
             for sub in resource.subresources.values()
         ]
     return document
+
+
+_CUSTOM_VERBS = ["delete", "deletecollection", "get", "list", "patch", "create", "update", "watch"]
+
+
+def _verbs(resource: Resource) -> list[str]:
+    return _CUSTOM_VERBS if resource.custom else sorted(resource.verbs)
 
 
 def _response_kind(resource: Resource, group: str, version: str, kind: str) -> Document:
@@ -120,7 +127,7 @@ def resource_list(resources: Iterable[Resource], group: str, version: str) -> Do
             "singularName": resource.singular,
             "namespaced": resource.namespaced,
             "kind": resource.kind,
-            "verbs": sorted(resource.verbs),
+            "verbs": _verbs(resource),
         }
         if resource.short_names:
             entry["shortNames"] = list(resource.short_names)

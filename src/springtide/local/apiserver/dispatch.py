@@ -62,12 +62,20 @@ class Dispatcher:
             require(self._ctx.authorizer, request.user, path_attributes(request))
             return await self._paths(request)
         require(self._ctx.authorizer, request.user, attributes(target))
-        if not self._ctx.registry.has_group(target.group):
+        if not self._is_routed(target):
             return page_not_found()
         call = self._call(request, target)
         if call.resource.deprecation:
             request.warnings.append(call.resource.deprecation)
         return await self._verb(call)(self._ctx, call)
+
+    def _is_routed(self, target: Target) -> bool:
+        """Built-in groups answer for all their paths; in a custom one only what is defined exists."""
+        registry = self._ctx.registry
+        if registry.has_builtin_group(target.group):
+            return True
+        resource = registry.find(target.group, target.version, target.resource)
+        return resource is not None and (resource.namespaced or not target.namespace)
 
     def _call(self, request: Request, target: Target) -> Call:
         resource = self._ctx.registry.find(target.group, target.version, target.resource)
@@ -91,6 +99,8 @@ class Dispatcher:
     def _subresource(self, call: Call) -> Verb:
         target = call.target
         sub = call.resource.subresources.get(target.subresource)
+        if sub is None and call.resource.custom:
+            raise status.not_found(call.resource.group, call.resource.plural, target.name)
         if sub is None:
             raise status.path_not_found()
         if target.verb not in sub.verbs:

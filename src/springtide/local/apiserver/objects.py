@@ -75,7 +75,8 @@ def shown_item(record: Record, resource: Resource) -> bytes:
     """The object as an element of a list."""
     if resource.from_storage is not None:
         obj = load(record, resource)
-        del obj["kind"], obj["apiVersion"]
+        if not resource.custom:
+            del obj["kind"], obj["apiVersion"]
         return encode(obj)
     return resource.prefix + record.body[1:] if resource.custom else record.body
 

@@ -13,6 +13,7 @@ from springtide.local.apiserver.requests import Query, Request
 from springtide.local.status import StatusError, bad_request, invalid
 
 _VALIDATIONS = ("", "Ignore", "Strict", "Warn")
+_INT64_DIGITS = 4000  # leading zeros are allowed, but Python reads no more than so many digits at all
 _POLICIES = ("Foreground", "Background", "Orphan")
 
 
@@ -29,7 +30,7 @@ class WriteOptions:
 def write_options(request: Request, kind: str, *, apply: bool = False) -> WriteOptions:
     """`kind` is CreateOptions, UpdateOptions or PatchOptions, as error messages name them."""
     query = request.query
-    if not query.raw:
+    if not query.raw and not apply:
         return WriteOptions(False, "Warn", _from_user_agent(request))
     errors = _dry_run_errors(query.all("dryRun"))
     validation = query.get("fieldValidation")
@@ -118,10 +119,12 @@ def _from_query(query: Query) -> dict[str, Any]:
 
 
 def whole_number(text: str) -> int:
-    try:
-        return int(text)
-    except ValueError:
-        raise bad_request(f'strconv.ParseInt: parsing "{text}": invalid syntax') from None
+    digits = text[1:] if text[:1] in ("+", "-") else text
+    if not (digits.isascii() and digits.isdigit()):
+        raise bad_request(f'strconv.ParseInt: parsing "{text}": invalid syntax')
+    if len(digits) > _INT64_DIGITS or not -(2**63) <= int(text) < 2**63:
+        raise bad_request(f'strconv.ParseInt: parsing "{text}": value out of range')
+    return int(text)
 
 
 @dataclass(frozen=True, slots=True)
@@ -204,15 +207,15 @@ def _watch_errors(options: ListOptions) -> list[FieldError]:
 
 
 def revision_of(version: str) -> int:
-    try:
-        revision = int(version or "0")
-    except ValueError:
-        raise _bad_version(version) from None
-    if revision < 0:
-        raise _bad_version(version)
-    return revision
+    if not version:
+        return 0
+    if not (version.isascii() and version.isdigit()):
+        raise _bad_version(version, "invalid syntax")
+    if len(version) > _INT64_DIGITS or int(version) >= 2**64:
+        raise _bad_version(version, "value out of range")
+    return int(version)
 
 
-def _bad_version(version: str) -> StatusError:
-    error = field.invalid("resourceVersion", version, f'strconv.ParseUint: parsing "{version}": invalid syntax')
+def _bad_version(version: str, why: str) -> StatusError:
+    error = field.invalid("resourceVersion", version, f'strconv.ParseUint: parsing "{version}": {why}')
     return StatusError(500, "", str(error))

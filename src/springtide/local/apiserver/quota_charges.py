@@ -9,6 +9,8 @@ from springtide.local.admission.quotas import Charge
 from springtide.local.apiserver.context import Context
 from springtide.local.apiserver.objects import dump, load
 from springtide.local.apiserver.writes import storage_full
+from springtide.local.patches import field_sets, managed_fields
+from springtide.local.patches.managed_fields import Writer
 from springtide.local.store.backend import FullError, Key, StaleError
 
 
@@ -20,10 +22,13 @@ async def reserve_quota(ctx: Context, charge: Charge) -> bool:
     record = ctx.store.get(Key("resourcequotas", meta["namespace"], meta["name"]))
     if record is None:
         return False
-    quota = load(record, resource)
+    before, quota = load(record, resource), load(record, resource)
     if quota["metadata"]["resourceVersion"] != meta["resourceVersion"]:
         return False
     quota.setdefault("status", {})["used"] = dict(charge.used)
+    status_only = field_sets.excluding("spec")
+    writer = Writer("kube-apiserver", "v1", ctx.now(), "ResourceQuota", "status", status_only)
+    managed_fields.track(before, quota, resource.codec.node, writer)
     try:
         await ctx.store.write(record.key, record, partial(dump, quota, resource))
     except StaleError:

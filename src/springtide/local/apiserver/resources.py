@@ -7,7 +7,7 @@ verbs are written once. The registry is the only thing that changes while the se
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -93,7 +93,7 @@ class Resource:
     """What the object itself shows when its deletion begins (a namespace: phase Terminating)."""
     grace: Callable[[Obj, int | None], int] | None = None
     """(object, wanted) -> seconds between the request to delete and the end (pods)."""
-    name_rule: Callable[[str], list[str]] | None = None
+    name_rule: Callable[[str], Sequence[str]] | None = None
 
     @cached_property
     def codec(self) -> Codec:
@@ -109,6 +109,11 @@ class Resource:
         if self.custom:
             return "unstructured.Unstructured"
         return f"{(self.group or 'core').partition('.')[0]}.{self.kind}"
+
+    @cached_property
+    def error_group(self) -> str:
+        """Refused events are named by the group they are stored in."""
+        return "" if self.plural == "events" else self.group
 
     @cached_property
     def storage(self) -> str:
@@ -131,7 +136,7 @@ class Registry:
 
     def __init__(self, resources: Iterable[Resource]) -> None:
         self._resources = {(r.group, r.version, r.plural): r for r in resources}
-        self._groups = {r.group for r in self._resources.values()}
+        self._builtin_groups = {r.group for r in self._resources.values() if not r.custom}
         self.changed = 0
         """Counts changes; discovery documents are rebuilt when it moved."""
 
@@ -151,8 +156,8 @@ class Registry:
         """One resource per storage name: what garbage collection and namespace deletion must look at."""
         return list({r.storage: r for r in reversed(self.all()) if "list" in r.verbs}.values())
 
-    def has_group(self, group: str) -> bool:
-        return group in self._groups
+    def has_builtin_group(self, group: str) -> bool:
+        return group in self._builtin_groups
 
     def has_group_version(self, group: str, version: str) -> bool:
         return any(key[:2] == (group, version) for key in self._resources)
@@ -164,7 +169,6 @@ class Registry:
         }
         kept.update({(r.group, r.version, r.plural): r for r in resources})
         self._resources = kept
-        self._groups = {r.group for r in kept.values()}
         self.changed += 1
 
 

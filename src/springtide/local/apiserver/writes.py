@@ -86,9 +86,9 @@ async def _create_named(ctx: Context, call: Call, obj: Obj, options: WriteOption
     )
     errors += resource.strategy.validate(obj) + resource.codec.validate(obj, None)
     if errors:
-        raise status.invalid(resource.group, resource.kind, meta.get("name", ""), errors)
+        raise status.invalid(resource.error_group, resource.kind, meta.get("name", ""), errors)
     await ctx.admission.validate(admission)
-    call.request.warnings.extend(admission.warnings + resource.strategy.warnings(obj))
+    call.request.warnings.extend(admission.warnings + resource.strategy.warnings(obj) + _bare(resource, obj, None))
     if ctx.store.get(key) is not None:
         raise status.already_exists(resource.group, resource.plural, key.name)
     _check_size(call, obj, b"")
@@ -238,18 +238,18 @@ async def _prepare_update(ctx: Context, call: Call, new: Obj, old: Obj, options:
     _complete(ctx, call, new, old)
     errors = 2 * metadata_rules.validate_metadata_update(new, old) + errors  # said twice, as by the real server
     if errors:
-        raise status.invalid(resource.group, resource.kind, meta.get("name", ""), errors)
+        raise status.invalid(resource.error_group, resource.kind, meta.get("name", ""), errors)
     await ctx.admission.validate(admission)
     call.request.warnings.extend(admission.warnings)
     if not call.target.subresource:
-        call.request.warnings.extend(resource.strategy.warnings(new))
+        call.request.warnings.extend(resource.strategy.warnings(new) + _bare(resource, new, old))
     managed_fields.settle(old, new)
 
 
 def check_name(call: Call, meta: Obj) -> None:
-    """A body may name no other object than the path; that of a PUT must name one."""
+    """A body may name no other object than the path; that of a PUT must name one, and no patch may take it away."""
     given, name = meta.get("name"), call.target.name
-    if call.request.method == "PUT" and not given:
+    if call.request.method in ("PUT", "PATCH") and not given:
         raise status.bad_request(
             f"the name of the object ({name} based on URL) was undeterminable: name must be provided"
         )
@@ -258,16 +258,29 @@ def check_name(call: Call, meta: Obj) -> None:
     meta["name"] = name
 
 
+def _bare(resource: Resource, new: Obj, old: Obj | None) -> list[str]:
+    """Warnings of new finalizers without a domain; only custom resources may have them at all."""
+    if not resource.custom:
+        return []
+    known = set((old or {"metadata": {}})["metadata"].get("finalizers") or ()) | metadata_rules.STANDARD_FINALIZERS
+    return [
+        f'metadata.finalizers: "{each}": prefer a domain-qualified finalizer name to avoid accidental conflicts with '
+        "other finalizer writers"
+        for each in new["metadata"].get("finalizers") or ()
+        if "/" not in each and each not in known
+    ]
+
+
 def _check_identity(call: Call, meta: Obj, before: Obj) -> None:
     resource, name = call.resource, call.target.name
     put = call.request.method == "PUT"
     check_name(call, meta)
     _check_namespace(call, meta)
     if put and meta.get("uid") and meta["uid"] != before["uid"]:
-        raise status.conflict(resource.group, resource.plural, name, _wrong_uid(call, meta["uid"], before["uid"]))
+        raise status.conflict(resource.group, resource.plural, name, wrong_uid(call, meta["uid"], before["uid"]))
 
 
-def _wrong_uid(call: Call, wanted: str, found: str) -> str:
+def wrong_uid(call: Call, wanted: str, found: str) -> str:
     resource, target = call.resource, call.target
     place = "/".join(
         part
@@ -363,9 +376,8 @@ def writer(ctx: Context, call: Call, manager: str) -> managed_fields.Writer:
 
 
 def _track(ctx: Context, call: Call, old: Obj | None, new: Obj, options: WriteOptions) -> None:
-    if options.applied:  # server-side apply has filed its fields already
-        return
-    managed_fields.track(old, new, call.resource.codec.node, writer(ctx, call, options.manager))
+    if not options.applied:  # server-side apply has filed its fields already
+        managed_fields.track(old, new, call.resource.codec.node, writer(ctx, call, options.manager))
     if call.target.subresource == "scale":  # entries made through this door have no time on the real server either
         for entry in new["metadata"].get("managedFields") or ():
             if entry.get("subresource") == "scale":

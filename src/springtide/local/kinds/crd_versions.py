@@ -125,7 +125,7 @@ def _validate_together(versions: _Versions) -> list[FieldError]:
         errors.append(invalid("spec.versions", versions.quoted(), "must contain unique version names"))
     if sum(bool(version.get("storage")) for version in versions.all) != 1:
         detail = "must have exactly one version marked as storage version"
-        errors.append(invalid("spec.versions", versions.quoted(), detail))
+        errors.append(invalid("spec.versions", versions.quoted() or [], detail))
     return errors
 
 

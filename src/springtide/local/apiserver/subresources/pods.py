@@ -3,8 +3,10 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
+from springtide.api import field_errors as field
 from springtide.local import status
 from springtide.local.apiserver import bodies, writes
 from springtide.local.apiserver.context import Call, Context, StoreReader
@@ -14,8 +16,11 @@ from springtide.local.apiserver.replies import Answer, reply
 from springtide.local.apiserver.verbs.delete import delete_object
 from springtide.local.kinds import label_selectors
 from springtide.local.kinds.strategy import Obj
+from springtide.local.schema import builtin
+from springtide.local.schema.decode import DecodeError, decode
 
 _CREATED = {"kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Success", "code": 201}
+_GROUPS = {"Binding": "", "Eviction": "policy"}
 _INTERNAL = WriteOptions(False, "Ignore", "kube-scheduler")
 
 
@@ -23,13 +28,19 @@ async def bind(ctx: Context, call: Call) -> Answer:
     """POST pods/NAME/binding or bindings: the scheduler's decision."""
     binding = _read(call, "Binding")
     name = call.target.name or binding.get("metadata", {}).get("name", "")
-    node = binding.get("target", {}).get("name", "")
-    if not node:
-        raise status.bad_request("Invalid value: target.name: Required value")
+    if binding.get("metadata", {}).get("name", "") != name:
+        raise status.bad_request("name in URL does not match name in Binding object")
+    node = _checked_target(binding, name)
     registry_call = Call(call.request, call.target.named(call.target.namespace, name), _pods(ctx), call.form)
     registry_call.target.subresource = "binding"
 
     def change(pod: Obj) -> Obj:
+        wanted, found = binding["metadata"].get("uid"), pod["metadata"]["uid"]
+        if wanted and wanted != found:
+            raise status.conflict("", "pods", name, writes.wrong_uid(registry_call, wanted, found))
+        if pod["spec"].get("schedulingGates"):
+            why = f"pod {name} has non-empty .spec.schedulingGates"
+            raise status.conflict("", "pods/binding", name, why)
         if pod["metadata"].get("deletionTimestamp"):
             raise status.conflict(
                 "", "pods/binding", name, f"pod {name} is being deleted, cannot be assigned to a host"
@@ -40,8 +51,21 @@ async def bind(ctx: Context, call: Call) -> Answer:
             )
         return _bound(pod, binding, node, ctx.now())
 
-    await writes.replace(ctx, registry_call, change, write_options(call.request, "CreateOptions"), raw=True)
+    options = replace(write_options(call.request, "CreateOptions"), applied=True)  # a binding owns no fields
+    await writes.replace(ctx, registry_call, change, options, raw=True)
     return reply(_CREATED, call.form, 201)
+
+
+def _checked_target(binding: Obj, name: str) -> str:
+    target = binding.get("target") or {}
+    errors = []
+    if target.get("kind", "") not in ("", "Node"):
+        errors.append(field.not_supported("target.kind", target["kind"], ["Node", "<empty>"]))
+    if not target.get("name"):
+        errors.append(field.required("target.name"))
+    if errors:
+        raise status.invalid("", "Binding", name, errors)
+    return str(target["name"])
 
 
 def _bound(pod: Obj, binding: Obj, node: str, now: str) -> Obj:
@@ -62,7 +86,11 @@ def _read(call: Call, kind: str) -> Obj:
     value, _ = bodies.read_plain(call.request, kind)
     if not isinstance(value, dict) or value.get("kind", kind) != kind:
         raise status.bad_request(f"the body must be a {kind}")
-    return value
+    group = _GROUPS[kind]
+    try:
+        return decode(value, builtin.kind_node(group, "v1", kind))[0]
+    except DecodeError as error:
+        raise status.bad_request(f'{kind} in version "v1" cannot be handled as a {kind}: {error}') from None
 
 
 async def evict(ctx: Context, call: Call) -> Answer:
@@ -77,10 +105,35 @@ async def evict(ctx: Context, call: Call) -> Answer:
     pod = load(record, call.resource)
     if not options.dry_run and _counts(pod):
         await _spend_budget(ctx, call, pod)
+    if not options.dry_run and _counts(pod):
+        await _mark_disrupted(ctx, call)
     target = call.target.named(call.target.namespace, call.target.name)
     target.subresource = ""
     await delete_object(ctx, Call(call.request, target, call.resource), options)
     return reply(_CREATED, call.form, 201)
+
+
+async def _mark_disrupted(ctx: Context, call: Call) -> None:
+    """Whoever looks at the pod afterwards can tell an eviction from a failure."""
+    target = call.target.named(call.target.namespace, call.target.name)
+    target.subresource = "status"
+
+    def change(pod: Obj) -> Obj:
+        conditions = pod.setdefault("status", {}).setdefault("conditions", [])
+        conditions[:] = [condition for condition in conditions if condition["type"] != "DisruptionTarget"]
+        conditions.append(
+            {
+                "type": "DisruptionTarget",
+                "status": "True",
+                "lastProbeTime": None,
+                "lastTransitionTime": ctx.now(),
+                "reason": "EvictionByEvictionAPI",
+                "message": "Eviction API: evicting",
+            }
+        )
+        return pod
+
+    await writes.replace(ctx, Call(call.request, target, call.resource), change, _INTERNAL, raw=True)
 
 
 def _counts(pod: Obj) -> bool:

@@ -6,6 +6,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 from springtide.api import field_errors as field
@@ -14,12 +15,13 @@ from springtide.local.apiserver import bodies, writes
 from springtide.local.apiserver.codecs import BuiltinCodec
 from springtide.local.apiserver.context import Call, Context
 from springtide.local.apiserver.objects import load
-from springtide.local.apiserver.options import write_options
+from springtide.local.apiserver.options import WriteOptions, write_options
 from springtide.local.apiserver.replies import Answer, reply
 from springtide.local.apiserver.resources import Resource, ScalePaths, Subresource
-from springtide.local.apiserver.verbs.patch import patched
+from springtide.local.apiserver.verbs.patch import APPLY, patched, read_applied
 from springtide.local.kinds import label_selectors
 from springtide.local.kinds.strategy import Obj, Strategy
+from springtide.local.patches import apply
 
 KIND, GROUP, VERSION = "Scale", "autoscaling", "v1"
 SUBRESOURCE = Subresource("scale", KIND, frozenset({"get", "patch", "update"}), GROUP, VERSION)
@@ -81,13 +83,41 @@ async def update(ctx: Context, call: Call) -> Answer:
 
 
 async def patch(ctx: Context, call: Call) -> Answer:
-    options = write_options(call.request, "PatchOptions")
+    applied = bodies.media_type(call.request) == APPLY
+    options = write_options(call.request, "PatchOptions", apply=applied)
+    if applied:
+        return await _apply(ctx, call, options)
 
     def change(stored: Obj) -> Obj:
         scale = patched(_as_scale(call), scale_of(stored, call.resource), options)
         return _resized(stored, scale, call)
 
     return await _replace(ctx, call, change, options)
+
+
+async def _apply(ctx: Context, call: Call, options: WriteOptions) -> Answer:
+    """Who applies a Scale owns the replica count of the object behind it."""
+    config = read_applied(_as_scale(call), options)
+    head, replicas = (config.get("apiVersion"), config.get("kind")), (config.get("spec") or {}).get("replicas")
+    if head != (f"{GROUP}/{VERSION}", KIND):
+        raise status.bad_request(f"invalid object type: {head[0] or '/'}, Kind={head[1] or ''}")
+    resource, writer = call.resource, writes.writer(ctx, call, options.manager)
+    meta = {"name": call.target.name}
+    wanted: Obj = {"apiVersion": resource.api_version, "kind": resource.kind, "metadata": meta}
+    if replicas is not None:
+        _put_at(wanted, paths_of(resource).spec, replicas)
+
+    def change(stored: Obj) -> Obj:
+        return apply.apply(stored, wanted, resource.codec.node, writer, force=options.force)
+
+    return await _replace(ctx, call, change, replace(options, applied=True))
+
+
+def _put_at(obj: Obj, path: tuple[str, ...], value: Any) -> None:
+    *outer, last = path
+    for step in outer:
+        obj = obj.setdefault(step, {})
+    obj[last] = value
 
 
 async def _replace(ctx: Context, call: Call, change: writes.Change, options: Any) -> Answer:
@@ -107,14 +137,10 @@ def _resized(stored: Obj, scale: Obj, call: Call) -> Obj:
             f"the name of the object ({meta['name']}) does not match the name on the URL ({call.target.name})"
         )
     replicas = scale.get("spec", {}).get("replicas", 0)
-    if replicas < 0:
+    if replicas < 0 and not call.resource.custom:
         error = field.invalid("spec.replicas", replicas, "must be greater than or equal to 0")
         raise status.invalid(GROUP, KIND, call.target.name, [error])
-    *outer, last = paths_of(call.resource).spec
-    place = stored
-    for step in outer:
-        place = place.setdefault(step, {})
-    place[last] = replicas
+    _put_at(stored, paths_of(call.resource).spec, replicas)
     if meta.get("resourceVersion"):
         stored["metadata"]["resourceVersion"] = meta["resourceVersion"]
     return stored

@@ -15,8 +15,11 @@ from springtide.local.apiserver.present import present
 from springtide.local.apiserver.replies import Answer, reply, reply_bytes, success
 from springtide.local.apiserver.resources import Resource
 from springtide.local.apiserver.selecting import predicate
+from springtide.local.schema import builtin
+from springtide.local.schema.decode import DecodeError, decode
 from springtide.local.store.backend import FullError, Record, StaleError
 
+_MODEL = "io.k8s.apimachinery.pkg.apis.meta.v1.DeleteOptions"
 _ORPHANS = (
     "child pods are preserved by default when jobs are deleted; set propagationPolicy=Background to remove them "
     "or set propagationPolicy=Orphan to suppress this warning"
@@ -37,14 +40,23 @@ def _options(call: Call) -> DeleteOptions:
     body: Any = {}
     if call.request.body:
         body, _ = bodies.read_plain(call.request, "DeleteOptions")
+        body = {} if body is None else body
         if not isinstance(body, dict):
             raise status.bad_request("decoded object cannot be converted to DeleteOptions")
         if body.get("kind", "DeleteOptions") != "DeleteOptions":
             raise status.bad_request(bodies.not_registered(body["kind"], body.get("apiVersion", "")))
+        body = _typed(body)
     options = delete_options(call.request.query, body)
     if call.resource.orphans_by_default and not options.policy:
         call.request.warnings.append(_ORPHANS)
     return options
+
+
+def _typed(body: dict[str, Any]) -> dict[str, Any]:
+    try:
+        return decode(body, builtin.model(_MODEL))[0]
+    except DecodeError as error:
+        raise status.bad_request(str(error)) from None
 
 
 async def delete_object(ctx: Context, call: Call, options: DeleteOptions) -> tuple[Record, bool]:
@@ -58,6 +70,7 @@ async def delete_object(ctx: Context, call: Call, options: DeleteOptions) -> tup
         before, obj = load(record, resource), load(record, resource)
         _check_preconditions(call, before["metadata"], options)
         admission = writes.admission_request(call, "DELETE", None, before, write)
+        await ctx.admission.mutate(admission)
         await ctx.admission.validate(admission)
         gone = mark(obj, resource, options, ctx.now())
         if options.dry_run:
@@ -133,7 +146,7 @@ async def delete_collection(ctx: Context, call: Call) -> Answer:
         {
             "kind": resource.list_kind,
             "apiVersion": resource.api_version,
-            "metadata": {"resourceVersion": str(revision)},
+            "metadata": ({"continue": ""} if resource.custom else {}) | {"resourceVersion": str(revision)},
         }
     )
     return reply_bytes(head[:-1] + b',"items":[' + b",".join(deleted) + b"]}", call.form)

@@ -18,15 +18,14 @@ from springtide.local.apiserver.replies import Answer
 from springtide.local.apiserver.resources import Resource
 from springtide.local.kinds.strategy import Obj
 from springtide.local.patches import apply, json_patch, merge_patch, strategic
-from springtide.local.patches.conformity import go_text
+from springtide.local.patches.conformity import go_text, json_kind
 from springtide.local.schema.node import Node
-from springtide.local.status import StatusError, bad_request, invalid
+from springtide.local.status import StatusError, bad_request, invalid, unsupported_media_type
 
 JSON_PATCH = "application/json-patch+json"
 MERGE_PATCH = "application/merge-patch+json"
 STRATEGIC = "application/strategic-merge-patch+json"
 APPLY = "application/apply-patch+yaml"
-APPLY_JSON = "application/apply-patch+json"
 
 Patcher = Callable[[Obj, Any, Node], Any]
 
@@ -39,7 +38,7 @@ _PATCHERS: dict[str, Patcher] = {
 
 async def patch(ctx: Context, call: Call) -> Answer:
     media = _checked_media(call)
-    applied = media in (APPLY, APPLY_JSON)
+    applied = media == APPLY
     options = write_options(call.request, "PatchOptions", apply=applied)
     if applied:
         return await _apply(ctx, call, options)
@@ -49,8 +48,10 @@ async def patch(ctx: Context, call: Call) -> Answer:
 
 def _checked_media(call: Call) -> str:
     media = bodies.media_type(call.request)
-    if media in (APPLY, APPLY_JSON) or (media in _PATCHERS and not (media == STRATEGIC and call.resource.custom)):
+    if media == APPLY or (media in _PATCHERS and not (media == STRATEGIC and call.resource.custom)):
         return media
+    if call.resource.custom:
+        raise unsupported_media_type([JSON_PATCH, MERGE_PATCH, APPLY])
     raise StatusError(415, "UnsupportedMediaType", "415: Unsupported Media Type", {})
 
 
@@ -80,7 +81,7 @@ def _unfit(shown: str, error: StatusError, resource: Resource) -> StatusError:
 
 async def _apply(ctx: Context, call: Call, options: WriteOptions) -> Answer:
     """Server-side apply. The merge sees the schema; ownership and conflicts are worked out there too."""
-    wanted = _read_applied(call, options)
+    wanted = read_applied(call, options)
     writer = writes.writer(ctx, call, options.manager)
     node = call.resource.codec.node
 
@@ -89,10 +90,19 @@ async def _apply(ctx: Context, call: Call, options: WriteOptions) -> Answer:
         return _converted(call, merged)
 
     existing = ctx.store.get(call.key())
-    missing = change(None) if existing is None and not call.target.subresource else None
+    missing = _first(change(None), call) if existing is None and not call.target.subresource else None
     applied = replace(options, applied=True)
     outcome = await writes.replace(ctx, call, change, applied, missing=missing)
     return present(ctx, call, outcome.record, 201 if outcome.created else 200)
+
+
+def _first(obj: Obj, call: Call) -> Obj:
+    """What apply creates: a version says nothing where there is no object yet, a uid too much."""
+    obj["metadata"].pop("resourceVersion", None)
+    if uid := obj["metadata"].get("uid"):
+        error = field.invalid("metadata.uid", uid, "field is immutable")
+        raise invalid(call.resource.group, call.resource.kind, call.target.name, [error])
+    return obj
 
 
 def _converted(call: Call, merged: Obj) -> Obj:
@@ -112,12 +122,15 @@ def _converted(call: Call, merged: Obj) -> Obj:
         ) from None
 
 
-def _read_applied(call: Call, options: WriteOptions) -> Obj:
+def read_applied(call: Call, options: WriteOptions) -> Obj:
     """The applied configuration, as sent: YAML or JSON, nothing typed or defaulted, because who sends a field owns it
     in the very form he sent."""
-    value, duplicates = bodies.read_yaml(call.request.body, call.resource.kind)
+    try:
+        value, duplicates = bodies.read_yaml(call.request.body, call.resource.kind)
+    except StatusError as error:
+        raise bad_request(f"error decoding YAML: error converting YAML to JSON: {error.message}") from None
     if not isinstance(value, dict):
-        raise bad_request("the applied configuration must be an object")
-    bodies.check_kind(value, call.resource)
+        why = f"json: cannot unmarshal {json_kind(value)} into Go value of type map[string]interface {{}}"
+        raise bad_request(f"error decoding YAML: error unmarshaling JSON: while decoding JSON: {why}")
     bodies.speak_of(call, [f'duplicate field "{path}"' for path in duplicates], options.field_validation)
     return value

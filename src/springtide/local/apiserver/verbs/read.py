@@ -52,6 +52,8 @@ async def list_collection(ctx: Context, call: Call) -> Answer:
     if wanted is not None:
         records = [record for record in records if wanted(record)]
     metadata: dict[str, Any] = {"resourceVersion": str(revision)}
+    if call.resource.custom and not call.form.kind:
+        metadata["continue"] = ""  # the real server writes it for custom resources, and only for them
     if options.limit > 0 and len(records) > options.limit:
         left = len(records) - options.limit
         records = records[: options.limit]
