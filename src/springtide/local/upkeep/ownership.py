@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Generic, TypeVar
+from typing import Generic, NamedTuple, TypeVar
 
 import msgspec
 
@@ -57,8 +57,7 @@ def manager_of(obj: Obj) -> Obj | None:
     return next((owner for owner in references if owner.get("controller")), None)
 
 
-@dataclass(frozen=True, slots=True)
-class Belonging:
+class Belonging(NamedTuple):
     """What decides about one object, whatever its kind."""
 
     key: Key

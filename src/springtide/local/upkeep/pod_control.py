@@ -32,7 +32,8 @@ def belonging(pod: PodView) -> Belonging:
     metadata = pod.metadata
     owner = pod.controller
     manager = "" if owner is None else owner.uid
-    return Belonging(pod.key, pod.uid, metadata.labels, manager, metadata.deletion_timestamp is not None)
+    key = Key(metadata.namespace, metadata.name)
+    return Belonging(key, metadata.uid, metadata.labels, manager, metadata.deletion_timestamp is not None)
 
 
 def pod_from(template: Obj, owners: Resource, owner: Obj) -> Obj:

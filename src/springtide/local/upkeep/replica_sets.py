@@ -67,10 +67,11 @@ def status(observed: Observed, outcome: Outcome, now: datetime) -> Obj:
     spec, old = replica_set["spec"], replica_set.get("status") or {}
     labels = (spec["template"].get("metadata") or {}).get("labels") or {}
     ready = [pod for pod in pods if pod.ready]
+    seconds = spec.get("minReadySeconds", 0)
     counts = {
         "fullyLabeledReplicas": sum(labels.items() <= pod.metadata.labels.items() for pod in pods),
         "readyReplicas": len(ready),
-        "availableReplicas": sum(pod.available(spec.get("minReadySeconds", 0), now) for pod in ready),
+        "availableReplicas": sum(not pod.available_in(seconds, now) for pod in ready) if seconds else len(ready),
         "observedGeneration": replica_set["metadata"].get("generation", 0),
     }
     new: Obj = {"replicas": len(pods)} | {name: count for name, count in counts.items() if count}
@@ -99,6 +100,8 @@ def _conditions(old: Sequence[Obj], observed: Observed, outcome: Outcome, now: d
 def next_look(observed: Observed, now: datetime) -> float | None:
     """Seconds until the next ready pod becomes available, if that is all there is to wait for."""
     seconds = observed.replica_set["spec"].get("minReadySeconds", 0)
+    if not seconds:
+        return None
     waits = [pod.available_in(seconds, now) for pod in observed.pods if pod.ready]
     finite = [wait for wait in waits if 0 < wait < float("inf")]
     return min(finite) if finite else None

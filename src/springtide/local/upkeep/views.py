@@ -179,12 +179,15 @@ class PodView(View, frozen=True):
     @property
     def controller(self) -> OwnerView | None:
         """The owner that manages this pod."""
-        return next((owner for owner in self.metadata.owner_references if owner.controller), None)
+        for owner in self.metadata.owner_references:
+            if owner.controller:
+                return owner
+        return None
 
     @property
     def active(self) -> bool:
         """Neither finished nor on its way out."""
-        return not self.terminal and self.metadata.deletion_timestamp is None
+        return self.metadata.deletion_timestamp is None and self.status.phase not in ("Succeeded", "Failed")
 
     @property
     def terminal(self) -> bool:
@@ -196,14 +199,19 @@ class PodView(View, frozen=True):
 
     @property
     def ready(self) -> bool:
-        return self.ready_condition is not None and self.ready_condition.status == "True"
+        condition = self.condition("Ready")
+        return condition is not None and condition.status == "True"
 
     @property
     def ready_condition(self) -> Condition | None:
         return self.condition("Ready")
 
     def condition(self, kind: str) -> Condition | None:
-        return next((condition for condition in self.status.conditions if condition.type == kind), None)
+        # Plain loops here and above: controllers of a thousand pods ask this of each of them after every change.
+        for condition in self.status.conditions:
+            if condition.type == kind:
+                return condition
+        return None
 
     def available(self, min_ready_seconds: int, now: datetime) -> bool:
         """Ready for long enough."""
