@@ -7,14 +7,15 @@ Imported by `up` when it is needed, because it brings the whole server with it.
 from __future__ import annotations
 
 import asyncio
+import gc
 import logging
-import os
 import resource
 import signal
 
 import click
 
 from springtide.cli import messages
+from springtide.cli.background import Starter
 from springtide.cli.options import Chosen
 from springtide.kube.errors import ApiError
 from springtide.local import cluster as clusters
@@ -23,27 +24,35 @@ from springtide.local.store.backend import FullError
 from springtide.local.store.sqlite import OpenError
 
 _SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+_COLLECT = (10_000, 20, 100)
 _OPEN_FILES = 65536
 """Wanted limit of open files: every watcher is a connection, and many systems start programs with 1,024."""
 
 
 def run(cluster: Chosen, port: int | None, audit: bool) -> None:
-    somebody_reads = not os.environ.get(messages.IN_BACKGROUND)
+    starter = Starter.found()
     logging.basicConfig(
-        level=logging.WARNING if somebody_reads else logging.INFO,
+        level=logging.INFO if starter else logging.WARNING,
         format="%(asctime)s %(levelname)s %(name)s: %(message)s",
     )
     raise_limit()
     chosen_port = port if port is not None else usual_port(cluster)
     options = clusters.Options(cluster.place.path, cluster.name, chosen_port, audit)
     try:
-        asyncio.run(_serve(cluster, options, somebody_reads))
-    except InUseError:
-        raise click.ClickException(messages.already_up(cluster)) from None
-    except (OpenError, FullError, ApiError) as error:
-        raise click.ClickException(messages.unusable(str(error), cluster)) from None
-    except OSError as error:
-        raise click.ClickException(messages.explained(error, cluster, chosen_port)) from None
+        asyncio.run(_serve(cluster, options, starter))
+    except (InUseError, OpenError, FullError, ApiError, OSError) as error:
+        why = _explained(error, cluster, chosen_port)
+        if starter:
+            starter.told(why)
+        raise click.ClickException(why) from None
+
+
+def _explained(error: Exception, cluster: Chosen, port: int) -> str:
+    if isinstance(error, InUseError):
+        return messages.already_up(cluster)
+    if isinstance(error, OSError):
+        return messages.explained(error, cluster, port)
+    return messages.unusable(str(error), cluster)
 
 
 def usual_port(cluster: Chosen) -> int:
@@ -64,15 +73,25 @@ def raise_limit() -> None:
         resource.setrlimit(resource.RLIMIT_NOFILE, (allowed, hard))
 
 
-async def _serve(cluster: Chosen, options: clusters.Options, announce: bool) -> None:
+def collect_rarely() -> None:
+    """Requests leave hardly any cycles behind, and looking for them among everything that stays takes a tenth of the
+    server's time: what was made so far is never looked at again, and the rest less often."""
+    gc.collect()
+    gc.freeze()
+    gc.set_threshold(*_COLLECT)
+
+
+async def _serve(cluster: Chosen, options: clusters.Options, starter: Starter | None) -> None:
     stopping = asyncio.Event()
     loop = asyncio.get_running_loop()
     for number in _SIGNALS:
         loop.add_signal_handler(number, stopping.set)
     async with clusters.running(options) as found:
-        if announce:
+        if starter:
+            starter.told_up(found.port)
+        else:
             click.echo(messages.next_steps(cluster, found.port))
             click.echo("\nCtrl-C stops it; its objects are kept.")
         await stopping.wait()
-    if announce:
+    if not starter:
         click.echo(f"\nCluster {cluster.name!r} is down.")

@@ -56,21 +56,14 @@ def _merged(cluster: Chosen, target: Path) -> str:
     own = _own(cluster)
     if target.resolve() == own.resolve():
         raise click.ClickException("$KUBECONFIG names the cluster's own file\nTo merge into yours: unset KUBECONFIG")
-    choice = kubeconfigs.choose(str(own))
-    if other := foreign_server(target, choice.context):
+    choice = kubeconfigs.read(str(own)).choose()
+    theirs = kubeconfigs.read(str(target)) if target.exists() else kubeconfigs.Config("", {}, {}, {})
+    if other := foreign_server(theirs, choice.context):
         raise click.ClickException(
             f"{target} has an entry {choice.context!r} for {other}\nNothing was changed; rename that entry first, "
             "or start the cluster under another --name."
         )
-    before = _current(target)
     authority = pki.Authority(cluster.place.pki, datetime.now(UTC))
     server, pair = choice.cluster["server"], pki.admin_pair(authority)
     kubeconfig.merge_into(target, kubeconfig.Entry(choice.context, server, authority.certificate, pair))
-    return before
-
-
-def _current(target: Path) -> str:
-    try:
-        return kubeconfigs.choose(str(target)).context
-    except ValueError:
-        return ""
+    return theirs.current

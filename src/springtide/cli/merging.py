@@ -5,27 +5,24 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import yaml
+
 from springtide.kube import kubeconfig
 
 
 def outdated(theirs: Path, ours: Path) -> bool:
     """Whether the user's file has our context, but for a cluster that was made anew or moved to another port."""
-    own = kubeconfig.choose(str(ours))
+    own = kubeconfig.read(str(ours)).choose()
     try:
-        other = kubeconfig.choose(str(theirs), own.context)
+        other = kubeconfig.read(str(theirs)).choose(own.context)
         return _identity(other) != _identity(own)
-    except (OSError, ValueError):
-        return False  # no such file, or nothing of ours in it
+    except (OSError, ValueError, yaml.YAMLError):
+        return False  # nothing of ours in it; what else may be wrong with it matters when it is to be merged into
 
 
-def foreign_server(theirs: Path, name: str) -> str:
+def foreign_server(theirs: kubeconfig.Config, name: str) -> str:
     """The server of the user's own entry `name`, if it is one that no embedded cluster can have."""
-    if not theirs.exists():
-        return ""
-    try:
-        server = str(kubeconfig.choose(str(theirs), name).cluster.get("server") or "")
-    except ValueError:
-        return ""
+    server = str(theirs.clusters.get(name, {}).get("server") or "")
     return "" if server.startswith("https://127.0.0.1:") else server
 
 

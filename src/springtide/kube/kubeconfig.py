@@ -39,27 +39,31 @@ class Choice:
         return not (self.user.get("exec") or self.user.get("auth-provider"))
 
 
-def choose(paths: str, context: str = "") -> Choice:
-    """The current or named context of one file, or of several (`$KUBECONFIG` syntax; missing ones are skipped)."""
-    current, sections = _merged(paths)
-    name = context or current
-    if not name:
-        raise ValueError("it has no current-context")
-    chosen = _entry(sections, "contexts", name)
-    cluster = _entry(sections, "clusters", str(chosen.get("cluster") or ""))
-    user = _entry(sections, "users", str(chosen["user"])) if chosen.get("user") else {}
-    return Choice(name, cluster, user, str(chosen.get("namespace") or "default"))
+@dataclass(frozen=True, slots=True)
+class Config:
+    """One file, or several merged."""
+
+    current: str
+    contexts: Mapping[str, Entry]
+    clusters: Mapping[str, Entry]
+    users: Mapping[str, Entry]
+
+    def choose(self, context: str = "") -> Choice:
+        """What the named or the current context comes down to."""
+        name = context or self.current
+        if not name:
+            raise ValueError("it has no current-context")
+        chosen = _named(self.contexts, "context", name)
+        cluster = _named(self.clusters, "cluster", str(chosen.get("cluster") or ""))
+        user = _named(self.users, "user", str(chosen["user"])) if chosen.get("user") else {}
+        return Choice(name, cluster, user, str(chosen.get("namespace") or "default"))
 
 
-def content(entry: Entry, field: str) -> bytes:
-    """What `field-data` holds, or the file that `field` names; empty when there is neither."""
-    if data := entry.get(f"{field}-data"):
-        return b64decode(data, validate=True)
-    return Path(entry[field]).read_bytes() if entry.get(field) else b""
+def read(paths: str) -> Config:
+    """One file or several (`$KUBECONFIG` syntax; missing ones are skipped, but one there must be).
 
-
-def _merged(paths: str) -> tuple[str, dict[str, dict[str, Entry]]]:
-    """As kubectl does it: of several files, the first to name something wins, also for the current context."""
+    As kubectl does it: of several files, the first to name something wins, also for the current context.
+    """
     found = [path for path in (Path(part).expanduser() for part in paths.split(os.pathsep) if part) if path.exists()]
     if not found:
         raise ValueError("there is no such file")
@@ -71,7 +75,14 @@ def _merged(paths: str) -> tuple[str, dict[str, dict[str, Entry]]]:
         for section, field in _SECTIONS.items():
             for name, entry in _entries(document, section, field, path):
                 sections[section].setdefault(name, entry)
-    return current, sections
+    return Config(current, **sections)
+
+
+def content(entry: Entry, field: str) -> bytes:
+    """What `field-data` holds, or the file that `field` names; empty when there is neither."""
+    if data := entry.get(f"{field}-data"):
+        return b64decode(data, validate=True)
+    return Path(entry[field]).read_bytes() if entry.get(field) else b""
 
 
 def _document(path: Path) -> Entry:
@@ -97,7 +108,7 @@ def _absolute(entry: Entry, path: Path) -> Entry:
     return {**entry, **{field: str(folder / entry[field]) for field in _FILES if entry.get(field)}}
 
 
-def _entry(sections: Mapping[str, Mapping[str, Entry]], section: str, name: str) -> Entry:
-    if name not in sections[section]:
-        raise ValueError(f"{_SECTIONS[section]} {name!r} does not exist")
-    return sections[section][name]
+def _named(entries: Mapping[str, Entry], what: str, name: str) -> Entry:
+    if name not in entries:
+        raise ValueError(f"{what} {name!r} does not exist")
+    return entries[name]

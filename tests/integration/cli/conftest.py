@@ -1,0 +1,87 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`tide` as a user runs it: a process of its own, in a home directory of its own."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from springtide.local.datadir import DataDir
+
+Finished = subprocess.CompletedProcess[str]
+
+
+class Tide:
+    """Runs commands. Every cluster that is still up at the end of the test is killed."""
+
+    def __init__(self, home: Path, program: list[str], environment: dict[str, str], user: int | None = None) -> None:
+        self.home = home
+        self.clusters = home / ".local/share/springtide/clusters"
+        self.environment = {"PATH": os.environ["PATH"], "HOME": str(home), **environment}
+        self._program = program
+        self._user = user
+
+    def place(self, name: str = "springtide") -> DataDir:
+        return DataDir(self.clusters / name)
+
+    def start(self, *args: str) -> subprocess.Popen[str]:
+        return subprocess.Popen(
+            [*self._program, *args],
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+            env=self.environment,
+            cwd=self.home,
+            user=self._user,
+            group=self._user,
+            extra_groups=None if self._user is None else [],
+        )
+
+    def run(self, *args: str) -> Finished:
+        with self.start(*args) as process:
+            out, err = process.communicate(timeout=30)
+        assert "Traceback" not in out + err
+        return subprocess.CompletedProcess(args, process.returncode, out, err)
+
+    def ok(self, *args: str) -> str:
+        finished = self.run(*args)
+        assert finished.returncode == 0, finished
+        assert not finished.stderr
+        return finished.stdout
+
+    def error(self, *args: str) -> str:
+        finished = self.run(*args)
+        assert finished.returncode == 1, finished
+        assert finished.stderr.startswith("Error: ")
+        return finished.stderr
+
+    def kill(self, place: DataDir) -> None:
+        if process := place.process():
+            os.kill(process, signal.SIGKILL)
+            while place.is_running():
+                pass
+
+    def kill_all(self) -> None:
+        for lock in self.home.rglob("lock"):
+            self.kill(DataDir(lock.parent))
+
+
+@contextmanager
+def in_home(home: Path) -> Iterator[Tide]:
+    tide = Tide(home, [sys.executable, "-m", "springtide.cli"], {})
+    yield tide
+    tide.kill_all()
+
+
+@pytest.fixture
+def tide(tmp_path: Path) -> Iterator[Tide]:
+    (tmp_path / "home").mkdir()
+    with in_home(tmp_path / "home") as tide:
+        yield tide
