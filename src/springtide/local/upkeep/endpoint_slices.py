@@ -19,7 +19,8 @@ from springtide.kube.informer import Informers
 from springtide.kube.request import DeleteOptions, Scope
 from springtide.kube.resources import ENDPOINTSLICES, NODES, SERVICES, Key, Obj
 from springtide.local.upkeep import views
-from springtide.local.upkeep.service_targets import BATCH, TriggerTimes, has_targets, services_for, targets, triggered
+from springtide.local.upkeep.pacing import Pace
+from springtide.local.upkeep.service_targets import TriggerTimes, has_targets, services_for, targets, triggered
 from springtide.local.upkeep.slice_packing import MANAGED_BY, MANAGER, SERVICE_NAME, Plan, endpoints_of, plan
 from springtide.local.upkeep.views import PodView
 
@@ -44,7 +45,7 @@ class NodeLabels(msgspec.Struct, frozen=True):
 class EndpointSlices:
     def __init__(self, informers: Informers, client: Client, recorder: EventRecorder) -> None:
         self._client, self._recorder = client, recorder
-        self._trigger_times = TriggerTimes()
+        self._trigger_times, self._pace = TriggerTimes(), Pace()
         self._services, self._pods = informers.of(SERVICES), views.pods(informers)
         self._nodes = informers.of(NODES, Scope(metadata_only=True), into=NodeLabels)
         self._slices = informers.of(ENDPOINTSLICES, _OURS)
@@ -59,7 +60,7 @@ class EndpointSlices:
         self._pods.on_change(self._enqueue_soon, self._affected)
 
     def _enqueue_soon(self, key: Key) -> None:
-        self.controller.enqueue(key, BATCH)
+        self.controller.enqueue(key, self._pace.delay(key))
 
     def _affected(self, pod: PodView) -> list[Key]:
         return services_for(self._services.objects(pod.metadata.namespace), pod)
@@ -68,9 +69,13 @@ class EndpointSlices:
         service = self._services.get(key)
         if service is None:
             self._trigger_times.forget(key)  # the slices themselves go with their owner
-            return None
-        if not has_targets(service):
-            return None
+            self._pace.forget(key)
+        elif has_targets(service):
+            with self._pace.measured(key):
+                await self._bring_up_to_date(key, service)
+        return None
+
+    async def _bring_up_to_date(self, key: Key, service: Obj) -> None:
         pods = targets(service, self._pods.objects(key.namespace), terminating=True)
         trigger = self._trigger_times.next(service, pods)
         wanted = endpoints_of(service, pods, self._zones(key, pods))
@@ -81,11 +86,10 @@ class EndpointSlices:
             raise Retry(error.message) from error  # the cache is behind
         except ApiError as error:
             if error.has_cause("NamespaceTerminating"):
-                return None
+                return
             message = f"Error updating Endpoint Slices for Service {key}: {error.message}"
             self._recorder.warning(service, "FailedToUpdateEndpointSlices", message)
             raise
-        return None
 
     def _zones(self, service: Key, pods: Iterable[PodView]) -> dict[str, str]:
         zones = {}

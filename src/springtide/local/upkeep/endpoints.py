@@ -16,8 +16,8 @@ from springtide.kube.events import EventRecorder
 from springtide.kube.informer import Informers
 from springtide.kube.resources import ENDPOINTS, SERVICES, Key, Obj
 from springtide.local.upkeep import views
+from springtide.local.upkeep.pacing import Pace
 from springtide.local.upkeep.service_targets import (
-    BATCH,
     HEADLESS,
     TriggerTimes,
     addresses,
@@ -154,24 +154,25 @@ def controller(informers: Informers, client: Client, recorder: EventRecorder) ->
         service, present = services.get(key), endpoints.get(key)
         if service is None:
             trigger_times.forget(key)
+            pace.forget(key)
             if present is not None:
                 await _delete(client, key)
         elif has_targets(service):
-            there = pods.objects(key.namespace)
-            matching = targets(service, there, terminating=True)
-            wanted = plan(service, matching, present, trigger_times.next(service, matching))
-            if wanted is not None:
-                await _write(client, recorder, wanted)
+            with pace.measured(key):
+                matching = targets(service, pods.objects(key.namespace), terminating=True)
+                wanted = plan(service, matching, present, trigger_times.next(service, matching))
+                if wanted is not None:
+                    await _write(client, recorder, wanted)
         return None
 
-    trigger_times = TriggerTimes()
+    trigger_times, pace = TriggerTimes(), Pace()
     found: Controller[Key] = Controller("endpoints", reconcile, workers=2)
     services, endpoints, pods = informers.of(SERVICES), informers.of(ENDPOINTS), views.pods(informers)
     found.watches(services)
     found.watches(endpoints, keys=_if_ours)
     found.reads(pods)
     pods.on_change(
-        lambda key: found.enqueue(key, BATCH),
+        lambda key: found.enqueue(key, pace.delay(key)),
         lambda pod: services_for(services.objects(pod.metadata.namespace), pod),
     )
     return found

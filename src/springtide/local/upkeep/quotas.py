@@ -8,7 +8,6 @@ server, not in caches: a quota must not be generous because a watch is slow.
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
@@ -34,15 +33,12 @@ from springtide.local.admission import quota_usage
 from springtide.local.admission.quota_usage import Usage
 from springtide.local.upkeep import views
 from springtide.local.upkeep.heads import Head, deletable
+from springtide.local.upkeep.pacing import Pace
 from springtide.local.upkeep.status_writes import write_status
 from springtide.local.upkeep.timestamps import Clock, utc_now
 
 COMPONENT = "resourcequota-controller"
 EVERY = 300.0
-BATCH = 0.05
-_REST = 10
-"""After a count, so many times as long as it took until the next one: a namespace that is being emptied of thousands
-of pods must not be counted all the time."""
 _METADATA = Scope(metadata_only=True)
 _WEIGHED = (PODS, SERVICES, PERSISTENTVOLUMECLAIMS)
 """What counts by its content; of everything else each object counts as one."""
@@ -79,7 +75,7 @@ class Quotas:
         self._quotas = informers.of(RESOURCEQUOTAS)
         self._followed: dict[Resource, Informer[Any]] = {}
         self._served: list[Resource] = []
-        self._pause: dict[Key, float] = {}
+        self._pace = Pace()
         self.controller: Controller[Key] = Controller("quotas", self._reconcile, workers=2)
         self.controller.watches(self._quotas, keys=lambda quota: [Key.of(quota)] if is_unsettled(quota) else [])
         self.controller.watches(informers.of(CUSTOMRESOURCEDEFINITIONS, _METADATA, into=Head), keys=self._counting_kind)
@@ -92,13 +88,11 @@ class Quotas:
     async def _reconcile(self, key: Key) -> Result | None:
         quota = self._quotas.get(key)
         if quota is None:
-            self._pause.pop(key, None)
+            self._pace.forget(key)
             return None
-        loop = asyncio.get_running_loop()
-        started = loop.time()
-        counted = {str(resource): await self._count(quota, resource) for resource in await self._counted_by(quota)}
-        await write_status(self._client, RESOURCEQUOTAS, quota, new_status(quota, counted))
-        self._pause[key] = max(BATCH, _REST * (loop.time() - started))
+        with self._pace.measured(key):
+            counted = {str(resource): await self._count(quota, resource) for resource in await self._counted_by(quota)}
+            await write_status(self._client, RESOURCEQUOTAS, quota, new_status(quota, counted))
         return Result(requeue_after=EVERY)
 
     async def _counted_by(self, quota: Obj) -> list[Resource]:
@@ -143,7 +137,7 @@ class Quotas:
             for quota in self._quotas.objects(key.namespace):
                 if quota_usage.tracked(storage, quota["spec"].get("hard") or {}):
                     name = Key.of(quota)
-                    self.controller.enqueue(name, self._pause.get(name, BATCH))
+                    self.controller.enqueue(name, self._pace.delay(name))
 
         return changed
 

@@ -16,9 +16,6 @@ from springtide.local.upkeep.views import Container, PodView
 
 HEADLESS = "service.kubernetes.io/headless"
 TRIGGER = "endpoints.kubernetes.io/last-change-trigger-time"
-BATCH = 0.05
-"""Seconds for which changes of pods are gathered: a thousand pods that start together are a few writes, not a
-thousand of a thousand addresses each."""
 
 
 def has_targets(service: Obj) -> bool:
