@@ -9,7 +9,8 @@ from typing import Any
 import msgspec
 import yaml
 
-from springtide.local.apiserver import go_json
+from springtide.api import field_errors as field
+from springtide.local.apiserver import bounds, go_json
 from springtide.local.apiserver.context import Call
 from springtide.local.apiserver.replies import JSON, YAML
 from springtide.local.apiserver.requests import Request
@@ -17,14 +18,15 @@ from springtide.local.apiserver.resources import Resource
 from springtide.local.kinds.strategy import Obj
 from springtide.local.schema import builtin
 from springtide.local.schema.duplicates import duplicate_fields
-from springtide.local.status import StatusError, bad_request, unsupported_media_type
+from springtide.local.status import StatusError, bad_request, invalid, unsupported_media_type
 from springtide.local.wire import protobuf
 
 PROTOBUF = "application/vnd.kubernetes.protobuf"
 
 
 def media_type(request: Request) -> str:
-    return request.headers.get("Content-Type", "").split(";", 1)[0].strip().lower() or JSON
+    given = request.headers.get("Content-Type", "")
+    return given.split(";", 1)[0].strip().lower() or given or JSON
 
 
 def read_plain(request: Request, what: str) -> tuple[Any, list[str]]:
@@ -53,9 +55,10 @@ def decoded(body: bytes) -> tuple[Any, list[str]]:
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         return go_json.parse(body), []
     try:
+        bounds.check_json(body, value)
         return value, duplicate_fields(body, value)
-    except RecursionError:
-        raise go_json.NotJsonError("exceeded max depth") from None
+    except (RecursionError, bounds.TooMuch):
+        raise go_json.NotJsonError(bounds.TOO_DEEP) from None
 
 
 def read_yaml(body: bytes, what: str) -> tuple[Any, list[str]]:
@@ -67,7 +70,7 @@ def read_yaml(body: bytes, what: str) -> tuple[Any, list[str]]:
 
 def _parse_yaml(body: bytes, what: str) -> Any:
     try:
-        return json.loads(json.dumps(yaml.safe_load(body), default=str))
+        return json.loads(json.dumps(bounds.load_yaml(body), default=str))
     except (yaml.YAMLError, UnicodeDecodeError, RecursionError, ValueError, TypeError) as error:
         raise _unrecognised(body, what, f"yaml: {' '.join(str(error).split())}") from None
 
@@ -93,9 +96,13 @@ def read_object(call: Call, validation: str) -> Obj:
         why = f"json: cannot unmarshal {go_json.kind_of(value)} into Go value of type {go_json.HEAD}"
         raise _unreadable(call.request.body, call.resource.kind, why)
     for name in ("kind", "apiVersion"):
-        if not isinstance(value.get(name) or "", str):
+        if not isinstance(value.get(name), str | None):
             why = f"json: cannot unmarshal {go_json.kind_of(value[name])} into Go struct field .{name} of type string"
             raise _unreadable(call.request.body, call.resource.kind, why)
+        if call.resource.custom and not value.get(name):
+            what = "Kind" if name == "kind" else name
+            why = f"Object '{what}' is missing in '{call.request.body.decode('utf-8', 'replace')}'"
+            raise _unrecognised(call.request.body, call.resource.kind, why)
     check_kind(value, call.resource)
     return typed(call, value, validation, duplicates)
 
@@ -126,13 +133,15 @@ def check_kind(value: Obj, resource: Resource) -> None:
     kind = value.setdefault("kind", resource.kind) or resource.kind
     api_version = value.setdefault("apiVersion", resource.api_version) or resource.api_version
     if kind != resource.kind or api_version != resource.api_version:
-        if resource.custom:
+        if resource.custom and api_version != resource.api_version:
             raise bad_request(
                 f"the API version in the data ({api_version}) does not match the expected API version "
                 f"({resource.api_version})"
-                if api_version != resource.api_version
-                else f"the kind in the data ({kind}) does not match the expected kind ({resource.kind})"
             )
+        if resource.custom:
+            name = (value.get("metadata") or {}).get("name", "")
+            error = field.invalid("kind", kind, f"must be {resource.kind}")
+            raise invalid(resource.group, kind, name, [error])
         raise bad_request(
             f'{kind} in version "{api_version.rpartition("/")[2]}" cannot be handled as a {resource.kind}: '
             f"{_no_conversion(kind, api_version, resource)}"

@@ -25,6 +25,7 @@ from springtide.local.access.attributes import Attributes, Authorizer
 from springtide.local.access.authentication import Authenticator, user_of_certificate
 from springtide.local.access.identity import User
 from springtide.local.access.impersonation import impersonate
+from springtide.local.apiserver import bounds
 from springtide.local.apiserver.audit import Audit
 from springtide.local.apiserver.dispatch import Dispatcher, attributes
 from springtide.local.apiserver.measures import Measures
@@ -93,6 +94,8 @@ class Edge:
             answer = await self._front.dispatcher.answer(request, path)
         except StatusError as error:
             answer = refusal(error, http.headers.get("Accept", ""))
+        except RecursionError:  # an object that only a patch on a patch can make
+            answer = refusal(status.bad_request(bounds.TOO_DEEP))
         except (asyncio.CancelledError, ConnectionError):
             raise
         except Exception:  # the last resort: a bug answers one request with 500 and leaves a traceback

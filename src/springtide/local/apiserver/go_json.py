@@ -7,7 +7,10 @@ Only called when the fast decoder has refused a body, so it may take its time.
 from __future__ import annotations
 
 import json
+import math
 from typing import Any
+
+from springtide.local.apiserver import bounds
 
 SUMMARY = 30
 HEAD = 'struct { APIVersion string "json:\\"apiVersion,omitempty\\""; Kind string "json:\\"kind,omitempty\\"" }'
@@ -31,12 +34,30 @@ def parse(body: bytes) -> Any:
     """The value after all (Go lets pass what stricter decoders refuse, such as half a surrogate), or NotJsonError."""
     text = body.decode("utf-8", "replace")
     try:
-        value = json.loads(text, parse_constant=_no_constant)
+        value = json.loads(text, parse_constant=_no_constant, parse_int=_whole, parse_float=_finite)
     except json.JSONDecodeError as error:
         raise NotJsonError(_complaint(text, error)) from None
     except RecursionError:
         raise NotJsonError("exceeded max depth") from None
+    try:
+        bounds.check_json(body, value)
+    except bounds.TooMuch as error:
+        raise NotJsonError(str(error)) from None
     return _without_surrogates(value)
+
+
+def _whole(digits: str) -> int:
+    try:
+        return int(digits)
+    except ValueError:  # more digits than Python is willing to read
+        raise NotJsonError(f"json: cannot unmarshal number {digits[:64]}... into Go value of type float64") from None
+
+
+def _finite(digits: str) -> float:
+    value = float(digits)
+    if not math.isfinite(value):
+        raise NotJsonError(f"json: cannot unmarshal number {digits[:64]} into Go value of type float64")
+    return value
 
 
 def _no_constant(name: str) -> Any:

@@ -30,7 +30,7 @@ async def bind(ctx: Context, call: Call) -> Answer:
     name = call.target.name or binding.get("metadata", {}).get("name", "")
     if binding.get("metadata", {}).get("name", "") != name:
         raise status.bad_request("name in URL does not match name in Binding object")
-    node = _checked_target(binding, name)
+    node = _checked_target(binding)
     registry_call = Call(call.request, call.target.named(call.target.namespace, name), _pods(ctx), call.form)
     registry_call.target.subresource = "binding"
 
@@ -56,7 +56,7 @@ async def bind(ctx: Context, call: Call) -> Answer:
     return reply(_CREATED, call.form, 201)
 
 
-def _checked_target(binding: Obj, name: str) -> str:
+def _checked_target(binding: Obj) -> str:
     target = binding.get("target") or {}
     errors = []
     if target.get("kind", "") not in ("", "Node"):
@@ -64,7 +64,7 @@ def _checked_target(binding: Obj, name: str) -> str:
     if not target.get("name"):
         errors.append(field.required("target.name"))
     if errors:
-        raise status.invalid("", "Binding", name, errors)
+        raise status.StatusError(500, "", str(errors[0]))
     return str(target["name"])
 
 
