@@ -74,7 +74,7 @@ def raise_limit() -> None:
 
 
 def collect_rarely() -> None:
-    """Requests leave hardly any cycles behind, and looking for them among everything that stays takes a tenth of the
+    """Requests leave hardly any cycles behind, and looking for them among all that stays takes a twentieth of the
     server's time: what was made so far is never looked at again, and the rest less often."""
     gc.collect()
     gc.freeze()
