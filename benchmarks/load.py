@@ -133,7 +133,7 @@ class Watcher(Connection):
 
     def follow(self, request: bytes) -> asyncio.Future[float]:
         self._transport.write(request)
-        return self.expect(b"fixed-0")
+        return self.expect(b"200 OK")
 
     def data_received(self, data: bytes) -> None:
         if self._wanted in data and not self._seen.done():
@@ -271,8 +271,10 @@ async def watching(server: Server, watchers: int, count: int) -> dict[str, Any]:
     context = server.context()
     crowd = [await Watcher.open(server, context) for _ in range(watchers)]
     writer = await Connection.open(server, context)
-    # A watch without resourceVersion begins with what there is.
-    await asyncio.gather(*(watcher.follow(server.request("GET", f"{CONFIG_MAPS}?watch=1")) for watcher in crowd))
+    _, body = await writer.send(server.request("GET", f"{CONFIG_MAPS}/fixed-0"))
+    version = json.loads(body)["metadata"]["resourceVersion"]
+    follow = server.request("GET", f"{CONFIG_MAPS}?watch=1&resourceVersion={version}")
+    await asyncio.gather(*(watcher.follow(follow) for watcher in crowd))
     times: list[float] = []
     for number in range(count):
         mark = f"seen-{number}-"
