@@ -31,17 +31,24 @@ GIVEN = ("2000-", "2006-")  # times that scenarios write, and Go's time layout, 
 
 
 def normalised(scenario: Scenario, namespace: str, answers: dict[str, Answer]) -> dict[str, Any]:
-    return _Normaliser(namespace, answers).answers(scenario)
+    bodies = {step.name: _compared(step, answers[step.name]) for step in scenario.steps}
+    return _Normaliser(namespace, answers, bodies).answers(scenario)
+
+
+def _compared(step: Step, answer: Answer) -> Any:
+    """The part of an answer that is compared."""
+    body = only_served(answer.body) if step.served else answer.body
+    return _kept(body, step.keep) if step.keep is not None and answer.status < 300 else body
 
 
 class _Normaliser:
-    def __init__(self, namespace: str, answers: dict[str, Answer]) -> None:
-        self._raw = answers
+    def __init__(self, namespace: str, answers: dict[str, Answer], bodies: dict[str, Any]) -> None:
+        self._raw, self._bodies = answers, bodies
         self._names = {namespace: "${ns}"}
         self._numbered: dict[str, dict[str, str]] = {}
         versions: set[int] = set()
-        for answer in answers.values():
-            for obj in _objects(answer.body):
+        for body in bodies.values():
+            for obj in _objects(body):
                 metadata = obj["metadata"]
                 if str(metadata.get("resourceVersion", "")).isdigit() and "name" in metadata:
                     versions.add(int(metadata["resourceVersion"]))
@@ -65,13 +72,10 @@ class _Normaliser:
             self._learn_refused_name(step, self._raw[step.name].body)
         for step in scenario.steps:
             answer = self._raw[step.name]
-            body = only_served(answer.body) if step.served else answer.body
-            if step.keep is not None and answer.status < 300:
-                body = _kept(body, step.keep)
             result[step.name] = {
                 "status": answer.status,
                 "headers": self._value(answer.headers),
-                "body": self._value(body),
+                "body": self._value(self._bodies[step.name]),
             }
         return result
 

@@ -120,6 +120,7 @@ class Player:
     def _send(self, step: Step, body: bytes | None, headers: dict[str, str]) -> http.client.HTTPResponse | None:
         for _ in range(2):  # a kept connection may have been closed meanwhile
             if step.anonymous:
+                self._connection.close()
                 self._connection = self._server.connection(anonymous=True)
             try:
                 self._connection.request(step.method, step.target, body, headers)

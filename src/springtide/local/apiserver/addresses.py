@@ -2,12 +2,14 @@
 """Cluster addresses and node ports of services, handed out when a service is written.
 
 What is taken is read off the stored services each time: there are few of them, and nothing can get out of step. An
-address given to a write that has not reached the store yet is remembered for a short while.
+address given to a write that has not reached the store yet is remembered for a short while, and no longer: the same
+address must be free again when that write was refused, or its service deleted.
 """
 
 from __future__ import annotations
 
 import ipaddress
+import time
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -18,16 +20,18 @@ from springtide.local.kinds.services import validate_before_allocation
 from springtide.local.kinds.strategy import Obj
 from springtide.local.store.backend import Store
 
+Clock = Callable[[], float]
 NODE_PORTS = range(30000, 32768)
-_PROMISES = 256
+_PROMISE = 2.0
+"""Seconds that a write may take to reach the store."""
 
 
 class ServiceAddresses:
-    def __init__(self, store: Store, network: str, pick: Callable[[int], int]) -> None:
+    def __init__(self, store: Store, network: str, pick: Callable[[int], int], clock: Clock = time.monotonic) -> None:
         """`pick(n)` gives a number below n; addresses are spread so that a new service rarely gets an old one's."""
-        self._store, self._pick = store, pick
+        self._store, self._pick, self._clock = store, pick, clock
         self._network = ipaddress.ip_network(network)
-        self._promised: dict[Any, None] = {}
+        self._promised: dict[str, float] = {}
 
     def complete(self, service: Obj, old: Obj | None) -> None:
         spec = service.get("spec") or {}
@@ -35,6 +39,8 @@ class ServiceAddresses:
             for gone in ("clusterIP", "clusterIPs", "ipFamilies", "ipFamilyPolicy", "internalTrafficPolicy"):
                 spec.pop(gone, None)
             return
+        if self._promised:
+            self._taken_addresses()  # promises that have been kept are forgotten, so that a deletion frees the address
         before = (old or {}).get("spec") or {}
         if old is None and (errors := validate_before_allocation(service)):
             raise status.invalid("", "Service", service["metadata"].get("name", ""), errors)
@@ -64,7 +70,7 @@ class ServiceAddresses:
                 f"The range of valid IPs is {self._network}"
             )
             raise _invalid(service, "spec.clusterIPs", [address], why)
-        if address in self._taken_addresses() or address in self._promised:
+        if address in self._taken_addresses():
             raise _invalid(
                 service,
                 "spec.clusterIPs",
@@ -79,7 +85,7 @@ class ServiceAddresses:
         start = self._pick(size)
         for step in range(size):
             address = str(self._network[1 + (start + step) % size])
-            if address not in taken and address not in self._promised:
+            if address not in taken:
                 self._promise(address)
                 return address
         raise status.internal("failed to allocate a serviceIP: range is full")
@@ -110,16 +116,19 @@ class ServiceAddresses:
                 raise _invalid(service, f"spec.ports[{index}].nodePort", wanted, "provided port is already allocated")
 
     def _taken_addresses(self) -> set[str]:
-        return {spec.get("clusterIP", "") for spec in self._specs()}
+        stored = {spec.get("clusterIP", "") for spec in self._specs()}
+        now = self._clock()
+        self._promised = {
+            address: until for address, until in self._promised.items() if until > now and address not in stored
+        }
+        return stored | self._promised.keys()
 
     def _specs(self) -> Iterator[Obj]:
         for record in self._store.list("services"):
             yield decode(record.body).get("spec") or {}
 
     def _promise(self, address: str) -> None:
-        self._promised[address] = None
-        if len(self._promised) > _PROMISES:
-            self._promised.pop(next(iter(self._promised)))
+        self._promised[address] = self._clock() + _PROMISE
 
 
 def _ports(spec: Obj) -> Iterator[int]:

@@ -26,7 +26,7 @@ from springtide.local.admission.request import CONNECT
 from springtide.local.apiserver.context import Call, Context, StoreReader
 from springtide.local.apiserver.dispatch import attributes
 from springtide.local.apiserver.options import WriteOptions
-from springtide.local.apiserver.replies import Answer, Stream
+from springtide.local.apiserver.replies import Answer, Reply, Stream
 from springtide.local.apiserver.requests import Query, Request, Target, parse_target, split_target
 from springtide.local.apiserver.writes import admission_request
 from springtide.local.kinds.strategy import Obj
@@ -57,8 +57,9 @@ class NodeStreams:
         query = parse_qs(call.request.query.raw, keep_blank_values=True)
         kubelet.check_log_options(call.target.name, query)
         pod = self._pod(call.target)
+        kubelet.container_of(pod, call.request.query.get("container"))
         if not pod["spec"].get("nodeName"):
-            return Stream(_nothing(), content_type="text/plain")
+            return Reply(b"", 204, "")  # nobody runs it yet: nothing to say, and no mistake
         location = kubelet.log_location(self._node(pod), pod, query)
         chunks = logs.stream(self._http(), location, call.target.name)
         first = await anext(chunks, b"")  # a refusal must come before the headers
@@ -70,6 +71,7 @@ class NodeStreams:
         return b"".join([chunk async for chunk in logs.stream(self._http(), location, "")]).decode()
 
     async def needs_upgrade(self, ctx: Context, call: Call) -> Answer:
+        self._pod(call.target)
         raise status.bad_request("Upgrade request required")
 
     # Connections that leave HTTP
@@ -164,10 +166,6 @@ class NodeStreams:
         if self._session is None:
             self._session = aiohttp.ClientSession(connector=aiohttp.TCPConnector(limit=0))
         return self._session
-
-
-async def _nothing() -> AsyncIterator[bytes]:
-    yield b""
 
 
 async def _with_first(first: bytes, chunks: AsyncIterator[bytes]) -> AsyncIterator[bytes]:

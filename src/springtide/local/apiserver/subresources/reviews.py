@@ -67,7 +67,9 @@ def token_verb(tokens: ServiceAccountTokens) -> Verb:
         options = write_options(call.request, "CreateOptions")
         asked = Call(call.request, call.target, _TOKEN_REQUEST, call.form)
         request = bodies.read_object(asked, options.field_validation)
-        request.setdefault("spec", {}).setdefault("expirationSeconds", 3600)
+        spec = request.setdefault("spec", {})
+        if spec.get("expirationSeconds") is None:
+            spec["expirationSeconds"] = 3600
         managed_fields.track(None, request, _TOKEN_REQUEST.codec.node, writes.writer(ctx, asked, options.manager))
         target, lookup = call.target, StoreReader(ctx.store).get
         answer = token_requests.answer(request, target.namespace, target.name, tokens, lookup, datetime.now(UTC))
