@@ -1,0 +1,59 @@
+# SPDX-License-Identifier: Apache-2.0
+"""How long an address stays taken."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+
+import msgspec
+import pytest
+
+from springtide.local.apiserver.addresses import ServiceAddresses
+from springtide.local.kinds.strategy import Obj
+from springtide.local.status import StatusError
+from springtide.local.store.backend import Key, Store
+from springtide.local.store.opening import open_store
+
+ADDRESS = "10.96.0.7"
+KEY = Key("services", "ns", "s")
+
+
+class Clock:
+    now = 0.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+@pytest.fixture
+async def store() -> AsyncIterator[Store]:
+    opened = await open_store(None)
+    yield opened
+    await opened.close()
+
+
+def a_service() -> Obj:
+    ports = [{"port": 80, "protocol": "TCP", "targetPort": 80}]
+    spec = {"type": "ClusterIP", "clusterIP": ADDRESS, "clusterIPs": [ADDRESS], "ports": ports}
+    return {"metadata": {"name": "s"}, "spec": spec}
+
+
+async def test_an_address_is_promised_while_its_write_is_under_way_and_free_when_that_failed(store: Store) -> None:
+    clock = Clock()
+    addresses = ServiceAddresses(store, "10.96.0.0/16", lambda size: 0, clock)
+    addresses.complete(a_service(), None)
+    with pytest.raises(StatusError, match="already allocated"):
+        addresses.complete(a_service(), None)
+    clock.now = 10.0
+    addresses.complete(a_service(), None)
+
+
+async def test_a_deleted_service_gives_its_address_back(store: Store) -> None:
+    addresses = ServiceAddresses(store, "10.96.0.0/16", lambda size: 0, Clock())
+    service = a_service()
+    addresses.complete(service, None)
+    record = await store.write(KEY, None, lambda revision: msgspec.json.encode(service))
+    with pytest.raises(StatusError, match="already allocated"):
+        addresses.complete(a_service(), None)
+    await store.delete(KEY, record, lambda revision: record.body)
+    addresses.complete(a_service(), None)
