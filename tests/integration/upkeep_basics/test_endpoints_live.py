@@ -111,3 +111,6 @@ async def test_the_service_kubernetes_leads_to_the_server(tmp_path: Path) -> Non
         assert mirrored["endpoints"] == [{"addresses": [address], "conditions": {"ready": True}}]
         await world.delete(ENDPOINTS, "kubernetes")
         await world.until_object(ENDPOINTS, "kubernetes")
+        await world.delete(SERVICES, "kubernetes")
+        again = await world.until_object(SERVICES, "kubernetes")
+        assert again["spec"]["clusterIP"] == address

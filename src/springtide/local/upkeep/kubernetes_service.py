@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Where the service `kubernetes` leads: the API server's own Endpoints and EndpointSlice.
+"""The service `kubernetes` and where it leads: the API server's own Endpoints and EndpointSlice.
 
 The server listens on the loopback of this machine, and loopback addresses are not allowed in endpoints, rightly: in a
 pod's network they mean the pod. So the endpoint carries the service's own address, which the pods' network answers
@@ -38,15 +38,10 @@ class Write(NamedTuple):
     obj: Obj
 
 
-def plan(observed: Observed, port: int) -> Iterator[Write]:
-    service = observed.service
-    if service is None:
-        return
-    address = service["spec"].get("clusterIP", "")
+def plan(observed: Observed, address: str, port: int) -> Iterator[Write]:
     ports = [{"name": "https", "port": port, "protocol": "TCP"}]
-    target = [{"name": "https", "port": 443, "protocol": "TCP", "targetPort": port}]
-    if service["spec"].get("ports") != target:
-        yield Write(SERVICES, service | {"spec": service["spec"] | {"ports": target}})
+    if (service := _service(observed.service, address, port)) is not None:
+        yield Write(SERVICES, service)
     subsets = [{"addresses": [{"ip": address}], "ports": ports}]
     if (wanted := _changed(ENDPOINTS, observed.endpoints, _SKIP_MIRROR, "true", {"subsets": subsets})) is not None:
         yield Write(ENDPOINTS, wanted)
@@ -59,6 +54,17 @@ def plan(observed: Observed, port: int) -> Iterator[Write]:
         yield Write(ENDPOINTSLICES, wanted)
 
 
+def _service(present: Obj | None, address: str, port: int) -> Obj | None:
+    """The service with the right port, or None when it has it."""
+    ports = [{"name": "https", "port": 443, "protocol": "TCP", "targetPort": port}]
+    if present is not None:
+        spec = present["spec"]
+        return None if spec.get("ports") == ports else present | {"spec": spec | {"ports": ports}}
+    service = SERVICES.describe(KEY)
+    service["metadata"]["labels"] = {"component": "apiserver", "provider": "kubernetes"}
+    return service | {"spec": {"clusterIP": address, "ports": ports}}
+
+
 def _changed(resource: Resource, present: Obj | None, label: str, value: str, body: Obj) -> Obj | None:
     """The object with this label and content, or None when it has them."""
     obj = resource.describe(KEY) if present is None else present
@@ -68,10 +74,10 @@ def _changed(resource: Resource, present: Obj | None, label: str, value: str, bo
     return obj | {"metadata": obj["metadata"] | {"labels": labels | {label: value}}} | body
 
 
-def controller(informers: Informers, client: Client, port: int) -> Controller[Key]:
+def controller(informers: Informers, client: Client, address: str, port: int) -> Controller[Key]:
     async def reconcile(_: Key) -> Result | None:
         observed = Observed(services.get(KEY), endpoints.get(KEY), slices.get(KEY))
-        for resource, obj in plan(observed, port):
+        for resource, obj in plan(observed, address, port):
             exists = "resourceVersion" in obj["metadata"]
             await (client.replace(resource, obj) if exists else client.create(resource, obj))
         return None

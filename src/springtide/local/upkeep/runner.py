@@ -52,6 +52,8 @@ class Facts:
 
     authority: str
     """The certificate, in PEM, that signs the server's."""
+    service_address: str
+    """Of the service `kubernetes`."""
     port: int
     """Where the server listens."""
 
@@ -83,7 +85,7 @@ async def keep_up(client: Client, facts: Facts) -> None:
         garbage.controller,
         namespaces.controller(informers, client),
         root_ca.controller(informers, client, facts.authority),
-        kubernetes_service.controller(informers, client, facts.port),
+        kubernetes_service.controller(informers, client, facts.service_address, facts.port),
     ]
     controllers += [module.controller(informers, client, recorders[module.COMPONENT]) for module in CONTROLLERS]
     async with asyncio.TaskGroup() as group:

@@ -42,7 +42,7 @@ def test_the_ca_is_repaired_without_touching_what_is_not_ours() -> None:
 def test_the_kubernetes_service_leads_to_its_own_address_and_the_servers_port() -> None:
     port = {"name": "https", "port": 443, "protocol": "TCP", "targetPort": 6443}
     service = {"metadata": {"resourceVersion": "1"}, "spec": {"clusterIP": "10.96.0.1", "ports": [port]}}
-    writes = dict(kubernetes_service.plan(kubernetes_service.Observed(service, None, None), 7443))
+    writes = dict(kubernetes_service.plan(kubernetes_service.Observed(service, None, None), "10.96.0.1", 7443))
     assert writes[SERVICES]["spec"]["ports"][0]["targetPort"] == 7443
     assert writes[ENDPOINTS]["subsets"] == [
         {"addresses": [{"ip": "10.96.0.1"}], "ports": [{"name": "https", "port": 7443, "protocol": "TCP"}]}
@@ -50,7 +50,7 @@ def test_the_kubernetes_service_leads_to_its_own_address_and_the_servers_port() 
     assert writes[ENDPOINTS]["metadata"]["labels"] == {"endpointslice.kubernetes.io/skip-mirror": "true"}
     assert writes[ENDPOINTSLICES]["endpoints"] == [{"addresses": ["10.96.0.1"], "conditions": {"ready": True}}]
     done = kubernetes_service.Observed(writes[SERVICES], writes[ENDPOINTS], writes[ENDPOINTSLICES])
-    assert list(kubernetes_service.plan(done, 7443)) == []
+    assert list(kubernetes_service.plan(done, "10.96.0.1", 7443)) == []
 
 
 def test_aggregated_roles_are_the_sum_of_the_roles_they_select() -> None:
