@@ -23,6 +23,8 @@ from springtide.local.upkeep import (
     endpoint_slices,
     endpoints,
     event_expiry,
+    job_cleanup,
+    job_orphans,
     jobs,
     kubernetes_service,
     namespaces,
@@ -70,6 +72,8 @@ CONTROLLERS: Sequence[Upkeep] = (
     replica_sets,
     deployments,
     jobs,
+    job_cleanup,
+    job_orphans,
     disruption_budgets,
     autoscalers,
 )
