@@ -11,6 +11,7 @@ import gc
 import logging
 import resource
 import signal
+from dataclasses import replace
 
 import click
 
@@ -36,15 +37,26 @@ def run(cluster: Chosen, port: int | None, audit: bool) -> None:
         format="%(asctime)s %(levelname)s %(name)s: %(message)s",
     )
     raise_limit()
-    chosen_port = port if port is not None else usual_port(cluster)
-    options = clusters.Options(cluster.place.path, cluster.name, chosen_port, audit)
+    wanted = port if port is not None else usual_port(cluster)
+    options = clusters.Options(cluster.place.path, cluster.name, wanted, audit)
     try:
-        asyncio.run(_serve(cluster, options, starter))
+        _run_somewhere(cluster, options, starter, may_move=port is None)
     except (InUseError, OpenError, FullError, ApiError, OSError) as error:
-        why = _explained(error, cluster, chosen_port)
+        why = _explained(error, cluster, wanted)
         if starter:
             starter.told(why)
         raise click.ClickException(why) from None
+
+
+def _run_somewhere(cluster: Chosen, options: clusters.Options, starter: Starter | None, may_move: bool) -> None:
+    """On another port if the usual one is taken. Trying is the only way to know: others start at the same time."""
+    try:
+        asyncio.run(_serve(cluster, options, starter))
+    except OSError as error:
+        if not may_move or error.errno != errno.EADDRINUSE:
+            raise
+        click.echo(f"Port {options.port} is taken; taking another one.\n")
+        asyncio.run(_serve(cluster, replace(options, port=0), starter))
 
 
 def _explained(error: Exception, cluster: Chosen, port: int) -> str:
@@ -56,14 +68,9 @@ def _explained(error: Exception, cluster: Chosen, port: int) -> str:
 
 
 def usual_port(cluster: Chosen) -> int:
-    """The last one, so that kubeconfigs stay good over restarts; else 6443; else any."""
+    """The last one, so that kubeconfigs stay good over restarts."""
     last = cluster.place.last()
-    usual = last.port if last else clusters.DEFAULT_PORT
-    if clusters.port_is_free(usual):
-        return usual
-    if last:
-        click.echo(f"Port {usual}, used the last time, is taken; taking another one.\n")
-    return 0
+    return last.port if last else clusters.DEFAULT_PORT
 
 
 def raise_limit() -> None:

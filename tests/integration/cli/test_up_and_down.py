@@ -107,7 +107,7 @@ def test_a_cluster_whose_last_port_is_taken_moves(tide: Tide) -> None:
         tide.place().path.mkdir(parents=True)
         tide.place().describe("springtide", port)
         assert f"https://127.0.0.1:{port}" not in tide.ok("up", "-d")
-    assert f"Port {port}, used the last time, is taken" in tide.place().log.read_text()
+    assert f"Port {port} is taken; taking another one." in tide.place().log.read_text()
 
 
 @pytest.mark.parametrize("detach", [[], ["-d"]], ids=["foreground", "background"])
