@@ -7,6 +7,7 @@ Imported by `up` when it is needed, because it brings the whole server with it.
 from __future__ import annotations
 
 import asyncio
+import errno
 import gc
 import logging
 import resource
