@@ -23,6 +23,7 @@ from springtide.local.apiserver.verbs.read import too_new
 from springtide.local.store.backend import Change, CompactedError, Event, FutureRevisionError, Record, Subscription
 
 BOOKMARK_EVERY = 60.0
+PIECE = 128 * 1024
 SHORTEST = 1800.0  # the real server ends a watch after a random time between 30 and 60 minutes
 INITIAL_EVENTS_END = "k8s.io/initial-events-end"
 
@@ -66,6 +67,20 @@ def _line(change: bytes, obj: bytes) -> bytes:
     return b'{"type":"' + change + b'","object":' + obj + b"}\n"
 
 
+def _pieces(lines: Iterable[bytes]) -> Iterable[bytes]:
+    """Joined, so that small events share a write, but not far: a reader that stalls holds one piece in memory."""
+    pending: list[bytes] = []
+    size = 0
+    for line in lines:
+        pending.append(line)
+        size += len(line)
+        if size >= PIECE:
+            yield b"".join(pending)
+            pending, size = [], 0
+    if pending:
+        yield b"".join(pending)
+
+
 class _Watcher:
     def __init__(self, ctx: Context, call: Call, options: ListOptions, wanted: Predicate | None) -> None:
         self._ctx, self._call, self._options, self._wanted = ctx, call, options, wanted
@@ -97,16 +112,11 @@ class _Watcher:
             subscription.close()
 
     def _initial_lines(self, initial: Iterable[Record], subscription: Subscription) -> Iterable[bytes]:
-        pending: list[bytes] = []
-        for record in initial:
-            if self._wanted is None or self._wanted(record):
-                pending.append(_line(b"ADDED", self._show(record)))
-            if len(pending) == 500:
-                yield b"".join(pending)
-                pending = []
+        wanted = (record for record in initial if self._wanted is None or self._wanted(record))
+        yield from _pieces(_line(b"ADDED", self._show(record)) for record in wanted)
         if self._options.initial_events and self._options.bookmarks:
-            pending.append(self._bookmark(subscription.revision, {INITIAL_EVENTS_END: "true"}))
-        yield b"".join(pending)  # even if empty: it makes the edge send the headers
+            yield self._bookmark(subscription.revision, {INITIAL_EVENTS_END: "true"})
+        yield b""  # it makes the edge send the headers even if there is nothing yet
 
     async def _live_lines(self, subscription: Subscription) -> AsyncIterator[bytes]:
         loop = asyncio.get_running_loop()
@@ -124,7 +134,7 @@ class _Watcher:
                     continue
                 if batch is None:
                     return
-                if piece := b"".join(self._event_lines(batch)):
+                for piece in _pieces(self._event_lines(batch)):
                     yield piece
             if self._options.bookmarks:
                 yield self._bookmark(subscription.revision)
