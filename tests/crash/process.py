@@ -18,7 +18,7 @@ from pathlib import Path
 import aiohttp
 import yaml
 
-START_LIMIT = 30.0
+START_LIMIT = 60.0
 """Seconds after which a server that does not answer counts as hung; a normal start takes less than one."""
 
 

@@ -27,6 +27,7 @@ def _report(result: Result) -> None:
             lines.write(json.dumps(asdict(result)) + "\n")
 
 
+@pytest.mark.timeout(240)  # a round takes seconds; on a machine busy with other things it may take its time
 @pytest.mark.parametrize("seed", _seeds())
 async def test_nothing_acknowledged_is_lost_when_the_server_is_killed(seed: int, tmp_path: Path) -> None:
     result = await play(seed, tmp_path)
