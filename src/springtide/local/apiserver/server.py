@@ -32,6 +32,7 @@ from springtide.local.apiserver.measures import Measures
 from springtide.local.apiserver.node_streams import NodeStreams
 from springtide.local.apiserver.objects import decode
 from springtide.local.apiserver.paths import Paths
+from springtide.local.apiserver.phase_times import stamp_phase
 from springtide.local.apiserver.quota_charges import reserve_quota
 from springtide.local.apiserver.resource_metrics import ResourceMetrics
 from springtide.local.apiserver.resources import Registry
@@ -76,7 +77,7 @@ class ApiServer:
         self.admission = default_chain(surroundings)
         self.context = Context(store, self.registry, self.authorizer, self.admission)
         addresses = ServiceAddresses(store, settings.service_network, random.randrange)
-        self.context.before_write["services"] = [addresses.complete]
+        self.context.before_write |= {"services": [addresses.complete], "persistentvolumes": [stamp_phase]}
         self.context.guards |= _escalation_guards(self.authorizer)
         self._ready = {"ping": True, "store": True, "poststarthook/rbac/bootstrap-roles": False}
         documents = {

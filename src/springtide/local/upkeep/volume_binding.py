@@ -18,7 +18,6 @@ from springtide.kube.informer import Informers
 from springtide.kube.resources import PERSISTENTVOLUMECLAIMS, PERSISTENTVOLUMES, STORAGECLASSES, Key, Obj, Resource
 from springtide.local.upkeep import views
 from springtide.local.upkeep.status_writes import write_status
-from springtide.local.upkeep.timestamps import Clock, stamp, utc_now
 from springtide.local.upkeep.volume_matching import annotations_of, class_of, has_class
 from springtide.local.upkeep.volume_plans import (
     BIND_COMPLETED,
@@ -45,8 +44,8 @@ class Work(NamedTuple):
 
 
 class VolumeBinding:
-    def __init__(self, informers: Informers, client: Client, recorder: EventRecorder, clock: Clock = utc_now) -> None:
-        self._client, self._recorder, self._clock = client, recorder, clock
+    def __init__(self, informers: Informers, client: Client, recorder: EventRecorder) -> None:
+        self._client, self._recorder = client, recorder
         self._claims = informers.of(PERSISTENTVOLUMECLAIMS)
         self._volumes = informers.of(PERSISTENTVOLUMES)
         self._classes = informers.of(STORAGECLASSES)
@@ -169,8 +168,7 @@ class VolumeBinding:
         status = volume.get("status") or {}
         if status.get("phase") != phase:
             kept = {name: value for name, value in status.items() if name not in ("message", "reason")}
-            moved = {"phase": phase, "lastPhaseTransitionTime": stamp(self._clock())}
-            await write_status(self._client, PERSISTENTVOLUMES, volume, kept | moved)
+            await write_status(self._client, PERSISTENTVOLUMES, volume, kept | {"phase": phase})
 
     async def _patch(self, resource: Resource, obj: Obj, patch: Obj) -> Obj:
         """Changes the object if it is still as we saw it; as it is afterwards."""
