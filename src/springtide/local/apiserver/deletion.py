@@ -23,8 +23,8 @@ def mark(obj: Obj, resource: Resource, options: DeleteOptions, now: str) -> bool
     if resource.collected:
         _set_finalizers(meta, resource, options)
     grace = resource.grace(obj, options.grace) if resource.grace is not None else 0
-    already = bool(meta.get("deletionTimestamp"))
-    if not already or (meta.get("deletionGracePeriodSeconds") or 0) > grace:
+    first = not meta.get("deletionTimestamp")
+    if first or (options.grace is not None and grace < (meta.get("deletionGracePeriodSeconds") or 0)):
         _stamp(meta, grace, now)
         if resource.held is not None:  # a namespace has no grace: it ends when it is empty
             del meta["deletionGracePeriodSeconds"]
