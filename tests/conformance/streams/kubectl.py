@@ -11,7 +11,7 @@ import os
 from dataclasses import dataclass
 from pathlib import Path
 
-PATIENCE = 30.0
+PATIENCE = 15.0
 
 
 def tool(name: str) -> str:
