@@ -70,7 +70,7 @@ async def main() -> None:
             say(f"it is up at {found.url} and speaks the Kubernetes API; stock kubectl works")
             async with await Client.connect(str(found.directory.kubeconfig)) as client:
                 await resize_while_watched(client)
-        say("the cluster is down and its files are gone. Your own: tide up")
+        say("the cluster is down and its files are gone. For one of your own: .venv/bin/tide up")
 
 
 async def resize_while_watched(client: Client) -> None:

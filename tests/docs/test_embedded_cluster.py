@@ -39,6 +39,7 @@ def home(tmp_path: Path) -> Iterator[Path]:
 
 
 @PAGES
+@pytest.mark.timeout(180)
 def test_every_command_works(page: Path, home: Path) -> None:
     wanted = {"sh", "sh kubectl"} if TOOLS else {"sh"}
     script = "".join(body for kind, body in BLOCK.findall(page.read_text()) if kind in wanted)
@@ -50,7 +51,7 @@ def test_every_command_works(page: Path, home: Path) -> None:
         env={"HOME": str(home), "PATH": ":".join(programs)},
         capture_output=True,
         text=True,
-        timeout=50,
+        timeout=150,
     )
     assert finished.returncode == 0, finished.stdout + finished.stderr
     assert "kube-system" in finished.stdout

@@ -46,7 +46,7 @@ class Tide:
 
     def run(self, *args: str) -> Finished:
         with self.start(*args) as process:
-            out, err = process.communicate(timeout=30)
+            out, err = process.communicate(timeout=60)
         assert "Traceback" not in out + err
         return subprocess.CompletedProcess(args, process.returncode, out, err)
 
