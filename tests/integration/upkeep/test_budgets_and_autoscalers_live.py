@@ -23,7 +23,9 @@ from springtide.kube.resources import (
     Obj,
     Resource,
 )
-from springtide.local.upkeep import autoscalers, deployments, disruption_budgets, jobs, replica_sets
+from springtide.local.upkeep.autoscaling import autoscalers
+from springtide.local.upkeep.batch import jobs
+from springtide.local.upkeep.workloads import deployments, disruption_budgets, replica_sets
 
 BOATS = Resource("example.com", "v1", "boats", "Boat")
 

@@ -9,8 +9,8 @@ from typing import Any
 from tests.integration.upkeep.world import World, a_world
 
 from springtide.kube.resources import DEPLOYMENTS, PODS, REPLICASETS, RESOURCEQUOTAS, Obj
-from springtide.local.upkeep import deployments, replica_sets
 from springtide.local.upkeep.conditions import find
+from springtide.local.upkeep.workloads import deployments, replica_sets
 
 
 def a_deployment(name: str = "web", replicas: int = 3, **spec: Any) -> Obj:

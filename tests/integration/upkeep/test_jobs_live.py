@@ -11,7 +11,7 @@ from tests.integration.upkeep.world import World, a_world
 
 from springtide.kube import errors
 from springtide.kube.resources import JOBS, PODS, Obj
-from springtide.local.upkeep import job_cleanup, job_orphans, jobs
+from springtide.local.upkeep.batch import job_cleanup, job_orphans, jobs
 
 
 def a_job(name: str = "sum", **spec: Any) -> Obj:

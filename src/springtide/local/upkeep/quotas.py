@@ -33,7 +33,7 @@ from springtide.local.admission import quota_usage
 from springtide.local.admission.quota_usage import Usage
 from springtide.local.upkeep import views
 from springtide.local.upkeep.heads import Head, deletable
-from springtide.local.upkeep.pacing import Pace
+from springtide.local.upkeep.network.pacing import Pace
 from springtide.local.upkeep.status_writes import write_status
 from springtide.local.upkeep.timestamps import Clock, utc_now
 

@@ -16,27 +16,13 @@ from springtide.kube.client import Client
 from springtide.kube.controller import Controller, run
 from springtide.kube.events import EventRecorder
 from springtide.kube.informer import Informers
-from springtide.local.upkeep import (
-    autoscalers,
-    deployments,
-    disruption_budgets,
-    endpoint_slices,
-    endpoints,
-    event_expiry,
-    job_cleanup,
-    job_orphans,
-    jobs,
-    kubernetes_service,
-    namespaces,
-    quotas,
-    replica_sets,
-    role_aggregation,
-    root_ca,
-    service_accounts,
-    volume_binding,
-    volume_protection,
-)
+from springtide.local.upkeep import event_expiry, namespaces, quotas, role_aggregation, root_ca, service_accounts
+from springtide.local.upkeep.autoscaling import autoscalers
+from springtide.local.upkeep.batch import job_cleanup, job_orphans, jobs
 from springtide.local.upkeep.garbage import GarbageCollector
+from springtide.local.upkeep.network import endpoint_slices, endpoints, kubernetes_service
+from springtide.local.upkeep.storage import volume_binding, volume_protection
+from springtide.local.upkeep.workloads import deployments, disruption_budgets, replica_sets
 
 
 class Upkeep(Protocol):

@@ -9,7 +9,8 @@ import pytest
 
 from springtide.api import quantity
 from springtide.kube.resources import ENDPOINTS, ENDPOINTSLICES, SERVICES, Obj
-from springtide.local.upkeep import event_expiry, kubernetes_service, quotas, role_aggregation, root_ca
+from springtide.local.upkeep import event_expiry, quotas, role_aggregation, root_ca
+from springtide.local.upkeep.network import kubernetes_service
 from springtide.local.upkeep.service_accounts import is_active
 
 NOW = datetime(2026, 1, 1, 12, tzinfo=UTC)

@@ -7,7 +7,7 @@ import pytest
 from tests.unit.local.upkeep.basics.service_objects import CREATED, HTTP, a_pod, a_service, reference
 
 from springtide.kube.resources import Obj
-from springtide.local.upkeep.endpoints import plan, subsets_of, truncated
+from springtide.local.upkeep.network.endpoints import plan, subsets_of, truncated
 from springtide.local.upkeep.views import PodView
 
 WEB = {"name": "http", "port": 8080, "protocol": "TCP"}

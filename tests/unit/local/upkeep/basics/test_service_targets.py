@@ -7,7 +7,7 @@ import pytest
 from tests.unit.local.upkeep.basics.service_objects import CREATED, HTTP, a_pod, a_service
 
 from springtide.kube.resources import Key, Obj
-from springtide.local.upkeep.service_targets import TriggerTimes, hostname, services_for, target_port, targets
+from springtide.local.upkeep.network.service_targets import TriggerTimes, hostname, services_for, target_port, targets
 
 SIDECAR = {"name": "s", "restartPolicy": "Always", "ports": [{"name": "side", "containerPort": 9}]}
 SETUP = {"name": "s", "ports": [{"name": "side", "containerPort": 9}]}

@@ -7,7 +7,7 @@ import pytest
 from tests.unit.local.upkeep.basics.service_objects import HTTP, a_pod, a_service, reference
 
 from springtide.kube.resources import Obj
-from springtide.local.upkeep.slice_packing import Plan, endpoints_of, plan
+from springtide.local.upkeep.network.slice_packing import Plan, endpoints_of, plan
 from springtide.local.upkeep.views import PodView
 
 SERVICE = a_service(HTTP, labels={"tier": "front", "kubernetes.io/service-name": "forged"})

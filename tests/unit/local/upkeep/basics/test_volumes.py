@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from springtide.kube.resources import Obj
-from springtide.local.upkeep.volume_matching import best_match, class_of, default_class, has_class, mismatch
-from springtide.local.upkeep.volume_plans import (
+from springtide.local.upkeep.storage.volume_matching import best_match, class_of, default_class, has_class, mismatch
+from springtide.local.upkeep.storage.volume_plans import (
     ClaimPlan,
     Event,
     Observed,
@@ -21,7 +21,7 @@ from springtide.local.upkeep.volume_plans import (
     plan_volume,
     unbind_volume,
 )
-from springtide.local.upkeep.volume_protection import plan as protect
+from springtide.local.upkeep.storage.volume_protection import plan as protect
 
 COMPLETED = {"pv.kubernetes.io/bind-completed": "yes"}
 BY_CONTROLLER = {"pv.kubernetes.io/bound-by-controller": "yes"}

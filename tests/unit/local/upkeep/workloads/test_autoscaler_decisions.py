@@ -10,8 +10,8 @@ import pytest
 from tests.unit.local.upkeep.workloads.builders import NOW, a_pod, ago
 
 from springtide.kube.resources import Obj
-from springtide.local.upkeep.autoscaler_limits import Bounds, Memory, Past, limit, scaled
-from springtide.local.upkeep.autoscaler_plan import (
+from springtide.local.upkeep.autoscaling.autoscaler_limits import Bounds, Memory, Past, limit, scaled
+from springtide.local.upkeep.autoscaling.autoscaler_plan import (
     Observed,
     Plan,
     after_failed_resize,
@@ -19,7 +19,7 @@ from springtide.local.upkeep.autoscaler_plan import (
     plan,
     without_target,
 )
-from springtide.local.upkeep.autoscaler_usage import samples
+from springtide.local.upkeep.autoscaling.autoscaler_usage import samples
 from springtide.local.upkeep.views import PodView
 
 HALF_CPU = {

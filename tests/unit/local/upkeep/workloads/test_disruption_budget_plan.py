@@ -9,8 +9,8 @@ import pytest
 from tests.unit.local.upkeep.workloads.builders import NOW, a_pod, ago
 
 from springtide.kube.resources import Obj
-from springtide.local.upkeep.disruption_budgets import Observed, fail_safe, needs_scale, plan
 from springtide.local.upkeep.views import PodView
+from springtide.local.upkeep.workloads.disruption_budgets import Observed, fail_safe, needs_scale, plan
 
 
 def a_budget(status: Obj | None = None, **spec: Any) -> Obj:

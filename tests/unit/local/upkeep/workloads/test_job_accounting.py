@@ -10,11 +10,11 @@ from hypothesis import strategies as st
 from tests.unit.local.upkeep.workloads.builders import NOW, a_job, a_job_pod
 
 from springtide.kube.resources import Obj
-from springtide.local.upkeep.job_accounting import MOST_UNCOUNTED, close, enter
-from springtide.local.upkeep.job_plan import conclude, plan
-from springtide.local.upkeep.job_tally import Observed
-from springtide.local.upkeep.pod_control import Outcome
+from springtide.local.upkeep.batch.job_accounting import MOST_UNCOUNTED, close, enter
+from springtide.local.upkeep.batch.job_plan import conclude, plan
+from springtide.local.upkeep.batch.job_tally import Observed
 from springtide.local.upkeep.views import PodView
+from springtide.local.upkeep.workloads.pod_control import Outcome
 
 
 def a_round(job: Obj, pods: list[PodView], released: frozenset[str] = frozenset()) -> tuple[Any, Observed]:

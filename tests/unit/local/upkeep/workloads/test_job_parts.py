@@ -12,11 +12,11 @@ from hypothesis import strategies as st
 from tests.unit.local.upkeep.workloads.builders import NOW, a_job, a_job_pod, ago
 
 from springtide.kube.resources import Obj
-from springtide.local.upkeep import job_indexes
-from springtide.local.upkeep.job_backoff import Backoff
-from springtide.local.upkeep.job_cleanup import time_left
-from springtide.local.upkeep.job_pods import finished_at
-from springtide.local.upkeep.job_policies import handle_failure, success_met
+from springtide.local.upkeep.batch import job_indexes
+from springtide.local.upkeep.batch.job_backoff import Backoff
+from springtide.local.upkeep.batch.job_cleanup import time_left
+from springtide.local.upkeep.batch.job_pods import finished_at
+from springtide.local.upkeep.batch.job_policies import handle_failure, success_met
 
 
 @pytest.mark.parametrize(

@@ -10,12 +10,12 @@ from tests.unit.local.upkeep.workloads.builders import NOW, a_job, a_job_pod, ag
 
 from springtide.kube.errors import Forbidden
 from springtide.kube.resources import Obj
-from springtide.local.upkeep.job_backoff import Backoff
-from springtide.local.upkeep.job_plan import conclude, plan
-from springtide.local.upkeep.job_pods import Wanted, new_pod
-from springtide.local.upkeep.job_tally import Observed
-from springtide.local.upkeep.pod_control import Outcome
+from springtide.local.upkeep.batch.job_backoff import Backoff
+from springtide.local.upkeep.batch.job_plan import conclude, plan
+from springtide.local.upkeep.batch.job_pods import Wanted, new_pod
+from springtide.local.upkeep.batch.job_tally import Observed
 from springtide.local.upkeep.views import PodView
+from springtide.local.upkeep.workloads.pod_control import Outcome
 
 INDEXED: Obj = {"completionMode": "Indexed"}
 

@@ -14,9 +14,9 @@ from springtide.kube.errors import Forbidden
 from springtide.kube.resources import Key, Obj
 from springtide.local.kinds.label_selectors import NOTHING
 from springtide.local.upkeep.ownership import selector_of, sort_out
-from springtide.local.upkeep.pod_control import Expectations, belonging, slow_start
 from springtide.local.upkeep.status_writes import OwnWrites, changes
 from springtide.local.upkeep.views import PodView
+from springtide.local.upkeep.workloads.pod_control import Expectations, belonging, slow_start
 
 SELECTOR = selector_of({"matchLabels": {"app": "web"}})
 

@@ -6,8 +6,8 @@ from __future__ import annotations
 import pytest
 from tests.unit.local.upkeep.workloads.builders import NOW, a_pod
 
-from springtide.local.upkeep.pod_ranking import active_order, deletion_order
 from springtide.local.upkeep.views import PodView
+from springtide.local.upkeep.workloads.pod_ranking import active_order, deletion_order
 
 COST = "controller.kubernetes.io/pod-deletion-cost"
 

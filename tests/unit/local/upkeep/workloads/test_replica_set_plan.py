@@ -7,8 +7,8 @@ import pytest
 from tests.unit.local.upkeep.workloads.builders import NOW, a_pod, a_replica_set, ago
 
 from springtide.kube.errors import Forbidden
-from springtide.local.upkeep.pod_control import Outcome
-from springtide.local.upkeep.replica_sets import Observed, Plan, next_look, plan, status
+from springtide.local.upkeep.workloads.pod_control import Outcome
+from springtide.local.upkeep.workloads.replica_sets import Observed, Plan, next_look, plan, status
 
 
 @pytest.mark.parametrize(

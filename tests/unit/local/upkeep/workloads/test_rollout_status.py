@@ -11,7 +11,7 @@ from tests.unit.local.upkeep.workloads.test_rollouts import a_deployment, a_set
 
 from springtide.kube.resources import Obj
 from springtide.local.upkeep.conditions import find
-from springtide.local.upkeep.rollouts import Observed, plan
+from springtide.local.upkeep.workloads.rollouts import Observed, plan
 
 
 def progressing(reason: str, status: str = "True", age: float = 60) -> Obj:

@@ -9,8 +9,8 @@ import pytest
 from tests.unit.local.upkeep.workloads.builders import NOW, a_replica_set, a_template, ago
 
 from springtide.kube.resources import Obj
-from springtide.local.upkeep.rollout_terms import fence_posts, resolved
-from springtide.local.upkeep.rollouts import Observed, Plan, collided, failed_to_create, plan
+from springtide.local.upkeep.workloads.rollout_terms import fence_posts, resolved
+from springtide.local.upkeep.workloads.rollouts import Observed, Plan, collided, failed_to_create, plan
 
 DESIRED, MAX = "deployment.kubernetes.io/desired-replicas", "deployment.kubernetes.io/max-replicas"
 REVISION = "deployment.kubernetes.io/revision"

@@ -20,11 +20,11 @@ from springtide.kube.informer import Informers
 from springtide.kube.resources import PODS, REPLICASETS, Key, Obj
 from springtide.local.upkeep import conditions, views
 from springtide.local.upkeep.ownership import Keeper, manager_of, selector_of
-from springtide.local.upkeep.pod_control import BURST, Outcome, PodControl, belonging, pod_from
-from springtide.local.upkeep.pod_ranking import deletion_order
 from springtide.local.upkeep.status_writes import LOOK_AGAIN, OwnWrites, write_status
 from springtide.local.upkeep.timestamps import Clock, stamp, utc_now
 from springtide.local.upkeep.views import PodView
+from springtide.local.upkeep.workloads.pod_control import BURST, Outcome, PodControl, belonging, pod_from
+from springtide.local.upkeep.workloads.pod_ranking import deletion_order
 
 COMPONENT = "replicaset-controller"
 BY_MANAGER = "manager uid"

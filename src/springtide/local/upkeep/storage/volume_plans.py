@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from springtide.kube.resources import Obj
-from springtide.local.upkeep.volume_matching import (
+from springtide.local.upkeep.storage.volume_matching import (
     annotations_of,
     best_match,
     class_of,

@@ -19,12 +19,12 @@ from springtide.kube.request import DeleteOptions
 from springtide.kube.resources import DEPLOYMENTS, REPLICASETS, Key, Obj
 from springtide.local.upkeep import views
 from springtide.local.upkeep.ownership import Belonging, Keeper, manager_of, selector_of
-from springtide.local.upkeep.replica_sets import BY_MANAGER, manager_uids
-from springtide.local.upkeep.rollout_sets import REVISION, same_template
-from springtide.local.upkeep.rollouts import Change, Observed, Plan, collided, failed_to_create, plan
 from springtide.local.upkeep.status_writes import LOOK_AGAIN, OwnWrites, write_status
 from springtide.local.upkeep.timestamps import Clock, utc_now
 from springtide.local.upkeep.views import PodView
+from springtide.local.upkeep.workloads.replica_sets import BY_MANAGER, manager_uids
+from springtide.local.upkeep.workloads.rollout_sets import REVISION, same_template
+from springtide.local.upkeep.workloads.rollouts import Change, Observed, Plan, collided, failed_to_create, plan
 
 COMPONENT = "deployment-controller"
 _WORKERS = 5

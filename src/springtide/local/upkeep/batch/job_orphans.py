@@ -12,8 +12,8 @@ from springtide.kube.events import EventRecorder
 from springtide.kube.informer import Informers
 from springtide.kube.resources import JOBS, Key, Obj
 from springtide.local.upkeep import views
-from springtide.local.upkeep.job_pods import managed_elsewhere, tracked
-from springtide.local.upkeep.jobs import is_finished, release
+from springtide.local.upkeep.batch.job_pods import managed_elsewhere, tracked
+from springtide.local.upkeep.batch.jobs import is_finished, release
 from springtide.local.upkeep.views import PodView
 
 COMPONENT = "job-controller"

@@ -21,9 +21,9 @@ from springtide.kube.informer import Informers
 from springtide.kube.request import Scope
 from springtide.kube.resources import HORIZONTALPODAUTOSCALERS, Key, Obj, Resource
 from springtide.local.kinds.label_selectors import Selector, SelectorError, parse
-from springtide.local.upkeep import autoscaler_limits as limits
 from springtide.local.upkeep import views
-from springtide.local.upkeep.autoscaler_plan import (
+from springtide.local.upkeep.autoscaling import autoscaler_limits as limits
+from springtide.local.upkeep.autoscaling.autoscaler_plan import (
     Observed,
     Plan,
     after_failed_resize,
@@ -31,7 +31,7 @@ from springtide.local.upkeep.autoscaler_plan import (
     plan,
     without_target,
 )
-from springtide.local.upkeep.scales import NoSuchKind, NotScalable, Scales
+from springtide.local.upkeep.autoscaling.scales import NoSuchKind, NotScalable, Scales
 from springtide.local.upkeep.status_writes import write_status
 from springtide.local.upkeep.timestamps import Clock, utc_now
 from springtide.local.upkeep.views import PodView

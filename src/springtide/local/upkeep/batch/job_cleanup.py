@@ -15,7 +15,7 @@ from springtide.kube.events import EventRecorder
 from springtide.kube.informer import Informers
 from springtide.kube.request import DeleteOptions
 from springtide.kube.resources import JOBS, Key, Obj
-from springtide.local.upkeep.job_endings import COMPLETE, FAILED
+from springtide.local.upkeep.batch.job_endings import COMPLETE, FAILED
 from springtide.local.upkeep.timestamps import Clock, read, utc_now
 
 COMPONENT = "ttl-after-finished-controller"

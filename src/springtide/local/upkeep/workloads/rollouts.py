@@ -14,9 +14,9 @@ from dataclasses import dataclass, field
 from datetime import datetime
 
 from springtide.kube.resources import DEPLOYMENTS, REPLICASETS, Key, Obj
-from springtide.local.upkeep import rollout_status as report
 from springtide.local.upkeep.ownership import reference
-from springtide.local.upkeep.rollout_sets import (
+from springtide.local.upkeep.workloads import rollout_status as report
+from springtide.local.upkeep.workloads.rollout_sets import (
     DESIRED_REPLICAS,
     HASH_LABEL,
     MAX_REPLICAS,
@@ -31,7 +31,7 @@ from springtide.local.upkeep.rollout_sets import (
     total,
     with_revision,
 )
-from springtide.local.upkeep.rollout_terms import Terms
+from springtide.local.upkeep.workloads.rollout_terms import Terms
 
 _NOT_COPIED = frozenset(
     {

@@ -16,12 +16,13 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from springtide.kube.resources import Obj
-from springtide.local.upkeep import conditions, job_indexes
-from springtide.local.upkeep.job_endings import COMPLETE, FAILED, FAILURE_TARGET, SUCCESS_MET, condition
-from springtide.local.upkeep.job_plan import Conclusion, Plan
-from springtide.local.upkeep.job_pods import completion_index, has_failed, tracked
-from springtide.local.upkeep.job_policies import handle_failure
-from springtide.local.upkeep.job_tally import Observed
+from springtide.local.upkeep import conditions
+from springtide.local.upkeep.batch import job_indexes
+from springtide.local.upkeep.batch.job_endings import COMPLETE, FAILED, FAILURE_TARGET, SUCCESS_MET, condition
+from springtide.local.upkeep.batch.job_plan import Conclusion, Plan
+from springtide.local.upkeep.batch.job_pods import completion_index, has_failed, tracked
+from springtide.local.upkeep.batch.job_policies import handle_failure
+from springtide.local.upkeep.batch.job_tally import Observed
 from springtide.local.upkeep.views import PodView
 
 MOST_UNCOUNTED = 500

@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 
 from springtide.kube.resources import ENDPOINTSLICES, SERVICES, Obj
 from springtide.local.upkeep import ownership
-from springtide.local.upkeep.service_targets import (
+from springtide.local.upkeep.network.service_targets import (
     HEADLESS,
     addresses,
     families,

@@ -13,9 +13,9 @@ from typing import NamedTuple
 
 from springtide.kube.resources import Obj
 from springtide.local.upkeep import conditions
-from springtide.local.upkeep.job_pods import Terms, has_failed, restarts
-from springtide.local.upkeep.job_policies import handle_failure, success_met
-from springtide.local.upkeep.job_tally import Observed, Tally
+from springtide.local.upkeep.batch.job_pods import Terms, has_failed, restarts
+from springtide.local.upkeep.batch.job_policies import handle_failure, success_met
+from springtide.local.upkeep.batch.job_tally import Observed, Tally
 from springtide.local.upkeep.timestamps import read, stamp
 
 COMPLETE, FAILED = "Complete", "Failed"

@@ -7,10 +7,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
 from springtide.kube.resources import Obj
-from springtide.local.upkeep import job_indexes
-from springtide.local.upkeep.job_backoff import NO_FAILURES, Backoff
-from springtide.local.upkeep.job_indexes import Indexes
-from springtide.local.upkeep.job_pods import (
+from springtide.local.upkeep.batch import job_indexes
+from springtide.local.upkeep.batch.job_backoff import NO_FAILURES, Backoff
+from springtide.local.upkeep.batch.job_indexes import Indexes
+from springtide.local.upkeep.batch.job_pods import (
     Terms,
     all_index_failures,
     completion_index,
@@ -19,7 +19,7 @@ from springtide.local.upkeep.job_pods import (
     index_failures,
     tracked,
 )
-from springtide.local.upkeep.job_policies import handle_failure
+from springtide.local.upkeep.batch.job_policies import handle_failure
 from springtide.local.upkeep.views import PodView
 
 

@@ -16,8 +16,8 @@ from springtide.kube.events import EventRecorder
 from springtide.kube.informer import Informers
 from springtide.kube.resources import ENDPOINTS, SERVICES, Key, Obj
 from springtide.local.upkeep import views
-from springtide.local.upkeep.pacing import Pace
-from springtide.local.upkeep.service_targets import (
+from springtide.local.upkeep.network.pacing import Pace
+from springtide.local.upkeep.network.service_targets import (
     HEADLESS,
     TriggerTimes,
     addresses,

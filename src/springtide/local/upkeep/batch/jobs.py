@@ -18,17 +18,18 @@ from springtide.kube.events import EventRecorder
 from springtide.kube.informer import Informers
 from springtide.kube.request import Patch
 from springtide.kube.resources import JOBS, PODS, Key, Obj
-from springtide.local.upkeep import conditions, job_accounting, views
-from springtide.local.upkeep.job_backoff import NO_FAILURES
-from springtide.local.upkeep.job_endings import COMPLETE, FAILED
-from springtide.local.upkeep.job_plan import Plan, conclude, plan
-from springtide.local.upkeep.job_pods import TRACKING, managed_elsewhere, new_pod, tracked
-from springtide.local.upkeep.job_tally import Observed
+from springtide.local.upkeep import conditions, views
+from springtide.local.upkeep.batch import job_accounting
+from springtide.local.upkeep.batch.job_backoff import NO_FAILURES
+from springtide.local.upkeep.batch.job_endings import COMPLETE, FAILED
+from springtide.local.upkeep.batch.job_plan import Plan, conclude, plan
+from springtide.local.upkeep.batch.job_pods import TRACKING, managed_elsewhere, new_pod, tracked
+from springtide.local.upkeep.batch.job_tally import Observed
 from springtide.local.upkeep.ownership import Keeper, selector_of
-from springtide.local.upkeep.pod_control import Outcome, PodControl, belonging
 from springtide.local.upkeep.status_writes import LOOK_AGAIN, OwnWrites, write_status
 from springtide.local.upkeep.timestamps import Clock, utc_now
 from springtide.local.upkeep.views import PodView
+from springtide.local.upkeep.workloads.pod_control import Outcome, PodControl, belonging
 
 COMPONENT = "job-controller"
 _WORKERS = 5

@@ -9,9 +9,9 @@ from datetime import datetime
 
 from springtide.api import quantity
 from springtide.kube.resources import Obj
-from springtide.local.upkeep import autoscaler_limits as limits
 from springtide.local.upkeep import conditions
-from springtide.local.upkeep.autoscaler_usage import (
+from springtide.local.upkeep.autoscaling import autoscaler_limits as limits
+from springtide.local.upkeep.autoscaling.autoscaler_usage import (
     NoAnswer,
     Proposal,
     Situation,

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from springtide.kube.resources import Obj
-from springtide.local.upkeep import job_indexes
-from springtide.local.upkeep.job_indexes import Indexes
+from springtide.local.upkeep.batch import job_indexes
+from springtide.local.upkeep.batch.job_indexes import Indexes
 from springtide.local.upkeep.views import PodView
 
 

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
-from springtide.local.upkeep.job_pods import all_index_failures, finished_at
+from springtide.local.upkeep.batch.job_pods import all_index_failures, finished_at
 from springtide.local.upkeep.views import PodView
 
 FIRST, LONGEST = 10.0, 600.0

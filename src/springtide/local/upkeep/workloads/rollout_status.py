@@ -11,9 +11,9 @@ from datetime import datetime, timedelta
 
 from springtide.kube.resources import Obj
 from springtide.local.upkeep import conditions
-from springtide.local.upkeep.rollout_sets import ReplicaSet, total
-from springtide.local.upkeep.rollout_terms import Terms
 from springtide.local.upkeep.timestamps import read, stamp
+from springtide.local.upkeep.workloads.rollout_sets import ReplicaSet, total
+from springtide.local.upkeep.workloads.rollout_terms import Terms
 
 PROGRESSING, AVAILABLE, FAILURE = "Progressing", "Available", "ReplicaFailure"
 _NEW_AVAILABLE, _TIMED_OUT = "NewReplicaSetAvailable", "ProgressDeadlineExceeded"

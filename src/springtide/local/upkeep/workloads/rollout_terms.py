@@ -6,7 +6,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from springtide.kube.resources import Obj
-from springtide.local.upkeep.rollout_sets import ReplicaSet, desired_replicas
+from springtide.local.upkeep.workloads.rollout_sets import ReplicaSet, desired_replicas
 
 _NEVER = 2**31 - 1
 """How a user writes "no limit" in an int32 field."""

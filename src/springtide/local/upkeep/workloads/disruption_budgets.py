@@ -19,12 +19,12 @@ from springtide.kube.events import EventRecorder
 from springtide.kube.informer import Informers
 from springtide.kube.resources import DEPLOYMENTS, PODDISRUPTIONBUDGETS, PODS, REPLICASETS, Key, Obj
 from springtide.local.upkeep import conditions, views
+from springtide.local.upkeep.autoscaling.scales import NoSuchKind, NotScalable, Scales
 from springtide.local.upkeep.ownership import manager_of, selector_of
-from springtide.local.upkeep.rollout_terms import resolved
-from springtide.local.upkeep.scales import NoSuchKind, NotScalable, Scales
 from springtide.local.upkeep.status_writes import LOOK_AGAIN, OwnWrites, write_status
 from springtide.local.upkeep.timestamps import Clock, read, stamp, utc_now
 from springtide.local.upkeep.views import OwnerView, PodView
+from springtide.local.upkeep.workloads.rollout_terms import resolved
 
 COMPONENT = "controllermanager"
 EVICTION_TIMEOUT = timedelta(minutes=2)

@@ -18,8 +18,8 @@ from springtide.kube.informer import Informers
 from springtide.kube.resources import PERSISTENTVOLUMECLAIMS, PERSISTENTVOLUMES, STORAGECLASSES, Key, Obj, Resource
 from springtide.local.upkeep import views
 from springtide.local.upkeep.status_writes import write_status
-from springtide.local.upkeep.volume_matching import annotations_of, class_of, has_class
-from springtide.local.upkeep.volume_plans import (
+from springtide.local.upkeep.storage.volume_matching import annotations_of, class_of, has_class
+from springtide.local.upkeep.storage.volume_plans import (
     BIND_COMPLETED,
     Event,
     Observed,
@@ -30,7 +30,7 @@ from springtide.local.upkeep.volume_plans import (
     plan_volume,
     unbind_volume,
 )
-from springtide.local.upkeep.volume_protection import BY_CLAIM, claims_of
+from springtide.local.upkeep.storage.volume_protection import BY_CLAIM, claims_of
 
 COMPONENT = "persistentvolume-controller"
 _UNBOUND = "unbound of class"

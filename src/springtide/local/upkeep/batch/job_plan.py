@@ -13,10 +13,11 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 
 from springtide.kube.resources import Obj
-from springtide.local.upkeep import conditions, job_indexes
-from springtide.local.upkeep.job_backoff import NO_FAILURES, Backoff, remaining_for_index
-from springtide.local.upkeep.job_endings import ENDINGS, SUCCESS_MET, Case, condition, until_deadline
-from springtide.local.upkeep.job_pods import (
+from springtide.local.upkeep import conditions
+from springtide.local.upkeep.batch import job_indexes
+from springtide.local.upkeep.batch.job_backoff import NO_FAILURES, Backoff, remaining_for_index
+from springtide.local.upkeep.batch.job_endings import ENDINGS, SUCCESS_MET, Case, condition, until_deadline
+from springtide.local.upkeep.batch.job_pods import (
     NO_INDEX,
     Terms,
     Wanted,
@@ -24,12 +25,12 @@ from springtide.local.upkeep.job_pods import (
     completion_index,
     index_failures,
 )
-from springtide.local.upkeep.job_policies import handle_failure
-from springtide.local.upkeep.job_tally import Observed, Tally, count
-from springtide.local.upkeep.pod_control import BURST, Outcome
-from springtide.local.upkeep.pod_ranking import active_order
+from springtide.local.upkeep.batch.job_policies import handle_failure
+from springtide.local.upkeep.batch.job_tally import Observed, Tally, count
 from springtide.local.upkeep.timestamps import stamp
 from springtide.local.upkeep.views import PodView
+from springtide.local.upkeep.workloads.pod_control import BURST, Outcome
+from springtide.local.upkeep.workloads.pod_ranking import active_order
 
 SUSPENDED = "Suspended"
 

@@ -19,9 +19,9 @@ from springtide.kube.informer import Informers
 from springtide.kube.request import DeleteOptions, Scope
 from springtide.kube.resources import ENDPOINTSLICES, NODES, SERVICES, Key, Obj
 from springtide.local.upkeep import views
-from springtide.local.upkeep.pacing import Pace
-from springtide.local.upkeep.service_targets import TriggerTimes, has_targets, services_for, targets, triggered
-from springtide.local.upkeep.slice_packing import MANAGED_BY, MANAGER, SERVICE_NAME, Plan, endpoints_of, plan
+from springtide.local.upkeep.network.pacing import Pace
+from springtide.local.upkeep.network.service_targets import TriggerTimes, has_targets, services_for, targets, triggered
+from springtide.local.upkeep.network.slice_packing import MANAGED_BY, MANAGER, SERVICE_NAME, Plan, endpoints_of, plan
 from springtide.local.upkeep.views import PodView
 
 COMPONENT = "endpoint-slice-controller"

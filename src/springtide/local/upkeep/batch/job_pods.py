@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from springtide.kube.resources import JOBS, Obj
-from springtide.local.upkeep.pod_control import pod_from
 from springtide.local.upkeep.views import ContainerStatus, PodView
+from springtide.local.upkeep.workloads.pod_control import pod_from
 
 TRACKING = "batch.kubernetes.io/job-tracking"
 INDEX = "batch.kubernetes.io/job-completion-index"

@@ -17,7 +17,7 @@ from springtide.kube.controller import Controller, Result
 from springtide.kube.informer import Informers
 from springtide.kube.request import Scope
 from springtide.kube.resources import ENDPOINTS, ENDPOINTSLICES, SERVICES, Key, Obj, Resource
-from springtide.local.upkeep.slice_packing import SERVICE_NAME
+from springtide.local.upkeep.network.slice_packing import SERVICE_NAME
 
 KEY = Key("default", "kubernetes")
 _SKIP_MIRROR = "endpointslice.kubernetes.io/skip-mirror"
