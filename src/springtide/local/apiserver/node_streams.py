@@ -68,7 +68,7 @@ class NodeStreams:
     async def metrics_text(self, node: Obj) -> str:
         path = (node["metadata"].get("annotations") or {}).get(_METRICS_PATH, "/metrics/resource")
         location = kubelet.kubelet_of(node, self._tls).at(path)
-        return b"".join([chunk async for chunk in logs.stream(self._http(), location, "")]).decode()
+        return b"".join([chunk async for chunk in logs.stream(self._http(), location, "")]).decode(errors="replace")
 
     async def needs_upgrade(self, ctx: Context, call: Call) -> Answer:
         self._pod(call.target)

@@ -36,6 +36,7 @@ async def stream(session: aiohttp.ClientSession, location: Location, pod_name: s
     try:
         response = await session.get(
             URL(location.url, encoded=True),
+            headers={"Accept-Encoding": "identity"},  # the bytes go on as they come, without a word about packing
             ssl=location.tls or True,
             timeout=timeout,
             allow_redirects=False,
