@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import asyncio
 import base64
+import contextlib
 import os
 import signal
 import socket
@@ -66,6 +67,8 @@ class ServerProcess:
         except OSError:
             return False
         writer.close()
+        with contextlib.suppress(OSError):
+            await writer.wait_closed()
         return True
 
     def kill(self) -> None:

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import re
 import ssl
 import weakref
 import zlib
@@ -40,6 +41,9 @@ log = logging.getLogger(__name__)
 BODY_LIMIT = 3 * 1024 * 1024
 GZIP_FROM = 128 * 1024
 LINE_LIMIT = 1024 * 1024  # horovodrun puts its whole environment into an exec URL
+WARNINGS_LIMIT = 4096
+WARNING_CUT = 256
+_CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\ud800-\udfff]")
 _IMPERSONATE = "Impersonate-"
 
 
@@ -181,8 +185,12 @@ def _wanted(method: str, path: str, query: Query) -> Attributes:
 
 
 def _warn(response: web.StreamResponse, warnings: list[str]) -> None:
-    for text in dict.fromkeys(warnings):
-        quoted = text.replace("\\", "\\\\").replace('"', '\\"').replace("\n", " ")
+    """What a header cannot carry is not said, and many or long warnings are cut short, as the real server does it."""
+    sayable = [text for text in dict.fromkeys(warnings) if not _CONTROL.search(text)]
+    if sum(map(len, sayable)) > WARNINGS_LIMIT:
+        sayable = [text[:WARNING_CUT] for text in sayable][: WARNINGS_LIMIT // WARNING_CUT]
+    for text in sayable:
+        quoted = text.replace("\\", "\\\\").replace('"', '\\"')
         response.headers.add("Warning", f'299 - "{quoted}"')
 
 
