@@ -48,8 +48,8 @@ AIMS = {  # what the embedded server shall reach, as a share of the real one's f
 Figures = dict[str, float]
 
 
-def measure(running: servers.Running) -> Figures:
-    """All figures of one freshly started server."""
+def measure(running: servers.Running, share: float) -> Figures:
+    """All figures of one freshly started server, from this share of the requests."""
     figures: Figures = {"start to ready s": running.ready_after}
     time.sleep(SETTLE)
     _memory(figures, "memory empty", running)
@@ -63,7 +63,7 @@ def measure(running: servers.Running) -> Figures:
     figures[f"list of {PODS} pods s"] = running.ask("list", count=5)["seconds"]
     for what in load.REQUESTS:
         if what != "pod create":
-            _rate(figures, running, what, GETS if what.endswith("get") else WRITES)
+            _rate(figures, running, what, int((GETS if what.endswith("get") else WRITES) * share))
     seen = running.ask("watch", watchers=WATCHERS, count=50)
     figures[f"change seen by the last of {WATCHERS} watchers ms"] = seen["milliseconds"]
     return figures
@@ -150,6 +150,7 @@ def _shown(value: float | None) -> str:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--quick", action="store_true", help="an eighth of the requests, to see that it works")
     parser.add_argument("--only", choices=("embedded", "real"))
     parser.add_argument("--json", type=Path, help="also write everything measured to this file")
     arguments = parser.parse_args()
@@ -166,7 +167,7 @@ def main() -> None:
             print(f"round {number + 1} of {arguments.rounds}: {name} ...", flush=True)
             with starts[name]() as running:
                 versions[name] = running.version()
-                rounds[name].append(measure(running))
+                rounds[name].append(measure(running, 1 / 8 if arguments.quick else 1))
         loads.append(os.getloadavg()[0])
     found = {name: medians(figures) for name, figures in rounds.items()}
     report = {
