@@ -11,7 +11,6 @@ import time
 import uuid
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
 from typing import Protocol
 
 from springtide.local.access.attributes import Authorizer
@@ -30,10 +29,6 @@ _SUFFIX_LETTERS = "bcdfghjklmnpqrstvwxz2456789"
 
 def now() -> str:
     return time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
-
-
-def now_micro() -> str:
-    return datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
 
 
 def random_suffix() -> str:

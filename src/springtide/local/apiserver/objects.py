@@ -7,8 +7,6 @@ or a metadata-only client needs it.
 
 from __future__ import annotations
 
-from typing import Any
-
 import msgspec
 
 from springtide.local.apiserver.resources import Resource
@@ -79,8 +77,3 @@ def shown_item(record: Record, resource: Resource) -> bytes:
             del obj["kind"], obj["apiVersion"]
         return encode(obj)
     return resource.prefix + record.body[1:] if resource.custom else record.body
-
-
-def metadata_of(obj: Obj) -> dict[str, Any]:
-    metadata: dict[str, Any] = obj["metadata"]
-    return metadata

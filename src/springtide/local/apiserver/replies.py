@@ -58,35 +58,34 @@ class Form:
 
 PLAIN = Form()
 PARTIAL, PARTIAL_LIST = "PartialObjectMetadata", "PartialObjectMetadataList"
-_known: dict[tuple[str, bool], Form] = {}
+_known: dict[str, Form] = {}
 
 
-def negotiate(accept: str, *, transforms: bool = True) -> Form:
+def negotiate(accept: str) -> Form:
     """The first acceptable clause of an Accept header. Protobuf clauses are passed over: JSON follows them."""
-    key = (accept, transforms)
-    form = _known.get(key)
+    form = _known.get(accept)
     if form is None:
-        form = _negotiate(accept, transforms)
+        form = _negotiate(accept)
         if len(_known) < 1000:
-            _known[key] = form
+            _known[accept] = form
     return form
 
 
-def _negotiate(accept: str, transforms: bool) -> Form:
+def _negotiate(accept: str) -> Form:
     if not accept:
         return PLAIN
     only_protobuf, readable = True, False
     for clause in accept.split(","):
         media, *parameters = [part.strip() for part in clause.split(";")]
         options = dict(part.split("=", 1) for part in parameters if "=" in part)
-        if media not in (JSON, "*/*", "application/*", YAML, "application/json;stream=watch"):
+        if media not in (JSON, "*/*", "application/*", YAML):
             only_protobuf = only_protobuf and media == "application/vnd.kubernetes.protobuf"
             continue
         media, readable = YAML if media == YAML else JSON, True
         if "as" not in options:
             return Form(media)
         known = options["as"] in ("Table", PARTIAL, PARTIAL_LIST) and options.get("v") in ("v1", "v1beta1")
-        if transforms and known and options.get("g") == "meta.k8s.io":
+        if known and options.get("g") == "meta.k8s.io":
             return Form(media, options["as"], options["v"], "meta.k8s.io")
         if options.get("g") == "apidiscovery.k8s.io" and options.get("v") == "v2":
             return Form(media, options["as"], "v2", options["g"])

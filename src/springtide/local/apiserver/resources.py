@@ -125,11 +125,6 @@ class Resource:
         """What an encoded body gets in front, in place of its opening brace."""
         return f'{{"kind":"{self.kind}","apiVersion":"{self.api_version}",'.encode()
 
-    @cached_property
-    def item_prefix(self) -> bytes:
-        """Built-in items of a list carry no kind of their own, custom ones do: so it is on the real server."""
-        return self.prefix if self.custom else b"{"
-
 
 class Registry:
     """All served resources by (group, version, plural)."""
@@ -137,30 +132,15 @@ class Registry:
     def __init__(self, resources: Iterable[Resource]) -> None:
         self._resources = {(r.group, r.version, r.plural): r for r in resources}
         self._builtin_groups = {r.group for r in self._resources.values() if not r.custom}
-        self.changed = 0
-        """Counts changes; discovery documents are rebuilt when it moved."""
 
     def find(self, group: str, version: str, plural: str) -> Resource | None:
         return self._resources.get((group, version, plural))
 
-    def by_kind(self, group: str, version: str, kind: str) -> Resource | None:
-        for resource in self._resources.values():
-            if (resource.group, resource.version, resource.kind) == (group, version, kind):
-                return resource
-        return None
-
     def all(self) -> list[Resource]:
         return list(self._resources.values())
 
-    def stored(self) -> list[Resource]:
-        """One resource per storage name: what garbage collection and namespace deletion must look at."""
-        return list({r.storage: r for r in reversed(self.all()) if "list" in r.verbs}.values())
-
     def has_builtin_group(self, group: str) -> bool:
         return group in self._builtin_groups
-
-    def has_group_version(self, group: str, version: str) -> bool:
-        return any(key[:2] == (group, version) for key in self._resources)
 
     def replace_custom(self, group: str, plural: str, resources: Iterable[Resource]) -> None:
         """All versions of one CRD at once."""
@@ -169,7 +149,6 @@ class Registry:
         }
         kept.update({(r.group, r.version, r.plural): r for r in resources})
         self._resources = kept
-        self.changed += 1
 
 
 _GENERATED = Path(__file__).with_name("generated")

@@ -142,7 +142,7 @@ async def test_a_selector_that_cannot_be_read_is_a_bad_request(world: World) -> 
 
 
 async def test_a_pod_without_metrics_is_not_found(world: World) -> None:
-    with pytest.raises(status.StatusError, match='pods.metrics.k8s.io "p" not found'):
+    with pytest.raises(status.StatusError, match=r'pods\.metrics\.k8s\.io "p" not found'):
         await world.metrics.pod_metrics(None, a_call(POD_METRICS, namespace="ns", name="p"))  # type: ignore[arg-type]
 
 
