@@ -187,7 +187,8 @@ def _string_map(values: dict[str, Any], unknown: Unknown) -> dict[str, Any]:
 
 
 def _scalar_map(item: Node) -> Convert:
-    leaf, zero = CONVERTERS[item.scalar], ZEROS[item.scalar]
+    leaf = CONVERTERS[item.scalar]
+    zero = "" if item.scalar == "bytes" else ZEROS[item.scalar]  # no bytes in a map are written as empty ones
 
     def convert(values: dict[str, Any], unknown: Unknown) -> dict[str, Any]:
         return {key: zero if value is None else leaf(value) for key, value in values.items()}
