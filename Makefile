@@ -63,3 +63,7 @@ campaign: $(READY) ## the same with 200 rounds, and a table of what happened; so
 	@rm -f $(CAMPAIGN)
 	@SPRINGTIDE_CRASH_SEEDS=1000-1199 SPRINGTIDE_CRASH_REPORT=$(CAMPAIGN) $(BIN)/pytest -n 2 -q tests/crash; \
 		code=$$?; $(BIN)/python -m tests.crash.report $(CAMPAIGN); exit $$code
+
+test-robustness: $(READY) ## bad input, bad connections, a full disk, generated requests
+	@PATH="$$PATH:$(CURDIR)/$(VENV)-uv/bin" uv sync --quiet --frozen --group dev --group robustness
+	@$(BIN)/pytest -n 2 -q tests/robustness
