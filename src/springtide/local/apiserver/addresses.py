@@ -31,7 +31,8 @@ class ServiceAddresses:
         """`pick(n)` gives a number below n; addresses are spread so that a new service rarely gets an old one's."""
         self._store, self._pick, self._clock = store, pick, clock
         self._network = ipaddress.ip_network(network)
-        self._promised: dict[str, float] = {}
+        self._promised: dict[str, tuple[str, float]] = {}
+        """Address -> the service it was promised to, and until when."""
 
     def complete(self, service: Obj, old: Obj | None) -> None:
         spec = service.get("spec") or {}
@@ -54,7 +55,7 @@ class ServiceAddresses:
         if not spec.get("clusterIP") and spec.get("clusterIPs"):
             spec["clusterIP"] = spec["clusterIPs"][0]
         if not spec.get("clusterIP"):
-            spec["clusterIP"] = before.get("clusterIP") or self._free_address()
+            spec["clusterIP"] = before.get("clusterIP") or self._free_address(service)
         elif spec["clusterIP"] != "None" and spec["clusterIP"] != before.get("clusterIP"):
             self._claim(service, spec["clusterIP"])
         spec["clusterIPs"] = [spec["clusterIP"]]
@@ -70,6 +71,9 @@ class ServiceAddresses:
                 f"The range of valid IPs is {self._network}"
             )
             raise _invalid(service, "spec.clusterIPs", [address], why)
+        promised, _ = self._promised.get(address, ("", 0.0))
+        if promised == _name(service):
+            del self._promised[address]  # its own: refused the first time, or deleted since
         if address in self._taken_addresses():
             raise _invalid(
                 service,
@@ -77,16 +81,16 @@ class ServiceAddresses:
                 [address],
                 f"failed to allocate IP {address}: provided IP is already allocated",
             )
-        self._promise(address)
+        self._promise(address, service)
 
-    def _free_address(self) -> str:
+    def _free_address(self, service: Obj) -> str:
         taken = self._taken_addresses()
         size = self._network.num_addresses - 2
         start = self._pick(size)
         for step in range(size):
             address = str(self._network[1 + (start + step) % size])
             if address not in taken:
-                self._promise(address)
+                self._promise(address, service)
                 return address
         raise status.internal("failed to allocate a serviceIP: range is full")
 
@@ -119,7 +123,9 @@ class ServiceAddresses:
         stored = {spec.get("clusterIP", "") for spec in self._specs()}
         now = self._clock()
         self._promised = {
-            address: until for address, until in self._promised.items() if until > now and address not in stored
+            address: promise
+            for address, promise in self._promised.items()
+            if promise[1] > now and address not in stored
         }
         return stored | self._promised.keys()
 
@@ -127,8 +133,13 @@ class ServiceAddresses:
         for record in self._store.list("services"):
             yield decode(record.body).get("spec") or {}
 
-    def _promise(self, address: str) -> None:
-        self._promised[address] = self._clock() + _PROMISE
+    def _promise(self, address: str, service: Obj) -> None:
+        self._promised[address] = (_name(service), self._clock() + _PROMISE)
+
+
+def _name(service: Obj) -> str:
+    meta = service["metadata"]
+    return f"{meta.get('namespace', '')}/{meta.get('name', '')}"
 
 
 def _ports(spec: Obj) -> Iterator[int]:

@@ -32,10 +32,10 @@ async def store() -> AsyncIterator[Store]:
     await opened.close()
 
 
-def a_service() -> Obj:
+def a_service(name: str = "s") -> Obj:
     ports = [{"port": 80, "protocol": "TCP", "targetPort": 80}]
     spec = {"type": "ClusterIP", "clusterIP": ADDRESS, "clusterIPs": [ADDRESS], "ports": ports}
-    return {"metadata": {"name": "s"}, "spec": spec}
+    return {"metadata": {"name": name}, "spec": spec}
 
 
 async def test_an_address_is_promised_while_its_write_is_under_way_and_free_when_that_failed(store: Store) -> None:
@@ -43,9 +43,16 @@ async def test_an_address_is_promised_while_its_write_is_under_way_and_free_when
     addresses = ServiceAddresses(store, "10.96.0.0/16", lambda size: 0, clock)
     addresses.complete(a_service(), None)
     with pytest.raises(StatusError, match="already allocated"):
-        addresses.complete(a_service(), None)
+        addresses.complete(a_service("other"), None)
     clock.now = 10.0
-    addresses.complete(a_service(), None)
+    addresses.complete(a_service("other"), None)
+
+
+async def test_a_service_may_ask_again_for_the_address_that_was_promised_to_it(store: Store) -> None:
+    """After a dry run, a refusal by a webhook, or its deletion right after it was made."""
+    addresses = ServiceAddresses(store, "10.96.0.0/16", lambda size: 0, Clock())
+    for _ in range(2):
+        addresses.complete(a_service(), None)
 
 
 async def test_a_deleted_service_gives_its_address_back(store: Store) -> None:
