@@ -24,6 +24,22 @@ from springtide.local.cluster import Cluster, Options, running
 pytestmark = [pytest.mark.asyncio(loop_scope="module"), pytest.mark.timeout(120)]
 
 POD = Key("default", "p")
+AUTOSCALER = {
+    "apiVersion": "autoscaling/v2",
+    "kind": "HorizontalPodAutoscaler",
+    "metadata": {"name": "busy"},
+    "spec": {
+        "minReplicas": 1,
+        "maxReplicas": 3,
+        "scaleTargetRef": {"apiVersion": "apps/v1", "kind": "Deployment", "name": "busy"},
+        "metrics": [
+            {
+                "type": "Resource",
+                "resource": {"name": "cpu", "target": {"type": "Utilization", "averageUtilization": 50}},
+            }
+        ],
+    },
+}
 
 
 @pytest_asyncio.fixture(scope="module", loop_scope="module")
@@ -185,7 +201,8 @@ async def test_an_autoscaler_follows_what_its_pods_use(kubectl: Kubectl, cluster
     spec = {"replicas": 1, "selector": {"matchLabels": {"app": "busy"}}, "template": template}
     await client.create(DEPLOYMENTS, DEPLOYMENTS.describe(key) | {"spec": spec})
     try:
-        made = await kubectl("autoscale", "deployment", "busy", "--min=1", "--max=3", "--cpu-percent=50")
+        # Not by `kubectl autoscale`: the older one writes autoscaling/v1, which is not served.
+        made = await kubectl("create", "-f", "-", stdin=json.dumps(AUTOSCALER).encode())
         assert made[0] == 0, made
 
         async def scaled() -> bool:
