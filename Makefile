@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test check check-generated format generate oracle test-oracle test-crash test-robustness bench campaign clean
+.PHONY: help demo test check check-generated format generate oracle test-oracle record test-crash test-robustness bench campaign clean
 
 help: ## what there is
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 16
@@ -48,6 +48,22 @@ generate: $(READY) ## write the generated files anew from the oracle (needs Go a
 
 check-generated: generate ## fail when a generated file is not what the oracle says
 	@test -z "$$(git status --porcelain -- $(GENERATED))" || { git --no-pager diff --stat -- $(GENERATED); git status --short -- $(GENERATED); exit 1; }
+
+# Other people's clients live in an environment of their own, so that `make test` never waits for them.
+JUDGES := $(VENV)-conformance
+$(JUDGES)/.ready: $(READY)
+	@PATH="$$PATH:$(CURDIR)/$(VENV)-uv/bin" UV_PROJECT_ENVIRONMENT=$(JUDGES) \
+	  uv sync --quiet --frozen --group dev --group conformance --no-python-downloads && touch $@
+
+oracle: $(READY) ## build the real control plane, kubectl old and new, KWOK and Helm (needs Go and etcd; once)
+	@$(CONTROL_PLANE) build
+
+# Without controllers: two servers can only be compared while nobody but the suite writes to them.
+test-oracle: oracle $(JUDGES)/.ready ## the embedded server against the real one, and stock clients as its judges
+	@$(CONTROL_PLANE) --bare run -- $(JUDGES)/bin/pytest -n 2 -q tests/conformance tests/integration/kube
+
+record: oracle ## write the contract suite's recorded answers anew from the real server
+	@$(CONTROL_PLANE) --bare run -- $(BIN)/python -m tests.contract.apiserver.recording
 
 bench: $(READY) ## the embedded and the real API server side by side; builds the latter
 	@$(BIN)/python hack/oracle/control_plane.py build
