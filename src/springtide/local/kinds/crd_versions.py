@@ -54,7 +54,7 @@ class _Versions:
 
     def quoted(self) -> list[Obj] | None:
         """With the field names of the server's own Go type, as kube-apiserver shows them."""
-        if not self.given:
+        if self.given is None:
             return None
         return [
             {
