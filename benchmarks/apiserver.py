@@ -50,7 +50,10 @@ Figures = dict[str, float]
 
 def measure(running: servers.Running, share: float) -> Figures:
     """All figures of one freshly started server, from this share of the requests."""
-    figures: Figures = {"start to ready s": running.ready_after}
+    figures: Figures = {
+        "start to ready s": running.ready_after,
+        "start to ready, processor time s": running.processor_seconds(),
+    }
     time.sleep(SETTLE)
     _memory(figures, "memory empty", running)
     running.ask("prepare")
