@@ -31,6 +31,7 @@ SERVED: dict[str, set[str]] = {
     "authorization.k8s.io/v1": {
         "localsubjectaccessreviews", "selfsubjectaccessreviews", "selfsubjectrulesreviews", "subjectaccessreviews",
     },
+    "autoscaling/v1": {"horizontalpodautoscalers"},
     "autoscaling/v2": {"horizontalpodautoscalers"},
     "batch/v1": {"jobs"},
     "coordination.k8s.io/v1": {"leases"},

@@ -7,8 +7,8 @@ from functools import partial
 from typing import Any
 
 from springtide.local.apiserver.codecs import BuiltinCodec
-from springtide.local.apiserver.resources import Resource, builtin_resource, discovery_data
-from springtide.local.kinds import events
+from springtide.local.apiserver.resources import ALL_VERBS, Resource, builtin_resource, discovery_data
+from springtide.local.kinds import autoscaling, events
 from springtide.local.kinds.core import STRATEGIES as CORE
 from springtide.local.kinds.metadata import name_rule
 from springtide.local.kinds.other_groups import STRATEGIES as OTHERS
@@ -36,10 +36,18 @@ def namespace_deletion(namespace: Obj) -> None:
     namespace.setdefault("status", {})["phase"] = "Terminating"
 
 
-_BEHAVIOURS: dict[tuple[str, str], dict[str, Any]] = {
-    ("", "pods"): {"grace": pod_grace},
-    ("", "namespaces"): {"held": namespace_held, "on_deletion": namespace_deletion},
-    ("events.k8s.io", "events"): {"to_storage": events.as_core, "from_storage": events.as_events},
+_BEHAVIOURS: dict[tuple[str, str, str], dict[str, Any]] = {
+    ("", "v1", "pods"): {"grace": pod_grace},
+    ("", "v1", "namespaces"): {"held": namespace_held, "on_deletion": namespace_deletion},
+    ("events.k8s.io", "v1", "events"): {"to_storage": events.as_core, "from_storage": events.as_events},
+    # For `kubectl autoscale` of older releases. No updates: v1 has no place for what v2 may hold, and would lose it.
+    ("autoscaling", "v1", "horizontalpodautoscalers"): {
+        "strategy": autoscaling.HORIZONTAL_POD_AUTOSCALER_V1,
+        "to_storage": autoscaling.stored_from_v1,
+        "from_storage": autoscaling.to_v1,
+        "verbs": ALL_VERBS - {"update", "patch"},
+        "subresources": {},
+    },
 }
 
 _METRICS = frozenset({"get", "list"})
@@ -51,14 +59,13 @@ def builtin_resources() -> list[Resource]:
         group, version = document["group"], document["version"]
         for entry in document["resources"]:
             kind = entry["responseKind"]["kind"]
-            parts = {
+            parts: dict[str, Any] = {
                 "strategy": STRATEGIES.get((group, kind), Strategy()),
                 "make_codec": partial(BuiltinCodec, group, version, kind),
                 "name_rule": name_rule(group, kind),
             }
-            found.append(
-                builtin_resource(group, version, entry, **parts, **_BEHAVIOURS.get((group, entry["resource"]), {}))
-            )
+            parts |= _BEHAVIOURS.get((group, version, entry["resource"]), {})
+            found.append(builtin_resource(group, version, entry, **parts))
     return found + _metrics()
 
 

@@ -130,7 +130,8 @@ _ONE_NAMESPACE = ("create", "deletecollection")
 
 
 def attributes(target: Target) -> Attributes:
-    return Attributes(target.verb, target.group, target.resource, target.subresource, target.name, target.namespace)
+    name = target.name or target.selected
+    return Attributes(target.verb, target.group, target.resource, target.subresource, name, target.namespace)
 
 
 def path_attributes(request: Request) -> Attributes:

@@ -64,6 +64,8 @@ class Target:
     namespace: str = ""
     name: str = ""
     subresource: str = ""
+    selected: str = ""
+    """The one object a list or watch is limited to by its field selector: a right to that name alone suffices."""
     rest: str = ""
     """What follows the subresource: the path a proxy request wants."""
 
@@ -100,7 +102,17 @@ def parse_target(method: str, raw_path: str, query: Query) -> Target | None:
     target.subresource = rest[2] if len(rest) > 2 else ""
     target.rest = "/".join(rest[3:])
     target.verb = _verb(method, target, query, legacy_watch)
+    if target.verb in ("list", "watch") and not target.name:
+        target.selected = _selected(query.get("fieldSelector"))
     return target
+
+
+def _selected(selector: str) -> str:
+    for term in selector.split(","):
+        field, equals, name = term.partition("=")
+        if field == "metadata.name" and equals:
+            return name.removeprefix("=")
+    return ""
 
 
 def _verb(method: str, target: Target, query: Query, legacy_watch: bool) -> str:

@@ -177,7 +177,7 @@ def openapi_file(group: str, version: str) -> Path:
 
 
 def builtin_resource(group: str, version: str, entry: Mapping[str, Any], **parts: Any) -> Resource:
-    """A resource from one entry of the discovery data; `parts` are strategy, codec factory and conversions."""
+    """A resource from one entry of the discovery data; `parts` are strategy, codec factory and whatever is special."""
     plural = entry["resource"]
     subresources = {
         sub["subresource"]: Subresource(
@@ -189,24 +189,19 @@ def builtin_resource(group: str, version: str, entry: Mapping[str, Any], **parts
         )
         for sub in entry.get("subresources", ())
     }
-    return Resource(
-        group,
-        version,
-        plural,
-        entry["responseKind"]["kind"],
-        entry["singularResource"],
-        entry["scope"] == "Namespaced",
-        list_kind=entry["responseKind"]["kind"] + "List",
-        short_names=tuple(entry.get("shortNames", ())),
-        categories=tuple(entry.get("categories", ())),
-        verbs=frozenset(entry["verbs"]),
-        subresources=subresources,
-        unconditional_update=plural not in _NEEDS_VERSION,
-        create_on_update=plural in _CREATE_ON_UPDATE,
-        answers_deleted=plural in _ANSWERS_DELETED,
-        orphans_by_default=(group, plural) == ("batch", "jobs"),
-        collected=plural != "events",
-        storage_version="v1beta1" if plural == "customresourcedefinitions" else "",
-        deprecation=_DEPRECATIONS.get((group, plural), ""),
-        **parts,
-    )
+    facts: dict[str, Any] = {
+        "list_kind": entry["responseKind"]["kind"] + "List",
+        "short_names": tuple(entry.get("shortNames", ())),
+        "categories": tuple(entry.get("categories", ())),
+        "verbs": frozenset(entry["verbs"]),
+        "subresources": subresources,
+        "unconditional_update": plural not in _NEEDS_VERSION,
+        "create_on_update": plural in _CREATE_ON_UPDATE,
+        "answers_deleted": plural in _ANSWERS_DELETED,
+        "orphans_by_default": (group, plural) == ("batch", "jobs"),
+        "collected": plural != "events",
+        "storage_version": "v1beta1" if plural == "customresourcedefinitions" else "",
+        "deprecation": _DEPRECATIONS.get((group, plural), ""),
+    }
+    kind, scope = entry["responseKind"]["kind"], entry["scope"]
+    return Resource(group, version, plural, kind, entry["singularResource"], scope == "Namespaced", **(facts | parts))

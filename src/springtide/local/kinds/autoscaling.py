@@ -414,4 +414,29 @@ HORIZONTAL_POD_AUTOSCALER = Strategy(
     columns=_COLUMNS,
     cells=_cells,
 )
+
+
+def _default_v1(autoscaler: Obj) -> None:
+    autoscaler["spec"].setdefault("minReplicas", 1)
+
+
+def _prepare_v1(autoscaler: Obj) -> None:
+    autoscaler["status"] = {"currentReplicas": 0, "desiredReplicas": 0}
+
+
+def stored_from_v1(autoscaler: Obj) -> Obj:
+    """What a v1 client created, as it rests: in the newer shape and with its defaults."""
+    stored = from_v1(autoscaler)
+    _default(stored)
+    return stored
+
+
+HORIZONTAL_POD_AUTOSCALER_V1 = Strategy(
+    default=_default_v1,
+    prepare_create=_prepare_v1,
+    validate=lambda autoscaler: _validate(stored_from_v1(autoscaler)),
+    has_status=True,
+    columns=_COLUMNS,
+    cells=lambda autoscaler, now: _cells(from_v1(autoscaler), now),
+)
 SCALE = Strategy(validate=_validate_scale)

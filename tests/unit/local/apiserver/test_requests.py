@@ -1,8 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 from __future__ import annotations
 
+from urllib.parse import quote
+
 import pytest
 
+from springtide.local.apiserver.dispatch import attributes
 from springtide.local.apiserver.requests import Query, Target, parse_target, split_target
 
 PODS = Target("list", "", "v1", "pods")
@@ -65,3 +68,13 @@ def test_flags_are_read_as_go_reads_them(raw: str, flag: bool) -> None:
 def test_the_first_value_of_a_parameter_counts_and_all_can_be_had() -> None:
     query = Query("a=1&a=2&b=%C3%A4+c")
     assert (query.get("a"), query.all("a"), query.get("b"), query.get("c", "d")) == ("1", ["1", "2"], "ä c", "d")
+
+
+@pytest.mark.parametrize(
+    ("selector", "name"),
+    [("metadata.name=x", "x"), ("status.phase=Running,metadata.name==x", "x"), ("metadata.name!=x", ""), ("", "")],
+)
+def test_a_list_limited_to_one_name_is_judged_by_that_name(selector: str, name: str) -> None:
+    target = parse_target("GET", "/api/v1/namespaces/default/pods", Query(f"fieldSelector={quote(selector)}"))
+    assert target is not None
+    assert attributes(target).name == name
