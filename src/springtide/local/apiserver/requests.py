@@ -64,10 +64,10 @@ class Target:
     namespace: str = ""
     name: str = ""
     subresource: str = ""
-    selected: str = ""
-    """The one object a list or watch is limited to by its field selector: a right to that name alone suffices."""
     rest: str = ""
     """What follows the subresource: the path a proxy request wants."""
+    selected: str = ""
+    """The one object a list or watch is limited to by its field selector: a right to that name alone suffices."""
 
     def named(self, namespace: str, name: str) -> Target:
         return replace(self, namespace=namespace, name=name)
