@@ -64,7 +64,8 @@ class Api:
 
     async def send(self, method: str, path: str, body: Any = None, media: str = "application/json") -> tuple[int, Obj]:
         async with self.session.request(method, path, json=body, headers={"Content-Type": media}) as answer:
-            return answer.status, await answer.json()
+            # A group that is served no more is a plain "404 page not found".
+            return answer.status, await answer.json() if answer.content_type == "application/json" else {}
 
     async def insist(self, method: str, path: str, body: Any = None) -> tuple[int, Obj]:
         """Again and again until there is an answer: for requests that may be repeated."""
