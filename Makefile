@@ -60,7 +60,7 @@ oracle: $(READY) ## build the real control plane, kubectl old and new, KWOK and 
 
 # Without controllers: two servers can only be compared while nobody but the suite writes to them.
 test-oracle: oracle $(JUDGES)/.ready ## the embedded server against the real one, and stock clients as its judges
-	@$(CONTROL_PLANE) --bare run -- $(JUDGES)/bin/pytest -n 2 -q tests/conformance tests/integration/kube
+	@$(CONTROL_PLANE) --bare run -- $(JUDGES)/bin/pytest -n 2 -q tests/conformance tests/integration/kube tests/docs
 
 record: oracle ## write the contract suite's recorded answers anew from the real server
 	@$(CONTROL_PLANE) --bare run -- $(BIN)/python -m tests.contract.apiserver.recording
