@@ -125,7 +125,7 @@ class _Watcher:
         try:
             while (left := ends - loop.time()) > 0:
                 try:
-                    # Not `wait_for`: a task for every batch and watcher would be most of what a change costs.
+                    # Not `asyncio.wait`, which needs a task for every batch and watcher.
                     async with asyncio.timeout(min(left, BOOKMARK_EVERY)):
                         batch = await anext(batches, None)
                 except TimeoutError:
