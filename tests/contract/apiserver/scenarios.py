@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The scenarios of the contract suite, read from `scenarios/*.yaml`.
+"""The scenarios of the contract suite, read from `cases/*.yaml`.
 
 A scenario is a list of steps, a step is one request:
 
@@ -121,7 +121,7 @@ def scenarios() -> dict[str, Scenario]:
     from tests.contract.apiserver.lifecycle import lifecycles
 
     found: dict[str, Scenario] = {}
-    for path in sorted((HERE / "scenarios").glob("*.yaml")):
+    for path in sorted((HERE / "cases").glob("*.yaml")):
         described = yaml.load(path.read_text(), Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader))
         if path.stem == "kinds":
             made = list(lifecycles(described))
