@@ -106,32 +106,14 @@ def running(tools: Path, *, bare: bool = False) -> Iterator[dict[str, str]]:
     """A control plane on free ports; yields the environment that leads to it. Bare: the API server alone."""
     with ExitStack() as stack:
         home = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="oracle-")))
-        client_port, peer_port, port, controller_port, scheduler_port = (_free_port() for _ in range(5))
-        subprocess.run(["openssl", "genrsa", "-out", home / "sa.key", "2048"], check=True, stderr=subprocess.DEVNULL)
-        (home / "authentication.yaml").write_text(AUTHENTICATION)
-        (home / "tokens.csv").write_text(f'{TOKEN},admin,admin,"system:masters"\noracle-jane,jane,jane,"devs"\n')
-        server = f"https://127.0.0.1:{port}"
-        (home / "kubeconfig").write_text(KUBECONFIG.format(server=server, token=TOKEN))
-        etcd = f"http://127.0.0.1:{client_port}"
-        peer = f"http://127.0.0.1:{peer_port}"
-        _start(stack, home, ["etcd", "--data-dir", home / "etcd", "--listen-client-urls", etcd, "--advertise-client-urls", etcd,
-                             "--listen-peer-urls", peer, "--initial-advertise-peer-urls", peer,
-                             "--initial-cluster", f"default={peer}"])  # fmt: skip
-        _start(stack, home, [tools / "kube-apiserver", "--etcd-servers", etcd, "--cert-dir", home / "certs",
-                             "--secure-port", str(port), "--bind-address", "127.0.0.1",
-                             "--service-account-issuer", "https://kubernetes.default.svc.cluster.local",
-                             "--service-account-key-file", home / "sa.key",
-                             "--service-account-signing-key-file", home / "sa.key",
-                             "--service-cluster-ip-range", "10.96.0.0/16", "--authorization-mode", "Node,RBAC",
-                             "--token-auth-file", home / "tokens.csv",
-                             "--authentication-config", home / "authentication.yaml", "--allow-privileged"])  # fmt: skip
+        server, etcd = f"https://127.0.0.1:{_free_port()}", f"http://127.0.0.1:{_free_port()}"
+        _prepare(home, server)
+        _start(stack, home, "etcd", _etcd_options(home, etcd))
+        _start(stack, home, tools / "kube-apiserver", _apiserver_options(home, server, etcd))
         _wait_ready(server, home)
-        common = ["--kubeconfig", home / "kubeconfig", "--leader-elect=false", "--authentication-skip-lookup"]
         if not bare:
-            _start(stack, home, [tools / "kube-controller-manager", *common, "--secure-port", str(controller_port),
-                                 "--service-account-private-key-file", home / "sa.key",
-                                 "--root-ca-file", home / "certs/apiserver.crt"])  # fmt: skip
-            _start(stack, home, [tools / "kube-scheduler", *common, "--secure-port", str(scheduler_port)])
+            _start(stack, home, tools / "kube-controller-manager", _controller_options(home))
+            _start(stack, home, tools / "kube-scheduler", _common_options(home))
         yield {
             "SPRINGTIDE_ORACLE_KUBECONFIG": str(home / "kubeconfig"),
             "SPRINGTIDE_ORACLE_SERVER": server,
@@ -140,14 +122,69 @@ def running(tools: Path, *, bare: bool = False) -> Iterator[dict[str, str]]:
         }
 
 
+Options = dict[str, object]
+"""Long option to value."""
+
+
+def _prepare(home: Path, server: str) -> None:
+    subprocess.run(["openssl", "genrsa", "-out", home / "sa.key", "2048"], check=True, stderr=subprocess.DEVNULL)
+    (home / "authentication.yaml").write_text(AUTHENTICATION)
+    (home / "tokens.csv").write_text(f'{TOKEN},admin,admin,"system:masters"\noracle-jane,jane,jane,"devs"\n')
+    (home / "kubeconfig").write_text(KUBECONFIG.format(server=server, token=TOKEN))
+
+
+def _etcd_options(home: Path, client: str) -> Options:
+    peer = f"http://127.0.0.1:{_free_port()}"
+    return {
+        "data-dir": home / "etcd",
+        "listen-client-urls": client,
+        "advertise-client-urls": client,
+        "listen-peer-urls": peer,
+        "initial-advertise-peer-urls": peer,
+        "initial-cluster": f"default={peer}",
+    }
+
+
+def _apiserver_options(home: Path, server: str, etcd: str) -> Options:
+    return {
+        "etcd-servers": etcd,
+        "cert-dir": home / "certs",
+        "secure-port": server.rpartition(":")[2],
+        "bind-address": "127.0.0.1",
+        "service-account-issuer": "https://kubernetes.default.svc.cluster.local",
+        "service-account-key-file": home / "sa.key",
+        "service-account-signing-key-file": home / "sa.key",
+        "service-cluster-ip-range": "10.96.0.0/16",
+        "authorization-mode": "Node,RBAC",
+        "token-auth-file": home / "tokens.csv",
+        "authentication-config": home / "authentication.yaml",
+        "allow-privileged": "true",
+    }
+
+
+def _common_options(home: Path) -> Options:
+    return {
+        "kubeconfig": home / "kubeconfig",
+        "leader-elect": "false",
+        "authentication-skip-lookup": "true",
+        "secure-port": _free_port(),
+    }
+
+
+def _controller_options(home: Path) -> Options:
+    more = {"service-account-private-key-file": home / "sa.key", "root-ca-file": home / "certs/apiserver.crt"}
+    return _common_options(home) | more
+
+
 def _free_port() -> int:
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         return int(probe.getsockname()[1])
 
 
-def _start(stack: ExitStack, home: Path, command: list[str | Path]) -> None:
-    log = stack.enter_context((home / f"{Path(command[0]).name}.log").open("wb"))
+def _start(stack: ExitStack, home: Path, program: str | Path, options: Options) -> None:
+    command = [program, *(f"--{name}={value}" for name, value in options.items())]
+    log = stack.enter_context((home / f"{Path(program).name}.log").open("wb"))
     process = subprocess.Popen(command, cwd=home, stdout=log, stderr=subprocess.STDOUT)
 
     def stop() -> None:

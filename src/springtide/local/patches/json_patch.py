@@ -33,7 +33,9 @@ def apply(target: dict[str, Any], patch: Any) -> Any:
         for operation in operations:
             _OPERATIONS.get(operation.get("op", ""), _unknown)(holder, operation)
     except _NotApplicableError as error:
-        raise StatusError(422, "Invalid", "the server rejected our request due to an error in our request", {}) from error
+        raise StatusError(
+            422, "Invalid", "the server rejected our request due to an error in our request", {}
+        ) from error
     return holder[0]
 
 
