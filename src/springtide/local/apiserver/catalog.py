@@ -8,8 +8,9 @@ from typing import Any
 
 from springtide.local.apiserver.codecs import BuiltinCodec
 from springtide.local.apiserver.resources import ALL_VERBS, Resource, builtin_resource, discovery_data
-from springtide.local.kinds import autoscaling, events
+from springtide.local.kinds.basic import events
 from springtide.local.kinds.core import STRATEGIES as CORE
+from springtide.local.kinds.groups import autoscaling
 from springtide.local.kinds.metadata import name_rule
 from springtide.local.kinds.other_groups import STRATEGIES as OTHERS
 from springtide.local.kinds.strategy import Obj, Strategy

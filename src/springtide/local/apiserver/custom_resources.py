@@ -26,7 +26,7 @@ from springtide.local.apiserver.requests import Query, Request, Target
 from springtide.local.apiserver.resources import Resource, ScalePaths, Subresource
 from springtide.local.apiserver.subresources import scale
 from springtide.local.apiserver.verbs.delete import delete_object
-from springtide.local.kinds.apiextensions import established
+from springtide.local.kinds.groups.apiextensions import established
 from springtide.local.kinds.names import dns_subdomain
 from springtide.local.kinds.printer_columns import compile_columns
 from springtide.local.kinds.strategy import Obj, Strategy

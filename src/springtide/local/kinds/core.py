@@ -5,15 +5,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from springtide.local.kinds.cluster_core import NAMESPACE, RESOURCE_QUOTA
-from springtide.local.kinds.config import CONFIG_MAP, SECRET, SERVICE_ACCOUNT
-from springtide.local.kinds.endpoints import ENDPOINTS
-from springtide.local.kinds.events import CORE_EVENT, EVENT
-from springtide.local.kinds.nodes import NODE
-from springtide.local.kinds.pods import POD
-from springtide.local.kinds.services import SERVICE
-from springtide.local.kinds.storage_claims import PERSISTENT_VOLUME_CLAIM
-from springtide.local.kinds.storage_core import PERSISTENT_VOLUME
+from springtide.local.kinds.basic.cluster_core import NAMESPACE, RESOURCE_QUOTA
+from springtide.local.kinds.basic.config import CONFIG_MAP, SECRET, SERVICE_ACCOUNT
+from springtide.local.kinds.basic.endpoints import ENDPOINTS
+from springtide.local.kinds.basic.events import CORE_EVENT, EVENT
+from springtide.local.kinds.basic.nodes import NODE
+from springtide.local.kinds.basic.services import SERVICE
+from springtide.local.kinds.basic.storage_claims import PERSISTENT_VOLUME_CLAIM
+from springtide.local.kinds.basic.storage_core import PERSISTENT_VOLUME
+from springtide.local.kinds.pod.pods import POD
 from springtide.local.kinds.strategy import Strategy
 
 STRATEGIES: Mapping[tuple[str, str], Strategy] = {

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from springtide.local.kinds import (
+from springtide.local.kinds.groups import (
     admissionregistration,
     apiextensions,
     apps,

@@ -5,13 +5,13 @@ from typing import Any
 
 import pytest
 
-from springtide.local.kinds.cluster_core import validate_namespace_finalizers
+from springtide.local.kinds.basic.cluster_core import validate_namespace_finalizers
+from springtide.local.kinds.basic.events import as_core, as_events
+from springtide.local.kinds.basic.services import ports_without_node_port, wants_cluster_ip
 from springtide.local.kinds.core import STRATEGIES
-from springtide.local.kinds.events import as_core, as_events
-from springtide.local.kinds.pod_defaults import pull_policy
-from springtide.local.kinds.pod_template import default_pod_template, validate_pod_template
-from springtide.local.kinds.pods import qos_class
-from springtide.local.kinds.services import ports_without_node_port, wants_cluster_ip
+from springtide.local.kinds.pod.pod_defaults import pull_policy
+from springtide.local.kinds.pod.pod_template import default_pod_template, validate_pod_template
+from springtide.local.kinds.pod.pods import qos_class
 from springtide.local.kinds.strategy import Obj
 
 MEBIBYTE = 1024 * 1024

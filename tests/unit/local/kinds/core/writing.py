@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from springtide.api.field_errors import FieldError
-from springtide.local.kinds import services
+from springtide.local.kinds.basic import services
 from springtide.local.kinds.core import STRATEGIES
 from springtide.local.kinds.metadata import (
     keep_system_fields,

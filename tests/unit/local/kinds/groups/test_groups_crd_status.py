@@ -3,7 +3,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from springtide.local.kinds.apiextensions import CUSTOM_RESOURCE_DEFINITION, established, is_established
+from springtide.local.kinds.groups.apiextensions import CUSTOM_RESOURCE_DEFINITION, established, is_established
 
 NOW, LATER = "2026-11-16T02:00:00Z", "2026-11-16T03:00:00Z"
 

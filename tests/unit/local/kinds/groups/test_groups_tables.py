@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from tests.unit.local.kinds.groups.writing import recorded
 
-from springtide.local.kinds.autoscaling import from_v1, targets_text, to_v1
+from springtide.local.kinds.groups.autoscaling import from_v1, targets_text, to_v1
 from springtide.local.kinds.other_groups import STRATEGIES
 
 NOW, CREATED = "2026-11-16T02:00:00Z", "2026-11-16T01:58:00Z"

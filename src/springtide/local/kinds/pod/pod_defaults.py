@@ -12,9 +12,9 @@ from collections.abc import Iterable, Sequence
 from functools import lru_cache
 
 from springtide.api.quantity import ZERO, Quantity
-from springtide.local.kinds.containers_resources import amount, is_pod_level
+from springtide.local.kinds.pod.containers_resources import amount, is_pod_level
+from springtide.local.kinds.pod.volumes import default_volumes
 from springtide.local.kinds.strategy import Obj
-from springtide.local.kinds.volumes import default_volumes
 
 _COMPONENT = r"[a-z0-9]+(?:(?:\.|_|__|-+)[a-z0-9]+)*"
 _DOMAIN = r"(?:[a-zA-Z0-9](?:[-a-zA-Z0-9.]*[a-zA-Z0-9])?|\[[a-fA-F0-9:]+\])(?::[0-9]+)?"

@@ -9,8 +9,8 @@ from typing import Any
 from springtide.api.field_errors import FieldError, invalid, required
 from springtide.local.kinds import names
 from springtide.local.kinds.columns import AGE, NAME, age_of, name_of
-from springtide.local.kinds.containers_resources import amount, is_quota_name, validate_amount, validate_name
 from springtide.local.kinds.metadata import IMMUTABLE, STANDARD_FINALIZERS
+from springtide.local.kinds.pod.containers_resources import amount, is_quota_name, validate_amount, validate_name
 from springtide.local.kinds.strategy import Column, Obj, Strategy
 
 NAME_LABEL = "kubernetes.io/metadata.name"

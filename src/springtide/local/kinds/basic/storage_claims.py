@@ -9,11 +9,7 @@ from typing import Any
 from springtide.api.field_errors import FieldError, forbidden, invalid, required, shown
 from springtide.api.quantity import ZERO
 from springtide.local.kinds import names
-from springtide.local.kinds.columns import AGE, NAME, UNSET, age_of, name_of
-from springtide.local.kinds.containers_resources import amount
-from springtide.local.kinds.label_selectors import validate_selector
-from springtide.local.kinds.metadata import IMMUTABLE
-from springtide.local.kinds.storage_core import (
+from springtide.local.kinds.basic.storage_core import (
     CLASS_ANNOTATION,
     access_text,
     class_of,
@@ -21,6 +17,10 @@ from springtide.local.kinds.storage_core import (
     validate_modes,
     validate_volume_mode,
 )
+from springtide.local.kinds.columns import AGE, NAME, UNSET, age_of, name_of
+from springtide.local.kinds.label_selectors import validate_selector
+from springtide.local.kinds.metadata import IMMUTABLE
+from springtide.local.kinds.pod.containers_resources import amount
 from springtide.local.kinds.strategy import Column, Obj, Strategy
 
 _FROZEN = "spec is immutable after creation except resources.requests and volumeAttributesClassName for bound claims"

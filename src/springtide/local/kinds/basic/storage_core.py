@@ -10,11 +10,11 @@ from springtide.api.field_errors import FieldError, forbidden, invalid, not_supp
 from springtide.api.quantity import ZERO
 from springtide.local.kinds import names
 from springtide.local.kinds.columns import AGE, NAME, UNSET, age_of, name_of
-from springtide.local.kinds.containers_resources import amount
 from springtide.local.kinds.metadata import IMMUTABLE
-from springtide.local.kinds.pod_scheduling import validate_node_selector
+from springtide.local.kinds.pod.containers_resources import amount
+from springtide.local.kinds.pod.pod_scheduling import validate_node_selector
+from springtide.local.kinds.pod.volumes import validate_no_backsteps, validate_source
 from springtide.local.kinds.strategy import Column, Obj, Strategy
-from springtide.local.kinds.volumes import validate_no_backsteps, validate_source
 
 CLASS_ANNOTATION = "volume.beta.kubernetes.io/storage-class"
 _MODES = {"ReadWriteOnce": "RWO", "ReadOnlyMany": "ROX", "ReadWriteMany": "RWX", "ReadWriteOncePod": "RWOP"}

@@ -7,8 +7,8 @@ import re
 
 from springtide.api.field_errors import FieldError, duplicate, forbidden, invalid, not_supported, required
 from springtide.local.kinds import names
+from springtide.local.kinds.pod.volumes import validate_relative_path
 from springtide.local.kinds.strategy import Obj
-from springtide.local.kinds.volumes import validate_relative_path
 
 _PROFILE = ("type", "localhostProfile")
 _PROFILES = ("Localhost", "RuntimeDefault", "Unconfined")

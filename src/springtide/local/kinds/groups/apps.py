@@ -9,11 +9,11 @@ from typing import Any
 from springtide.api.field_errors import FieldError, forbidden, invalid, not_supported, required
 from springtide.local.kinds import names
 from springtide.local.kinds.columns import AGE, NAME, age_of, name_of, selector_text
+from springtide.local.kinds.groups.policy import percent, validate_at_most_all, validate_number_or_percent
 from springtide.local.kinds.label_selectors import Selector, SelectorError, from_object, quoted, validate_selector
 from springtide.local.kinds.metadata import IMMUTABLE
-from springtide.local.kinds.pod_template import default_pod_template, validate_pod_template
-from springtide.local.kinds.pod_warnings import template_warnings
-from springtide.local.kinds.policy import percent, validate_at_most_all, validate_number_or_percent
+from springtide.local.kinds.pod.pod_template import default_pod_template, validate_pod_template
+from springtide.local.kinds.pod.pod_warnings import template_warnings
 from springtide.local.kinds.strategy import Column, Obj, Strategy
 
 _ROLLING, _RECREATE = "RollingUpdate", "Recreate"

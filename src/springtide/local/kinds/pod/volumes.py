@@ -12,8 +12,8 @@ from collections.abc import Callable, Mapping, Sequence
 from springtide.api.field_errors import FieldError, duplicate, forbidden, invalid, not_supported, required
 from springtide.api.quantity import ZERO
 from springtide.local.kinds import names
-from springtide.local.kinds.containers_env import VOLUME_FIELDS, validate_field_ref, validate_resource_ref
-from springtide.local.kinds.containers_resources import amount
+from springtide.local.kinds.pod.containers_env import VOLUME_FIELDS, validate_field_ref, validate_resource_ref
+from springtide.local.kinds.pod.containers_resources import amount
 from springtide.local.kinds.strategy import Obj
 
 FILE_MODE = "must be a number between 0 and 0777 (octal), both inclusive"

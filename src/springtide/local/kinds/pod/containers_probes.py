@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from springtide.api.field_errors import FieldError, forbidden, invalid, not_supported, required
 from springtide.local.kinds import names
-from springtide.local.kinds.services_rules import validate_port_or_name
+from springtide.local.kinds.basic.services_rules import validate_port_or_name
 from springtide.local.kinds.strategy import Obj
 
 PROBES = ("livenessProbe", "readinessProbe", "startupProbe")

@@ -8,8 +8,8 @@ from typing import Any
 
 from springtide.api.field_errors import FieldError, invalid, required
 from springtide.local.kinds import names
+from springtide.local.kinds.basic.services_rules import validate_protocol, validate_reachable_ip
 from springtide.local.kinds.columns import AGE, NAME, NONE, age_of, name_of
-from springtide.local.kinds.services_rules import validate_protocol, validate_reachable_ip
 from springtide.local.kinds.strategy import Column, Obj, Strategy
 
 

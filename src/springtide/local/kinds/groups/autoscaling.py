@@ -13,7 +13,7 @@ from springtide.api import quantity
 from springtide.api.field_errors import FieldError, forbidden, invalid, not_supported, required
 from springtide.local.kinds import names
 from springtide.local.kinds.columns import AGE, NAME, UNKNOWN, UNSET, age_of, name_of
-from springtide.local.kinds.containers_resources import validate_container_name
+from springtide.local.kinds.pod.containers_resources import validate_container_name
 from springtide.local.kinds.strategy import Column, Obj, Strategy
 
 _MAX_PERIOD, _MAX_WINDOW = 1800, 3600

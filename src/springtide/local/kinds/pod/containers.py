@@ -17,13 +17,13 @@ from springtide.api.field_errors import (
     too_many,
 )
 from springtide.local.kinds import names
-from springtide.local.kinds.containers_env import validate_env, validate_env_from
-from springtide.local.kinds.containers_probes import PROBES, validate_lifecycle, validate_probes
-from springtide.local.kinds.containers_resources import validate_requirements
-from springtide.local.kinds.pod_security import validate_container_security
-from springtide.local.kinds.services_rules import PROTOCOLS
+from springtide.local.kinds.basic.services_rules import PROTOCOLS
+from springtide.local.kinds.pod.containers_env import validate_env, validate_env_from
+from springtide.local.kinds.pod.containers_probes import PROBES, validate_lifecycle, validate_probes
+from springtide.local.kinds.pod.containers_resources import validate_requirements
+from springtide.local.kinds.pod.pod_security import validate_container_security
+from springtide.local.kinds.pod.volumes_mounts import validate_mounts
 from springtide.local.kinds.strategy import Obj
-from springtide.local.kinds.volumes_mounts import validate_mounts
 
 _PULL_POLICIES = ("Always", "IfNotPresent", "Never")
 _RESTART_POLICIES = ("Always", "Never", "OnFailure")

@@ -12,8 +12,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from springtide.api.field_errors import FieldError, invalid
-from springtide.local.kinds.columns import AGE, NAME, NONE, age_of, labels_text, name_of
-from springtide.local.kinds.services_rules import (
+from springtide.local.kinds.basic.services_rules import (
     is_external,
     is_headless,
     needs_health_check,
@@ -22,6 +21,7 @@ from springtide.local.kinds.services_rules import (
     validate_service_status,
     validate_service_update,
 )
+from springtide.local.kinds.columns import AGE, NAME, NONE, age_of, labels_text, name_of
 from springtide.local.kinds.strategy import Column, Obj, Strategy
 
 _AFFINITY_SECONDS = 10800

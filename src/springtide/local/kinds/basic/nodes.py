@@ -9,9 +9,9 @@ from typing import Any
 
 from springtide.api.field_errors import FieldError, duplicate, forbidden, invalid, not_supported, required
 from springtide.local.kinds import names
+from springtide.local.kinds.basic.services_rules import validate_cidr
 from springtide.local.kinds.columns import AGE, NAME, NONE, UNKNOWN, age_of, name_of
-from springtide.local.kinds.containers_resources import validate_amount
-from springtide.local.kinds.services_rules import validate_cidr
+from springtide.local.kinds.pod.containers_resources import validate_amount
 from springtide.local.kinds.strategy import Column, Obj, Strategy
 
 EFFECTS = ("NoSchedule", "PreferNoSchedule", "NoExecute")

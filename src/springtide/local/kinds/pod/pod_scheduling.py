@@ -7,8 +7,8 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from springtide.api.field_errors import FieldError, duplicate, forbidden, invalid, not_supported, required
 from springtide.local.kinds import names
+from springtide.local.kinds.basic.nodes import validate_effect
 from springtide.local.kinds.label_selectors import validate_selector
-from springtide.local.kinds.nodes import validate_effect
 from springtide.local.kinds.strategy import Obj
 
 _OPERATOR = "not a valid selector operator"

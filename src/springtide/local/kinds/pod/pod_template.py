@@ -5,8 +5,8 @@ from __future__ import annotations
 
 from springtide.api.field_errors import FieldError
 from springtide.local.kinds.metadata import validate_annotations, validate_labels
-from springtide.local.kinds.pod_defaults import default_pod_spec
-from springtide.local.kinds.pod_rules import validate_pod_spec
+from springtide.local.kinds.pod.pod_defaults import default_pod_spec
+from springtide.local.kinds.pod.pod_rules import validate_pod_spec
 from springtide.local.kinds.strategy import Obj
 
 

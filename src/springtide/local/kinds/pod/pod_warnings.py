@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from springtide.local.kinds import names
-from springtide.local.kinds.containers_resources import amount
+from springtide.local.kinds.pod.containers_resources import amount
 from springtide.local.kinds.strategy import Obj
 
 _OLD_ANNOTATIONS = {

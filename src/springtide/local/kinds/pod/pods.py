@@ -6,13 +6,13 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from springtide.api.field_errors import FieldError
-from springtide.local.kinds.containers_resources import amount
-from springtide.local.kinds.pod_defaults import default_pod
-from springtide.local.kinds.pod_rules import validate_new_pod, validate_pod
-from springtide.local.kinds.pod_scheduling import match_own_labels
-from springtide.local.kinds.pod_table import COLUMNS, pod_cells, pod_row_conditions
-from springtide.local.kinds.pod_updates import validate_pod_status, validate_pod_update
-from springtide.local.kinds.pod_warnings import pod_warnings
+from springtide.local.kinds.pod.containers_resources import amount
+from springtide.local.kinds.pod.pod_defaults import default_pod
+from springtide.local.kinds.pod.pod_rules import validate_new_pod, validate_pod
+from springtide.local.kinds.pod.pod_scheduling import match_own_labels
+from springtide.local.kinds.pod.pod_table import COLUMNS, pod_cells, pod_row_conditions
+from springtide.local.kinds.pod.pod_updates import validate_pod_status, validate_pod_update
+from springtide.local.kinds.pod.pod_warnings import pod_warnings
 from springtide.local.kinds.strategy import Obj, Strategy
 
 _GATED: Obj = {

@@ -8,8 +8,8 @@ from collections.abc import Sequence
 from springtide.api.field_errors import FieldError, forbidden, invalid, required, shown
 from springtide.local.kinds import names
 from springtide.local.kinds.metadata import IMMUTABLE
-from springtide.local.kinds.pod_scheduling import validate_tolerations
-from springtide.local.kinds.pod_security import in_go
+from springtide.local.kinds.pod.pod_scheduling import validate_tolerations
+from springtide.local.kinds.pod.pod_security import in_go
 from springtide.local.kinds.strategy import Obj
 
 _UPDATABLE = (

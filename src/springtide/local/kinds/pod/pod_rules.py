@@ -21,29 +21,29 @@ from springtide.api.field_errors import (
 )
 from springtide.api.quantity import ZERO, Quantity
 from springtide.local.kinds import names
-from springtide.local.kinds.containers import (
+from springtide.local.kinds.metadata import validate_labels
+from springtide.local.kinds.pod.containers import (
     Surroundings,
     validate_containers,
     validate_ephemeral_containers,
     validate_init_containers,
 )
-from springtide.local.kinds.containers_resources import (
+from springtide.local.kinds.pod.containers_resources import (
     amount,
     validate_amount,
     validate_container_name,
     validate_pod_level_name,
     validate_requirements,
 )
-from springtide.local.kinds.metadata import validate_labels
-from springtide.local.kinds.pod_scheduling import (
+from springtide.local.kinds.pod.pod_scheduling import (
     validate_affinity,
     validate_gates,
     validate_spread,
     validate_tolerations,
 )
-from springtide.local.kinds.pod_security import in_go, validate_host_users, validate_pod_security
+from springtide.local.kinds.pod.pod_security import in_go, validate_host_users, validate_pod_security
+from springtide.local.kinds.pod.volumes import validate_volumes
 from springtide.local.kinds.strategy import Obj
-from springtide.local.kinds.volumes import validate_volumes
 
 _MAX_INT32 = 2**31 - 1
 _RESTART_POLICIES = ("Always", "OnFailure", "Never")

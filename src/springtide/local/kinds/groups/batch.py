@@ -13,25 +13,25 @@ from typing import Any
 
 from springtide.api.field_errors import FieldError, invalid, not_supported, required, too_long
 from springtide.local.kinds import names
-from springtide.local.kinds.apps import (
+from springtide.local.kinds.columns import AGE, NAME, age_of, name_of, since
+from springtide.local.kinds.groups.apps import (
     template_cells,
     template_columns,
     validate_counts,
     validate_template_labels,
     workload_warnings,
 )
-from springtide.local.kinds.batch_policies import (
+from springtide.local.kinds.groups.batch_policies import (
     quoted_failure_policy,
     quoted_success_policy,
     validate_pod_failure_policy,
     validate_pod_replacement_policy,
     validate_success_policy,
 )
-from springtide.local.kinds.batch_status import condition_is, validate_job_status
-from springtide.local.kinds.columns import AGE, NAME, age_of, name_of, since
+from springtide.local.kinds.groups.batch_status import condition_is, validate_job_status
 from springtide.local.kinds.label_selectors import SelectorError, from_object, quoted, validate_selector
 from springtide.local.kinds.metadata import IMMUTABLE
-from springtide.local.kinds.pod_template import default_pod_template, validate_pod_template
+from springtide.local.kinds.pod.pod_template import default_pod_template, validate_pod_template
 from springtide.local.kinds.strategy import Column, Obj, Strategy
 
 _NAME_LABELS = ("job-name", "batch.kubernetes.io/job-name")

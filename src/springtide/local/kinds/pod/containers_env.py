@@ -8,7 +8,7 @@ from collections.abc import Collection, Sequence
 
 from springtide.api.field_errors import FieldError, invalid, not_supported, required
 from springtide.local.kinds import names
-from springtide.local.kinds.containers_resources import amount
+from springtide.local.kinds.pod.containers_resources import amount
 from springtide.local.kinds.strategy import Obj
 
 ENV_FIELDS = frozenset(

@@ -6,8 +6,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from springtide.api.field_errors import FieldError, forbidden, invalid, not_found, not_supported, required
+from springtide.local.kinds.pod.volumes import validate_no_backsteps, validate_relative_path
 from springtide.local.kinds.strategy import Obj
-from springtide.local.kinds.volumes import validate_no_backsteps, validate_relative_path
 
 _PROPAGATION = ("Bidirectional", "HostToContainer", "None")
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from springtide.api.field_errors import FieldError, duplicate, invalid, required
 from springtide.local.kinds import names
-from springtide.local.kinds.batch_policies import IndexesError, count_indexes, parse_interval, without_value
+from springtide.local.kinds.groups.batch_policies import IndexesError, count_indexes, parse_interval, without_value
 from springtide.local.kinds.strategy import Obj
 
 _CONDITIONS = "status.conditions"

@@ -11,12 +11,12 @@ from urllib.parse import urlsplit
 
 from springtide.api.field_errors import FieldError, forbidden, invalid, not_supported, required
 from springtide.local.kinds import names
-from springtide.local.kinds.admissionregistration import (
+from springtide.local.kinds.groups.admissionregistration import (
     default_webhook_port,
     validate_review_versions,
     validate_webhook_client,
 )
-from springtide.local.kinds.crd_versions import unrecognized_formats, validate_versions
+from springtide.local.kinds.groups.crd_versions import unrecognized_formats, validate_versions
 from springtide.local.kinds.metadata import IMMUTABLE
 from springtide.local.kinds.strategy import Obj, Strategy
 
