@@ -126,6 +126,7 @@ def test_lightkube(kubeconfig: Path, namespace: str) -> None:
     scale.spec.replicas = 1
     assert client.replace(scale, "d").spec is not None
     client.delete(Deployment, "d")
+    client.close()
 
 
 def test_two_clients_see_one_cluster(kubeconfig: Path, namespace: str) -> None:

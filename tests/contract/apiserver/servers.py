@@ -5,10 +5,12 @@ from __future__ import annotations
 
 import asyncio
 import base64
+import gc
 import http.client
 import os
 import ssl
 import threading
+import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -88,3 +90,6 @@ def embedded(directory: Path, *, upkeep: bool = False) -> Iterator[Server]:
         loop.call_soon_threadsafe(loop.stop)
         thread.join()
         loop.close()
+        with warnings.catch_warnings():  # clients in this process that never hang up leave the server's end open
+            warnings.simplefilter("ignore", ResourceWarning)
+            gc.collect()
