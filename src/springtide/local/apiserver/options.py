@@ -218,4 +218,4 @@ def revision_of(version: str) -> int:
 
 def _bad_version(version: str, why: str) -> StatusError:
     error = field.invalid("resourceVersion", version, f'strconv.ParseUint: parsing "{version}": {why}')
-    return StatusError(500, "", str(error))
+    return bad_request(str(error))

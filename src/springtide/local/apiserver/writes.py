@@ -132,7 +132,7 @@ def _default(resource: Resource, obj: Obj) -> None:
 def _fill_metadata(ctx: Context, resource: Resource, obj: Obj) -> None:
     meta = obj["metadata"]
     if meta.get("resourceVersion"):
-        raise StatusError(500, "", "resourceVersion should not be set on objects to be created")
+        raise status.bad_request("resourceVersion should not be set on objects to be created")
     for dropped in ("deletionTimestamp", "deletionGracePeriodSeconds", "selfLink"):
         meta.pop(dropped, None)
     meta["uid"] = ctx.new_uid()
@@ -181,7 +181,7 @@ def _check_version(new: Obj, old: Obj, resource: Resource, key: Key) -> None:
     """A writer who names a version means that one and no other."""
     named = new["metadata"].get("resourceVersion")
     if named and not named.isdecimal():
-        raise StatusError(500, "", f'strconv.ParseUint: parsing "{named}": invalid syntax')
+        raise status.bad_request(f'strconv.ParseUint: parsing "{named}": invalid syntax')
     if named and named != "0" and named != old["metadata"]["resourceVersion"]:
         raise status.conflict(resource.group, resource.plural, key.name, status.STALE)
 

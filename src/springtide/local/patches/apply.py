@@ -73,7 +73,7 @@ def _check(config: Obj, node: Node, writer: Writer) -> None:
     if wrong:
         who = f"{metadata.get('namespace') or ''}/{metadata.get('name') or ''}; {_gvk(version, kind)}"
         text = wrong[0] if len(wrong) == 1 else "errors:\n  " + "\n  ".join(wrong)
-        raise StatusError(500, "", f"failed to create typed patch object ({who}): {text}")
+        raise bad_request(f"failed to create typed patch object ({who}): {text}")
 
 
 def _gvk(api_version: str, kind: str) -> str:

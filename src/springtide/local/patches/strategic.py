@@ -45,7 +45,7 @@ def _malformed(directive: str) -> NoReturn:
 
 def _failed(message: str) -> NoReturn:
     """kube-apiserver does not foresee these: a bare 500 with the message alone."""
-    raise StatusError(500, "", message)
+    raise bad_request(message)
 
 
 def _merged(target: Obj, patch: Obj, node: Node) -> Obj:

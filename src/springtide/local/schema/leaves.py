@@ -79,7 +79,7 @@ def _bytes(value: Any, _: object = None) -> str:
         raise Unfit
     try:
         raw = binascii.a2b_base64(value, strict_mode=True)
-    except binascii.Error:
+    except ValueError:  # binascii.Error, or letters that are not even ASCII
         raw = _lenient_base64(value)
     return binascii.b2a_base64(raw, newline=False).decode()
 
@@ -89,7 +89,7 @@ def _lenient_base64(value: str) -> bytes:
     text = value.replace("\n", "").replace("\r", "")
     try:
         return binascii.a2b_base64(text, strict_mode=True)
-    except (binascii.Error, ValueError):
+    except ValueError:
         good = re.match(r"(?:[A-Za-z0-9+/]{4})*", text)
         position = good.end() if good else 0
         rest = re.match(r"[A-Za-z0-9+/]*", text[position:])

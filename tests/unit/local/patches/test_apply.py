@@ -120,41 +120,42 @@ def test_an_untracked_object_belongs_to_before_first_apply() -> None:
         ({"kind": "Secret"}, 400, "invalid object type: /v1, Kind=Secret"),
         ({"apiVersion": "apps/v1"}, 400, "invalid object type: apps/v1, Kind=ConfigMap"),
         ({"metadata": {"name": "a", "managedFields": []}}, 400, "metadata.managedFields must be nil"),
-        ({"bogus": 1}, 500, ".bogus: field not declared in schema"),
-        ({"data": {"x": 1}}, 500, ".data.x: expected string, got &value.valueUnstructured{Value:1}"),
+        ({"bogus": 1}, 400, ".bogus: field not declared in schema"),
+        ({"data": {"x": 1}}, 400, ".data.x: expected string, got &value.valueUnstructured{Value:1}"),
         (
             {"data": {"x": {"a": ["b"]}}},
-            500,
+            400,
             ".data.x: expected string, got "
             '&value.valueUnstructured{Value:map[string]interface {}{"a":[]interface {}{"b"}}}',
         ),
-        ({"data": [1]}, 500, ".data: expected map, got &{[1]}"),
-        ({"immutable": "x"}, 500, ".immutable: expected boolean, got &{x}"),
+        ({"data": [1]}, 400, ".data: expected map, got &{[1]}"),
+        ({"immutable": "x"}, 400, ".immutable: expected boolean, got &{x}"),
         (
             {"metadata": {"name": "a", "generation": "x"}},
-            500,
+            400,
             ".metadata.generation: expected numeric (int or float), got string",
         ),
         (
             {"metadata": {"name": "a", "finalizers": {"a": 1}}},
-            500,
+            400,
             ".metadata.finalizers: expected list, got &{map[a:1]}",
         ),
         (
             {"metadata": {"name": "a", "finalizers": ["f", "f"]}},
-            500,
+            400,
             '.metadata.finalizers: duplicate entries for key [="f"]',
         ),
         (
             {"metadata": {"name": "a", "deletionTimestamp": {}}},
-            500,
+            400,
             ".metadata.deletionTimestamp: expected any scalar, got &{map[]}",
         ),
     ],
 )
 def test_configurations_that_do_not_fit(change: Obj, code: int, message: str) -> None:
+    # The real server answers most of these with a bare 500.
     error = refusal(None, a_config_map({"x": "1"}) | change)
-    prefix = "failed to create typed patch object (/a; /v1, Kind=ConfigMap): " if code == 500 else ""
+    prefix = "failed to create typed patch object (/a; /v1, Kind=ConfigMap): " if message.startswith(".") else ""
     assert (error.code, error.message) == (code, prefix + message)
 
 

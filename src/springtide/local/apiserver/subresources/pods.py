@@ -64,7 +64,7 @@ def _checked_target(binding: Obj) -> str:
     if not target.get("name"):
         errors.append(field.required("target.name"))
     if errors:
-        raise status.StatusError(500, "", str(errors[0]))
+        raise status.bad_request(str(errors[0]))
     return str(target["name"])
 
 
