@@ -5,21 +5,29 @@ BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test check check-generated format generate oracle test-oracle record test-crash test-robustness bench campaign clean
+.PHONY: help demo test check check-generated format generate lock oracle test-oracle record test-crash test-robustness bench campaign
 
 help: ## what there is
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 16
 
-# uv makes the environment from the lock file. A machine without uv gets it in a corner of its own, .venv-uv.
+# uv makes the environments, from constraints.txt. A machine without uv gets it in a corner of its own, .venv-uv.
 # uv chooses among the interpreters that are there; UV_PYTHON=3.13 make ... chooses for it.
-$(READY): pyproject.toml uv.lock
-	@if uv --version >/dev/null 2>&1; then uv=uv; else \
-	  uv=$(VENV)-uv/bin/uv; \
-	  test -x $$uv || { echo 'Fetching uv into $(VENV)-uv ...' && \
-	    $(PYTHON) -m venv $(VENV)-uv && $(VENV)-uv/bin/pip install --quiet 'uv>=0.9'; } || exit 1; \
-	fi; \
-	echo 'Making $(VENV) ...' && \
-	$$uv sync --quiet --frozen --group dev --no-python-downloads && touch $@
+UV = $(or $(shell uv --version >/dev/null 2>&1 && command -v uv),$(VENV)-uv/bin/uv)
+# $(call environment,FOLDER,GROUPS): made if missing, then everything installed that the groups name
+environment = test -x $(1)/bin/python || $(UV) venv --quiet --no-python-downloads $(1); \
+  VIRTUAL_ENV=$(CURDIR)/$(1) $(UV) pip install --quiet --constraint constraints.txt --editable . $(2:%=--group %)
+
+$(VENV)-uv/bin/uv:
+	@echo 'Fetching uv into $(VENV)-uv ...'
+	@$(PYTHON) -m venv $(VENV)-uv && $(VENV)-uv/bin/pip install --quiet 'uv>=0.9'
+
+$(READY): pyproject.toml constraints.txt | $(UV)
+	@echo 'Making $(VENV) ...'
+	@$(call environment,$(VENV),dev) && touch $@
+
+lock: | $(UV) ## choose the newest versions of all dependencies
+	@$(UV) pip compile --quiet --universal --upgrade --no-header --no-annotate pyproject.toml \
+	  --group dev --group conformance --group robustness --output-file constraints.txt
 
 demo: $(READY) ## the product's main job on an embedded cluster; ends by itself
 	@$(BIN)/python examples/demo.py
@@ -49,11 +57,10 @@ generate: $(READY) ## write the generated files anew from the oracle (needs Go a
 check-generated: generate ## fail when a generated file is not what the oracle says
 	@test -z "$$(git status --porcelain -- $(GENERATED))" || { git --no-pager diff --stat -- $(GENERATED); git status --short -- $(GENERATED); exit 1; }
 
-# Other people's clients live in an environment of their own, so that `make test` never waits for them.
-JUDGES := $(VENV)-conformance
+# Other people's clients and fuzzers live in an environment of their own, so that `make test` never waits for them.
+JUDGES := $(VENV)-judges
 $(JUDGES)/.ready: $(READY)
-	@PATH="$$PATH:$(CURDIR)/$(VENV)-uv/bin" UV_PROJECT_ENVIRONMENT=$(JUDGES) \
-	  uv sync --quiet --frozen --group dev --group conformance --no-python-downloads && touch $@
+	@$(call environment,$(JUDGES),dev conformance robustness) && touch $@
 
 oracle: $(READY) ## build the real control plane, kubectl old and new, KWOK and Helm (needs Go and etcd; once)
 	@$(CONTROL_PLANE) build
@@ -80,6 +87,5 @@ campaign: $(READY) ## the same with 200 rounds, and a table of what happened; so
 	@SPRINGTIDE_CRASH_SEEDS=1000-1199 SPRINGTIDE_CRASH_REPORT=$(CAMPAIGN) $(BIN)/pytest -n 2 -q tests/crash; \
 		code=$$?; $(BIN)/python -m tests.crash.report $(CAMPAIGN); exit $$code
 
-test-robustness: $(READY) ## bad input, bad connections, a full disk, generated requests
-	@PATH="$$PATH:$(CURDIR)/$(VENV)-uv/bin" uv sync --quiet --frozen --group dev --group robustness
-	@$(BIN)/pytest -n 2 -q tests/robustness
+test-robustness: $(JUDGES)/.ready ## bad input, bad connections, a full disk, generated requests
+	@$(JUDGES)/bin/pytest -n 2 -q tests/robustness

@@ -155,7 +155,7 @@ def test_explain_of_a_custom_resource(kubectl: Kubectl) -> None:
     }
     kubectl("create", "-f", "-", stdin=json.dumps(crd))
     kubectl("wait", "--for=condition=Established", f"crd/boxes.{group}", "--timeout=10s")
-    assert "How big." in kubectl("explain", f"boxes.{group}.spec")
+    assert "How big." in kubectl("explain", "boxes.spec", f"--api-version={group}/v1")
     box = {"apiVersion": f"{group}/v1", "kind": "Box", "metadata": {"name": "b"}, "spec": {"size": 3}}
     wrong = json.dumps(box | {"spec": {"wurst": 1}})
     assert 'unknown field "spec.wurst"' in kubectl.refused("create", "-f", "-", stdin=wrong)
