@@ -101,6 +101,8 @@ class Paths:
         return _found(discovery.resource_list(named, group, version) if version else discovery.one_group(named, group))
 
     async def _openapi_document(self, request: Request, path: str) -> Answer:
+        if path == "/openapi/v2":
+            return _older_openapi(request.headers.get("Accept", ""))
         if path == "/openapi/v3":
             index = reply(self._openapi.index())
             index.content_type = TEXT
@@ -135,3 +137,16 @@ def _discovered(document: dict[str, object]) -> Answer:
 
 def _found(document: dict[str, object] | None) -> Answer:
     return reply(document) if document is not None else page_not_found()
+
+
+_V2_PROTOBUF = "application/com.github.proto-openapi.spec.v2@v1.0+protobuf"
+
+
+def _older_openapi(accept: str) -> Reply:
+    """A document without content. kubectl asks for it about kinds that cannot be patched (reviews), of which version 3
+    does not tell it that the server checks fields; finding nothing here, it leaves the checking to the server."""
+    if _V2_PROTOBUF in accept:
+        # An empty protobuf message is an empty document. The "@" that clients ask with is not legal in an answer.
+        return Reply(b"", content_type=_V2_PROTOBUF.replace("@", "."))
+    info = {"title": "Springtide embedded API server", "version": springtide.KUBERNETES_VERSION}
+    return reply({"swagger": "2.0", "info": info, "paths": {}, "definitions": {}})
