@@ -219,7 +219,6 @@ def test_auth_reconcile(kubectl: Kubectl, tmp_path: Path) -> None:
 def test_create_token(kubectl: Kubectl) -> None:
     token = kubectl("create", "token", "default", "--duration=1h").strip()
     review = {"apiVersion": "authentication.k8s.io/v1", "kind": "TokenReview", "spec": {"token": token}}
-    # A kind that cannot be patched: kubectl would look it up in the old OpenAPI v2 document, which is not served.
     answer = kubectl("create", "-o", "json", "-f", "-", stdin=json.dumps(review))
     judged = json.loads(answer)["status"]
     assert judged["user"]["username"] == f"system:serviceaccount:{kubectl.namespace}:default"
