@@ -7,7 +7,7 @@ import asyncio
 import gzip
 import json
 import ssl
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -94,3 +94,10 @@ async def connected(cluster: Cluster) -> AsyncIterator[Connection]:
         yield Connection(reader, writer)
     finally:
         writer.close()
+
+
+async def until(holds: Callable[[], bool]) -> None:
+    ends = asyncio.get_running_loop().time() + PATIENCE
+    while not holds():
+        assert asyncio.get_running_loop().time() < ends
+        await asyncio.sleep(0.005)

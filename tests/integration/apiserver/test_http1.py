@@ -6,11 +6,11 @@ from __future__ import annotations
 import asyncio
 import gzip
 import json
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator
 
 import pytest
 import pytest_asyncio
-from tests.integration.apiserver.http1 import PATIENCE, Connection, connected
+from tests.integration.apiserver.http1 import Connection, connected, until
 
 from springtide.kube.resources import CONFIGMAPS, Key
 from springtide.local.apiserver.edge import BODY_LIMIT, LINE_LIMIT
@@ -180,10 +180,3 @@ async def test_a_client_that_leaves_in_the_middle_of_a_watch_gives_its_place_bac
         await connection.send("GET", f"{MAPS}?watch=1")
         await until(lambda: cluster.server.measures.watches == 1)
     await until(lambda: cluster.server.measures.watches == 0)
-
-
-async def until(holds: Callable[[], bool]) -> None:
-    ends = asyncio.get_running_loop().time() + PATIENCE
-    while not holds():
-        assert asyncio.get_running_loop().time() < ends
-        await asyncio.sleep(0.005)

@@ -12,7 +12,7 @@ from springtide.local import status
 from springtide.local.access.attributes import Attributes, require
 from springtide.local.apiserver.context import Call, Context
 from springtide.local.apiserver.replies import Answer, negotiate, page_not_found, refusal
-from springtide.local.apiserver.requests import Request, Target, parse_target
+from springtide.local.apiserver.requests import Request, Target, attributes, parse_target
 from springtide.local.apiserver.resources import Resource
 from springtide.local.apiserver.verbs.create import create
 from springtide.local.apiserver.verbs.delete import delete, delete_collection
@@ -86,15 +86,11 @@ class Dispatcher:
 
     def _verb(self, call: Call) -> Verb:
         target, resource = call.target, call.resource
-        if special := self._special.get((resource.group, resource.plural)):
-            if target.verb not in resource.verbs:
-                raise status.method_not_allowed()
-            return special
         if target.subresource:
             return self._subresource(call)
         if target.verb not in resource.verbs:
             raise status.method_not_allowed()
-        return VERBS[target.verb]
+        return self._special.get((resource.group, resource.plural)) or VERBS[target.verb]
 
     def _subresource(self, call: Call) -> Verb:
         target = call.target
@@ -114,8 +110,7 @@ class Dispatcher:
 
 def _check_route(method: str, target: Target, resource: Resource) -> None:
     """Which methods a path has at all, before anybody asks what the resource can do."""
-    in_namespace = bool(target.namespace) and (target.resource, target.group) != ("namespaces", "")
-    if (in_namespace and not resource.namespaced) or (resource.namespaced and target.name and not target.namespace):
+    if is_misplaced(target, resource):
         raise status.path_not_found()
     if method in ("HEAD", "OPTIONS") or not target.verb:
         raise status.method_not_allowed()
@@ -126,12 +121,15 @@ def _check_route(method: str, target: Target, resource: Resource) -> None:
         raise status.method_not_allowed()
 
 
+def is_misplaced(target: Target, resource: Resource) -> bool:
+    """Rights in a namespace must reach nothing outside it: its path leads to no other namespace and to no node."""
+    itself = (target.group, target.resource, target.namespace) == ("", "namespaces", target.name)
+    if resource.namespaced:
+        return bool(target.name) and not target.namespace
+    return bool(target.namespace) and not itself
+
+
 _ONE_NAMESPACE = ("create", "deletecollection")
-
-
-def attributes(target: Target) -> Attributes:
-    name = target.name or target.selected
-    return Attributes(target.verb, target.group, target.resource, target.subresource, name, target.namespace)
 
 
 def path_attributes(request: Request) -> Attributes:

@@ -28,11 +28,11 @@ from springtide.local.access.identity import User
 from springtide.local.access.impersonation import impersonate
 from springtide.local.apiserver import bounds
 from springtide.local.apiserver.audit import Audit
-from springtide.local.apiserver.dispatch import Dispatcher, attributes
+from springtide.local.apiserver.dispatch import Dispatcher
 from springtide.local.apiserver.measures import Measures
 from springtide.local.apiserver.node_streams import NodeStreams
 from springtide.local.apiserver.replies import Answer, Reply, Stream, refusal
-from springtide.local.apiserver.requests import Query, Request, Target, parse_target, split_target
+from springtide.local.apiserver.requests import Query, Request, Target, attributes, parse_target, split_target
 from springtide.local.status import StatusError
 from springtide.local.streams import takeover
 
@@ -44,7 +44,7 @@ LINE_LIMIT = 1024 * 1024  # horovodrun puts its whole environment into an exec U
 WARNINGS_LIMIT = 4096
 WARNING_CUT = 256
 _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\ud800-\udfff]")
-_IMPERSONATE = "Impersonate-"
+_IMPERSONATE = "impersonate-"
 
 
 class Front(Protocol):
@@ -112,7 +112,7 @@ class Edge:
 
     def _caller(self, http: web.BaseRequest, path: str, query: str) -> tuple[User, Query]:
         user, parsed = self._user(http, path), Query(query)
-        if any(name.startswith(_IMPERSONATE) for name in http.headers):
+        if any(name.lower().startswith(_IMPERSONATE) for name in http.headers):
             wanted = _wanted(http.method, path, parsed)
             user = impersonate(user, http.headers.items(), wanted, self._front.authorizer)
         return user, parsed

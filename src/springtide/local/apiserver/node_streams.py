@@ -24,10 +24,10 @@ from springtide.local.access.identity import User
 from springtide.local.access.impersonation import impersonate
 from springtide.local.admission.request import CONNECT
 from springtide.local.apiserver.context import Call, Context, StoreReader
-from springtide.local.apiserver.dispatch import attributes
+from springtide.local.apiserver.dispatch import is_misplaced
 from springtide.local.apiserver.options import WriteOptions
 from springtide.local.apiserver.replies import Answer, Reply, Stream
-from springtide.local.apiserver.requests import Query, Request, Target, parse_target, split_target
+from springtide.local.apiserver.requests import Query, Request, Target, attributes, parse_target, split_target
 from springtide.local.apiserver.writes import admission_request
 from springtide.local.kinds.strategy import Obj
 from springtide.local.status import StatusError
@@ -35,6 +35,7 @@ from springtide.local.streams import destinations, kubelet, logs, plain_proxy, p
 from springtide.local.streams.takeover import Upgrade
 
 _COMMANDS = {"exec": kubelet.exec_location, "attach": kubelet.attach_location}
+_CONNECTIONS = (*_COMMANDS, "portforward", "proxy")
 _METRICS_PATH = "metrics.k8s.io/resource-metrics-path"  # the metrics server minds it; one KWOK stands for many nodes
 _OPTIONS = WriteOptions(False, "Ignore", "")
 
@@ -103,13 +104,8 @@ class NodeStreams:
 
     async def _connection(self, upgrade: Upgrade, target: Target, user: User, raw_query: str) -> Any:
         """The coroutine that serves the connection; raises StatusError while refusing is still possible."""
-        resource = self._ctx.registry.find(target.group, target.version, target.resource)
-        if resource is None or target.subresource not in resource.subresources:
-            raise status.path_not_found()
+        await self._admit(upgrade.head.method, target, user, raw_query)
         query = parse_qs(raw_query, keep_blank_values=True)
-        request = Request(upgrade.head.method, "", Query(raw_query), {}, user)
-        admission = admission_request(Call(request, target, resource), CONNECT, None, None, _OPTIONS)
-        await self._ctx.admission.validate(admission)
         if target.subresource == "proxy":
             return proxy.pass_through(upgrade.head, upgrade.duplex, self._destination(target, raw_query)[0])
         pod = self._pod(target)
@@ -121,11 +117,26 @@ class NodeStreams:
         wanted = kubelet.wanted(query)
         return proxy.command(upgrade.head, upgrade.duplex, location, wanted, websocket=node.speaks_websocket)
 
+    async def _admit(self, method: str, target: Target, user: User, raw_query: str) -> None:
+        """Past authorisation: whether there is such a door, and whether admission lets him through."""
+        resource = self._ctx.registry.find(target.group, target.version, target.resource)
+        if resource is None or is_misplaced(target, resource) or target.subresource not in _CONNECTIONS:
+            raise status.path_not_found()
+        subresource = resource.subresources.get(target.subresource)
+        if subresource is None:
+            raise status.path_not_found()
+        if target.verb and target.verb not in subresource.verbs:  # OPTIONS has no verb, and passes through a proxy
+            raise status.method_not_allowed()
+        request = Request(method, "", Query(raw_query), {}, user)
+        admission = admission_request(Call(request, target, resource), CONNECT, None, None, _OPTIONS)
+        await self._ctx.admission.validate(admission)
+
     # Plain HTTP through the server
 
     async def forward(self, http: web.BaseRequest, user: User, target: Target, raw_query: str) -> web.StreamResponse:
         """The proxy subresource of pods, services and nodes; the body is streamed, not read first."""
         require(self._ctx.authorizer, user, attributes(target))
+        await self._admit(http.method, target, user, raw_query)
         location, prefix = self._destination(target, raw_query)
         return await plain_proxy.forward(self._http(), http, location, prefix)
 

@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from urllib.parse import parse_qs, unquote
 
+from springtide.local.access.attributes import Attributes
 from springtide.local.access.identity import User
 
 MUTATING = {"POST": "create", "PUT": "update", "PATCH": "patch", "DELETE": "delete"}
@@ -71,6 +72,12 @@ class Target:
 
     def named(self, namespace: str, name: str) -> Target:
         return replace(self, namespace=namespace, name=name)
+
+
+def attributes(target: Target) -> Attributes:
+    """What RBAC is asked about it."""
+    name = target.name or target.selected
+    return Attributes(target.verb, target.group, target.resource, target.subresource, name, target.namespace)
 
 
 def split_target(raw: str) -> tuple[str, str]:

@@ -14,10 +14,12 @@ from dataclasses import dataclass
 from springtide.api import field_errors as field
 from springtide.api.field_errors import FieldError
 from springtide.local import status
+from springtide.local.access.attributes import require
 from springtide.local.admission.request import AdmissionRequest
 from springtide.local.apiserver.context import Call, Context
 from springtide.local.apiserver.objects import dump, load
 from springtide.local.apiserver.options import WriteOptions
+from springtide.local.apiserver.requests import attributes
 from springtide.local.apiserver.resources import Resource
 from springtide.local.kinds import metadata as metadata_rules
 from springtide.local.kinds.strategy import Obj
@@ -160,6 +162,8 @@ async def replace(
         if record is None:
             if missing is None:
                 raise status.not_found(resource.group, resource.plural, key.name)
+            # Whoever may only change what is there makes nothing new by changing what is not.
+            require(ctx.authorizer, call.request.user, attributes(call.target)._replace(verb="create"))
             return await create(ctx, call, missing, options)
         old = load(record, resource)
         new = change(load(record, resource))

@@ -5,8 +5,7 @@ from urllib.parse import quote
 
 import pytest
 
-from springtide.local.apiserver.dispatch import attributes
-from springtide.local.apiserver.requests import Query, Target, parse_target, split_target
+from springtide.local.apiserver.requests import Query, Target, attributes, parse_target, split_target
 
 PODS = Target("list", "", "v1", "pods")
 
