@@ -7,6 +7,7 @@ Imported by `up` when it is needed, because it brings the whole server with it.
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import errno
 import gc
 import logging
@@ -21,12 +22,14 @@ from springtide.cli.background import Starter
 from springtide.cli.options import Chosen
 from springtide.kube.errors import ApiError
 from springtide.local import cluster as clusters
-from springtide.local.datadir import InUseError
+from springtide.local.datadir import DataDir, InUseError
 from springtide.local.store.backend import FullError
 from springtide.local.store.sqlite import OpenError
 
 _SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 _COLLECT = (10_000, 20, 100)
+_LOOK = 2.0
+"""Seconds between looks at whether the data directory is still there."""
 _OPEN_FILES = 65536
 """Wanted limit of open files: every watcher is a connection, and many systems start programs with 1,024."""
 
@@ -89,6 +92,15 @@ def collect_rarely() -> None:
     gc.set_threshold(*_COLLECT)
 
 
+async def _until_stopped(stopping: asyncio.Event, directory: DataDir) -> None:
+    """Also ends when somebody removes the directory: what is written after that would be acknowledged and lost."""
+    while directory.is_still_there():
+        with contextlib.suppress(TimeoutError):
+            await asyncio.wait_for(stopping.wait(), _LOOK)
+            return
+    logging.warning("%s is gone; stopping", directory.path)
+
+
 async def _serve(cluster: Chosen, options: clusters.Options, starter: Starter | None) -> None:
     stopping = asyncio.Event()
     loop = asyncio.get_running_loop()
@@ -100,6 +112,6 @@ async def _serve(cluster: Chosen, options: clusters.Options, starter: Starter | 
         else:
             click.echo(messages.next_steps(cluster, found.port))
             click.echo("\nCtrl-C stops it; its objects are kept.")
-        await stopping.wait()
+        await _until_stopped(stopping, found.directory)
     if not starter:
         click.echo(f"\nCluster {cluster.name!r} is down.")

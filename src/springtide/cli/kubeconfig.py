@@ -31,12 +31,14 @@ def kubeconfig(cluster: Chosen, merge: bool) -> None:
         return
     target = user_kubeconfig()
     try:
+        known = cluster.name in (kubeconfigs.read(str(target)).contexts if target.exists() else {})
         before = _merged(cluster, target)
     except (ValueError, yaml.YAMLError) as error:
         raise click.ClickException(f"{target} cannot be read as a kubeconfig: {error}\nNothing was changed.") from None
     except OSError as error:
         raise click.ClickException(f"cannot write {target}: {error.strerror}") from None
-    click.echo(f"Added {cluster.name!r} to {target} and made it the current context.")
+    done = f"Replaced {cluster.name!r} in" if known else f"Added {cluster.name!r} to"
+    click.echo(f"{done} {target} and made it the current context.")
     if before and before != cluster.name:
         click.echo(f"Go back with: kubectl config use-context {before}")
 

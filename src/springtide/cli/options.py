@@ -57,7 +57,7 @@ def which_cluster(command: Callable[..., Any]) -> Callable[..., Any]:
         "--name",
         metavar="NAME",
         callback=_valid,
-        help=f"Name of the cluster, to tell several apart.  [default: {places.DEFAULT_NAME}]",
+        help=f"Name of the cluster, to tell several apart.  [default: {places.DEFAULT_NAME}, or the directory's name]",
     )(with_chosen)
 
 
@@ -69,7 +69,14 @@ def chosen(name: str | None, data_dir: Path | None) -> Chosen:
         return Chosen(name, DataDir(places.clusters() / name), flags)
     place = DataDir(data_dir.absolute())
     last = _last_name(place)
-    return Chosen(name or last or places.DEFAULT_NAME, place, f"{flags} --data-dir {shlex.quote(str(data_dir))}")
+    name = name or last or _named_after(place.path)
+    return Chosen(name, place, f"{flags} --data-dir {shlex.quote(str(data_dir))}")
+
+
+def _named_after(directory: Path) -> str:
+    """Clusters in directories of their own must not all have one name: kubeconfig entries are told apart by it."""
+    name = re.sub("[^a-z0-9]+", "-", directory.name.lower())[:63].strip("-")
+    return name or places.DEFAULT_NAME
 
 
 def _last_name(place: DataDir) -> str | None:

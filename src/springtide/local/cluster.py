@@ -38,6 +38,7 @@ logger = logging.getLogger(__name__)
 
 DEFAULT_PORT = 6443
 _BACKLOG = 1024
+_FAREWELL = 0.2  # seconds that requests under way get when the server stops; watches never end by themselves
 # asyncio gives every TLS connection a read buffer of 256 KiB; a thousand idle watchers would hold 250 MB of nothing.
 _TLS_BUFFER = 32 * 1024
 
@@ -141,7 +142,7 @@ async def _listen(stack: AsyncExitStack, server: ApiServer, listener: socket.soc
     async def close() -> None:
         sockets.close()
         await takeover.stop()
-        await web.shutdown(timeout=1.0)
+        await web.shutdown(timeout=_FAREWELL)
 
     stack.push_async_callback(close)
 

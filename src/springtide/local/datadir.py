@@ -72,6 +72,13 @@ class DataDir:
             self._held.close()
             self._held = None
 
+    def is_still_there(self) -> bool:
+        """Whether the directory this process holds was not removed or replaced under its feet."""
+        try:
+            return self._held is not None and os.path.samestat(os.fstat(self._held.fileno()), self._lock.stat())
+        except FileNotFoundError:
+            return False
+
     def is_running(self) -> bool:
         """Whether a server holds the directory. PermissionError when it belongs to somebody else."""
         if self._held is not None:
