@@ -91,6 +91,14 @@ async def test_a_service_account_token_works_until_the_account_is_gone(cluster: 
 
 
 @module_loop
+async def test_the_root_tells_where_to_look(cluster: Cluster) -> None:
+    authority = pki.Authority(cluster.directory.pki, datetime.now(UTC))
+    code, body = await status_of(cluster, "/", trusting(cluster, pki.admin_pair(authority)))
+    assert code == 200
+    assert {"/api/v1", "/apis/apps", "/apis/apps/v1", "/healthz", "/openapi/v3"} <= set(json.loads(body)["paths"])
+
+
+@module_loop
 async def test_every_write_leaves_an_audit_line_and_no_read_does(cluster: Cluster) -> None:
     authority = pki.Authority(cluster.directory.pki, datetime.now(UTC))
     context = trusting(cluster, pki.admin_pair(authority))

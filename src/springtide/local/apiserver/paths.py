@@ -62,9 +62,18 @@ class Paths:
         for prefix, handler in self._table():
             if path == prefix or path.startswith(prefix + "/"):
                 return await handler(request, path)
+        if path == "/":
+            return reply({"paths": self._known()})
         if path in self._documents:
             return reply(self._documents[path])
         return page_not_found()
+
+    def _known(self) -> list[str]:
+        """What `kubectl get --raw /` shows: where one might look."""
+        served = {(resource.group, resource.version) for resource in self._ctx.registry.all()}
+        found = {f"/apis/{group}" for group, _ in served if group}
+        found |= {f"/apis/{group}/{version}" if group else f"/api/{version}" for group, version in served}
+        return sorted(found | {path for path, _ in self._table()} | {"/openapi/v3"} | set(self._documents))
 
     def _table(self) -> list[tuple[str, Callable[[Request, str], Awaitable[Answer]]]]:
         return [
