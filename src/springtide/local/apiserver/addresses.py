@@ -2,8 +2,8 @@
 """Cluster addresses and node ports of services, handed out when a service is written.
 
 What is taken is read off the stored services each time: there are few of them, and nothing can get out of step. An
-address given to a write that has not reached the store yet is remembered for a short while, and no longer: the same
-address must be free again when that write was refused, or its service deleted.
+address or port given to a write that has not reached the store yet is remembered for a short while, and no longer: it
+must be free again when that write was refused, or its service deleted.
 """
 
 from __future__ import annotations
@@ -31,8 +31,8 @@ class ServiceAddresses:
         """`pick(n)` gives a number below n; addresses are spread so that a new service rarely gets an old one's."""
         self._store, self._pick, self._clock = store, pick, clock
         self._network = ipaddress.ip_network(network)
-        self._promised: dict[str, tuple[str, float]] = {}
-        """Address -> the service it was promised to, and until when."""
+        self._promised: dict[str | int, tuple[str, float]] = {}
+        """Address or node port -> the service it was promised to, and until when."""
 
     def complete(self, service: Obj, old: Obj | None) -> None:
         spec = service.get("spec") or {}
@@ -41,7 +41,7 @@ class ServiceAddresses:
                 spec.pop(gone, None)
             return
         if self._promised:
-            self._taken_addresses()  # promises that have been kept are forgotten, so that a deletion frees the address
+            self._taken()  # promises that have been kept are forgotten, so that a deletion frees the address
         before = (old or {}).get("spec") or {}
         if old is None and (errors := validate_before_allocation(service)):
             raise status.invalid("", "Service", service["metadata"].get("name", ""), errors)
@@ -71,10 +71,8 @@ class ServiceAddresses:
                 f"The range of valid IPs is {self._network}"
             )
             raise _invalid(service, "spec.clusterIPs", [address], why)
-        promised, _ = self._promised.get(address, ("", 0.0))
-        if promised == _name(service):
-            del self._promised[address]  # its own: refused the first time, or deleted since
-        if address in self._taken_addresses():
+        self._take_back(address, service)
+        if address in self._taken():
             raise _invalid(
                 service,
                 "spec.clusterIPs",
@@ -84,7 +82,7 @@ class ServiceAddresses:
         self._promise(address, service)
 
     def _free_address(self, service: Obj) -> str:
-        taken = self._taken_addresses()
+        taken = self._taken()
         size = self._network.num_addresses - 2
         start = self._pick(size)
         for step in range(size):
@@ -95,8 +93,10 @@ class ServiceAddresses:
         raise status.internal("failed to allocate a serviceIP: range is full")
 
     def _node_ports(self, service: Obj, spec: Obj, before: Obj) -> None:
-        taken = {port for spec_ in self._specs() for port in _ports(spec_)}
         own = set(_ports(spec))
+        for wanted in own:
+            self._take_back(wanted, service)
+        taken = self._taken()
         self._check_ports(service, spec, before, taken)
         by_port = {port["port"]: port["nodePort"] for port in spec.get("ports") or () if port.get("nodePort")}
         for port in spec.get("ports") or ():
@@ -111,21 +111,24 @@ class ServiceAddresses:
                 )
                 own.add(port["nodePort"])
                 by_port[port["port"]] = port["nodePort"]
+        for given in own - set(_ports(before)):
+            self._promise(given, service)
 
-    def _check_ports(self, service: Obj, spec: Obj, before: Obj, taken: set[int]) -> None:
+    def _check_ports(self, service: Obj, spec: Obj, before: Obj, taken: set[str | int]) -> None:
         mine = set(_ports(before))
         for index, port in enumerate(spec.get("ports") or ()):
             wanted = port.get("nodePort")
             if wanted in taken - mine:
                 raise _invalid(service, f"spec.ports[{index}].nodePort", wanted, "provided port is already allocated")
 
-    def _taken_addresses(self) -> set[str]:
-        stored = {spec.get("clusterIP", "") for spec in self._specs()}
+    def _taken(self) -> set[str | int]:
+        """Addresses and node ports."""
+        stored: set[str | int] = set()
+        for spec in self._specs():
+            stored.update((spec.get("clusterIP", ""), *_ports(spec)))
         now = self._clock()
         self._promised = {
-            address: promise
-            for address, promise in self._promised.items()
-            if promise[1] > now and address not in stored
+            thing: promise for thing, promise in self._promised.items() if promise[1] > now and thing not in stored
         }
         return stored | self._promised.keys()
 
@@ -133,8 +136,13 @@ class ServiceAddresses:
         for record in self._store.list("services"):
             yield decode(record.body).get("spec") or {}
 
-    def _promise(self, address: str, service: Obj) -> None:
-        self._promised[address] = (_name(service), self._clock() + _PROMISE)
+    def _promise(self, thing: str | int, service: Obj) -> None:
+        self._promised[thing] = (_name(service), self._clock() + _PROMISE)
+
+    def _take_back(self, thing: str | int, service: Obj) -> None:
+        """A service may ask again for its own: refused the first time, or deleted since."""
+        if self._promised.get(thing, ("", 0.0))[0] == _name(service):
+            del self._promised[thing]
 
 
 def _name(service: Obj) -> str:

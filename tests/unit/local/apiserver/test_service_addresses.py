@@ -38,6 +38,11 @@ def a_service(name: str = "s") -> Obj:
     return {"metadata": {"name": name}, "spec": spec}
 
 
+def a_node_port(name: str, wanted: int = 0) -> Obj:
+    port = {"port": 80, "protocol": "TCP", "targetPort": 80} | ({"nodePort": wanted} if wanted else {})
+    return {"metadata": {"name": name}, "spec": {"type": "NodePort", "ports": [port]}}
+
+
 async def test_an_address_is_promised_while_its_write_is_under_way_and_free_when_that_failed(store: Store) -> None:
     clock = Clock()
     addresses = ServiceAddresses(store, "10.96.0.0/16", lambda size: 0, clock)
@@ -46,6 +51,20 @@ async def test_an_address_is_promised_while_its_write_is_under_way_and_free_when
         addresses.complete(a_service("other"), None)
     clock.now = 10.0
     addresses.complete(a_service("other"), None)
+
+
+async def test_a_node_port_is_promised_too(store: Store) -> None:
+    clock = Clock()
+    addresses = ServiceAddresses(store, "10.96.0.0/16", lambda size: 0, clock)
+    for _ in range(2):
+        addresses.complete(a_node_port("s", 30000), None)
+    with pytest.raises(StatusError, match="provided port is already allocated"):
+        addresses.complete(a_node_port("other", 30000), None)
+    chosen = a_node_port("chosen")
+    addresses.complete(chosen, None)
+    assert chosen["spec"]["ports"][0]["nodePort"] == 30001
+    clock.now = 10.0
+    addresses.complete(a_node_port("other", 30000), None)
 
 
 async def test_a_service_may_ask_again_for_the_address_that_was_promised_to_it(store: Store) -> None:
