@@ -92,12 +92,14 @@ class ResourceMetrics:
         try:
             async with asyncio.timeout(PATIENCE):
                 text = await self._fetch(node)
-        except (status.StatusError, TimeoutError) as error:
+            now = self._clock()
+            readings = parse(text, now)
+        except (status.StatusError, TimeoutError, ValueError) as error:
+            # ValueError: what looks like a number is none, or an address is no address.
             log.debug("no metrics of node %s: %s", name, error or "no answer in time")
             return
-        now = self._clock()
         before = self._nodes.get(name)
-        self._nodes[name] = _NodeReadings(parse(text, now), before.latest if before else {}, now)
+        self._nodes[name] = _NodeReadings(readings, before.latest if before else {}, now)
 
     # Answers
 

@@ -154,3 +154,13 @@ async def test_a_node_that_never_answers_does_not_hold_up_the_others(world: Worl
 
     world.metrics._fetch = never
     await asyncio.wait_for(world.metrics.scrape(), 30)
+
+
+async def test_a_node_that_talks_nonsense_spoils_nothing_for_the_others() -> None:
+    store = await open_store(None)
+    await put(store, NODES, "odd")
+
+    async def fetch(node: Any) -> str:
+        return "node_cpu_usage_seconds_total 1.2.3"
+
+    await ResourceMetrics(StoreReader(store), fetch).scrape()
