@@ -3,12 +3,15 @@
 
 from __future__ import annotations
 
+import logging
 from datetime import UTC, datetime
 from pathlib import Path
 
 import msgspec
 
 from springtide.local.access.identity import User
+
+log = logging.getLogger(__name__)
 
 
 class Audit:
@@ -27,7 +30,10 @@ class Audit:
             "path": target,
             "code": code,
         }
-        self._file.write(msgspec.json.encode(entry) + b"\n")
+        try:
+            self._file.write(msgspec.json.encode(entry) + b"\n")
+        except OSError as error:  # what is done is done, and its answer must not say otherwise
+            log.error("no audit line for %s %s by %s: %s", method, target, entry["user"], error)
 
     def close(self) -> None:
         self._file.close()

@@ -102,18 +102,15 @@ class CustomResources:
         if CLEANUP not in crd["metadata"].get("finalizers", ()):
             return
         while (current := self._ctx.store.get(record.key)) is not None and current.revision == record.revision:
-            if not await self._delete_objects(spec):
-                await self._drop_finalizer(record, crd)
+            if not await self._delete_objects(spec) and await self._drop_finalizer(record, crd):
                 return
             await asyncio.sleep(_RETRY)
 
     async def _delete_objects(self, spec: Obj) -> int:
         """How many are left."""
-        storage = f"{spec['names']['plural']}.{spec['group']}"
-        resource = next((r for r in self._ctx.registry.all() if r.custom and r.storage == storage), None)
-        if resource is None:
-            return 0
-        for record in self._ctx.store.list(storage):
+        # As they are stored: they must go even if no version is served any more.
+        resource = custom_resource(spec, _stored_version(spec))
+        for record in self._ctx.store.list(resource.storage):
             if load(record, resource)["metadata"].get("deletionTimestamp"):
                 continue
             target = Target("delete", resource.group, resource.version, resource.plural)
@@ -123,19 +120,23 @@ class CustomResources:
                 await delete_object(self._ctx, call, DeleteOptions())
             except StatusError as error:
                 log.warning("cannot delete %s: %s", record.key, error.message)
-        return len(self._ctx.store.list(storage))
+        return len(self._ctx.store.list(resource.storage))
 
-    async def _drop_finalizer(self, record: Record, crd: Obj) -> None:
+    async def _drop_finalizer(self, record: Record, crd: Obj) -> bool:
+        """False on a full disk, which is to be tried again."""
         definition = self._ctx.registry.find("apiextensions.k8s.io", "v1", "customresourcedefinitions")
         assert definition is not None
-        crd["metadata"]["finalizers"].remove(CLEANUP)
+        kept = [name for name in crd["metadata"]["finalizers"] if name != CLEANUP]
+        released = {**crd, "metadata": {**crd["metadata"], "finalizers": kept}}
+        change = self._ctx.store.write if kept else self._ctx.store.delete
         try:
-            if crd["metadata"]["finalizers"]:
-                await self._ctx.store.write(record.key, record, partial(dump, crd, definition))
-            else:
-                await self._ctx.store.delete(record.key, record, partial(dump, crd, definition))
+            await change(record.key, record, partial(dump, released, definition))
         except StaleError:
-            return
+            return True  # the newer record comes by here too
+        except FullError as error:
+            log.warning("%s is not yet deleted: %s", record.key.name, error)
+            return False
+        return True
 
 
 def _is_true(status: Obj, condition: str) -> bool:
@@ -167,7 +168,7 @@ def custom_resource(spec: Obj, version: Obj) -> Resource:
         fields={_field_name(f): _reader(f) for f in version.get("selectableFields") or ()},
         validate=_scale_rule(paths) if paths is not None else Strategy().validate,
     )
-    stored = next(each for each in spec["versions"] if each.get("storage"))
+    stored = _stored_version(spec)
     convert = _conversions(version, stored)
     return Resource(
         group,
@@ -191,6 +192,11 @@ def custom_resource(spec: Obj, version: Obj) -> Resource:
         scale_paths=paths,
         unconditional_update=False,
     )
+
+
+def _stored_version(spec: Obj) -> Obj:
+    found: Obj = next(each for each in spec["versions"] if each.get("storage"))
+    return found
 
 
 def _schema_of(version: Obj) -> Obj | None:

@@ -44,6 +44,7 @@ LINE_LIMIT = 1024 * 1024  # horovodrun puts its whole environment into an exec U
 WARNINGS_LIMIT = 4096
 WARNING_CUT = 256
 _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\ud800-\udfff]")
+_UNROUTED = (401, 403, 404)  # the path may be anything: counted by name, strangers could fill the memory
 _IMPERSONATE = "impersonate-"
 
 
@@ -127,7 +128,7 @@ class Edge:
         if len(parts) > 3:
             rest = parts[3:] if parts[1] == "api" else parts[4:]
             resource = rest[2] if len(rest) > 2 and rest[0] == "namespaces" else rest[0] if rest else ""
-        self._front.measures.requests[method, resource if answer.status != 404 else "", answer.status] += 1
+        self._front.measures.requests[method, resource if answer.status not in _UNROUTED else "", answer.status] += 1
 
     async def _write(self, http: web.BaseRequest, answer: Answer, warnings: list[str]) -> web.StreamResponse:
         headers = {"Cache-Control": "no-cache, private", **answer.headers}

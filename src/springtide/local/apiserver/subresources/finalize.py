@@ -15,6 +15,8 @@ async def finalize(ctx: Context, call: Call) -> Answer:
     options = write_options(call.request, "UpdateOptions")
     wanted = bodies.read_object(call, options.field_validation)
 
+    writes.check_name(call, wanted["metadata"])
+
     def change(stored: Obj) -> Obj:
         finalizers = (wanted.get("spec") or {}).get("finalizers") or []
         stored["spec"] = {"finalizers": finalizers} if finalizers else {}

@@ -98,7 +98,7 @@ async def evict(ctx: Context, call: Call) -> Answer:
     eviction = _read(call, "Eviction")
     if eviction.get("metadata", {}).get("name", call.target.name) != call.target.name:
         raise status.bad_request("name in URL does not match name in Eviction object")
-    options = delete_options(call.request.query, eviction.get("deleteOptions") or {})
+    options = delete_options(call.request.query, _delete_options(call, eviction))
     record = ctx.store.get(call.key())
     if record is None:
         raise status.not_found("", "pods", call.target.name)
@@ -111,6 +111,16 @@ async def evict(ctx: Context, call: Call) -> Answer:
     target.subresource = ""
     await delete_object(ctx, Call(call.request, target, call.resource), options)
     return reply(_CREATED, call.form, 201)
+
+
+def _delete_options(call: Call, eviction: Obj) -> Obj:
+    """The body's, but a dry run asked for on the URL is one whatever else the body says."""
+    asked, options = call.request.query.all("dryRun"), eviction.get("deleteOptions") or {}
+    if asked and options.get("dryRun") and options["dryRun"] != asked:
+        raise status.bad_request(
+            f"Non-matching dry-run options in request and content: {asked} and {options['dryRun']}"
+        )
+    return {**options, "dryRun": asked} if asked and options else options
 
 
 async def _mark_disrupted(ctx: Context, call: Call) -> None:

@@ -75,7 +75,7 @@ async def delete_object(ctx: Context, call: Call, options: DeleteOptions) -> tup
         gone = mark(obj, resource, options, ctx.now())
         if options.dry_run:
             return (_seen_last(record, obj, resource) if gone else _with_body(record, obj, resource)), gone
-        if obj == before:
+        if obj == before and not gone:  # gone: released before, by one who died before it could go
             return record, False
         try:
             if gone:

@@ -34,6 +34,8 @@ async def watch(ctx: Context, call: Call) -> Answer:
     options = list_options(call.request.query, watch=True)
     wanted = predicate(call.resource, options.label_selector, options.field_selector, call.target.name)
     since = revision_of(options.version)
+    if call.form.kind == "Table":
+        tables.include_object(call.request.query.get("includeObject"))  # now: a stream that runs cannot say 400
     try:
         initial, subscription = _begin(ctx, call, options, since)
     except CompactedError:
