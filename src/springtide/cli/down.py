@@ -22,7 +22,7 @@ def down(cluster: Chosen) -> None:
     Returns when it has stopped. To get rid of the objects as well, remove the data directory that `tide status` names.
     """
     if not cluster.is_running():
-        click.echo(f"Cluster {cluster.name!r} is stopped.")
+        click.echo(f"Cluster {cluster.name!r} {cluster.state()}.")
         return
     process = _asked_to_stop(cluster)
     deadline = time.monotonic() + _WAIT

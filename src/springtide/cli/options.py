@@ -34,9 +34,13 @@ class Chosen:
         except PermissionError:
             raise click.ClickException(f"{self.place.path} belongs to another user") from None
 
+    def state(self) -> str:
+        """Of a cluster that does not run; a name mistyped should not look like a cluster that rests."""
+        return "is stopped" if self.place.last() else f"has never been started in {self.place.path}"
+
     def must_run(self) -> None:
         if not self.is_running():
-            raise click.ClickException(f"cluster {self.name!r} is stopped\nStart it with: tide up -d{self.flags}")
+            raise click.ClickException(f"cluster {self.name!r} {self.state()}\nStart it with: tide up -d{self.flags}")
 
 
 def which_cluster(command: Callable[..., Any]) -> Callable[..., Any]:

@@ -23,7 +23,7 @@ def status(ctx: click.Context, cluster: Chosen) -> None:
     """
     place = cluster.place
     if not cluster.is_running():
-        click.echo(f"Cluster {cluster.name!r} is stopped.")
+        click.echo(f"Cluster {cluster.name!r} {cluster.state()}.")
         click.echo(f"Start it with: tide up{cluster.flags}")
         ctx.exit(STOPPED)
     last = place.last()
