@@ -94,7 +94,8 @@ class GarbageCollector:
     async def _discover(self, key: Key) -> Result | None:
         async with self._lock:
             served = {(resource.group, resource.kind): resource for resource in await deletable(self._client)}
-            for identity in self._known.keys() - served.keys():
+            # Not served any more, or in another version: the old one would be asked for in vain.
+            for identity in [each for each, known in self._resources.items() if served.get(each) != known]:
                 self._informers.drop(self._known.pop(identity))
                 del self._resources[identity]
             for identity in served.keys() - self._known.keys():
