@@ -9,8 +9,9 @@ from pathlib import Path
 import pytest
 from tests.integration.apiserver.http1 import connected, until
 
+from springtide.kube.errors import MethodNotAllowed
 from springtide.kube.request import DeleteOptions, Patch
-from springtide.kube.resources import CUSTOMRESOURCEDEFINITIONS, NAMESPACES, PODS, Key, Resource
+from springtide.kube.resources import CUSTOMRESOURCEDEFINITIONS, NAMESPACES, PODS, Key, Obj, Resource
 from springtide.local.apiserver.audit import Audit
 from springtide.local.cluster import Cluster
 from springtide.local.store import backend as stored
@@ -42,10 +43,7 @@ def _at(obj: dict[str, dict[str, str]], revision: int) -> bytes:
 
 async def test_objects_of_a_definition_that_serves_nothing_go_with_it(cluster: Cluster) -> None:
     client, key = cluster.client("tester"), Key("", "ghosts.rare.io")
-    version = {"name": "v1", "served": True, "storage": True, "schema": {"openAPIV3Schema": {"type": "object"}}}
-    names = {"plural": "ghosts", "kind": "Ghost"}
-    spec = {"group": "rare.io", "scope": "Namespaced", "names": names, "versions": [version]}
-    await client.create(CUSTOMRESOURCEDEFINITIONS, CUSTOMRESOURCEDEFINITIONS.describe(key) | {"spec": spec})
+    await client.create(CUSTOMRESOURCEDEFINITIONS, _definition(key))
     registry, store = cluster.server.registry, cluster.server.store
     await until(lambda: registry.find("rare.io", "v1", "ghosts") is not None)
     await client.create(GHOSTS, GHOSTS.describe(Key("default", "g")))
@@ -56,6 +54,28 @@ async def test_objects_of_a_definition_that_serves_nothing_go_with_it(cluster: C
     definition = stored.Key("customresourcedefinitions.apiextensions.k8s.io", "", key.name)
     await until(lambda: store.get(definition) is None)
     assert not store.list("ghosts.rare.io")
+
+
+async def test_a_definition_on_its_way_out_takes_in_nothing_new(cluster: Cluster) -> None:
+    client, key = cluster.client("tester"), Key("", "ghosts.rare.io")
+    await client.create(CUSTOMRESOURCEDEFINITIONS, _definition(key))
+    registry = cluster.server.registry
+    await until(lambda: registry.find("rare.io", "v1", "ghosts") is not None)
+    held = GHOSTS.describe(Key("default", "held"))
+    held["metadata"]["finalizers"] = ["rare.io/hold"]
+    await client.create(GHOSTS, held)
+    await client.delete(CUSTOMRESOURCEDEFINITIONS, key)
+    with pytest.raises(MethodNotAllowed, match="custom resource definition is terminating"):
+        await client.create(GHOSTS, GHOSTS.describe(Key("default", "late")))
+    await client.patch(GHOSTS, Key("default", "held"), {"metadata": {"finalizers": None}}, Patch.MERGE)
+    await until(lambda: registry.find("rare.io", "v1", "ghosts") is None)
+
+
+def _definition(key: Key) -> Obj:
+    version = {"name": "v1", "served": True, "storage": True, "schema": {"openAPIV3Schema": {"type": "object"}}}
+    names = {"plural": "ghosts", "kind": "Ghost"}
+    spec = {"group": "rare.io", "scope": "Namespaced", "names": names, "versions": [version]}
+    return CUSTOMRESOURCEDEFINITIONS.describe(key) | {"spec": spec}
 
 
 async def test_an_eviction_on_trial_evicts_nobody_whatever_its_body_says(cluster: Cluster) -> None:

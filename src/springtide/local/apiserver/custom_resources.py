@@ -79,6 +79,8 @@ class CustomResources:
     def _register(self, crd: Obj) -> None:
         spec = crd["spec"]
         versions = [custom_resource(spec, version) for version in spec["versions"] if version.get("served")]
+        for resource in versions:
+            resource.terminating = bool(crd["metadata"].get("deletionTimestamp"))
         self._ctx.registry.replace_custom(spec["group"], spec["names"]["plural"], versions)
 
     def _spawn(self, work: Coroutine[Any, Any, None]) -> None:

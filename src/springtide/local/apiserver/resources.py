@@ -94,6 +94,8 @@ class Resource:
     grace: Callable[[Obj, int | None], int] | None = None
     """(object, wanted) -> seconds between the request to delete and the end (pods)."""
     name_rule: Callable[[str], Sequence[str]] | None = None
+    terminating: bool = False
+    """Its definition is being deleted, with all objects: no new ones are let in."""
 
     @cached_property
     def codec(self) -> Codec:

@@ -94,6 +94,7 @@ async def _create_named(ctx: Context, call: Call, obj: Obj, options: WriteOption
     if ctx.store.get(key) is not None:
         raise status.already_exists(resource.group, resource.plural, key.name)
     _check_size(call, obj, b"")
+    _check_served(ctx, resource)
     if options.dry_run:
         return Outcome(Record(key, 0, _without_version(dump(obj, resource, 0))), created=True)
     try:
@@ -103,6 +104,19 @@ async def _create_named(ctx: Context, call: Call, obj: Obj, options: WriteOption
     except FullError as error:
         raise storage_full(error) from None
     return Outcome(record, created=True)
+
+
+def _check_served(ctx: Context, resource: Resource) -> None:
+    """Asked last, because admission takes time: an object that comes in behind its definition's back would stay."""
+    if not resource.custom:
+        return
+    current = ctx.registry.find(resource.group, resource.version, resource.plural)
+    if current is None:
+        raise status.path_not_found()
+    if current.terminating:
+        details = {"group": resource.group, "kind": resource.plural}
+        why = "create not allowed while custom resource definition is terminating"
+        raise StatusError(405, "MethodNotAllowed", why, details)
 
 
 def _without_version(body: bytes) -> bytes:
