@@ -112,6 +112,7 @@ async def _serve(cluster: Chosen, options: clusters.Options, starter: Starter | 
         else:
             click.echo(messages.next_steps(cluster, found.port))
             click.echo("\nCtrl-C stops it; its objects are kept.")
+        collect_rarely()
         await _until_stopped(stopping, found.directory)
     if not starter:
         click.echo(f"\nCluster {cluster.name!r} is down.")
