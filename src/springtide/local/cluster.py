@@ -163,11 +163,3 @@ def _keep_up(stack: AsyncExitStack, client: Client, facts: Facts) -> None:
         await asyncio.gather(task, return_exceptions=True)
 
     stack.push_async_callback(stop)
-
-
-def port_is_free(port: int) -> bool:
-    try:
-        _bind(port).close()
-    except OSError:
-        return False
-    return True
