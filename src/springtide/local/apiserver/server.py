@@ -8,10 +8,12 @@ It opens no socket itself; `cluster` binds one and `Loopback` needs none.
 from __future__ import annotations
 
 import asyncio
+import logging
 import random
 import ssl
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
+from functools import partial
 
 from springtide.local.access import escalation
 from springtide.local.access.authentication import Authenticator
@@ -46,6 +48,9 @@ from springtide.local.kinds.strategy import Obj
 from springtide.local.store.backend import Key, Record, Store
 
 SERVICE_NETWORK = "10.96.0.0/16"
+log = logging.getLogger(__name__)
+
+_AGAIN = 0.1
 _RBAC = ("roles", "rolebindings", "clusterroles", "clusterrolebindings")
 
 
@@ -98,10 +103,10 @@ class ApiServer:
 
     async def start(self) -> None:
         """Begins to follow stored objects; returns when what was stored already is known."""
-        work = [CustomResources(self.context).run(), self._metrics.run()]
-        work += [self._follow_rbac(resource) for resource in _RBAC]
+        jobs: list[Callable[[], Awaitable[None]]] = [CustomResources(self.context).run, self._metrics.run]
+        jobs += [partial(self._follow_rbac, resource) for resource in _RBAC]
         loop = asyncio.get_running_loop()
-        self._tasks = [loop.create_task(job) for job in work]
+        self._tasks = [loop.create_task(_for_ever(job)) for job in jobs]
         await asyncio.sleep(0)
 
     def bootstrapped(self) -> None:
@@ -132,6 +137,16 @@ class ApiServer:
     def _uid_of(self, resource: str, namespace: str, name: str) -> str:
         record = self.store.get(Key(resource, namespace, name))
         return str(decode(record.body)["metadata"]["uid"]) if record is not None else ""
+
+
+async def _for_ever(job: Callable[[], Awaitable[None]]) -> None:
+    """Whatever happens: a server that no longer followed its roles would go on honouring revoked ones."""
+    while True:
+        try:
+            await job()
+        except Exception:
+            log.exception("following stored objects broke; looking at all of them again")
+        await asyncio.sleep(_AGAIN)
 
 
 def _escalation_guards(index: RbacIndex) -> dict[str, Callable[[User, Obj, Obj | None], None]]:
