@@ -67,10 +67,11 @@ def which_cluster(command: Callable[..., Any]) -> Callable[..., Any]:
 
 def chosen(name: str | None, data_dir: Path | None) -> Chosen:
     """A directory remembers its cluster's name, so that whoever gives the directory need not repeat it."""
-    flags = f" --name {name}" if name and name != places.DEFAULT_NAME else ""
     if data_dir is None:
+        flags = f" --name {name}" if name and name != places.DEFAULT_NAME else ""
         name = name or places.DEFAULT_NAME
         return Chosen(name, DataDir(places.clusters() / name), flags)
+    flags = f" --name {name}" if name else ""  # a directory may remember another one
     place = DataDir(data_dir.absolute())
     last = _last_name(place)
     name = name or last or _named_after(place.path)

@@ -10,6 +10,8 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Protocol, TypeVar
 
+from tests.integration.patience import until
+
 from springtide.kube.client import Client
 from springtide.kube.controller import Controller, run
 from springtide.kube.events import EventRecorder
@@ -56,16 +58,7 @@ class World:
         return await self.all_of(PODS, labels)
 
     async def until(self, ask: Callable[[], Awaitable[T]], accept: Callable[[T], object]) -> T:
-        """Ask until the answer is accepted; the last answer is in the failure."""
-        loop = asyncio.get_running_loop()
-        deadline = loop.time() + PATIENCE
-        while True:
-            answer = await ask()
-            if accept(answer):
-                return answer
-            if loop.time() > deadline:
-                raise AssertionError(f"still: {answer}")
-            await asyncio.sleep(0.01)
+        return await until(ask, accept, PATIENCE)
 
     async def until_object(self, resource: Resource, name: str, accept: Callable[[Obj], object]) -> Obj:
         return await self.until(lambda: self.get(resource, name), accept)

@@ -3,11 +3,12 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any, TypeVar
+
+from tests.integration.patience import until
 
 from springtide.kube.client import Client
 from springtide.kube.request import Scope
@@ -50,16 +51,7 @@ class World:
         await self.client.delete(resource, self.key(resource, name))
 
     async def until(self, ask: Callable[[], Awaitable[T]], accept: Callable[[T], object] = bool) -> T:
-        """Ask until the answer is accepted; the last answer is in the failure."""
-        loop = asyncio.get_running_loop()
-        deadline = loop.time() + PATIENCE
-        while True:
-            answer = await ask()
-            if accept(answer):
-                return answer
-            if loop.time() > deadline:
-                raise AssertionError(f"still: {answer}")
-            await asyncio.sleep(0.01)
+        return await until(ask, accept, PATIENCE)
 
     async def until_object(self, resource: Resource, name: str, accept: Callable[[Obj], object] = bool) -> Obj:
         def accepted(obj: Obj | None) -> bool:

@@ -11,9 +11,9 @@ from datetime import UTC, datetime, timedelta
 from springtide.local.apiserver.options import DeleteOptions
 from springtide.local.apiserver.resources import Resource
 from springtide.local.apiserver.writes import is_released
+from springtide.local.kinds.metadata import FOREGROUND, ORPHAN
 from springtide.local.kinds.strategy import Obj
 
-ORPHAN, FOREGROUND = "orphan", "foregroundDeletion"
 _STAMP = "%Y-%m-%dT%H:%M:%SZ"
 
 

@@ -26,11 +26,11 @@ from springtide.kube.errors import NotFound
 from springtide.kube.informer import Informer, Informers
 from springtide.kube.request import DeleteOptions, Patch, Scope
 from springtide.kube.resources import CUSTOMRESOURCEDEFINITIONS, Key, Resource
+from springtide.local.kinds.metadata import FOREGROUND, ORPHAN
 from springtide.local.upkeep.heads import Head, Owner, deletable
 
 logger = logging.getLogger(__name__)
 
-ORPHAN, FOREGROUND = "orphan", "foregroundDeletion"
 _METADATA = Scope(metadata_only=True)
 _BY_OWNER = "owner uid"
 _UNSYNCED_RETRY = 0.05
