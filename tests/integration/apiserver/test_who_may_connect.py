@@ -111,3 +111,29 @@ async def test_every_write_leaves_an_audit_line_and_no_read_does(cluster: Cluste
     lines = [json.loads(line) for line in cluster.directory.audit.read_text().splitlines()]
     assert [(line["method"], line["code"]) for line in lines if "configmaps" in line["path"]] == [("POST", 201)]
     assert lines[-1]["groups"] == ["system:masters", "system:authenticated"]
+
+
+@module_loop
+async def test_a_command_in_a_pod_leaves_an_audit_line_even_if_it_is_refused(cluster: Cluster) -> None:
+    authority = pki.Authority(cluster.directory.pki, datetime.now(UTC))
+    context = trusting(cluster, pki.admin_pair(authority))
+    path = "/api/v1/namespaces/default/pods/nobody/exec?command=ls&stdout=1"
+    async with aiohttp.ClientSession() as session:
+        with pytest.raises(aiohttp.WSServerHandshakeError) as refused:
+            await session.ws_connect(cluster.url + path, ssl=context, protocols=["v5.channel.k8s.io"])
+    assert refused.value.status == 404
+    last = json.loads(cluster.directory.audit.read_text().splitlines()[-1])
+    assert (last["method"], last["path"], last["code"]) == ("CONNECT", path, 404)
+    assert "system:masters" in last["groups"]
+
+
+@module_loop
+async def test_a_write_through_a_proxy_leaves_an_audit_line(cluster: Cluster) -> None:
+    authority = pki.Authority(cluster.directory.pki, datetime.now(UTC))
+    context = trusting(cluster, pki.admin_pair(authority))
+    path = "/api/v1/namespaces/default/pods/nobody/proxy/set"
+    async with aiohttp.ClientSession() as session, session.post(cluster.url + path, ssl=context, data=b"1") as answer:
+        assert answer.status == 404
+    last = json.loads(cluster.directory.audit.read_text().splitlines()[-1])
+    assert (last["method"], last["path"], last["code"]) == ("POST", path, 404)
+    assert "system:masters" in last["groups"]

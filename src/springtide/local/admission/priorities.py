@@ -6,26 +6,22 @@ from __future__ import annotations
 from typing import Final
 
 from springtide.local.admission.request import CREATE, UPDATE, AdmissionRequest, Obj, Reader, forbidden, forbidden_early
+from springtide.local.kinds.groups.scheduling import PREEMPT, SYSTEM_CLASSES
 
 CLASSES: Final = "priorityclasses.scheduling.k8s.io"
-PREEMPT: Final = "PreemptLowerPriority"
+
+
+_DESCRIPTIONS: Final = {
+    "system-node-critical": "Used for system critical pods that must not be moved from their current node.",
+    "system-cluster-critical": (
+        "Used for system critical pods that must run in the cluster, but can be moved to another node if necessary."
+    ),
+}
 
 
 def system_classes() -> list[Obj]:
     """The two classes every cluster has; the server makes them at start."""
-    return [
-        _system_class(
-            "system-node-critical",
-            2_000_001_000,
-            "Used for system critical pods that must not be moved from their current node.",
-        ),
-        _system_class(
-            "system-cluster-critical",
-            2_000_000_000,
-            "Used for system critical pods that must run in the cluster, "
-            "but can be moved to another node if necessary.",
-        ),
-    ]
+    return [_system_class(name, value, _DESCRIPTIONS[name]) for name, value in SYSTEM_CLASSES.items()]
 
 
 def _system_class(name: str, value: int, description: str) -> Obj:

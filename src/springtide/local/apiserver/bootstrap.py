@@ -13,51 +13,37 @@ from typing import Any
 
 from springtide.kube.client import Client
 from springtide.kube.errors import AlreadyExists
-from springtide.kube.resources import Key, Resource
+from springtide.kube.resources import (
+    CLUSTERROLEBINDINGS,
+    CLUSTERROLES,
+    NAMESPACES,
+    PRIORITYCLASSES,
+    ROLEBINDINGS,
+    ROLES,
+    SERVICES,
+    Key,
+    Resource,
+)
 from springtide.local.access.bootstrap import bootstrap_objects, reconciled
+from springtide.local.admission.priorities import system_classes
 
 Obj = dict[str, Any]
 
-NAMESPACES = ("default", "kube-node-lease", "kube-public", "kube-system")
-_RBAC = "rbac.authorization.k8s.io"
-_PLURALS = {
-    "ClusterRole": Resource(_RBAC, "v1", "clusterroles", "ClusterRole", namespaced=False),
-    "ClusterRoleBinding": Resource(_RBAC, "v1", "clusterrolebindings", "ClusterRoleBinding", namespaced=False),
-    "Role": Resource(_RBAC, "v1", "roles", "Role"),
-    "RoleBinding": Resource(_RBAC, "v1", "rolebindings", "RoleBinding"),
-}
-_NAMESPACE = Resource("", "v1", "namespaces", "Namespace", namespaced=False)
-_PRIORITY = Resource("scheduling.k8s.io", "v1", "priorityclasses", "PriorityClass", namespaced=False)
-_SERVICE = Resource("", "v1", "services", "Service")
-_SYSTEM_PRIORITIES = (
-    (
-        "system-node-critical",
-        2000001000,
-        "Used for system critical pods that must not be moved from their current node.",
-    ),
-    (
-        "system-cluster-critical",
-        2000000000,
-        "Used for system critical pods that must run in the cluster, but can be moved to another node if necessary.",
-    ),
-)
+FIRST_NAMESPACES = ("default", "kube-node-lease", "kube-public", "kube-system")
+_PLURALS = {resource.kind: resource for resource in (CLUSTERROLES, CLUSTERROLEBINDINGS, ROLES, ROLEBINDINGS)}
 
 
 async def bootstrap(client: Client, service_network: str) -> None:
-    await asyncio.gather(*(_ensure(client, _NAMESPACE, _named(name)) for name in NAMESPACES))
+    await asyncio.gather(*(_ensure(client, NAMESPACES, _named(name)) for name in FIRST_NAMESPACES))
     await asyncio.gather(
-        *(_ensure(client, _PRIORITY, _priority(*entry)) for entry in _SYSTEM_PRIORITIES),
+        *(_ensure(client, PRIORITYCLASSES, obj) for obj in system_classes()),
         *(_reconcile(client, obj) for obj in bootstrap_objects()),
-        _ensure(client, _SERVICE, _kubernetes_service(service_network)),
+        _ensure(client, SERVICES, _kubernetes_service(service_network)),
     )
 
 
 def _named(name: str) -> Obj:
     return {"metadata": {"name": name}}
-
-
-def _priority(name: str, value: int, description: str) -> Obj:
-    return _named(name) | {"value": value, "description": description}
 
 
 def _kubernetes_service(network: str) -> Obj:

@@ -91,10 +91,13 @@ class Edge:
             return await takeover.from_request(http, self._front.streams.upgraded)
         path, query = split_target(http.raw_path)
         request: Request | None = None
+        user: User | None = None
         try:
             user, parsed = self._caller(http, path, query)
             if "/proxy" in path and (target := _proxied(http.method, path, parsed)):
-                return await self._front.streams.forward(http, user, target, query)
+                response = await self._front.streams.forward(http, user, target, query)
+                self._audit(http, user, response.status)
+                return response
             request = await _request(http, path, parsed, user)
             answer = await self._front.dispatcher.answer(request, path)
         except StatusError as error:
@@ -106,10 +109,13 @@ class Edge:
         except Exception:  # the last resort: a bug answers one request with 500 and leaves a traceback
             log.exception("cannot answer %s %s", http.method, path)
             answer = refusal(status.internal("the server met a condition it was not written for; its log says more"))
-        self._count(http.method, path, query, answer)
-        if self._front.audit is not None:
-            self._front.audit.line(http.method, http.raw_path, request.user if request else None, answer.status)
+        self._count(http.method, path, answer)
+        self._audit(http, user, answer.status)
         return await self._write(http, answer, request.warnings if request else [])
+
+    def _audit(self, http: web.BaseRequest, user: User | None, code: int) -> None:
+        if self._front.audit is not None:
+            self._front.audit.line(http.method, http.raw_path, user, code)
 
     def _caller(self, http: web.BaseRequest, path: str, query: str) -> tuple[User, Query]:
         user, parsed = self._user(http, path), Query(query)
@@ -122,7 +128,7 @@ class Edge:
         certificate = None if http.transport is None else _certificate_user(http.transport)
         return self._front.authenticator.authenticate(http.headers.get("Authorization", ""), certificate, path)
 
-    def _count(self, method: str, path: str, query: str, answer: Answer) -> None:
+    def _count(self, method: str, path: str, answer: Answer) -> None:
         parts = path.split("/", 7)
         resource = ""
         if len(parts) > 3:

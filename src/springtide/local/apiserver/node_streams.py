@@ -10,6 +10,7 @@ from __future__ import annotations
 import random
 import ssl
 from collections.abc import AsyncIterator
+from http import HTTPStatus
 from typing import Any
 from urllib.parse import parse_qs
 
@@ -23,6 +24,7 @@ from springtide.local.access.authentication import Authenticator, user_of_der
 from springtide.local.access.identity import User
 from springtide.local.access.impersonation import impersonate
 from springtide.local.admission.request import CONNECT
+from springtide.local.apiserver.audit import Audit
 from springtide.local.apiserver.context import Call, Context, StoreReader
 from springtide.local.apiserver.dispatch import is_misplaced
 from springtide.local.apiserver.options import WriteOptions
@@ -41,8 +43,11 @@ _OPTIONS = WriteOptions(False, "Ignore", "")
 
 
 class NodeStreams:
-    def __init__(self, ctx: Context, authenticator: Authenticator, tls: ssl.SSLContext | None) -> None:
+    def __init__(
+        self, ctx: Context, authenticator: Authenticator, tls: ssl.SSLContext | None, audit: Audit | None
+    ) -> None:
         """`tls` holds the certificate that nodes know the API server by."""
+        self._audit = audit
         self._ctx, self._authenticator, self._tls = ctx, authenticator, tls
         self._unverified = pki.client_context(None)  # pods and services show certificates of their own
         self._reader = StoreReader(ctx.store)
@@ -79,6 +84,7 @@ class NodeStreams:
 
     async def upgraded(self, upgrade: Upgrade) -> None:
         path, raw_query = split_target(upgrade.head.target)
+        user: User | None = None
         try:
             user = self._user(upgrade, path)
             target = parse_target(upgrade.head.method, path, Query(raw_query))
@@ -88,9 +94,16 @@ class NodeStreams:
             self._authorize(user, target, upgrade.head.upgrade == "websocket")
             connect = await self._connection(upgrade, target, user, raw_query)
         except StatusError as error:
+            self._note(upgrade, user, error.code)
             await proxy.refuse(upgrade.duplex, error)
             return
+        self._note(upgrade, user, HTTPStatus.SWITCHING_PROTOCOLS)
         await connect
+
+    def _note(self, upgrade: Upgrade, user: User | None, code: int) -> None:
+        """Whoever runs a command in a pod changes something, though a WebSocket has to ask for it with a GET."""
+        if self._audit is not None:
+            self._audit.line("CONNECT", upgrade.head.target, user, code)
 
     def _user(self, upgrade: Upgrade, path: str) -> User:
         certificate = user_of_der(upgrade.certificate)

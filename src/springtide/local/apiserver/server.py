@@ -90,7 +90,7 @@ class ApiServer:
             "/openid/v1/jwks": self.tokens.key_set(),
         }
         paths = Paths(self.context, lambda: self._ready, documents, self.measures, settings.address)
-        self.streams = NodeStreams(self.context, self.authenticator, settings.node_tls)
+        self.streams = NodeStreams(self.context, self.authenticator, settings.node_tls, settings.audit)
         self._metrics = ResourceMetrics(self.reader, self.streams.metrics_text)
         special = review_verbs(self.authenticator, self.tokens, self.authorizer) | {
             ("metrics.k8s.io", "nodes"): self._metrics.node_metrics,
