@@ -125,6 +125,8 @@ class Watcher(Connection):
     """Waits for a text to pass by in a watch."""
 
     _wanted = b"\0"
+    _rest = b""
+    """The end of what came before: a text may be cut in two by a read."""
     _seen: asyncio.Future[float]
 
     def expect(self, text: bytes) -> asyncio.Future[float]:
@@ -136,8 +138,9 @@ class Watcher(Connection):
         return self.expect(b"200 OK")
 
     def data_received(self, data: bytes) -> None:
-        if self._wanted in data and not self._seen.done():
+        if self._wanted in self._rest + data and not self._seen.done():
             self._seen.set_result(time.perf_counter())
+        self._rest = data[-len(self._wanted) :]
 
 
 def config_map(name: str, value: str = "1") -> dict[str, Any]:

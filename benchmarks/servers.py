@@ -32,6 +32,9 @@ ORACLE = ROOT / "hack" / "oracle" / "control_plane.py"
 # What runs inside the oracle: says where it is and when that was, then waits for the end of its input.
 INSIDE = "import json, os, sys, time; print(json.dumps([time.time(), dict(os.environ)]), flush=True); sys.stdin.read()"
 
+PATIENCE = 120
+"""Seconds for one measurement; a server that stops answering must not hold the benchmark for ever."""
+
 
 @dataclass(frozen=True)
 class Running:
@@ -54,7 +57,12 @@ class Running:
         """One measurement by a load process of its own."""
         order = {"server": vars(self.address), "what": what, **arguments}
         command = [sys.executable, str(Path(load.__file__))]
-        done = subprocess.run(command, input=json.dumps(order), capture_output=True, text=True, check=False)
+        try:
+            done = subprocess.run(
+                command, input=json.dumps(order), capture_output=True, text=True, check=False, timeout=PATIENCE
+            )
+        except subprocess.TimeoutExpired:
+            raise SystemExit(f"{self.name}: {what} has not ended after {PATIENCE} s") from None
         if done.returncode:
             raise SystemExit(f"{self.name}: {what}: {done.stderr}")
         return json.loads(done.stdout)
