@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A server in the background, and how it tells the command that started it that it is up, or why it is not.
+"""A cluster in the background, and how it tells the command that started it that it is up, or why it is not.
 
-The two are connected by a pipe. The server writes one line and closes its end: "up PORT", or what keeps it from coming
-up. A server that dies without a word closes it too. The log would not do: the disk it is on may be full.
+The two are connected by a pipe. The cluster's supervisor writes "up PORT" and a line per thing that does not work here,
+or what keeps the cluster from coming up, and closes its end. One that dies without a word closes it too. The log would
+not do: the disk it is on may be full.
 """
 
 from __future__ import annotations
@@ -22,11 +23,11 @@ _LONGEST_LOG = 10 * 1024 * 1024
 
 
 class FailedError(Exception):
-    """The server is not up; the message is what it said."""
+    """The cluster is not up; the message is what it said."""
 
 
 class Starter:
-    """The server's view of the command that started it and waits."""
+    """The supervisor's view of the command that started it and waits."""
 
     def __init__(self, pipe: int) -> None:
         os.set_inheritable(pipe, False)
@@ -34,7 +35,7 @@ class Starter:
 
     @classmethod
     def found(cls) -> Starter | None:
-        """None for a server in the foreground."""
+        """None for a cluster in the foreground."""
         number = os.environ.pop(_VARIABLE, "")
         return cls(int(number)) if number else None
 
@@ -46,18 +47,21 @@ class Starter:
         finally:
             os.close(self._pipe)
 
-    def told_up(self, port: int) -> None:
-        self.told(f"up {port}")
+    def told_up(self, port: int, notes: Sequence[str]) -> None:
+        self.told("\n".join([f"up {port}", *notes]))
 
 
-def start(arguments: Sequence[str], log: Path) -> int:
-    """Start `tide` with these arguments and wait for its server. Returns the port; OSError or FailedError otherwise."""
+def start(arguments: Sequence[str], log: Path) -> tuple[int, list[str]]:
+    """Start `tide` with these arguments and wait until it is up: the port, and notes on what does not work here.
+
+    OSError or FailedError otherwise.
+    """
     with _opened(log) as file:
         begin = file.tell()
         reading, writing = os.pipe()
         try:
             process = subprocess.Popen(
-                [sys.executable, "-m", "springtide.cli", *arguments],
+                [sys.executable, "-P", "-m", "springtide.cli", *arguments],
                 stdin=subprocess.DEVNULL,
                 stdout=file,
                 stderr=file,
@@ -69,13 +73,14 @@ def start(arguments: Sequence[str], log: Path) -> int:
             os.close(writing)
     try:
         said = _heard(reading)
-    except BaseException:  # Ctrl-C, too, must not leave a server behind that nobody waits for
+    except BaseException:  # Ctrl-C, too, must not leave a cluster behind that nobody waits for
         process.terminate()
         raise
     finally:
         os.close(reading)
     if said.startswith("up "):
-        return int(said.removeprefix("up "))
+        port, *notes = said.removeprefix("up ").splitlines()
+        return int(port), notes
     raise FailedError(said or _last_words(log, begin))
 
 

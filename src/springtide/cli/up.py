@@ -39,7 +39,7 @@ def up(cluster: Chosen, port: int | None, detach: bool, audit: bool) -> None:
     # Imported here because the server takes half a second, and neither --help nor -d needs it.
     from springtide.cli.foreground import run  # noqa: PLC0415
 
-    run(cluster, port, audit)
+    run(cluster, port, audit, None)
 
 
 def _in_background(cluster: Chosen, port: int | None, audit: bool) -> None:
@@ -47,10 +47,12 @@ def _in_background(cluster: Chosen, port: int | None, audit: bool) -> None:
     arguments += [f"--port={port}"] if port is not None else []
     arguments += ["--audit"] if audit else []
     try:
-        port = background.start(arguments, cluster.place.log)
+        port, notes = background.start(arguments, cluster.place.log)
     except background.FailedError as error:
         raise click.ClickException(str(error)) from None
     except OSError as error:
         raise click.ClickException(messages.explained(error, cluster, port)) from None
     click.echo(messages.next_steps(cluster, port))
+    for note in notes:
+        click.echo(f"\n! {note}")
     click.echo(f"\nStop it with: tide down{cluster.flags}")

@@ -29,15 +29,13 @@ from springtide.local.apiserver.bootstrap import bootstrap
 from springtide.local.apiserver.edge import Edge
 from springtide.local.apiserver.loopback import Loopback
 from springtide.local.apiserver.server import SERVICE_NETWORK, ApiServer, Settings
-from springtide.local.datadir import DataDir
+from springtide.local.datadir import BACKLOG, DEFAULT_PORT, LOOPBACK, DataDir
 from springtide.local.store.opening import open_store
 from springtide.local.streams import takeover
 from springtide.local.upkeep.runner import Facts, keep_up
 
 logger = logging.getLogger(__name__)
 
-DEFAULT_PORT = 6443
-_BACKLOG = 1024
 _FAREWELL = 0.2  # seconds that requests under way get when the server stops; watches never end by themselves
 # asyncio gives every TLS connection a read buffer of 256 KiB; a thousand idle watchers would hold 250 MB of nothing.
 _TLS_BUFFER = 32 * 1024
@@ -51,6 +49,9 @@ class Options:
     """0 takes any free port."""
     audit: bool = False
     upkeep: bool = True
+    listener: socket.socket | None = None
+    """Bound already, instead of the port, by whoever holds the directory's lock: connections wait while the server is
+    started again, instead of being refused."""
 
 
 @dataclass
@@ -74,9 +75,11 @@ async def running(options: Options) -> AsyncIterator[Cluster]:
     """Yields when the server answers and has its bootstrap objects. InUseError, OpenError or OSError otherwise."""
     async with AsyncExitStack() as stack:
         directory = DataDir(options.data_dir)
-        directory.acquire()
+        if options.listener is None:
+            directory.acquire()
         stack.callback(directory.release)
-        listener = _bind(options.port)
+        directory.acquire_server()
+        listener = options.listener or socket.create_server((LOOPBACK, options.port), backlog=BACKLOG)
         stack.callback(listener.close)
         port = listener.getsockname()[1]
         authority = pki.Authority(directory.pki, datetime.now(UTC))
@@ -117,18 +120,6 @@ def _token_maker(key: SigningKey) -> Callable[[Callable[[str, str, str], str]], 
     return lambda uid_of: ServiceAccountTokens(key, uid_of)
 
 
-def _bind(port: int) -> socket.socket:
-    """Loopback only: the embedded cluster is this machine's own business."""
-    listener = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
-    listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-    try:
-        listener.bind(("127.0.0.1", port))
-    except OSError:
-        listener.close()
-        raise
-    return listener
-
-
 async def _listen(stack: AsyncExitStack, server: ApiServer, listener: socket.socket, context: ssl.SSLContext) -> None:
     web = Edge(server).server()
     loop = asyncio.get_running_loop()
@@ -137,7 +128,7 @@ async def _listen(stack: AsyncExitStack, server: ApiServer, listener: socket.soc
         return takeover.Takeover(web, server.streams.upgraded)
 
     asyncio.sslproto.SSLProtocol.max_size = _TLS_BUFFER
-    sockets = await loop.create_server(connection, sock=listener, ssl=context, backlog=_BACKLOG)
+    sockets = await loop.create_server(connection, sock=listener, ssl=context, backlog=BACKLOG)
 
     async def close() -> None:
         sockets.close()

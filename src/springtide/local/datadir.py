@@ -1,15 +1,21 @@
 # SPDX-License-Identifier: Apache-2.0
 """Where one embedded cluster lives on disk, and who may run it.
 
-lock          held while a server runs, and naming its process; two servers never share a directory
+lock          held while the cluster is up, and naming the process that keeps it up: `tide up`, or a test
+server.lock   held by the server itself, which may outlive `tide up` by an instant; two never share a directory
 cluster.json  name and port of the server that runs or ran last
 kubeconfig    admin credentials, mode 0600
 pki/          certificate authority, certificates and the token key
 state.db      every object
-server.log    what a server in the background says
+server.log    what a cluster in the background says
 audit.log     a line per change, on request
+ending.json   how `tide down` wants the cluster to end; see `supervisor.endings`
+nodes/        a directory per node: credentials and log of its agent
+network/      the network holder's socket and notes
+pods/, logs/  a directory per pod, made by the agent of its node
+devices/      who has which GPU
 
-The server takes the directory; commands only look. Looking never makes, changes or waits for anything.
+Whoever runs a cluster takes the directory; commands only look. Looking never makes, changes or waits for anything.
 """
 
 from __future__ import annotations
@@ -24,12 +30,19 @@ from typing import IO
 
 from springtide.local.access.files import write_private
 
+LOOPBACK = "127.0.0.1"
+"""Where every server listens: the embedded cluster is this machine's own business."""
+DEFAULT_PORT = 6443
+BACKLOG = 1024
+
 _PATIENCE = 0.5
-"""Seconds a server tries to get the lock: who looks whether one runs holds it for an instant."""
+"""Seconds to try for the lock: who looks whether a cluster is up holds it for an instant."""
+_LAST_BREATH = 10.0
+"""Seconds that the server of a `tide up` that was killed gets to be gone as well."""
 
 
 class InUseError(Exception):
-    """Another server runs on this directory."""
+    """The cluster of this directory is up already."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,27 +53,21 @@ class Card:
     port: int
 
 
-class DataDir:
+class Lock:
+    """A file that one process at a time holds, until it lets go or ends, however it ends."""
+
     def __init__(self, path: Path) -> None:
-        self.path = path
-        self.kubeconfig = path / "kubeconfig"
-        self.pki = path / "pki"
-        self.database = path / "state.db"
-        self.log = path / "server.log"
-        self.audit = path / "audit.log"
-        self._lock = path / "lock"
-        self._card = path / "cluster.json"
+        self._path = path
         self._held: IO[bytes] | None = None
 
-    def acquire(self) -> None:
-        """Take the directory for this process; released when the process ends, however it ends."""
-        self.path.mkdir(parents=True, exist_ok=True, mode=0o700)
-        handle = self._lock.open("ab")
-        deadline = time.monotonic() + _PATIENCE
+    def acquire(self, patience: float) -> None:
+        self._path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+        handle = self._path.open("ab")
+        deadline = time.monotonic() + patience
         while not _locked(handle, fcntl.LOCK_EX):
             if time.monotonic() > deadline:
                 handle.close()
-                raise InUseError(str(self.path))
+                raise InUseError(str(self._path.parent))
             time.sleep(0.01)
         handle.truncate(0)
         handle.write(f"{os.getpid()}\n".encode())
@@ -73,28 +80,79 @@ class DataDir:
             self._held = None
 
     def is_still_there(self) -> bool:
-        """Whether the directory this process holds was not removed or replaced under its feet."""
+        """Whether the file this process holds was not removed or replaced under its feet."""
         try:
-            return self._held is not None and os.path.samestat(os.fstat(self._held.fileno()), self._lock.stat())
+            return self._held is not None and os.path.samestat(os.fstat(self._held.fileno()), self._path.stat())
         except FileNotFoundError:
             return False
 
-    def is_running(self) -> bool:
-        """Whether a server holds the directory. PermissionError when it belongs to somebody else."""
+    def is_held(self) -> bool:
+        """By whomever. PermissionError when it belongs to somebody else."""
         if self._held is not None:
             return True
         try:
-            with self._lock.open("rb") as handle:
+            with self._path.open("rb") as handle:
                 return not _locked(handle, fcntl.LOCK_SH)
         except (FileNotFoundError, NotADirectoryError):
             return False
 
     def process(self) -> int | None:
-        """The process that holds the directory. None when none does, or when it has taken it only this instant."""
-        if not self.is_running():
+        """Who holds it. None when nobody does, or when he has taken it only this instant."""
+        if not self.is_held():
             return None
-        written = self._lock.read_text()
+        written = self._path.read_text()
         return int(written) if written.endswith("\n") else None
+
+
+class DataDir:
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.kubeconfig = path / "kubeconfig"
+        self.pki = path / "pki"
+        self.database = path / "state.db"
+        self.log = path / "server.log"
+        self.audit = path / "audit.log"
+        self.ending = path / "ending.json"
+        self.nodes = path / "nodes"
+        self.pods = path / "pods"
+        self.network = path / "network"
+        self._card = path / "cluster.json"
+        self._lock = Lock(path / "lock")
+        self._server = Lock(path / "server.lock")
+
+    def acquire(self) -> None:
+        """Take the directory for this process, once the server of whoever had it before is gone."""
+        self._lock.acquire(_PATIENCE)
+        try:
+            self.acquire_server()
+            self._server.release()
+        except (InUseError, OSError):
+            self._lock.release()
+            raise
+
+    def acquire_server(self) -> None:
+        """Become the server of this directory."""
+        self._server.acquire(_LAST_BREATH)
+
+    def release(self) -> None:
+        self._server.release()
+        self._lock.release()
+
+    def is_still_there(self) -> bool:
+        """Whether the directory this process holds was not removed or replaced under its feet."""
+        return self._lock.is_still_there()
+
+    def is_running(self) -> bool:
+        """Whether the cluster is up, or about to be. PermissionError when it belongs to somebody else."""
+        return self._lock.is_held()
+
+    def process(self) -> int | None:
+        """The process that keeps the cluster up. None when none does, or when it has begun only this instant."""
+        return self._lock.process()
+
+    def server_process(self) -> int | None:
+        """The process that is the server."""
+        return self._server.process()
 
     def describe(self, name: str, port: int) -> None:
         write_private(self._card, json.dumps(asdict(Card(name, port))).encode())

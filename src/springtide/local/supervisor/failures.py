@@ -1,0 +1,52 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What the server process tells its supervisor: that it is up, or in a form that can be explained why it is not.
+
+One JSON line over a pipe. A server that dies without a word closes the pipe, which says enough.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from typing import Any
+
+
+class FailedError(Exception):
+    """The server cannot start, and says why; trying again would not help."""
+
+
+class DeadError(Exception):
+    """The server dies each time it is started; the message is how."""
+
+
+@dataclass(frozen=True, slots=True)
+class Up:
+    port: int
+
+
+def up(port: int) -> bytes:
+    return _line({"up": port})
+
+
+def failed(error: Exception) -> bytes:
+    if isinstance(error, OSError):
+        name = error.filename if isinstance(error.filename, str) else None
+        return _line({"errno": error.errno, "text": error.strerror or str(error), "file": name})
+    return _line({"text": str(error)})
+
+
+def heard(line: bytes) -> Up | Exception | None:
+    """None for a server that died without a word."""
+    try:
+        said: dict[str, Any] = json.loads(line)
+    except ValueError:
+        return None
+    if "up" in said:
+        return Up(int(said["up"]))
+    if said.get("errno") is not None:
+        return OSError(said["errno"], said["text"], said["file"])
+    return FailedError(said["text"])
+
+
+def _line(said: dict[str, Any]) -> bytes:
+    return json.dumps(said).encode() + b"\n"

@@ -1,0 +1,95 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The server process: the API server and the controllers beside it, as one child of the supervisor.
+
+    python -m springtide.local.supervisor.server SETTINGS    (JSON, as the supervisor writes it)
+
+The supervisor has bound the port and holds the directory; it is told over a pipe that the server is up, or why not.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import gc
+import logging
+import os
+import resource
+import signal
+import socket
+import sys
+from pathlib import Path
+
+import msgspec
+
+from springtide.kube.errors import ApiError
+from springtide.local import cluster as clusters
+from springtide.local.datadir import InUseError
+from springtide.local.store.backend import FullError
+from springtide.local.store.sqlite import OpenError
+from springtide.local.supervisor import failures
+from springtide.local.supervisor.settings import ServerSettings
+
+_COLLECT = (10_000, 20, 100)
+_OPEN_FILES = 65536
+"""Wanted limit of open files: every watcher is a connection, and many systems start programs with 1,024."""
+
+
+def main() -> None:
+    settings = msgspec.json.decode(sys.argv[1], type=ServerSettings)
+    os.set_inheritable(settings.tell, False)
+    logging.basicConfig(
+        level=logging.INFO if settings.verbose else logging.WARNING,
+        format="%(asctime)s %(levelname)s %(name)s: %(message)s",
+    )
+    raise_limit()
+    try:
+        asyncio.run(_serve(settings))
+    except (InUseError, OpenError, FullError, ApiError, OSError) as error:
+        tell(settings.tell, failures.failed(error))
+        sys.exit(1)
+
+
+async def _serve(settings: ServerSettings) -> None:
+    stopping = asyncio.Event()
+    loop = asyncio.get_running_loop()
+    for number in (signal.SIGINT, signal.SIGTERM):
+        loop.add_signal_handler(number, stopping.set)
+    async with clusters.running(_options(settings)) as found:
+        tell(settings.tell, failures.up(found.port))
+        collect_rarely()
+        await stopping.wait()
+
+
+def _options(settings: ServerSettings) -> clusters.Options:
+    return clusters.Options(
+        Path(settings.data_dir),
+        settings.name,
+        audit=settings.audit,
+        listener=socket.socket(fileno=settings.listener),
+    )
+
+
+def tell(pipe: int, line: bytes) -> None:
+    try:
+        os.write(pipe, line)
+        os.close(pipe)
+    except OSError:
+        pass  # told before, or nobody listens any more
+
+
+def raise_limit() -> None:
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    allowed = _OPEN_FILES if hard == resource.RLIM_INFINITY else min(hard, _OPEN_FILES)
+    if soft != resource.RLIM_INFINITY and soft < allowed:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (allowed, hard))
+
+
+def collect_rarely() -> None:
+    """Requests leave hardly any cycles behind, and looking for them among all that stays takes a twentieth of the
+    server's time: what was made so far is never looked at again, and the rest less often."""
+    gc.collect()
+    gc.freeze()
+    gc.set_threshold(*_COLLECT)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,89 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The server process, kept up: what it says when it starts, and when to give up on it.
+
+A server that cannot start says why, and at the first start that is the end of it. One that ran before may have met a
+disk that is full for a moment, so it is tried again; five times in a row without coming up is too often.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import os
+import signal
+import socket
+from asyncio.subprocess import Process
+
+import msgspec
+
+from springtide.local.supervisor import failures
+from springtide.local.supervisor.failures import DeadError, Up
+from springtide.local.supervisor.processes import Kept, ended, leashed
+from springtide.local.supervisor.settings import ServerSettings
+
+logger = logging.getLogger(__name__)
+
+_TRIES = 5
+_MODULE = "springtide.local.supervisor.server"
+_PATIENCE = 10.0
+"""Seconds to stop; it takes a fraction of one."""
+
+
+class Server:
+    def __init__(self, settings: ServerSettings, listener: socket.socket) -> None:
+        self._settings, self._listener = settings, listener
+        self._deaths = 0
+        self._has_been_up = False
+        self._why: Exception | None = None
+        self._telling: asyncio.Task[None] | None = None
+        self.up = asyncio.Event()
+        """Set when it answered for the first time."""
+        self._kept = Kept("the server", self._launch, self._died)
+
+    @property
+    def task(self) -> asyncio.Task[None]:
+        """Ends with an exception when the server cannot be kept up."""
+        return self._kept.task
+
+    async def end(self) -> None:
+        await self._kept.end(signal.SIGTERM, _PATIENCE)
+
+    async def _launch(self) -> Process:
+        reading, writing = os.pipe()
+        wanted = msgspec.structs.replace(self._settings, listener=self._listener.fileno(), tell=writing)
+        try:
+            arguments = [msgspec.json.encode(wanted).decode()]
+            process = await leashed(_MODULE, arguments, pass_fds=(self._listener.fileno(), writing))
+        except OSError:
+            os.close(reading)
+            raise
+        finally:
+            os.close(writing)
+        self._why = None
+        self._telling = asyncio.get_running_loop().create_task(self._listen(reading))
+        return process
+
+    async def _listen(self, pipe: int) -> None:
+        reader = asyncio.StreamReader()
+        loop = asyncio.get_running_loop()
+        transport, _ = await loop.connect_read_pipe(lambda: asyncio.StreamReaderProtocol(reader), os.fdopen(pipe, "rb"))
+        try:
+            said = failures.heard(await reader.read())
+        finally:
+            transport.close()
+        if isinstance(said, Up):
+            self._deaths, self._has_been_up = 0, True
+            self.up.set()
+        else:
+            self._why = said
+
+    async def _died(self, code: int) -> None:
+        if self._telling is not None:
+            await self._telling
+        self._deaths += 1
+        if self._why is not None and not self._has_been_up:
+            raise self._why
+        if self._deaths >= _TRIES:
+            raise DeadError(f"the server died {_TRIES} times in a row while starting: {self._why or ended(code)}")
+        if self._why is not None:
+            logger.warning("the server says: %s", self._why)
