@@ -1,0 +1,189 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What to do about one node of this machine: start its agent, take it away, or leave it alone.
+
+A Node object labelled as local is an order for an agent. Before the agent starts, the node gets a number, which is
+also its range of pod addresses. Deleting the object stops agent and pods within their grace. A node whose reclaim was
+announced takes no more pods and is gone at the announced moment, as a cloud takes a spot machine away: killed, not
+asked. Pure; `nodes` carries the steps out.
+"""
+
+from __future__ import annotations
+
+import ipaddress
+from collections.abc import Collection
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Final
+
+from springtide.kube.resources import Obj
+from springtide.local.supervisor.node_specs import INDEX, RECLAIM, RECLAIM_AT
+
+POD_NETWORK: Final = ipaddress.ip_network("10.244.0.0/16")
+RANGES: Final = range(1, 255)
+"""Numbers that nodes may have; the pod network's range 0 holds its gateway."""
+
+
+@dataclass(frozen=True, slots=True)
+class Agent:
+    """The agent of a node, as it was started."""
+
+    uid: str
+    """Of the Node object."""
+    index: int
+
+
+@dataclass(frozen=True, slots=True)
+class Assign:
+    """Give the node this number."""
+
+    index: int
+
+
+@dataclass(frozen=True, slots=True)
+class Start:
+    agent: Agent
+
+
+@dataclass(frozen=True, slots=True)
+class Stop:
+    """End the node's pods within their grace, then its agent."""
+
+
+@dataclass(frozen=True, slots=True)
+class Announce:
+    """Taint the node and say when it will be taken away."""
+
+    at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class Withdraw:
+    """The announcement was taken back: take the taint off."""
+
+
+@dataclass(frozen=True, slots=True)
+class Reclaim:
+    """Kill agent and pods as if the machine were gone, then delete the Node."""
+
+
+@dataclass(frozen=True, slots=True)
+class Complain:
+    reason: str
+    message: str
+
+
+Step = Assign | Start | Stop | Announce | Withdraw | Reclaim | Complain
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    steps: tuple[Step, ...] = ()
+    again: float | None = None
+    """Seconds after which to look again even if nothing changes."""
+
+
+def plan(node: Obj | None, agent: Agent | None, taken: Collection[int], now: datetime) -> Plan:
+    """`agent` is the one that runs under the node's name; `taken` are the numbers of all other nodes and agents."""
+    if node is None:
+        return Plan((Stop(),) if agent else ())
+    if agent is not None and agent.uid != node["metadata"]["uid"]:
+        return Plan((Stop(),), again=0.0)  # deleted and made anew while nobody looked
+    try:
+        at = reclaim_time(node)
+    except ValueError:
+        text = node["metadata"]["annotations"][RECLAIM_AT]
+        message = f"Annotation {RECLAIM_AT} is no time: {text!r}. Write it like 2026-01-31T12:00:00Z."
+        return _run(node, agent, taken, (Complain("InvalidReclaimTime", message),))
+    if at is not None and at <= now:
+        return Plan((Reclaim(),))
+    if at is None:
+        return _run(node, agent, taken, (Withdraw(),) if _is_tainted(node) else ())
+    decided = _run(node, agent, taken, () if _is_tainted(node) else (Announce(at),))
+    return Plan(decided.steps, (at - now).total_seconds())
+
+
+def _run(node: Obj, agent: Agent | None, taken: Collection[int], steps: tuple[Step, ...]) -> Plan:
+    """Have an agent run, beside the given steps."""
+    if agent is not None:
+        return Plan(steps)
+    index = index_of(node)
+    if index is None:
+        free = next((number for number in RANGES if number not in taken), None)
+        if free is None:
+            message = f"All {len(RANGES)} ranges of pod addresses are in use. Remove another node first."
+            return Plan((*steps, Complain("CIDRNotAvailable", message)))
+        return Plan((Assign(free), *steps))
+    if index in taken:
+        message = f"Pod addresses {pod_range(index)} belong to another node. Delete this Node and add it anew."
+        return Plan((*steps, Complain("CIDRNotAvailable", message)))
+    return Plan((*steps, Start(Agent(node["metadata"]["uid"], index))))
+
+
+def index_of(node: Obj) -> int | None:
+    """The node's number, by its annotation or, as that cannot be changed any more, by its range."""
+    written = (node.get("spec") or {}).get("podCIDR")
+    text = (node["metadata"].get("annotations") or {}).get(INDEX, "")
+    if written:
+        return next((index for index in RANGES if pod_range(index) == written), None)
+    return int(text) if text.isdecimal() and int(text) in RANGES else None
+
+
+def pod_range(index: int) -> str:
+    return f"{POD_NETWORK.network_address + 256 * index}/24"
+
+
+def reclaim_time(node: Obj) -> datetime | None:
+    """When the node will be taken away; ValueError when that is no time."""
+    text = (node["metadata"].get("annotations") or {}).get(RECLAIM_AT)
+    if not text:
+        return None
+    moment = datetime.fromisoformat(text)
+    return moment if moment.tzinfo else moment.replace(tzinfo=UTC)
+
+
+def _is_tainted(node: Obj) -> bool:
+    return any(taint["key"] == RECLAIM for taint in taints_of(node))
+
+
+def taints_of(node: Obj) -> list[Obj]:
+    return list((node.get("spec") or {}).get("taints") or ())
+
+
+# What is written
+
+
+def assignment(index: int) -> Obj:
+    return {"metadata": {"annotations": {INDEX: str(index)}}, "spec": {"podCIDR": pod_range(index)}}
+
+
+def with_reclaim_taint(node: Obj) -> Obj:
+    return {"spec": {"taints": [*taints_of(node), {"key": RECLAIM, "effect": "NoSchedule"}]}}
+
+
+def without_reclaim_taint(node: Obj) -> Obj:
+    return {"spec": {"taints": [taint for taint in taints_of(node) if taint["key"] != RECLAIM]}}
+
+
+def update(existing: Obj, wanted: Obj, marks: Collection[str]) -> Obj:
+    """The patch that makes an existing node like a newly described one; empty when it is.
+
+    `marks` are labels and annotations that a description may also leave out, which then takes them away. All others,
+    and taints that the description does not name, belong to whoever put them there.
+    """
+    metadata: Obj = {}
+    for part in ("labels", "annotations"):
+        present = existing["metadata"].get(part) or {}
+        described = wanted["metadata"].get(part) or {}
+        changed: Obj = {name: text for name, text in described.items() if present.get(name) != text}
+        changed |= {name: None for name in marks if name in present and name not in described}
+        if changed:
+            metadata[part] = changed
+    patch: Obj = {"metadata": metadata} if metadata else {}
+    taints = _merged(taints_of(existing), taints_of(wanted))
+    return patch if taints == taints_of(existing) else patch | {"spec": {"taints": taints}}
+
+
+def _merged(present: list[Obj], wanted: list[Obj]) -> list[Obj]:
+    named = {(taint["key"], taint["effect"]): taint for taint in wanted}
+    merged = [named.pop((taint["key"], taint["effect"]), taint) for taint in present]
+    return [*merged, *named.values()]

@@ -1,0 +1,168 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The nodes of this machine: which there are to be, and an agent for each of them.
+
+`ensure_nodes` makes the Node objects that `tide up` was asked for; `keep_nodes` follows all Node objects labelled as
+local, however they came, and keeps one agent for each. What agents are is the caller's business: three functions by the
+name of the node. Whatever was under way when the supervisor was killed is found again in the objects.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Awaitable, Callable, Collection, Iterable, Sequence
+from datetime import UTC, datetime
+from typing import NamedTuple
+
+from springtide.kube.client import Client
+from springtide.kube.controller import Controller, Result, run
+from springtide.kube.errors import AlreadyExists, NotFound
+from springtide.kube.events import EventRecorder
+from springtide.kube.informer import Informers
+from springtide.kube.request import DeleteOptions, Scope
+from springtide.kube.resources import NODES, Key, Obj
+from springtide.local.supervisor import node_plans
+from springtide.local.supervisor.node_plans import Agent, Announce, Assign, Complain, Reclaim, Start, Step, Stop
+from springtide.local.supervisor.node_specs import CAPACITY, DEFAULT, LOCAL, SPOT
+
+COMPONENT = "springtide-supervisor"
+LOCAL_NODES = Scope(labels=LOCAL)
+_WORKERS = 16  # stopping a node takes as long as its pods' grace, and others should not wait for it
+_MARKS = (SPOT, CAPACITY, DEFAULT)
+logger = logging.getLogger(__name__)
+
+Act = Callable[[str], Awaitable[None]]
+"""Something done about the agent of the node of this name. May be repeated; does nothing where nothing is to do."""
+
+
+async def ensure_nodes(client: Client, wanted: Sequence[Obj], default: Obj) -> None:
+    """Make or update the wanted nodes. The default one is made where there are none, and gives way to others."""
+    existing = {node["metadata"]["name"]: node for node in (await client.list(NODES, LOCAL_NODES)).items}
+    for node in wanted or ([] if existing else [default]):
+        await _ensure(client, node)
+    names = {node["metadata"]["name"] for node in wanted}
+    for name, node in existing.items():
+        if wanted and name not in names and DEFAULT in (node["metadata"].get("annotations") or {}):
+            await _delete(client, node)
+
+
+async def _ensure(client: Client, node: Obj) -> None:
+    key = Key.of(node)
+    existing = await client.find(NODES, key)
+    if existing is None:
+        try:
+            await client.create(NODES, node)
+            return
+        except AlreadyExists:
+            existing = await client.get(NODES, key)
+    if patch := node_plans.update(existing, node, _MARKS):
+        await _patch(client, existing, patch)
+
+
+async def keep_nodes(client: Client, start: Act, stop: Act, kill: Act, left: Iterable[str] = ()) -> None:
+    """Runs until cancelled; agents are left as they are then.
+
+    `start` returns when the agent's process is made, `stop` when its pods have ended within their grace and it has
+    gone, `kill` when agent and pods are killed. `left` names nodes of which something was found running or on disk:
+    what has no Node object any more is killed.
+    """
+    recorder = EventRecorder(client, COMPONENT)
+    informers = Informers(client)
+    keeper = _Keeper(informers, client, recorder, _Acts(start, stop, kill))
+    async with asyncio.TaskGroup() as group:
+        group.create_task(recorder.run(), name="events of nodes")
+        group.create_task(run(informers, [keeper.controller]), name="nodes")
+        group.create_task(keeper.sweep(left), name="leftovers of nodes")
+
+
+class _Acts(NamedTuple):
+    start: Act
+    stop: Act
+    kill: Act
+
+
+class _Keeper:
+    def __init__(self, informers: Informers, client: Client, recorder: EventRecorder, acts: _Acts) -> None:
+        self._client, self._recorder, self._acts = client, recorder, acts
+        self._nodes = informers.of(NODES, LOCAL_NODES)
+        self._agents: dict[str, Agent] = {}
+        self._assigned: dict[str, int] = {}
+        """Numbers given to nodes by uid, which the cache may not show yet."""
+        self.controller: Controller[Key] = Controller("nodes", self._reconcile, workers=_WORKERS)
+        self.controller.watches(self._nodes)
+
+    async def sweep(self, left: Iterable[str]) -> None:
+        await self._nodes.wait_synced()
+        for name in left:
+            if Key("", name) not in self._nodes:
+                logger.warning("node %s is gone; killing what is left of its pods", name)
+                await self._acts.kill(name)
+
+    async def _reconcile(self, key: Key) -> Result | None:
+        node = self._nodes.get(key)
+        plan = node_plans.plan(node, self._agents.get(key.name), self._taken(key.name), datetime.now(UTC))
+        for step in plan.steps:
+            await self._do(step, key, node)
+        return None if plan.again is None else Result(plan.again)
+
+    def _taken(self, name: str) -> Collection[int]:
+        others = [node for node in self._nodes.objects() if node["metadata"]["name"] != name]
+        uids = {node["metadata"]["uid"] for node in self._nodes.objects()}
+        self._assigned = {uid: index for uid, index in self._assigned.items() if uid in uids}
+        own = self._nodes.get(Key("", name))
+        numbers = {node_plans.index_of(node) for node in others}
+        numbers |= {agent.index for other, agent in self._agents.items() if other != name}
+        numbers |= {number for uid, number in self._assigned.items() if own is None or uid != own["metadata"]["uid"]}
+        return {number for number in numbers if number is not None}
+
+    async def _do(self, step: Step, key: Key, node: Obj | None) -> None:
+        if isinstance(step, Stop):
+            await self._acts.stop(key.name)
+            del self._agents[key.name]
+        elif node is None:
+            raise AssertionError(f"{step} for a node that is gone")
+        elif isinstance(step, Start):
+            await self._acts.start(key.name)
+            self._agents[key.name] = step.agent
+        elif isinstance(step, Reclaim):
+            await self._reclaim(node)
+        elif isinstance(step, Complain):
+            self._recorder.warning(node, step.reason, step.message)
+        else:
+            await self._write(step, node)
+
+    async def _write(self, step: Step, node: Obj) -> None:
+        name = node["metadata"]["name"]
+        if isinstance(step, Assign):
+            # Before anything is awaited, so that no other node is given the same one.
+            self._assigned[node["metadata"]["uid"]] = step.index
+            await _patch(self._client, node, node_plans.assignment(step.index))
+        elif isinstance(step, Announce):
+            await _patch(self._client, node, node_plans.with_reclaim_taint(node))
+            message = f"Node {name} will be taken away at {step.at.astimezone(UTC):%Y-%m-%dT%H:%M:%SZ}"
+            self._recorder.warning(node, "Reclaim", message)
+        else:
+            await _patch(self._client, node, node_plans.without_reclaim_taint(node))
+            self._recorder.normal(node, "ReclaimWithdrawn", f"Node {name} will not be taken away")
+
+    async def _reclaim(self, node: Obj) -> None:
+        """Agent and pods first: a node killed twice does no harm, one that lives on without its object does."""
+        name = node["metadata"]["name"]
+        await self._acts.kill(name)
+        self._agents.pop(name, None)
+        await _delete(self._client, node)
+        self._recorder.warning(node, "Reclaimed", f"Node {name} was taken away")
+
+
+async def _patch(client: Client, node: Obj, patch: Obj) -> None:
+    """Changes the node if it is still as we saw it."""
+    metadata = node["metadata"]
+    version = {"uid": metadata["uid"], "resourceVersion": metadata["resourceVersion"]}
+    await client.patch(NODES, Key.of(node), {**patch, "metadata": {**patch.get("metadata", {}), **version}})
+
+
+async def _delete(client: Client, node: Obj) -> None:
+    try:
+        await client.delete(NODES, Key.of(node), DeleteOptions(uid=node["metadata"]["uid"]))
+    except NotFound:
+        return
