@@ -1,0 +1,236 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The network holder: the one process that owns the pods' network, and outlives everybody else.
+
+It lives in the network's namespaces and answers requests at `holder.sock` (see `messages`): `attach` a pod, hand out
+`socket`s and `listen`ing sockets made inside, take a new `table` of services, give `info`, hand its `namespaces` to
+shims, which keep them alive. Killed and started again it asks the living shims for these namespaces and joins them, so
+that pods never lose their network. Standard library only, one thread, a few megabytes.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import json
+import os
+import resource
+import signal
+import socket
+import sys
+
+from springtide.local.network import cabling, messages, namespaces
+from springtide.local.network.loop import READ, Loop
+from springtide.local.network.messages import Conversation, Incoming, Refused
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Any
+
+    Answer = tuple[dict[str, Any], list[int]]
+
+SHIM_PATIENCE = 1.0
+_ALIVE = 5.0
+_KINDS = {"tcp": socket.SOCK_STREAM, "udp": socket.SOCK_DGRAM}
+
+
+class Holder:
+    def __init__(self, loop: Loop, directory: str, own_user: bool) -> None:
+        """Inside the namespaces already. `own_user`: they come with a user namespace."""
+        self._loop, self._directory = loop, directory
+        self._own_user = own_user
+        self._path = os.path.join(directory, "holder.sock")
+        self._listener = messages.listen(self._path)
+        self._inode = os.stat(self._path).st_ino
+        loop.watch(self._listener, READ, self._accept)
+        loop.later(_ALIVE, self._check_place)
+
+    def _accept(self) -> None:
+        with contextlib.suppress(BlockingIOError, ConnectionError):
+            sock, _ = self._listener.accept()
+            sock.setblocking(False)
+            _Peer(self._loop, sock, self._answer)
+
+    def _check_place(self) -> None:
+        """A network whose data directory was removed serves nobody any more."""
+        try:
+            here = os.stat(self._path).st_ino == self._inode
+        except OSError:
+            here = False
+        if not here:
+            self._loop.stop()
+        self._loop.later(_ALIVE, self._check_place)
+
+    # Requests
+
+    def _answer(self, request: dict[str, Any], descriptors: list[int]) -> Answer:
+        verbs = {
+            "attach": self._attach,
+            "namespaces": self._namespaces,
+            "listen": self._listen,
+            "socket": self._socket,
+            "info": self._info,
+            "end": self._end,
+        }
+        verb = verbs.get(str(request.get("do")))
+        if verb is None:
+            raise Refused(f"unknown request {request.get('do')!r}; known are {', '.join(verbs)}", "Unknown")
+        return verb(request, descriptors)
+
+    def _attach(self, request: dict[str, Any], descriptors: list[int]) -> Answer:
+        if len(descriptors) != 2:
+            raise Refused("attach needs two descriptors: a network namespace and a netlink socket made in it", "Bad")
+        with socket.socket(fileno=os.dup(descriptors[1])) as inside:
+            cabling.attach(str(request["address"]), descriptors[0], inside)
+        return {}, []
+
+    def _namespaces(self, request: dict[str, Any], descriptors: list[int]) -> Answer:
+        kinds = ("user", "net") if self._own_user else ("net",)
+        return {}, [os.open(f"/proc/self/ns/{kind}", os.O_RDONLY | os.O_CLOEXEC) for kind in kinds]
+
+    def _listen(self, request: dict[str, Any], descriptors: list[int]) -> Answer:
+        kind = _kind(request.get("protocol", "tcp"))
+        with socket.socket(socket.AF_INET, kind) as listener:
+            # The server asks again after either of us was restarted, while its old socket may still be open.
+            listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEPORT, 1)
+            listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            listener.bind((str(request["address"]), int(request["port"])))
+            if kind == socket.SOCK_STREAM:
+                listener.listen(1024)
+            return {}, [listener.detach()]
+
+    def _socket(self, request: dict[str, Any], descriptors: list[int]) -> Answer:
+        return {}, [socket.socket(socket.AF_INET, _kind(request.get("kind", "tcp"))).detach()]
+
+    def _info(self, request: dict[str, Any], descriptors: list[int]) -> Answer:
+        return {"pid": os.getpid()}, []
+
+    def _end(self, request: dict[str, Any], descriptors: list[int]) -> Answer:
+        self._loop.stop()
+        return {}, []
+
+
+class _Peer:
+    """One connection to the control socket."""
+
+    def __init__(self, loop: Loop, sock: socket.socket, answer: Callable[[dict[str, Any], list[int]], Answer]) -> None:
+        self._loop, self._socket, self._answer = loop, sock, answer
+        self._incoming = Incoming(sock)
+        loop.watch(sock, READ, self._readable)
+
+    def _readable(self) -> None:
+        try:
+            more = self._incoming.read()
+            while (message := self._incoming.take()) is not None:
+                self._reply(*message)
+        except BlockingIOError:
+            return
+        except (OSError, ValueError):
+            more = False
+        if not more:
+            self._loop.forget(self._socket)
+            self._incoming.close()
+            self._socket.close()
+
+    def _reply(self, request: dict[str, Any], received: list[int]) -> None:
+        given: list[int] = []
+        try:
+            body, given = self._answer(request, received)
+            messages.send(self._socket, {"ok": True, **body}, given)
+        except Refused as refusal:
+            messages.send(self._socket, {"error": str(refusal), "reason": refusal.reason})
+        except (KeyError, ValueError, TypeError) as mistake:
+            messages.send(self._socket, {"error": f"bad request {request!r}: {mistake!r}", "reason": "Bad"})
+        except OSError as problem:
+            reason = type(problem).__name__
+            messages.send(self._socket, {"error": problem.strerror or str(problem), "reason": reason})
+        finally:
+            messages.close_all(received)
+            messages.close_all(given)
+
+
+def _kind(name: object) -> int:
+    kind = _KINDS.get(str(name).lower())
+    if kind is None:
+        raise Refused(f"unknown protocol {name!r}; known are tcp and udp", "Bad")
+    return kind
+
+
+# Starting
+
+
+def enter(data_dir: str) -> tuple[bool, bool]:
+    """Move into the network of the pods that live, or into a new one: (it has a user namespace, it was there)."""
+    for descriptors in _kept_by_shims(os.path.join(data_dir, "pods")):
+        try:
+            if len(descriptors) == 2:
+                namespaces.join(descriptors[0], namespaces.NEW_USER)
+            namespaces.join(descriptors[-1], namespaces.NEW_NET)
+            return len(descriptors) == 2, True
+        finally:
+            messages.close_all(descriptors)
+    return namespaces.new_network(), False
+
+
+def _kept_by_shims(pods: str) -> list[list[int]]:
+    """The network's namespaces from the first living shim that answers: none or one."""
+    try:
+        names = sorted(os.listdir(pods))
+    except OSError:
+        return []
+    for name in names:
+        try:
+            conversation = Conversation(os.path.join(pods, name, "shim.sock"), SHIM_PATIENCE)
+        except OSError:
+            continue
+        try:
+            _, descriptors = conversation.ask({"do": "namespaces"})
+        except (OSError, ValueError, Refused):
+            continue
+        finally:
+            conversation.close()
+        if descriptors:
+            return [descriptors]
+    return []
+
+
+def _only_one(directory: str) -> bool:
+    """Whether we are the only holder here; the lock goes with the process."""
+    lock = os.open(os.path.join(directory, "holder.lock"), os.O_CREAT | os.O_RDWR | os.O_CLOEXEC, 0o600)
+    try:
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        os.close(lock)
+        return False
+    return True
+
+
+def _introduce(directory: str) -> None:
+    path = os.path.join(directory, "holder.json")
+    with open("/proc/sys/kernel/random/boot_id") as file:
+        boot = file.read().strip()
+    with open("/proc/self/stat") as file:
+        started = int(file.read().rpartition(")")[2].split()[19])
+    with open(f"{path}.new", "w") as file:
+        json.dump({"pid": os.getpid(), "boot": boot, "start": started}, file)
+    os.rename(f"{path}.new", path)
+
+
+def main(data_dir: str) -> int:
+    directory = os.path.join(data_dir, "network")
+    os.makedirs(directory, mode=0o700, exist_ok=True)
+    if not _only_one(directory):
+        print("another network holder serves this data directory already", file=sys.stderr)
+        return 0
+    for number in (signal.SIGINT, signal.SIGHUP, signal.SIGQUIT):
+        signal.signal(number, signal.SIG_IGN)
+    _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
+    own_user, _ = enter(data_dir)
+    cabling.build()
+    loop = Loop()
+    Holder(loop, directory, own_user)
+    _introduce(directory)
+    signal.signal(signal.SIGTERM, lambda *_: loop.stop())
+    loop.run()
+    return 0

@@ -1,0 +1,152 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The tongue of control sockets: one JSON object per line, file descriptors riding on its first byte.
+
+`Conversation` is the blocking side that asks; `Incoming` collects what comes on a socket that answers. Socket paths may
+be longer than the 107 bytes that an address holds, so both ends go through a descriptor of the directory. Standard
+library only.
+"""
+
+from __future__ import annotations
+
+import array
+import json
+import os
+import socket
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+    from typing import Any
+
+MOST_DESCRIPTORS = 8
+LONGEST = 64 << 20
+_CHUNK = 65536
+
+
+class Refused(Exception):
+    """The other side understood, and says no."""
+
+    def __init__(self, message: str, reason: str = "") -> None:
+        super().__init__(message)
+        self.reason = reason
+
+
+def through_directory(path: str, act: Callable[[str], None]) -> None:
+    """Call `act` with a short name for a socket path of any length."""
+    directory, name = os.path.split(path)
+    descriptor = os.open(directory or ".", os.O_PATH | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        act(f"/proc/self/fd/{descriptor}/{name}")
+    finally:
+        os.close(descriptor)
+
+
+def listen(path: str) -> socket.socket:
+    """A non-blocking listener at `path`, in the place of whatever a dead predecessor left there."""
+    listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+    fresh = f"{path}.new"
+    if os.path.lexists(fresh):
+        os.unlink(fresh)
+    through_directory(fresh, listener.bind)
+    os.chmod(fresh, 0o600)
+    listener.listen(256)
+    listener.setblocking(False)
+    os.rename(fresh, path)  # whoever finds the path finds somebody who answers
+    return listener
+
+
+def connect(path: str, timeout: float | None) -> socket.socket:
+    sock = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+    sock.settimeout(timeout)
+    try:
+        through_directory(path, sock.connect)
+    except OSError:
+        sock.close()
+        raise
+    return sock
+
+
+def send(sock: socket.socket, message: dict[str, Any], descriptors: Sequence[int] = ()) -> None:
+    """All of it or an OSError; on a non-blocking socket only for answers that surely fit its buffer."""
+    line = json.dumps(message, separators=(",", ":")).encode() + b"\n"
+    if not descriptors:
+        sock.sendall(line)
+        return
+    rights = [(socket.SOL_SOCKET, socket.SCM_RIGHTS, array.array("i", descriptors))]
+    sent = sock.sendmsg([line], rights)
+    sock.sendall(line[sent:])
+
+
+class Incoming:
+    """What has come on a socket so far, cut into messages."""
+
+    def __init__(self, sock: socket.socket) -> None:
+        self._socket = sock
+        self._bytes = bytearray()
+        self._descriptors: list[int] = []
+
+    def read(self) -> bool:
+        """Take in what is there; False at the end of the stream."""
+        data, ancillary, _, _ = self._socket.recvmsg(
+            _CHUNK, socket.CMSG_SPACE(MOST_DESCRIPTORS * 4), socket.MSG_CMSG_CLOEXEC
+        )
+        for level, kind, raw in ancillary:
+            if (level, kind) == (socket.SOL_SOCKET, socket.SCM_RIGHTS):
+                numbers = array.array("i")
+                numbers.frombytes(raw[: len(raw) - len(raw) % numbers.itemsize])
+                self._descriptors += numbers
+        self._bytes += data
+        return bool(data) and len(self._bytes) <= LONGEST
+
+    def take(self) -> tuple[dict[str, Any], list[int]] | None:
+        """The next whole message with its descriptors, now the caller's to close. ValueError for what is no JSON."""
+        end = self._bytes.find(b"\n")
+        if end < 0:
+            return None
+        line = bytes(self._bytes[:end])
+        del self._bytes[: end + 1]
+        descriptors, self._descriptors = self._descriptors, []
+        try:
+            message = json.loads(line)
+            if not isinstance(message, dict):
+                raise ValueError("a message is a JSON object")
+        except ValueError:
+            close_all(descriptors)
+            raise
+        return message, descriptors
+
+    def close(self) -> None:
+        close_all(self._descriptors)
+        self._descriptors = []
+
+
+def close_all(descriptors: Sequence[int]) -> None:
+    for descriptor in descriptors:
+        os.close(descriptor)
+
+
+class Conversation:
+    """Questions and answers over one connection, each within the timeout."""
+
+    def __init__(self, path: str, timeout: float) -> None:
+        self._socket = connect(path, timeout)
+        self._incoming = Incoming(self._socket)
+
+    def ask(self, message: dict[str, Any], descriptors: Sequence[int] = ()) -> tuple[dict[str, Any], list[int]]:
+        """The answer and the descriptors that came with it. Refused, OSError or ValueError otherwise."""
+        send(self._socket, message, descriptors)
+        while (answer := self._incoming.take()) is None:
+            if not self._incoming.read():
+                raise ConnectionResetError("the other side went away before it answered")
+        body, received = answer
+        if "error" in body:
+            close_all(received)
+            raise Refused(str(body["error"]), str(body.get("reason", "")))
+        return body, received
+
+    def fileno(self) -> int:
+        return self._socket.fileno()
+
+    def close(self) -> None:
+        self._incoming.close()
+        self._socket.close()
