@@ -1,0 +1,35 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`$(VAR)` in commands, arguments, variables and subPathExpr, as Kubernetes expands it.
+
+A reference to something unknown stays as it is written, and `$$(VAR)` is a way to write `$(VAR)` itself. A shell has no
+part in this: `$VAR` and `${VAR}` pass untouched. Pure.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+
+_REFERENCE = re.compile(r"\$(?:\$|\(([^)]*)\))")
+
+
+def expand(text: str, *variables: Mapping[str, str]) -> str:
+    """Every reference replaced by the value in the first mapping that knows it."""
+
+    def value(match: re.Match[str]) -> str:
+        name = match[1]
+        if name is None:
+            return "$"
+        return next((known[name] for known in variables if name in known), match[0])
+
+    return _REFERENCE.sub(value, text)
+
+
+def unknown_references(text: str, variables: Mapping[str, str]) -> list[str]:
+    """The names that `expand` would leave alone; where a path is made of them they are an error."""
+    names = (match[1] for match in _REFERENCE.finditer(text))
+    return [name for name in names if name is not None and name not in variables]
+
+
+def argv(command: Sequence[str], args: Sequence[str], variables: Mapping[str, str]) -> tuple[str, ...]:
+    return tuple(expand(part, variables) for part in (*command, *args))

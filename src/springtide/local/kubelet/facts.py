@@ -1,0 +1,49 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a node agent knows about its node and machine, fixed for as long as it runs."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+
+@dataclass(frozen=True, slots=True)
+class Facts:
+    node: str
+    data_dir: Path
+    isolation: str = "namespaces"
+    """`namespaces`, or `none` where the system refuses them."""
+    uid: int = field(default_factory=os.getuid)
+    gid: int = field(default_factory=os.getgid)
+    host_ip: str = "127.0.0.1"
+    server: str = "https://127.0.0.1:6443"
+    """The API server as processes on the host's network reach it."""
+    cluster_dns: str = "10.96.0.10"
+    cluster_domain: str = "cluster.local"
+    allocatable: Mapping[str, str] = field(default_factory=dict)
+    """What the node has to give: limits that a container does not set read as this."""
+    resolver: Path = Path("/etc/resolv.conf")
+
+    @property
+    def is_root(self) -> bool:
+        return self.uid == 0
+
+    @property
+    def isolated(self) -> bool:
+        return self.isolation != "none"
+
+    def pod_directory(self, uid: str) -> Path:
+        return self.data_dir / "pods" / uid
+
+    def log_directory(self, namespace: str, name: str, uid: str) -> Path:
+        return self.data_dir / "logs" / f"{namespace}_{name}_{uid}"
+
+    @property
+    def holder(self) -> Path:
+        return self.data_dir / "network" / "holder.sock"
+
+    @property
+    def exec_directory(self) -> Path:
+        return self.data_dir / "exec"

@@ -1,0 +1,156 @@
+# SPDX-License-Identifier: Apache-2.0
+"""ConfigMaps, secrets and services that pods here refer to, followed while somebody needs them.
+
+One watch for each namespace that has pods of this node, not one for each object as kubelet has: a hundred connections
+cost more than a few objects nobody asked for. Reading never waits. An object made this very moment may not have come
+through the watch yet; `load` asks the server for what is missing, so that a pod created right after its configMap
+starts at once.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any, NamedTuple
+
+import msgspec
+
+from springtide.kube.client import Client
+from springtide.kube.informer import Informer, Informers
+from springtide.kube.request import Scope
+from springtide.kube.resources import CONFIGMAPS, SECRETS, SERVICES, Key, Resource
+
+PATIENCE = 10.0
+"""Seconds to wait for the first contents of a watch."""
+
+
+class Reference(NamedTuple):
+    """One configMap or secret."""
+
+    kind: str
+    key: Key
+
+
+class ConfigMap(msgspec.Struct, frozen=True, rename="camel"):
+    data: dict[str, str] | None = None
+    binary_data: dict[str, bytes] | None = None
+
+    def contents(self) -> dict[str, str | bytes]:
+        return {**(self.data or {}), **(self.binary_data or {})}
+
+
+class Secret(msgspec.Struct, frozen=True):
+    data: dict[str, bytes] | None = None
+
+
+_KINDS: Mapping[str, tuple[Resource, type[Any]]] = {
+    "ConfigMap": (CONFIGMAPS, ConfigMap),
+    "Secret": (SECRETS, Secret),
+}
+
+
+class Sources:
+    def __init__(self, client: Client, informers: Informers) -> None:
+        self._client = client
+        self._informers = informers
+        self._followed: dict[tuple[str, str], Informer[Any]] = {}
+        self._needed: dict[Key, frozenset[Reference]] = {}
+        self._early: dict[Reference, Any] = {}
+        self._handlers: list[Callable[[Key], None]] = []
+        self.services = informers.of(SERVICES)
+
+    # Reading
+
+    def config_map(self, key: Key) -> ConfigMap | None:
+        found: ConfigMap | None = self._find(Reference("ConfigMap", key))
+        return found
+
+    def secret(self, key: Key) -> Secret | None:
+        found: Secret | None = self._find(Reference("Secret", key))
+        return found
+
+    def _find(self, reference: Reference) -> Any:
+        informer = self._followed.get((reference.kind, reference.key.namespace))
+        found = informer.get(reference.key) if informer is not None else None
+        return found if found is not None else self._early.get(reference)
+
+    # Following
+
+    def on_change(self, handler: Callable[[Key], None]) -> None:
+        """Call `handler` with the key of each pod that refers to something that came, changed or went."""
+        self._handlers.append(handler)
+
+    async def load(self, pod: Key, references: Iterable[Reference]) -> None:
+        """From now on know what this pod refers to. TimeoutError when the server does not answer."""
+        wanted = self._needed[pod] = frozenset(references)
+        async with asyncio.timeout(PATIENCE):
+            await self.services.wait_synced()
+            for kind, namespace in {(reference.kind, reference.key.namespace) for reference in wanted}:
+                await self._follow(kind, namespace).wait_synced()
+            missing = [reference for reference in wanted if self._find(reference) is None]
+            await asyncio.gather(*(self._ask(reference) for reference in missing))
+
+    def forget(self, pod: Key) -> None:
+        """Stop following what only this pod needed."""
+        self._needed.pop(pod, None)
+        used = {(reference.kind, reference.key.namespace) for needed in self._needed.values() for reference in needed}
+        for followed in self._followed.keys() - used:
+            self._informers.drop(self._followed.pop(followed))
+
+    def _follow(self, kind: str, namespace: str) -> Informer[Any]:
+        informer = self._followed.get((kind, namespace))
+        if informer is None:
+            resource, into = _KINDS[kind]
+            informer = self._informers.of(resource, Scope(namespace), into=into)
+            self._followed[kind, namespace] = informer
+            informer.on_change(lambda key: self._changed(Reference(kind, key)))
+        return informer
+
+    async def _ask(self, reference: Reference) -> None:
+        resource, into = _KINDS[reference.kind]
+        found = await self._client.find(resource, reference.key)
+        if found is not None and self._find(reference) is None:
+            self._early[reference] = msgspec.convert(found, into)
+
+    def _changed(self, reference: Reference) -> None:
+        self._early.pop(reference, None)
+        pods = [pod for pod, needed in self._needed.items() if reference in needed]
+        for pod in pods:
+            for handler in self._handlers:
+                handler(pod)
+
+
+def references_of(pod: Mapping[str, Any]) -> set[Reference]:
+    """Every configMap and secret that a pod's volumes and variables name."""
+    namespace, spec = pod["metadata"]["namespace"], pod["spec"]
+    found: set[tuple[str, str]] = set()
+    for volume in spec.get("volumes") or ():
+        found |= _of_volume(volume)
+        for part in (volume.get("projected") or {}).get("sources") or ():
+            found |= _of_volume(part)
+    for container in (*(spec.get("initContainers") or ()), *(spec.get("containers") or ())):
+        found |= _of_variables(container)
+    return {Reference(kind, Key(namespace, name)) for kind, name in found if name}
+
+
+def _of_volume(volume: Mapping[str, Any]) -> set[tuple[str, str]]:
+    config_map, secret = volume.get("configMap") or {}, volume.get("secret") or {}
+    return {
+        ("ConfigMap", config_map.get("name") or ""),
+        ("Secret", secret.get("secretName") or secret.get("name") or ""),
+    }
+
+
+def _of_variables(container: Mapping[str, Any]) -> set[tuple[str, str]]:
+    parts = list(container.get("envFrom") or ())
+    parts += [variable.get("valueFrom") or {} for variable in container.get("env") or ()]
+    return {
+        (kind, (part.get(field) or {}).get("name") or "")
+        for part in parts
+        for kind, field in (
+            ("ConfigMap", "configMapRef"),
+            ("ConfigMap", "configMapKeyRef"),
+            ("Secret", "secretRef"),
+            ("Secret", "secretKeyRef"),
+        )
+    }

@@ -1,0 +1,154 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A container's environment variables: services, envFrom, env, in kubelet's order of precedence.
+
+Later wins: what the runtime sets (PATH, HOSTNAME, HOME, TERM), devices, services, envFrom, env. Values in `env` may
+refer to anything that stands before them. Pure: configMaps and secrets come in as functions.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from springtide.local.kubelet import fields
+from springtide.local.kubelet.commands import expand
+
+Data = Mapping[str, str | bytes]
+Find = Callable[[str], Data | None]
+"""The data of a configMap (without its `binaryData`) or secret of the pod's namespace, by name."""
+
+STANDARD_PATH = ("/usr/local/sbin", "/usr/local/bin", "/usr/sbin", "/usr/bin", "/sbin", "/bin")
+
+
+class VariableError(ValueError):
+    """A variable that cannot be made; the message is kubelet's."""
+
+
+@dataclass(frozen=True, slots=True)
+class World:
+    """What variables may refer to besides the pod itself."""
+
+    config_map: Find
+    secret: Find
+    services: Mapping[str, str]
+    address: str
+    host_ip: str
+    allocatable: Mapping[str, str]
+
+
+def of_container(pod: Mapping[str, Any], container: Mapping[str, Any], world: World) -> dict[str, str]:
+    """Everything the pod's author asked for, and the services. VariableError where a reference leads nowhere."""
+    found: dict[str, str] = {}
+    for source in container.get("envFrom") or ():
+        found |= _from_source(source, world)
+    for variable in container.get("env") or ():
+        value: str | None = variable.get("value") or ""
+        if value:
+            value = expand(value, found, world.services)
+        elif variable.get("valueFrom"):
+            value = _value_from(pod, container, variable["valueFrom"], world)
+        if value is not None:
+            found[variable["name"]] = value
+    return dict(world.services) | found
+
+
+def _from_source(source: Mapping[str, Any], world: World) -> dict[str, str]:
+    prefix = source.get("prefix") or ""
+    if reference := source.get("configMapRef"):
+        data = _data("configmap", reference, world.config_map)
+    else:
+        data = _data("secret", source.get("secretRef") or {}, world.secret)
+    return {f"{prefix}{key}": _text(value) for key, value in (data or {}).items()}
+
+
+def _data(kind: str, reference: Mapping[str, Any], find: Find) -> Data | None:
+    name = reference.get("name") or ""
+    data = find(name)
+    if data is None and not reference.get("optional"):
+        raise VariableError(f'{kind} "{name}" not found')
+    return data
+
+
+def _value_from(
+    pod: Mapping[str, Any], container: Mapping[str, Any], source: Mapping[str, Any], world: World
+) -> str | None:
+    """None for something optional that is not there: the variable is left out then."""
+    try:
+        if reference := source.get("fieldRef"):
+            return fields.runtime_field(pod, reference["fieldPath"], world.address, world.host_ip)
+        if reference := source.get("resourceFieldRef"):
+            other = reference.get("containerName")
+            return fields.amount(
+                fields.container_named(pod, other) if other else container, reference, world.allocatable
+            )
+    except fields.FieldError as error:
+        raise VariableError(str(error)) from None
+    if reference := source.get("configMapKeyRef"):
+        return _key(pod, "ConfigMap", reference, world.config_map)
+    if reference := source.get("secretKeyRef"):
+        return _key(pod, "Secret", reference, world.secret)
+    raise VariableError("a variable's valueFrom names no source that this node knows")
+
+
+def _key(pod: Mapping[str, Any], kind: str, reference: Mapping[str, Any], find: Find) -> str | None:
+    data = _data(kind.lower(), reference, find)
+    if data is None:
+        return None
+    key = reference["key"]
+    if key not in data:
+        if reference.get("optional"):
+            return None
+        namespace = pod["metadata"]["namespace"]
+        raise VariableError(f"couldn't find key {key} in {kind} {namespace}/{reference.get('name') or ''}")
+    return _text(data[key])
+
+
+def _text(value: str | bytes) -> str:
+    """Variables are bytes to the system: what is no UTF-8 passes through as surrogates."""
+    return value if isinstance(value, str) else value.decode(errors="surrogateescape")
+
+
+def search_path(prefixes: Iterable[str]) -> str:
+    """PATH: the environment's own programs first, the built-in kubectl only where nothing else has that name."""
+    return ":".join(dict.fromkeys((*(f"{prefix}/bin" for prefix in prefixes), *STANDARD_PATH, "/run/springtide/bin")))
+
+
+# Services
+
+
+def of_services(services: Iterable[Mapping[str, Any]], namespace: str, links: bool) -> dict[str, str]:
+    """Where a pod finds the API server and, with `links`, every service of its own namespace."""
+    found: dict[str, Mapping[str, Any]] = {}
+    for service in services:
+        key = (service["metadata"]["namespace"], service["metadata"]["name"])
+        if service["spec"].get("clusterIP") in (None, "", "None") or not service["spec"].get("ports"):
+            continue
+        if key == ("default", "kubernetes"):
+            found.setdefault(key[1], service)
+        elif links and key[0] == namespace:
+            found[key[1]] = service
+    variables: dict[str, str] = {}
+    for name in sorted(found):
+        variables |= _of_service(name, found[name]["spec"]["clusterIP"], found[name]["spec"]["ports"])
+    return variables
+
+
+def _of_service(name: str, address: str, ports: Sequence[Mapping[str, Any]]) -> dict[str, str]:
+    prefix = _as_name(name)
+    first = f"{prefix}_SERVICE_PORT"
+    variables = {f"{prefix}_SERVICE_HOST": address, first: str(ports[0]["port"])}
+    variables |= {f"{first}_{_as_name(port['name'])}": str(port["port"]) for port in ports if port.get("name")}
+    host = f"[{address}]" if ":" in address else address
+    for index, port in enumerate(ports):
+        number, protocol = str(port["port"]), str(port.get("protocol") or "TCP")
+        url = f"{protocol.lower()}://{host}:{number}"
+        if index == 0:
+            variables[f"{prefix}_PORT"] = url
+        link = f"{prefix}_PORT_{number}_{protocol.upper()}"
+        variables |= {link: url, f"{link}_PROTO": protocol.lower(), f"{link}_PORT": number, f"{link}_ADDR": address}
+    return variables
+
+
+def _as_name(name: str) -> str:
+    return name.replace("-", "_").upper()
