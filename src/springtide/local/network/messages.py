@@ -144,8 +144,11 @@ class Conversation:
             raise Refused(str(body["error"]), str(body.get("reason", "")))
         return body, received
 
-    def fileno(self) -> int:
-        return self._socket.fileno()
+    def socket(self) -> socket.socket:
+        """The connection itself, now the caller's: its end is the other side's end."""
+        self._incoming.close()
+        self._socket.setblocking(False)
+        return self._socket
 
     def close(self) -> None:
         self._incoming.close()

@@ -1,0 +1,132 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Starting, finding and ending the network holder, for whoever supervises it.
+
+task = create_task(keep(data_dir))       # there is one from now on; it stays when the task and the process end
+await info(data_dir)                     # {"pid": ..., "uplink": "pasta", "why": ""}
+await end(data_dir)                      # the network goes with its last pod
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import os
+import sys
+from pathlib import Path
+from typing import Any, Final
+
+from springtide.local.network import dialing
+from springtide.local.network.messages import Conversation, Refused
+
+START_PATIENCE: Final = 10.0
+_AGAIN: Final = 0.02
+_BACKOFF: Final = (0.0, 0.1, 0.5, 2.0, 5.0)
+logger = logging.getLogger(__name__)
+
+
+class HolderError(Exception):
+    """The pods' network cannot be held; the text is for people."""
+
+
+def socket_path(data_dir: Path) -> Path:
+    return data_dir / "network" / "holder.sock"
+
+
+def command(data_dir: Path) -> list[str]:
+    """The interpreter below any virtual environment: the holder needs none of its packages."""
+    interpreter = os.path.realpath(getattr(sys, "_base_executable", "") or sys.executable)
+    return [interpreter, "-I", "-S", str(Path(__file__).with_name("__main__.py")), str(data_dir.absolute())]
+
+
+async def ensure(data_dir: Path) -> int:
+    """A holder that answers, found or started, and its process id. HolderError with its own last words."""
+    answer = await _living(data_dir)
+    if answer is None:
+        answer = await _start(data_dir)
+    return int(answer["pid"])
+
+
+async def keep(data_dir: Path) -> None:
+    """Until cancelled: whenever there is no holder, start one. A first failure is the caller's HolderError."""
+    await ensure(data_dir)
+    failures = 0
+    while True:
+        try:
+            conversation = await asyncio.to_thread(Conversation, str(socket_path(data_dir)), dialing.PATIENCE)
+            await dialing.ended(conversation)
+            failures = 0
+            logger.warning("The network holder ended; starting another")
+        except OSError:
+            failures += 1
+        await asyncio.sleep(_BACKOFF[min(failures, len(_BACKOFF) - 1)])
+        try:
+            await ensure(data_dir)
+        except HolderError as problem:
+            failures += 1
+            logger.error("%s", problem)
+
+
+async def info(data_dir: Path) -> dict[str, Any]:
+    """What the holder says of itself, or {} where none answers."""
+    return await _living(data_dir) or {}
+
+
+async def end(data_dir: Path) -> None:
+    """No holder afterwards. Pods that live on keep their cables, and the next holder finds them."""
+    try:
+        conversation = await asyncio.to_thread(_told, data_dir, {"do": "end"})
+    except (OSError, Refused, ValueError):
+        return
+    await dialing.ended(conversation)
+
+
+async def _living(data_dir: Path) -> dict[str, Any] | None:
+    try:
+        return await asyncio.to_thread(_info, data_dir)
+    except (OSError, Refused, ValueError):
+        return None
+
+
+def _info(data_dir: Path) -> dict[str, Any]:
+    conversation = Conversation(str(socket_path(data_dir)), dialing.PATIENCE)
+    try:
+        return conversation.ask({"do": "info"})[0]
+    finally:
+        conversation.close()
+
+
+def _told(data_dir: Path, request: dict[str, Any]) -> Conversation:
+    conversation = Conversation(str(socket_path(data_dir)), dialing.PATIENCE)
+    conversation.ask(request)
+    return conversation
+
+
+async def _start(data_dir: Path) -> dict[str, Any]:
+    directory = data_dir / "network"
+    directory.mkdir(mode=0o700, parents=True, exist_ok=True)
+    log = directory / "holder.log"
+    with log.open("ab") as output:
+        process = await asyncio.create_subprocess_exec(
+            *command(data_dir),
+            stdin=asyncio.subprocess.DEVNULL,
+            stdout=output,
+            stderr=output,
+            cwd="/",
+            env={"PATH": os.environ.get("PATH", os.defpath)},
+            start_new_session=True,
+        )
+    loop = asyncio.get_running_loop()
+    deadline = loop.time() + START_PATIENCE
+    while loop.time() < deadline:
+        answer = await _living(data_dir)
+        if answer is not None:
+            return answer
+        if process.returncode is not None and process.returncode != 0:
+            break
+        await asyncio.sleep(_AGAIN)
+    raise HolderError(f"The pods' network could not be started: {_last_words(log)} (more in {log})")
+
+
+def _last_words(log: Path) -> str:
+    lines = log.read_text(errors="replace").strip().splitlines()
+    return lines[-1] if lines else "the network holder said nothing"
