@@ -11,15 +11,18 @@ from __future__ import annotations
 import asyncio
 import logging
 import os
+import subprocess
 import sys
+import threading
 from pathlib import Path
-from typing import Any, Final
+from typing import IO, Any, Final
 
 from springtide.local.network import dialing
 from springtide.local.network.messages import Conversation, Refused
 
 START_PATIENCE: Final = 10.0
 _AGAIN: Final = 0.02
+_TRIES: Final = 3
 _BACKOFF: Final = (0.0, 0.1, 0.5, 2.0, 5.0)
 logger = logging.getLogger(__name__)
 
@@ -40,10 +43,11 @@ def command(data_dir: Path) -> list[str]:
 
 async def ensure(data_dir: Path) -> int:
     """A holder that answers, found or started, and its process id. HolderError with its own last words."""
-    answer = await _living(data_dir)
-    if answer is None:
-        answer = await _start(data_dir)
-    return int(answer["pid"])
+    for _ in range(_TRIES):
+        answer = await _living(data_dir) or await _start(data_dir)
+        if answer is not None:
+            return int(answer["pid"])
+    raise HolderError("The pods' network could not be started: somebody kills its holder while it starts")
 
 
 async def keep(data_dir: Path) -> None:
@@ -101,30 +105,38 @@ def _told(data_dir: Path, request: dict[str, Any]) -> Conversation:
     return conversation
 
 
-async def _start(data_dir: Path) -> dict[str, Any]:
+async def _start(data_dir: Path) -> dict[str, Any] | None:
+    """What it says of itself, or None when it was killed before that."""
     directory = data_dir / "network"
     directory.mkdir(mode=0o700, parents=True, exist_ok=True)
     log = directory / "holder.log"
     with log.open("ab") as output:
-        process = await asyncio.create_subprocess_exec(
-            *command(data_dir),
-            stdin=asyncio.subprocess.DEVNULL,
-            stdout=output,
-            stderr=output,
-            cwd="/",
-            env={"PATH": os.environ.get("PATH", os.defpath)},
-            start_new_session=True,
-        )
+        process = await asyncio.to_thread(_spawned, data_dir, output)
     loop = asyncio.get_running_loop()
     deadline = loop.time() + START_PATIENCE
     while loop.time() < deadline:
         answer = await _living(data_dir)
         if answer is not None:
             return answer
-        if process.returncode is not None and process.returncode != 0:
+        if process.poll():
             break
         await asyncio.sleep(_AGAIN)
     raise HolderError(f"The pods' network could not be started: {_last_words(log)} (more in {log})")
+
+
+def _spawned(data_dir: Path, output: IO[bytes]) -> subprocess.Popen[bytes]:
+    """Not asyncio's way: that kills the children it still has when its loop is closed."""
+    process = subprocess.Popen(
+        command(data_dir),
+        stdin=subprocess.DEVNULL,
+        stdout=output,
+        stderr=output,
+        cwd="/",
+        env={"PATH": os.environ.get("PATH", os.defpath)},
+        start_new_session=True,
+    )
+    threading.Thread(target=process.wait, name="network holder", daemon=True).start()  # so that it leaves no zombie
+    return process
 
 
 def _last_words(log: Path) -> str:
