@@ -118,7 +118,10 @@ async def _start(data_dir: Path) -> dict[str, Any] | None:
         answer = await _living(data_dir)
         if answer is not None:
             return answer
-        if process.poll():
+        code = process.poll()
+        if code is not None and code < 0:
+            return None
+        if code:
             break
         await asyncio.sleep(_AGAIN)
     raise HolderError(f"The pods' network could not be started: {_last_words(log)} (more in {log})")
