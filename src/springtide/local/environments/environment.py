@@ -1,0 +1,55 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What stands in for an image: a Python environment, files at absolute paths, and a working directory."""
+
+from __future__ import annotations
+
+import os
+import platform
+import sys
+from collections.abc import Iterable
+
+import msgspec
+
+OWN = "tide"
+"""The name of the environment that runs `tide`; images that nothing else fits run in it."""
+
+
+class Files(msgspec.Struct, frozen=True):
+    """A directory of this machine that every pod of the environment sees at a path."""
+
+    source: str
+    target: str
+
+
+class Environment(msgspec.Struct, frozen=True, omit_defaults=True):
+    name: str
+    prefix: str
+    """Where its `bin` is."""
+    images: tuple[str, ...] = ()
+    files: tuple[Files, ...] = ()
+    workdir: str = ""
+    paths: tuple[str, ...] = ()
+    """Every directory that its Python reads from: a container must see them all."""
+    python: str = ""
+    requirements: tuple[str, ...] = ()
+    """What it was asked for, as written by its maker."""
+
+
+def own() -> Environment:
+    """The environment that this process runs in."""
+    # A process started with `-m` has its working directory in front, which is nobody's environment.
+    imported = [path for path in sys.path if path != os.getcwd()]
+    home = os.path.dirname(os.path.dirname(os.path.realpath(sys.executable)))
+    paths = outermost([sys.prefix, sys.base_prefix, home, *imported])
+    return Environment(OWN, sys.prefix, paths=paths, python=platform.python_version())
+
+
+def outermost(paths: Iterable[str]) -> tuple[str, ...]:
+    """The directories among them, by both their names where one is a link, without what lies inside another."""
+    found = {path for path in paths if os.path.isabs(path) and os.path.isdir(path)}
+    found |= {os.path.realpath(path) for path in found}
+    return tuple(sorted(path for path in found if not any(_inside(path, other) for other in found)))
+
+
+def _inside(path: str, other: str) -> bool:
+    return path != other and path.startswith(other.rstrip("/") + "/")

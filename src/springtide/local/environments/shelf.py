@@ -1,0 +1,123 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The environments of this user on disk: found by image, listed, removed.
+
+    <root>/<name>/environment.json     written last: what has none does not exist
+    <root>/<name>/<version>/           the Python environment it names, and older ones that pods still run in
+    <root>/<name>/lock                 held while one is being made
+
+Reading needs no lock: environment.json is replaced in one step, and the version it names is complete by then.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import msgspec
+
+from springtide.local.environments import patterns
+from springtide.local.environments.environment import Environment, own
+
+_CARD, _LOCK = "environment.json", "lock"
+
+
+class BusyError(Exception):
+    """Somebody else is making this environment right now."""
+
+
+def default_root() -> Path:
+    base = os.environ.get("XDG_DATA_HOME")
+    return (Path(base) if base else Path.home() / ".local" / "share") / "springtide" / "environments"
+
+
+class Environments:
+    def __init__(self, root: Path, fallback: Environment | None = None) -> None:
+        self.root = root
+        self.fallback = fallback or own()
+        self._read: dict[Path, tuple[tuple[int, int], Environment]] = {}
+
+    def all(self) -> list[Environment]:
+        """Those that were made, by name; unreadable ones are left out."""
+        try:
+            cards = sorted(entry / _CARD for entry in self.root.iterdir())
+        except (FileNotFoundError, NotADirectoryError):
+            return []
+        return [found for card in cards if (found := self._card(card))]
+
+    def find(self, name: str) -> Environment | None:
+        return self._card(self.root / name / _CARD)
+
+    def for_image(self, image: str) -> Environment:
+        """The environment that an image stands for here."""
+        by_pattern = {pattern: environment for environment in self.all() for pattern in environment.images}
+        pattern = patterns.best(by_pattern, image)
+        return by_pattern[pattern] if pattern is not None else self.fallback
+
+    def _card(self, path: Path) -> Environment | None:
+        try:
+            status = path.stat()
+            stamp = (status.st_mtime_ns, status.st_ino)
+            known = self._read.get(path)
+            if known is None or known[0] != stamp:
+                known = self._read[path] = (stamp, msgspec.json.decode(path.read_bytes(), type=Environment))
+            return known[1]
+        except (OSError, msgspec.DecodeError):
+            return None
+
+    # Changing
+
+    def put(self, environment: Environment) -> None:
+        """From now on this is what its name means. Hold the lock."""
+        card = self.root / environment.name / _CARD
+        draft = card.with_name(f"{_CARD}.new")
+        draft.write_bytes(msgspec.json.format(msgspec.json.encode(environment)))
+        draft.replace(card)
+
+    def remove(self, name: str) -> list[Path]:
+        """Forget an environment; says which directories stay because pods still run in them."""
+        with self.lock(name):
+            (self.root / name / _CARD).unlink(missing_ok=True)
+            left = self.sweep(name)
+            if not left:
+                shutil.rmtree(self.root / name, ignore_errors=True)
+        return left
+
+    def sweep(self, name: str) -> list[Path]:
+        """Remove what a killed maker left and old versions that nobody runs in; says what is still in use."""
+        current = self.find(name)
+        kept = []
+        for directory in (entry for entry in (self.root / name).iterdir() if entry.is_dir()):
+            if current is not None and Path(current.prefix).is_relative_to(directory):
+                continue
+            if in_use(directory):
+                kept.append(directory)
+            else:
+                shutil.rmtree(directory, ignore_errors=True)
+        return kept
+
+    @contextmanager
+    def lock(self, name: str) -> Iterator[None]:
+        directory = self.root / name
+        directory.mkdir(parents=True, exist_ok=True, mode=0o755)
+        with (directory / _LOCK).open("ab") as handle:
+            try:
+                fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                raise BusyError(name) from None
+            yield
+
+
+def in_use(directory: Path) -> bool:
+    """Whether a process of this user was started with the directory on its PATH, as every container's is."""
+    wanted = os.fsencode(directory) + b"/"
+    for process in Path("/proc").glob("[0-9]*"):
+        try:
+            if wanted in (process / "environ").read_bytes():
+                return True
+        except OSError:
+            continue  # gone, or somebody else's
+    return False

@@ -1,0 +1,37 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What to tell somebody whose program is not there: nothing is pulled here, so the cure is an environment."""
+
+from __future__ import annotations
+
+import shlex
+
+from springtide.local.environments.environment import OWN, Environment
+
+
+def explain_missing(image: str, environment: Environment, argv0: str) -> str:
+    """For a command that was not found in a container."""
+    return f'"{argv0}" was not found: {_stands_for(image, environment)}. {_cure(image, environment)}'
+
+
+def explain_no_command(image: str, environment: Environment, field: str) -> str:
+    """For a container that leaves its command to the image."""
+    return (
+        f"no command: {_stands_for(image, environment)}, and an environment has no command of its own. "
+        f"Write the image's command into {field}"
+    )
+
+
+def _stands_for(image: str, environment: Environment) -> str:
+    what = "the environment that runs tide" if environment.name == OWN else f'environment "{environment.name}"'
+    return f'image "{image}" is not pulled but runs in {what} ({environment.prefix})'
+
+
+def _cure(image: str, environment: Environment) -> str:
+    if environment.name == OWN:
+        return f"Make one that has it: tide env create NAME --pip PACKAGE --image {shlex.quote(_any_tag(image))}"
+    return f"Make it anew with what is missing: tide env create {environment.name} --replace --pip PACKAGE"
+
+
+def _any_tag(image: str) -> str:
+    folder, slash, last = image.partition("@")[0].rpartition("/")
+    return f"{folder}{slash}{last.partition(':')[0]}:*"
