@@ -1,0 +1,96 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The pod conditions that a kubelet owns. Reasons and messages are its own, also the way Go prints a list of names."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from springtide.kube.resources import Obj
+from springtide.local.kubelet import specs
+
+OWN = ("PodReadyToStartContainers", "Initialized", "Ready", "ContainersReady", "PodScheduled")
+_PHASE_REASONS = {"Succeeded": "PodCompleted", "Failed": "PodFailed"}
+
+
+def conditions(
+    pod: Mapping[str, Any], phase: str, containers: Mapping[str, Obj], sandbox: bool, old: Iterable[Obj], now: str
+) -> list[Obj]:
+    """The kubelet's own, with the time of their last change; `containers` are init and main statuses by name."""
+    old = list(old)
+    before = {condition["type"]: condition for condition in old}
+    ready = _containers_ready(pod, phase, containers)
+    found = [
+        _condition("PodReadyToStartContainers", sandbox),
+        _initialized(pod, phase, containers),
+        _ready(pod, ready, [condition for condition in old if condition["type"] not in OWN]),
+        ready,
+        _condition("PodScheduled", True),
+    ]
+    return [_dated(pod, condition, before.get(condition["type"]), now) for condition in found]
+
+
+def _condition(kind: str, status: bool, reason: str = "", message: str = "") -> Obj:
+    condition = {"type": kind, "status": "True" if status else "False"}
+    return condition | ({"reason": reason} if reason else {}) | ({"message": message} if message else {})
+
+
+def _dated(pod: Mapping[str, Any], condition: Obj, before: Obj | None, now: str) -> Obj:
+    same = before is not None and before["status"] == condition["status"]
+    moment = before.get("lastTransitionTime", now) if before is not None and same else now
+    generation = pod["metadata"].get("generation")
+    return condition | {"lastTransitionTime": moment} | ({"observedGeneration": generation} if generation else {})
+
+
+def _initialized(pod: Mapping[str, Any], phase: str, containers: Mapping[str, Obj]) -> Obj:
+    kind, inits = "Initialized", specs.init_containers(pod)
+    incomplete = [init["name"] for init in inits if not _is_initialized(init, containers[init["name"]])]
+    if phase == "Succeeded":
+        return _condition(kind, True, "PodCompleted")
+    if not incomplete or any(_was_started(containers[one["name"]]) for one in specs.main_containers(pod)):
+        return _condition(kind, True)
+    message = f"containers with incomplete status: {_listed(incomplete)}"
+    return _condition(kind, False, "ContainersNotInitialized", message)
+
+
+def _is_initialized(container: Obj, status: Obj) -> bool:
+    return bool(status["started"] if specs.is_sidecar(container) else status["ready"])
+
+
+def _was_started(status: Obj) -> bool:
+    if status.get("started") or "running" in status["state"]:
+        return True
+    return "terminated" in status["state"] or "terminated" in status["lastState"]
+
+
+def _containers_ready(pod: Mapping[str, Any], phase: str, containers: Mapping[str, Obj]) -> Obj:
+    kind = "ContainersReady"
+    if phase in _PHASE_REASONS:
+        return _condition(kind, False, _PHASE_REASONS[phase])
+    sidecars = [init for init in specs.init_containers(pod) if specs.is_sidecar(init)]
+    asked = [container["name"] for container in (*sidecars, *specs.main_containers(pod))]
+    unready = [name for name in asked if not containers[name]["ready"]]
+    if unready:
+        return _condition(kind, False, "ContainersNotReady", f"containers with unready status: {_listed(unready)}")
+    return _condition(kind, True)
+
+
+def _ready(pod: Mapping[str, Any], containers_ready: Obj, others: Iterable[Obj]) -> Obj:
+    if containers_ready["status"] != "True":
+        return containers_ready | {"type": "Ready"}
+    known = {condition["type"]: condition["status"] for condition in others}
+    gates = [gate["conditionType"] for gate in pod["spec"].get("readinessGates") or ()]
+    messages = [_gate_message(gate, known.get(gate)) for gate in gates if known.get(gate) != "True"]
+    if messages:
+        return _condition("Ready", False, "ReadinessGatesNotReady", ", ".join(messages))
+    return _condition("Ready", True)
+
+
+def _gate_message(gate: str, status: str | None) -> str:
+    if status is None:
+        return f'corresponding condition of pod readiness gate "{gate}" does not exist.'
+    return f'the status of pod readiness gate "{gate}" is not "True", but {status}'
+
+
+def _listed(names: list[str]) -> str:
+    return f"[{' '.join(names)}]"

@@ -1,0 +1,410 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A pod's life as a pure plan: from what is seen of it to what is to be done now.
+
+    sandbox ─► init containers, one after the other (sidecars stay) ─► containers ─► … ─► wind-down ─► finished
+
+`plan` is asked again whenever anything about the pod changed, and gives the next steps, never all of them: it looks at
+what is, not at what was planned before, so that an agent that died anywhere finds its place again. The order and the
+words of it are the kubelet's. Winding down has one way, whatever the cause (deleted, too long active, all containers
+done, the agent told to end its pods): preStop hooks, then TERM, main containers before sidecars and sidecars in
+reverse order, KILL by the shim at the end of the grace, then the sandbox, then the last word to the API.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import Any
+
+from springtide.kube.resources import Obj
+from springtide.local.kubelet import restarts, specs
+from springtide.local.kubelet.restarts import BackOff
+from springtide.local.runtime.contract import ContainerState
+
+MINIMUM_GRACE = 2.0
+"""Seconds between TERM and KILL that even a container without any grace left gets."""
+
+# What is seen
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """What a running attempt's probes say; None as long as they have said nothing."""
+
+    startup: bool | None = None
+    liveness: bool | None = None
+    readiness: bool | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Stop:
+    """A stop under way."""
+
+    attempt: int
+    began: float
+    grace: float
+    hook_running: bool = False
+    signalled: bool = False
+
+    @property
+    def deadline(self) -> float:
+        return self.began + self.grace
+
+
+@dataclass(frozen=True, slots=True)
+class Failure:
+    """Why a container is not running although it should be, and when it may be tried again."""
+
+    reason: str
+    message: str
+    until: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class Observed:
+    sandbox: bool = False
+    """Whether the pod's shim lives."""
+    states: Mapping[str, ContainerState] = field(default_factory=dict)
+    """The newest attempt of each container."""
+    previous: Mapping[str, ContainerState] = field(default_factory=dict)
+    """The attempts before those."""
+    earlier: Mapping[str, int] = field(default_factory=dict)
+    """The newest attempts that belong to a sandbox before this one."""
+    verdicts: Mapping[str, Verdict] = field(default_factory=dict)
+    stops: Mapping[str, Stop] = field(default_factory=dict)
+    starting: frozenset[str] = frozenset()
+    """Containers whose postStart hook runs."""
+    back_offs: Mapping[str, BackOff] = field(default_factory=dict)
+    failures: Mapping[str, Failure] = field(default_factory=dict)
+    sandbox_failure: Failure | None = None
+    start: float | None = None
+    """When the pod was first seen here."""
+    phase: str = ""
+    """As last reported."""
+    removed: bool = False
+    """The object is gone from the API."""
+    closing: bool = False
+    """The agent was told to end its pods and to leave their objects alone."""
+    finished: bool = False
+    """All containers ended for good, and that is reported."""
+
+
+class Ending(StrEnum):
+    """Why a pod winds down."""
+
+    DELETED = "deleted"
+    DEADLINE = "deadline"
+    CLOSING = "closing"
+    DONE = "done"
+
+
+# What is to be done
+
+
+@dataclass(frozen=True, slots=True)
+class StartSandbox:
+    pass
+
+
+@dataclass(frozen=True, slots=True)
+class StartContainer:
+    name: str
+    attempt: int
+
+
+@dataclass(frozen=True, slots=True)
+class BackOffRestart:
+    """Say that a container has to wait, and come back at `until`."""
+
+    name: str
+    delay: int
+    until: float
+
+
+@dataclass(frozen=True, slots=True)
+class BeginStop:
+    """Announce the end of a container and run its preStop hook within the grace."""
+
+    name: str
+    attempt: int
+    grace: float
+    message: str
+
+
+@dataclass(frozen=True, slots=True)
+class SignalStop:
+    """TERM now, KILL after the grace."""
+
+    name: str
+    grace: float
+
+
+@dataclass(frozen=True, slots=True)
+class EndSandbox:
+    pass
+
+
+@dataclass(frozen=True, slots=True)
+class Finish:
+    """Report the last state; everything that the pod held on this node is free again."""
+
+
+@dataclass(frozen=True, slots=True)
+class DeletePod:
+    """Nothing of it is left: the API server may forget it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Forget:
+    """Remove what is left on disk; the object is gone."""
+
+
+@dataclass(frozen=True, slots=True)
+class RequeueAfter:
+    seconds: float
+
+
+Action = (
+    StartSandbox
+    | StartContainer
+    | BackOffRestart
+    | BeginStop
+    | SignalStop
+    | EndSandbox
+    | Finish
+    | DeletePod
+    | Forget
+    | RequeueAfter
+)
+
+
+def plan(pod: Mapping[str, Any], seen: Observed, now: float) -> tuple[Action, ...]:
+    if seen.finished:
+        return _after_the_end(pod, seen)
+    if ending(pod, seen, now):
+        return tuple(_wind_down(pod, seen, now))
+    if not seen.sandbox:
+        return _sandbox(seen, now)
+    steps = [*_ephemeral(pod, seen), *_initialization(pod, seen, now)]
+    if is_initialized(pod, seen):
+        steps += _keep_all(specs.main_containers(pod), pod, seen, now)
+    deadline = specs.deadline_of(pod, seen.start)
+    if deadline is not None:
+        steps.append(RequeueAfter(deadline - now))
+    return tuple(_without_overtaking(steps, seen))
+
+
+def ending(pod: Mapping[str, Any], seen: Observed, now: float) -> Ending | None:
+    """Why the pod winds down, if it does."""
+    if seen.removed or specs.is_deleted(pod):
+        return Ending.DELETED
+    if seen.closing:
+        return Ending.CLOSING
+    if seen.phase in specs.TERMINAL or is_done(pod, seen):
+        return Ending.DONE
+    deadline = specs.deadline_of(pod, seen.start)
+    return Ending.DEADLINE if deadline is not None and now >= deadline else None
+
+
+def is_done(pod: Mapping[str, Any], seen: Observed) -> bool:
+    """Whether no container will run again: all are done, or initialization failed, or the sandbox broke for good."""
+    policy = _policy(pod)
+    if not seen.sandbox and seen.states and policy == "Never":
+        return True
+    if any(_failed_for_good(container, seen, policy) for container in specs.init_containers(pod)):
+        return True
+    states = [(container, seen.states.get(container["name"])) for container in specs.main_containers(pod)]
+    return all(
+        state is not None
+        and state.status == "exited"
+        and not restarts.should_restart(container, policy, state.exit_code)
+        for container, state in states
+    )
+
+
+def is_initialized(pod: Mapping[str, Any], seen: Observed) -> bool:
+    """Whether, in this sandbox, a main container was started already or the last init container is through."""
+    if any(_current(container["name"], seen) for container in specs.main_containers(pod)):
+        return True
+    inits = specs.init_containers(pod)
+    return not inits or _is_through(inits[-1], seen)
+
+
+def _policy(pod: Mapping[str, Any]) -> str:
+    return str(pod["spec"].get("restartPolicy") or "Always")
+
+
+def _current(name: str, seen: Observed) -> ContainerState | None:
+    """The newest attempt, if it was made in this sandbox."""
+    state = seen.states.get(name)
+    return state if state is not None and state.attempt > seen.earlier.get(name, -1) else None
+
+
+def _failed_for_good(container: Obj, seen: Observed, policy: str) -> bool:
+    state = _current(container["name"], seen)
+    if state is None or state.status != "exited" or state.exit_code == 0 or specs.is_sidecar(container):
+        return False
+    return not restarts.should_restart(container, policy, state.exit_code)
+
+
+def _is_through(container: Obj, seen: Observed) -> bool:
+    """Whether an init container lets the next one start."""
+    state = _current(container["name"], seen)
+    if state is None:
+        return False
+    if not specs.is_sidecar(container):
+        return state.status == "exited" and state.exit_code == 0
+    if state.status != "running" or container["name"] in seen.starting:
+        return False
+    verdict = seen.verdicts.get(container["name"], Verdict())
+    return verdict.startup is True or not container.get("startupProbe")
+
+
+# Going up
+
+
+def _sandbox(seen: Observed, now: float) -> tuple[Action, ...]:
+    if seen.sandbox_failure is not None and seen.sandbox_failure.until > now:
+        return (RequeueAfter(seen.sandbox_failure.until - now),)
+    return (StartSandbox(),)
+
+
+def _ephemeral(pod: Mapping[str, Any], seen: Observed) -> Iterator[Action]:
+    """Containers added for debugging: started once, at any time."""
+    for container in specs.ephemeral_containers(pod):
+        if container["name"] not in seen.states and container["name"] not in seen.failures:
+            yield StartContainer(container["name"], 0)
+
+
+def _initialization(pod: Mapping[str, Any], seen: Observed, now: float) -> Iterator[Action]:
+    """The first init container that is not through; and sidecars before it are kept running."""
+    inits = specs.init_containers(pod)
+    if any(_current(container["name"], seen) for container in specs.main_containers(pod)):
+        # Ordinary ones had their time; also a sidecar that broke down no longer holds anything up.
+        yield from _keep_all([container for container in inits if specs.is_sidecar(container)], pod, seen, now)
+        return
+    reached = max((number for number, one in enumerate(inits) if _current(one["name"], seen)), default=-1)
+    for number, container in enumerate(inits[: reached + 1]):
+        if specs.is_sidecar(container) or number == reached:
+            yield from _keep(container, pod, seen, now)
+    if reached < 0 or _is_through(inits[reached], seen):
+        yield from _keep_all(inits[reached + 1 : reached + 2], pod, seen, now)
+
+
+def _keep_all(containers: Iterable[Obj], pod: Mapping[str, Any], seen: Observed, now: float) -> Iterator[Action]:
+    for container in containers:
+        yield from _keep(container, pod, seen, now)
+
+
+def _keep(container: Obj, pod: Mapping[str, Any], seen: Observed, now: float) -> Iterator[Action]:
+    """Whatever it takes to have this container running, or done."""
+    name = container["name"]
+    state = seen.states.get(name)
+    if state is None:
+        yield from _start(name, 0, seen, now)
+    elif state.status == "running":
+        yield from _check_health(container, pod, seen, now)
+    elif _may_run_again(container, pod, state, seen):
+        until = restarts.wait_until(seen.back_offs.get(name), state.finished, now)
+        if until is None:
+            yield from _start(name, state.attempt + 1, seen, now)
+        else:
+            yield BackOffRestart(name, seen.back_offs[name].delay, until)
+
+
+def _may_run_again(container: Obj, pod: Mapping[str, Any], state: ContainerState, seen: Observed) -> bool:
+    is_init = any(container["name"] == init["name"] for init in specs.init_containers(pod))
+    if is_init and not specs.is_sidecar(container):
+        if _current(container["name"], seen) is None:
+            return True  # a new sandbox starts from the beginning
+        return state.exit_code != 0 and restarts.should_restart(container, _policy(pod), state.exit_code)
+    return restarts.should_restart(container, _policy(pod), state.exit_code)
+
+
+def _start(name: str, attempt: int, seen: Observed, now: float) -> Iterator[Action]:
+    failure = seen.failures.get(name)
+    if failure is not None and failure.until > now:
+        yield RequeueAfter(failure.until - now)
+    else:
+        yield StartContainer(name, attempt)
+
+
+def _check_health(container: Obj, pod: Mapping[str, Any], seen: Observed, now: float) -> Iterator[Action]:
+    name = container["name"]
+    verdict = seen.verdicts.get(name, Verdict())
+    probe = "liveness" if verdict.liveness is False else "startup" if verdict.startup is False else ""
+    if not probe and not _stop_of(name, seen):
+        return
+    is_init = any(name == init["name"] for init in specs.init_containers(pod))
+    message = f"{'Init container' if is_init else 'Container'} {name} failed {probe} probe"
+    if not is_init and restarts.restarts_on_failure(container, _policy(pod)):
+        message += ", will be restarted"
+    asked = (container.get(f"{probe}Probe") or {}).get("terminationGracePeriodSeconds")
+    grace = specs.grace_of(pod) if asked is None else float(asked)
+    yield from _stop(name, seen, grace, message, now)
+
+
+def _without_overtaking(steps: list[Action], seen: Observed) -> Iterator[Action]:
+    """No container starts while another's postStart hook runs, and only the next requeue counts."""
+    waits = [step.seconds for step in steps if isinstance(step, RequeueAfter)]
+    for step in steps:
+        if isinstance(step, RequeueAfter) or (isinstance(step, StartContainer) and seen.starting):
+            continue
+        yield step
+    if waits:
+        yield RequeueAfter(max(min(waits), 0.0))
+
+
+# Going down
+
+
+def _wind_down(pod: Mapping[str, Any], seen: Observed, now: float) -> Iterator[Action]:
+    running = [one["name"] for one in specs.all_containers(pod) if _runs(one["name"], seen)]
+    if not running:
+        yield EndSandbox() if seen.sandbox else Finish()
+        return
+    grace = specs.grace_of(pod)
+    steps = [step for name in running for step in _stop(name, seen, grace, f"Stopping container {name}", now)]
+    for step in steps:
+        if isinstance(step, SignalStop) and _has_to_wait(step.name, pod, seen, now):
+            yield RequeueAfter(seen.stops[step.name].deadline - now)
+        else:
+            yield step
+
+
+def _stop(name: str, seen: Observed, grace: float, message: str, now: float) -> Iterator[Action]:
+    """The next step of one container's stop. A shorter grace than before begins it anew."""
+    stop = _stop_of(name, seen)
+    if stop is None or (now + grace < stop.deadline and grace < stop.grace):
+        yield BeginStop(name, seen.states[name].attempt, grace, message)
+    elif not stop.hook_running and not stop.signalled:
+        yield SignalStop(name, max(stop.deadline - now, MINIMUM_GRACE))
+
+
+def _stop_of(name: str, seen: Observed) -> Stop | None:
+    stop = seen.stops.get(name)
+    return stop if stop is not None and stop.attempt == seen.states[name].attempt else None
+
+
+def _runs(name: str, seen: Observed) -> bool:
+    state = seen.states.get(name)
+    return state is not None and state.status == "running"
+
+
+def _has_to_wait(name: str, pod: Mapping[str, Any], seen: Observed, now: float) -> bool:
+    """Whether a sidecar's turn has not come: main containers, or sidecars after it, still run and grace is left."""
+    sidecars = [container["name"] for container in specs.init_containers(pod) if specs.is_sidecar(container)]
+    if name not in sidecars or now >= seen.stops[name].deadline:
+        return False
+    before = [container["name"] for container in specs.main_containers(pod)]
+    before += sidecars[sidecars.index(name) + 1 :]
+    return any(_runs(other, seen) for other in before)
+
+
+def _after_the_end(pod: Mapping[str, Any], seen: Observed) -> tuple[Action, ...]:
+    if seen.removed:
+        return (Forget(),)
+    if specs.is_deleted(pod) and not seen.closing:
+        return (DeletePod(),)
+    return ()

@@ -1,0 +1,60 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Whether a container that ended runs again, and when: restart policies, restart rules and the crash loop's back-off.
+
+The first restart comes at once; then 10 seconds after the end, then 20, 40 and so on up to five minutes. A container
+that ran for ten minutes starts over from the beginning. Pure; the agent keeps one `BackOff` for each container.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+FIRST_DELAY = 10
+LONGEST_DELAY = 300
+STABLE = 2 * LONGEST_DELAY
+"""Seconds between a restart and the next end after which a container counts as well again."""
+
+
+@dataclass(frozen=True, slots=True)
+class BackOff:
+    delay: int
+    updated: float
+    """When the container was last started again."""
+
+
+def should_restart(container: Mapping[str, Any], pod_policy: str, exit_code: int) -> bool:
+    policy = container.get("restartPolicy")
+    if policy is not None and _rule_matches(container, exit_code):
+        return True
+    return {"Always": True, "OnFailure": exit_code != 0, "Never": False}.get(policy or pod_policy, True)
+
+
+def restarts_on_failure(container: Mapping[str, Any], pod_policy: str) -> bool:
+    """Whether a container that has to be killed will run again; rules about exit codes cannot be asked yet."""
+    return (container.get("restartPolicy") or pod_policy) != "Never"
+
+
+def _rule_matches(container: Mapping[str, Any], exit_code: int) -> bool:
+    """Whether a rule restarts at this exit code. `RestartAllContainers` counts: this container runs again, too."""
+    for rule in container.get("restartPolicyRules") or ():
+        codes = rule.get("exitCodes") or {}
+        listed = exit_code in (codes.get("values") or ())
+        if listed == (codes.get("operator") == "In"):
+            return rule.get("action") in ("Restart", "RestartAllContainers")
+    return False
+
+
+def wait_until(back_off: BackOff | None, finished: float, now: float) -> float | None:
+    """The moment until which a container that ended at `finished` has to wait; None when it may start."""
+    if back_off is None or finished - back_off.updated > STABLE or now - finished >= back_off.delay:
+        return None
+    return finished + back_off.delay
+
+
+def restarted(back_off: BackOff | None, finished: float, now: float) -> BackOff:
+    """The back-off after a restart at `now` of a container that ended at `finished`."""
+    if back_off is None or finished - back_off.updated > STABLE:
+        return BackOff(FIRST_DELAY, now)
+    return BackOff(min(back_off.delay * 2, LONGEST_DELAY), now)

@@ -1,0 +1,138 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The whole status of a pod, from what is seen of it; and the patch that brings the API up to date.
+
+Pure. `derive` gives the status as a kubelet would write it; a phase that says the end is held back until nothing runs
+any more. `difference` gives the smallest patch: only fields that changed, and of the conditions only the kubelet's own,
+merged by type, so that those of others (readiness gates, disruption) are never touched.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from springtide.kube.resources import Obj
+from springtide.local.kubelet import specs
+from springtide.local.kubelet.conditions import OWN, conditions
+from springtide.local.kubelet.container_status import UNKNOWN, statuses
+from springtide.local.kubelet.lifecycle import Ending, Observed, ending, is_initialized
+from springtide.local.kubelet.moments import stamp
+from springtide.local.kubelet.phases import phase
+
+_DEADLINE = {
+    "reason": "DeadlineExceeded",
+    "message": "Pod was active on the node longer than the specified deadline",
+}
+_LOST = {
+    "terminated": {
+        "reason": UNKNOWN,
+        "message": "The container could not be located when the pod was terminated",
+        "exitCode": 137,
+        "startedAt": None,
+        "finishedAt": None,
+    }
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where the pod is."""
+
+    host_address: str
+    pod_address: str
+    """Empty as long as it has none."""
+
+
+def derive(pod: Mapping[str, Any], seen: Observed, old: Mapping[str, Any], place: Place, now: float) -> Obj:
+    """`old` is the status last reported. With `seen.finished` it is the last one that there will be."""
+    status: Obj = {
+        "containerStatuses": statuses(pod, "containers", seen, old),
+        "hostIP": place.host_address,
+        "hostIPs": [{"ip": place.host_address}],
+        "startTime": old.get("startTime") or stamp(now),
+    }
+    for field, name in (
+        ("initContainers", "initContainerStatuses"),
+        ("ephemeralContainers", "ephemeralContainerStatuses"),
+    ):
+        if found := statuses(pod, field, seen, old):
+            status[name] = found
+    if place.pod_address:
+        status |= {"podIP": place.pod_address, "podIPs": [{"ip": place.pod_address}]}
+    if generation := pod["metadata"].get("generation"):
+        status["observedGeneration"] = generation
+    if qos := (old.get("qosClass") or (pod.get("status") or {}).get("qosClass")):
+        status["qosClass"] = qos
+    if seen.finished:
+        _account_for_all(pod, status)
+    status |= _phase(pod, seen, old, status, now)
+    current = (pod.get("status") or {}).get("conditions") or ()
+    others = [condition for condition in current if condition["type"] not in OWN]
+    ours = [condition for condition in old.get("conditions") or () if condition["type"] in OWN]
+    status["conditions"] = conditions(
+        pod, status["phase"], _by_name(status), seen.sandbox, [*others, *ours], stamp(now)
+    )
+    return status
+
+
+def _by_name(status: Obj) -> dict[str, Obj]:
+    both = (*(status.get("initContainerStatuses") or ()), *status["containerStatuses"])
+    return {container["name"]: container for container in both}
+
+
+def _phase(pod: Mapping[str, Any], seen: Observed, old: Mapping[str, Any], status: Obj, now: float) -> Obj:
+    """Phase, with reason and message where they belong to it."""
+    before = str(old.get("phase") or "Pending")
+    kept = {field: old[field] for field in ("reason", "message") if old.get(field)}
+    if before in specs.TERMINAL:
+        return {"phase": before} | kept
+    if ending(pod, seen, now) is Ending.DEADLINE:
+        found: Obj = {"phase": "Failed"} | _DEADLINE
+    else:
+        found = {"phase": phase(pod, _by_name(status), is_initialized(pod, seen), seen.finished)}
+    if seen.finished and found["phase"] not in specs.TERMINAL:
+        found = {"phase": "Failed"}
+    runs = any(state.status == "running" for state in seen.states.values())
+    if found["phase"] in specs.TERMINAL and runs:
+        found = {"phase": before}
+    return found | (kept if found["phase"] == before else {})
+
+
+def _account_for_all(pod: Mapping[str, Any], status: Obj) -> None:
+    """After the end no container may look as if it were to come: what cannot be accounted for counts as lost."""
+    inits = status.get("initContainerStatuses") or []
+    reached = max((number for number, one in enumerate(inits) if _has_begun(one)), default=-1)
+    lost = list(inits[: reached + 1])
+    if all(one["ready"] or one["started"] for one in inits) or any(map(_has_begun, status["containerStatuses"])):
+        lost += status["containerStatuses"]
+    for container in lost:
+        if "terminated" not in container["state"]:
+            container |= {"state": _LOST, "ready": False, "started": False}
+
+
+def _has_begun(container: Obj) -> bool:
+    return "waiting" not in container["state"] or bool(container["lastState"])
+
+
+def difference(pod: Mapping[str, Any], old: Mapping[str, Any], new: Obj) -> Obj | None:
+    """A strategic merge patch from one status to the next, bound to this very pod; None when nothing changed."""
+    changed = {name: value for name, value in new.items() if name != "conditions" and old.get(name) != value}
+    changed |= {name: None for name in ("reason", "message") if old.get(name) and name not in new}
+    before = {condition["type"]: _essence(condition) for condition in old.get("conditions") or ()}
+    fresh = [one for one in new["conditions"] if before.get(one["type"]) != _essence(one)]
+    if fresh:
+        changed["conditions"] = [_replacing(condition) for condition in fresh]
+    if not changed:
+        return None
+    return {"metadata": {"uid": specs.uid_of(pod)}, "status": changed}
+
+
+def _essence(condition: Obj) -> Obj:
+    """A condition without what the API server adds."""
+    return {name: value for name, value in condition.items() if value is not None}
+
+
+def _replacing(condition: Obj) -> Obj:
+    """Merged by type, so what no longer holds has to be taken away by name."""
+    return {"reason": None, "message": None} | condition
