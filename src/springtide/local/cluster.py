@@ -101,7 +101,7 @@ async def running(options: Options) -> AsyncIterator[Cluster]:
         server.bootstrapped()
         await _listen(stack, server, listener, context)
         if options.upkeep:
-            facts = Facts(authority.certificate.decode(), service_address, port)
+            facts = Facts(authority.certificate.decode(), service_address, port, directory.path / "volumes")
             _keep_up(stack, cluster.client("system:kube-controller-manager"), facts)
         directory.describe(options.name, port)
         kubeconfig.write(directory.kubeconfig, kubeconfig_entry(directory, options.name))

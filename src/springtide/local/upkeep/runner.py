@@ -10,6 +10,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, Protocol
 
 from springtide.kube.client import Client
@@ -21,7 +22,8 @@ from springtide.local.upkeep.autoscaling import autoscalers
 from springtide.local.upkeep.batch import job_cleanup, job_orphans, jobs
 from springtide.local.upkeep.garbage import GarbageCollector
 from springtide.local.upkeep.network import endpoint_slices, endpoints, kubernetes_service
-from springtide.local.upkeep.storage import volume_binding, volume_protection
+from springtide.local.upkeep.nodes import lifecycle, pod_garbage, taint_eviction
+from springtide.local.upkeep.storage import local_provisioner, volume_binding, volume_protection
 from springtide.local.upkeep.workloads import deployments, disruption_budgets, replica_sets
 
 
@@ -44,6 +46,8 @@ class Facts:
     """Of the service `kubernetes`."""
     port: int
     """Where the server listens."""
+    volumes: Path
+    """Where volumes of the local storage class are made."""
 
 
 CONTROLLERS: Sequence[Upkeep] = (
@@ -62,13 +66,17 @@ CONTROLLERS: Sequence[Upkeep] = (
     job_orphans,
     disruption_budgets,
     autoscalers,
+    lifecycle,
+    taint_eviction,
+    pod_garbage,
 )
 
 
 async def keep_up(client: Client, facts: Facts) -> None:
     """Runs until cancelled."""
     informers = Informers(client)
-    recorders = {module.COMPONENT: EventRecorder(client, module.COMPONENT) for module in CONTROLLERS}
+    components = [module.COMPONENT for module in CONTROLLERS] + [local_provisioner.COMPONENT]
+    recorders = {component: EventRecorder(client, component) for component in components}
     garbage = GarbageCollector(informers, client)
     controllers: list[Controller[Any]] = [
         garbage.discovery,
@@ -76,6 +84,7 @@ async def keep_up(client: Client, facts: Facts) -> None:
         namespaces.controller(informers, client),
         root_ca.controller(informers, client, facts.authority),
         kubernetes_service.controller(informers, client, facts.service_address, facts.port),
+        local_provisioner.controller(informers, client, recorders[local_provisioner.COMPONENT], facts.volumes),
     ]
     controllers += [module.controller(informers, client, recorders[module.COMPONENT]) for module in CONTROLLERS]
     async with asyncio.TaskGroup() as group:

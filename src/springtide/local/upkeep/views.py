@@ -20,6 +20,8 @@ BY_CONTROLLER = "controller uid"
 """Index of pods by the uid of the owner that manages them."""
 UNMANAGED = "unmanaged in namespace"
 """Index of pods that nobody manages, by namespace: those that a controller may adopt."""
+BY_NODE = "node name"
+"""Index of pods by the node that they are bound to; empty for those that wait for one."""
 
 
 Amounts = dict[str, str | int | float]
@@ -103,8 +105,17 @@ class Volume(View, frozen=True):
     persistent_volume_claim: Claim | None = None
 
 
+class Toleration(View, frozen=True):
+    key: str = ""
+    operator: str = ""
+    value: str = ""
+    effect: str = ""
+    toleration_seconds: int | None = None
+
+
 class Spec(View, frozen=True):
     node_name: str = ""
+    tolerations: tuple[Toleration, ...] = ()
     hostname: str = ""
     subdomain: str = ""
     restart_policy: str = ""
@@ -206,6 +217,12 @@ class PodView(View, frozen=True):
     def ready_condition(self) -> Condition | None:
         return self.condition("Ready")
 
+    @property
+    def reference(self) -> dict[str, str]:
+        """An ObjectReference, for events."""
+        named = {"namespace": self.metadata.namespace, "name": self.metadata.name, "uid": self.metadata.uid}
+        return {"apiVersion": "v1", "kind": "Pod", **named}
+
     def condition(self, kind: str) -> Condition | None:
         # Plain loops here and above: controllers of a thousand pods ask this of each of them after every change.
         for condition in self.status.conditions:
@@ -233,6 +250,7 @@ def pods(informers: Informers) -> Informer[PodView]:
     informer = informers.of(PODS, into=PodView)
     informer.add_index(BY_CONTROLLER, _controller_uids)
     informer.add_index(UNMANAGED, _unmanaged_namespaces)
+    informer.add_index(BY_NODE, _node_names)
     return informer
 
 
@@ -251,6 +269,10 @@ def managed_by(resource: Resource) -> Callable[[PodView], list[Key]]:
 def _controller_uids(pod: PodView) -> Iterable[str]:
     owner = pod.controller
     return () if owner is None else (owner.uid,)
+
+
+def _node_names(pod: PodView) -> Iterable[str]:
+    return (pod.spec.node_name,)
 
 
 def _unmanaged_namespaces(pod: PodView) -> Iterable[str]:
