@@ -33,7 +33,7 @@ from springtide.local.apiserver.requests import Query, Request, Target, attribut
 from springtide.local.apiserver.writes import admission_request
 from springtide.local.kinds.strategy import Obj
 from springtide.local.status import StatusError
-from springtide.local.streams import destinations, kubelet, logs, plain_proxy, proxy
+from springtide.local.streams import destinations, kubelet, logs, plain_proxy, proxy, tickets
 from springtide.local.streams.takeover import Upgrade
 
 _COMMANDS = {"exec": kubelet.exec_location, "attach": kubelet.attach_location}
@@ -77,8 +77,16 @@ class NodeStreams:
         return b"".join([chunk async for chunk in logs.stream(self._http(), location, "")]).decode(errors="replace")
 
     async def needs_upgrade(self, ctx: Context, call: Call) -> Answer:
-        self._pod(call.target)
+        pod, target = self._pod(call.target), call.target
+        if (target.subresource, target.verb) == ("exec", "create") and call.request.headers.get(tickets.HEADER) == "1":
+            return await self._ticket(call, pod)
         raise status.bad_request("Upgrade request required")
+
+    async def _ticket(self, call: Call, pod: Obj) -> Answer:
+        raw_query = call.request.query.raw
+        await self._admit(call.request.method, call.target, call.request.user, raw_query)
+        asked = tickets.location(self._node(pod), pod, parse_qs(raw_query, keep_blank_values=True))
+        return Reply(await tickets.fetch(self._http(), asked, call.target.name))
 
     # Connections that leave HTTP
 

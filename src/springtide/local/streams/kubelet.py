@@ -149,7 +149,7 @@ def log_location(kubelet: Kubelet, pod: dict[str, Any], query: Query) -> Locatio
             parameters.append((name, str(value)))
     if since := _since_time(query):
         parameters.append(("sinceTime", since))
-    return kubelet.at(f"/containerLogs/{_pod_path(pod)}/{container}", parameters)
+    return kubelet.at(f"/containerLogs/{pod_path(pod)}/{container}", parameters)
 
 
 def check_log_options(pod_name: str, query: Query) -> None:
@@ -184,12 +184,12 @@ def _stream_parameters(asked: Wanted) -> list[tuple[str, str]]:
 def exec_location(kubelet: Kubelet, pod: dict[str, Any], query: Query) -> Location:
     container = container_of(pod, _first(query, "container"))
     commands = [("command", word) for word in query.get("command", ())]
-    return kubelet.at(f"/exec/{_pod_path(pod)}/{container}", _stream_parameters(wanted(query)) + commands)
+    return kubelet.at(f"/exec/{pod_path(pod)}/{container}", _stream_parameters(wanted(query)) + commands)
 
 
 def attach_location(kubelet: Kubelet, pod: dict[str, Any], query: Query) -> Location:
     container = container_of(pod, _first(query, "container"))
-    return kubelet.at(f"/attach/{_pod_path(pod)}/{container}", _stream_parameters(wanted(query)))
+    return kubelet.at(f"/attach/{pod_path(pod)}/{container}", _stream_parameters(wanted(query)))
 
 
 def forward_location(kubelet: Kubelet, pod: dict[str, Any], query: Query) -> Location:
@@ -197,8 +197,8 @@ def forward_location(kubelet: Kubelet, pod: dict[str, Any], query: Query) -> Loc
     for text in ports:
         if not (text.isascii() and text.isdigit() and int(text) < 1 << 31):
             raise status.bad_request(f'cannot convert to []int32: strconv.ParseUint: parsing "{text}": invalid syntax')
-    return kubelet.at(f"/portForward/{_pod_path(pod)}", [("port", ",".join(ports))] if ports else [])
+    return kubelet.at(f"/portForward/{pod_path(pod)}", [("port", ",".join(ports))] if ports else [])
 
 
-def _pod_path(pod: dict[str, Any]) -> str:
+def pod_path(pod: dict[str, Any]) -> str:
     return f"{pod['metadata']['namespace']}/{pod['metadata']['name']}"

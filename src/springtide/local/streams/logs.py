@@ -43,7 +43,7 @@ async def stream(session: aiohttp.ClientSession, location: Location, pod_name: s
             auto_decompress=False,
         )
     except aiohttp.ClientError as problem:
-        raise _unreachable(problem, location) from None
+        raise unreachable(problem, location) from None
     async with response:
         if not 200 <= response.status <= 206:
             body = await response.content.read(_MAX_REFUSAL)
@@ -56,7 +56,8 @@ async def stream(session: aiohttp.ClientSession, location: Location, pod_name: s
             return  # the node broke off: what came is all there is
 
 
-def _unreachable(problem: aiohttp.ClientError, location: Location) -> StatusError:
+def unreachable(problem: aiohttp.ClientError, location: Location, method: str = "Get") -> StatusError:
+    """What the client hears when nobody answers for the node."""
     cause = problem.__cause__ if isinstance(problem, aiohttp.ClientConnectorError) else None
     if isinstance(problem, aiohttp.ConnectionTimeoutError):
         why = explained(TimeoutError(), location)
@@ -66,7 +67,7 @@ def _unreachable(problem: aiohttp.ClientError, location: Location) -> StatusErro
         why = explained(cause, location)
     else:
         why = "EOF"
-    return StatusError(500, "", f'Get "{location.url}": {why}')
+    return StatusError(500, "", f'{method} "{location.url}": {why}')
 
 
 def refusal(code: int, body: str, pod_name: str) -> StatusError:
