@@ -150,6 +150,9 @@ class Conversation:
         self._socket.setblocking(False)
         return self._socket
 
+    def fileno(self) -> int:
+        return self._socket.fileno()
+
     def close(self) -> None:
         self._incoming.close()
         self._socket.close()

@@ -1,0 +1,43 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The service addresses that are open now, brought to what the table wants. Standard library only."""
+
+from __future__ import annotations
+
+import sys
+
+from springtide.local.network.backends import Backends, doors
+from springtide.local.network.tcp_proxy import TcpProxy
+from springtide.local.network.udp_proxy import UdpProxy
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from springtide.local.network.backends import Door
+    from springtide.local.network.loop import Loop
+
+
+class Services:
+    def __init__(self, loop: Loop) -> None:
+        self._loop = loop
+        self._open: dict[Door, tuple[TcpProxy | UdpProxy, Backends]] = {}
+
+    def apply(self, table: dict[str, Any]) -> None:
+        wanted = doors(table)
+        for door in self._open.keys() - wanted.keys():
+            self._open.pop(door)[0].close()
+        for door, (targets, affinity) in wanted.items():
+            if door in self._open:
+                proxy, backends = self._open[door]
+                backends.update(targets, affinity)
+                proxy.settle()
+            else:
+                self._begin(door, Backends(targets, affinity))
+
+    def _begin(self, door: Door, backends: Backends) -> None:
+        try:
+            proxy = (TcpProxy if door[2] == "TCP" else UdpProxy)(self._loop, door, backends)
+        except OSError as problem:  # tried again with the next table
+            print(f"cannot listen on {door[2]} {door[0]}:{door[1]}: {problem}", file=sys.stderr)
+            return
+        self._open[door] = proxy, backends

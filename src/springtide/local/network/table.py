@@ -1,0 +1,157 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What the network holder has to know of services: a pure function from their objects to the table it is sent.
+
+    {"services": [{"namespace": "default", "name": "web", "address": "10.96.7.1", "external": "", "affinity": 0,
+                   "ports": [{"name": "http", "protocol": "TCP", "port": 80, "targets": [["10.244.1.5", 8080]]}],
+                   "endpoints": [{"address": "10.244.1.5", "hostname": "", "ports": [["http", "TCP", 8080]]}]}]}
+
+A headless service has no address; one of type ExternalName has only `external`. `endpoints` are those that names may
+lead to, `targets` those that connections go to. Pods without a service have names that follow from their addresses, so
+they need no entry.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any, Final
+
+import msgspec
+
+DNS_ADDRESS: Final = "10.96.0.10"
+_ANSWERED_BY_SERVER: Final = ("default", "kubernetes")
+"""The API server listens on this one's address itself."""
+_SERVICE_NAME: Final = "kubernetes.io/service-name"
+
+
+class Metadata(msgspec.Struct, frozen=True):
+    name: str
+    namespace: str = ""
+    labels: dict[str, str] = {}
+
+
+class ClientIP(msgspec.Struct, frozen=True, rename="camel"):
+    timeout_seconds: int | None = None
+
+
+class Affinity(msgspec.Struct, frozen=True):
+    client_ip: ClientIP | None = msgspec.field(default=None, name="clientIP")
+
+
+class ServicePort(msgspec.Struct, frozen=True):
+    port: int
+    name: str = ""
+    protocol: str = "TCP"
+
+
+class ServiceSpec(msgspec.Struct, frozen=True, rename="camel"):
+    type: str = "ClusterIP"
+    cluster_ip: str = msgspec.field(default="", name="clusterIP")
+    external_name: str = ""
+    session_affinity: str = "None"
+    session_affinity_config: Affinity | None = None
+    ports: tuple[ServicePort, ...] = ()
+
+
+class Service(msgspec.Struct, frozen=True):
+    metadata: Metadata
+    spec: ServiceSpec
+
+
+class Conditions(msgspec.Struct, frozen=True):
+    """Unknown counts as ready and serving, as for all who read slices."""
+
+    ready: bool | None = None
+    serving: bool | None = None
+    terminating: bool | None = None
+
+    @property
+    def usable(self) -> bool:
+        return self.ready is not False
+
+    @property
+    def last_resort(self) -> bool:
+        """On its way out, but still answering."""
+        return self.serving is not False and bool(self.terminating)
+
+
+class Endpoint(msgspec.Struct, frozen=True):
+    addresses: tuple[str, ...]
+    conditions: Conditions = Conditions()
+    hostname: str | None = None
+
+
+class SlicePort(msgspec.Struct, frozen=True):
+    port: int | None = None
+    name: str | None = None
+    protocol: str | None = None
+
+
+class Slice(msgspec.Struct, frozen=True, rename="camel"):
+    metadata: Metadata
+    address_type: str
+    endpoints: tuple[Endpoint, ...] | None = ()
+    ports: tuple[SlicePort, ...] | None = ()
+
+    @property
+    def service(self) -> tuple[str, str]:
+        return self.metadata.namespace, self.metadata.labels.get(_SERVICE_NAME, "")
+
+
+Place = tuple[Endpoint, Slice]
+
+
+def table(services: Iterable[Service], slices: Iterable[Slice]) -> dict[str, Any]:
+    """The same for the same objects, in whatever order they come."""
+    behind: dict[tuple[str, str], list[Slice]] = {}
+    for piece in sorted(slices, key=lambda piece: (piece.metadata.namespace, piece.metadata.name)):
+        if piece.address_type == "IPv4":
+            behind.setdefault(piece.service, []).append(piece)
+    ordered = sorted(services, key=lambda service: (service.metadata.namespace, service.metadata.name))
+    rows = [_row(service, behind.get((service.metadata.namespace, service.metadata.name), ())) for service in ordered]
+    return {"services": rows}
+
+
+def _row(service: Service, slices: Sequence[Slice]) -> dict[str, Any]:
+    spec = service.spec
+    external = spec.external_name if spec.type == "ExternalName" else ""
+    headless = external or spec.cluster_ip in ("", "None") or ":" in spec.cluster_ip
+    places = [(endpoint, piece) for piece in slices for endpoint in piece.endpoints or ()]
+    if (service.metadata.namespace, service.metadata.name) == _ANSWERED_BY_SERVER:
+        places = []
+    ready = [(endpoint, piece) for endpoint, piece in places if endpoint.conditions.usable]
+    return {
+        "namespace": service.metadata.namespace,
+        "name": service.metadata.name,
+        "address": "" if headless else spec.cluster_ip,
+        "external": external,
+        "affinity": _affinity(spec),
+        "ports": [_port(port, places) for port in spec.ports],
+        "endpoints": [_endpoint(endpoint, piece) for endpoint, piece in ready],
+    }
+
+
+def _affinity(spec: ServiceSpec) -> int:
+    """For how many seconds a client stays with its endpoint; 0: not at all."""
+    if spec.session_affinity != "ClientIP":
+        return 0
+    config = spec.session_affinity_config
+    return (config.client_ip.timeout_seconds if config and config.client_ip else None) or 10800
+
+
+def _port(port: ServicePort, places: Sequence[Place]) -> dict[str, Any]:
+    """With its targets: the ready endpoints, or where there are none those that still serve while they end."""
+    offering = [
+        (endpoint, [endpoint.addresses[0], offered.port])
+        for endpoint, piece in places
+        for offered in piece.ports or ()
+        if (offered.name or "", offered.protocol or "TCP") == (port.name, port.protocol) and offered.port
+    ]
+    targets = [target for endpoint, target in offering if endpoint.conditions.usable]
+    if not targets:
+        targets = [target for endpoint, target in offering if endpoint.conditions.last_resort]
+    return {"name": port.name, "protocol": port.protocol, "port": port.port, "targets": targets}
+
+
+def _endpoint(endpoint: Endpoint, piece: Slice) -> dict[str, Any]:
+    ports = [[port.name or "", port.protocol or "TCP", port.port] for port in piece.ports or () if port.port]
+    return {"address": endpoint.addresses[0], "hostname": endpoint.hostname or "", "ports": ports}
