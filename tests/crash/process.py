@@ -1,10 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The real server as a process of its own, to be killed without warning, and HTTPS to it for clients that live on."""
+"""A real cluster without nodes, to be killed without warning, and HTTPS to it for clients that live on.
+
+Two processes can be killed: the server, which the supervisor then starts again, and the supervisor, which takes the
+server with it and is started again by the test.
+"""
 
 from __future__ import annotations
 
 import asyncio
 import base64
+import contextlib
 import os
 import signal
 import socket
@@ -17,6 +22,8 @@ from pathlib import Path
 
 import aiohttp
 import yaml
+
+from springtide.local.datadir import DataDir
 
 START_LIMIT = 60.0
 """Seconds after which a server that does not answer counts as hung; a normal start takes less than one."""
@@ -38,11 +45,13 @@ class ServerProcess:
 
     @property
     def pid(self) -> int:
-        assert self._process is not None
-        return self._process.pid
+        """Of the server."""
+        pid = DataDir(self.directory).server_process()
+        assert pid is not None
+        return pid
 
     def spawn(self) -> None:
-        command = [sys.executable, "-m", "springtide.cli", "up", "--data-dir", str(self.directory)]
+        command = [sys.executable, "-m", "springtide.cli", "up", "--no-nodes", "--data-dir", str(self.directory)]
         with self._log.open("ab") as log:
             self._process = subprocess.Popen(
                 [*command, "--port", str(self.port)], stdout=log, stderr=log, preexec_fn=self._before_start
@@ -70,10 +79,21 @@ class ServerProcess:
         return True
 
     def kill(self) -> None:
-        """As the kernel's out-of-memory killer or an impatient person would do it."""
+        """Supervisor and all, as the kernel's out-of-memory killer or an impatient person would do it."""
         if self._process is not None:
             self._process.kill()
             self._process.wait()
+
+    async def kill_server(self) -> None:
+        """The server alone, at whatever it is. Returns when another one answers."""
+        before = DataDir(self.directory).server_process()
+        if before is not None:
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(before, signal.SIGKILL)
+        deadline = time.monotonic() + START_LIMIT
+        while DataDir(self.directory).server_process() in (None, before) or not await self._answers():
+            assert time.monotonic() < deadline, f"the server does not come back:\n{self.last_words()}"
+            await asyncio.sleep(0.02)
 
     def stop(self) -> int:
         if self._process is None or self._process.poll() is not None:

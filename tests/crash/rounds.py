@@ -114,8 +114,12 @@ async def _let_write(journal: Journal, count: int) -> None:
 
 async def _kill_and_restart(chance: random.Random, result: Result, server: ServerProcess, api: Api) -> None:
     api.up.clear()
-    server.kill()
     result.kills += 1
+    if chance.random() < 0.5:  # the server alone; its supervisor starts another
+        await server.kill_server()
+        api.up.set()
+        return
+    server.kill()
     if chance.random() < 0.3:  # and again while it is starting
         server.spawn()
         await asyncio.sleep(chance.uniform(0.1, 0.8))

@@ -15,11 +15,11 @@ import sys
 import time
 from collections.abc import Sequence
 from pathlib import Path
-from typing import BinaryIO
+
+from springtide.local.supervisor.log_files import opened
 
 _VARIABLE = "SPRINGTIDE_TELL"
 _WAIT = 30.0
-_LONGEST_LOG = 10 * 1024 * 1024
 
 
 class FailedError(Exception):
@@ -56,7 +56,7 @@ def start(arguments: Sequence[str], log: Path) -> tuple[int, list[str]]:
 
     OSError or FailedError otherwise.
     """
-    with _opened(log) as file:
+    with opened(log) as file:
         begin = file.tell()
         reading, writing = os.pipe()
         try:
@@ -82,13 +82,6 @@ def start(arguments: Sequence[str], log: Path) -> tuple[int, list[str]]:
         port, *notes = said.removeprefix("up ").splitlines()
         return int(port), notes
     raise FailedError(said or _last_words(log, begin))
-
-
-def _opened(log: Path) -> BinaryIO:
-    log.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-    if log.exists() and log.stat().st_size > _LONGEST_LOG:
-        log.replace(log.with_name(f"{log.name}.1"))
-    return log.open("ab")
 
 
 def _heard(pipe: int) -> str:

@@ -10,30 +10,52 @@ import time
 import click
 
 from springtide.cli.options import Chosen, which_cluster
+from springtide.local.datadir import DataDir
+from springtide.local.supervisor import leftovers
+from springtide.local.supervisor.endings import Ending, ask
 
 _WAIT = 30.0
+"""Seconds in which a cluster without pods must have stopped."""
+_SILENCE = 2.0
+"""Seconds after which we say what we are waiting for."""
 
 
 @click.command()
 @which_cluster
-def down(cluster: Chosen) -> None:
+@click.option("--keep-pods", is_flag=True, help="Leave pods running; the next `tide up` takes them over.")
+@click.option(
+    "--grace",
+    type=click.FloatRange(min=0.0),
+    metavar="SECONDS",
+    help="Kill pods that have not ended after so long; 0 kills them at once.  [default: what each asks for]",
+)
+def down(cluster: Chosen, keep_pods: bool, grace: float | None) -> None:
     """Stop the embedded cluster; its objects are kept.
 
-    Returns when it has stopped. To get rid of the objects as well, remove the data directory that `tide status` names.
+    Its pods are ended within their grace. Returns when all has stopped. To get rid of the objects as well, remove the
+    data directory that `tide status` names.
     """
+    if keep_pods and grace is not None:
+        raise click.UsageError("--keep-pods and --grace contradict each other")
     if not cluster.is_running():
         click.echo(f"Cluster {cluster.name!r} {cluster.state()}.")
         return
+    _leave_word(cluster.place, keep_pods, grace)
     process = _asked_to_stop(cluster)
-    deadline = time.monotonic() + _WAIT
-    while cluster.is_running():
-        if time.monotonic() > deadline:
-            raise click.ClickException(
-                f"process {process} has not stopped after {_WAIT:.0f} s\nEnd it with: kill -9 {process}\n"
-                "Everything that was acknowledged is on disk."
-            )
-        time.sleep(0.02)
-    click.echo(f"Cluster {cluster.name!r} is down. Its objects are kept: tide up{cluster.flags} brings them back.")
+    _wait(cluster, process)
+    kept = " Its pods run on." if keep_pods and _pods(cluster.place) else ""
+    click.echo(
+        f"Cluster {cluster.name!r} is down.{kept} Its objects are kept: tide up{cluster.flags} brings them back."
+    )
+
+
+def _leave_word(place: DataDir, keep_pods: bool, grace: float | None) -> None:
+    """Only where there is something to say: a full disk must not keep a cluster from stopping."""
+    if keep_pods or grace is not None:
+        try:
+            ask(place, Ending(keep_pods, grace))
+        except OSError as error:
+            raise click.ClickException(f"cannot write to {place.path}: {error.strerror}") from None
 
 
 def _asked_to_stop(cluster: Chosen) -> int | None:
@@ -49,3 +71,30 @@ def _asked_to_stop(cluster: Chosen) -> int | None:
         except PermissionError:
             raise click.ClickException(f"process {process} belongs to another user") from None
     return process
+
+
+def _wait(cluster: Chosen, process: int | None) -> None:
+    """As long as there are pods it may take as long as they want."""
+    begun = since_pods = time.monotonic()
+    said = False
+    while cluster.is_running():
+        now = time.monotonic()
+        if now - begun > _SILENCE and (count := _pods(cluster.place)):
+            since_pods = now
+            if not said:
+                pods = "1 pod" if count == 1 else f"{count} pods"
+                click.echo(
+                    f"Waiting for {pods} to end. At once, from another terminal: tide down --grace 0{cluster.flags}"
+                )
+                said = True
+        if now - since_pods > _WAIT:
+            raise click.ClickException(
+                f"process {process} has not stopped after {_WAIT:.0f} s\nEnd it with: kill -9 {process}\n"
+                "Everything that was acknowledged is on disk."
+            )
+        time.sleep(0.02)
+
+
+def _pods(place: DataDir) -> int:
+    """With a living shim."""
+    return sum(leftovers.shim(pod.path) is not None for pod in leftovers.pods(place))

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """`tide up`: the embedded cluster in the foreground, or with `-d` in the background.
 
-In the background it is the same command again, as a process of its own; this one waits until that one's server answers
-and passes on its words if it fails. It never imports the server.
+In the background it is the same command again, as a process of its own; this one waits until that one's cluster is up
+and passes on its words if it fails.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ import shlex
 import click
 
 from springtide.cli import background, messages
+from springtide.cli.node_options import Asked, which_nodes
 from springtide.cli.options import Chosen, which_cluster
 
 
@@ -25,25 +26,27 @@ from springtide.cli.options import Chosen, which_cluster
 )
 @click.option("-d", "--detach", is_flag=True, help="Run in the background.")
 @click.option("--audit", is_flag=True, help="Write a line per change to audit.log in the data directory.")
-def up(cluster: Chosen, port: int | None, detach: bool, audit: bool) -> None:
+@which_nodes
+def up(cluster: Chosen, port: int | None, detach: bool, audit: bool, asked: Asked) -> None:
     """Start the embedded cluster and say how to reach it.
 
     Without -d it runs until Ctrl-C. Its objects are kept in the data directory and come back with the next start, on
-    the same port. Several clusters run side by side under different names.
+    the same port. Pods run as processes of this machine, on the nodes it is cut into. Several clusters run side by side
+    under different names.
     """
     if cluster.is_running():
         raise click.ClickException(messages.already_up(cluster))
     if detach:
-        _in_background(cluster, port, audit)
+        _in_background(cluster, port, audit, asked)
         return
-    # Imported here because the server takes half a second, and neither --help nor -d needs it.
+    # Imported here because neither --help nor -d needs it.
     from springtide.cli.foreground import run  # noqa: PLC0415
 
-    run(cluster, port, audit, None)
+    run(cluster, port, audit, asked.nodes)
 
 
-def _in_background(cluster: Chosen, port: int | None, audit: bool) -> None:
-    arguments = ["up", *shlex.split(cluster.flags)]
+def _in_background(cluster: Chosen, port: int | None, audit: bool, asked: Asked) -> None:
+    arguments = ["up", *shlex.split(cluster.flags), *asked.arguments]
     arguments += [f"--port={port}"] if port is not None else []
     arguments += ["--audit"] if audit else []
     try:

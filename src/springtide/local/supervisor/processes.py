@@ -50,6 +50,7 @@ class Kept:
         self._launch, self._died = launch, died
         self._process: Process | None = None
         self._ending = asyncio.Event()
+        self._farewell = signal.SIGTERM
         self.task = asyncio.get_running_loop().create_task(self._run(), name=name)
         """Ends with the process when that is wanted, and with an exception when `died` gives up."""
 
@@ -64,6 +65,7 @@ class Kept:
 
     async def end(self, number: signal.Signals, patience: float | None) -> None:
         """Ask it to end by this signal and wait for it; kill it when it takes longer than this many seconds."""
+        self._farewell = number
         self._ending.set()
         self.send(number)
         _, late = await asyncio.wait([self.task], timeout=patience)
@@ -94,6 +96,8 @@ class Kept:
         except OSError as error:  # no memory, no more processes: as if it had died at once
             logger.warning("%s cannot be started: %s", self.name, error)
             return 1
+        if self._ending.is_set():  # asked for while it was being started
+            self.send(self._farewell)
         return await self._process.wait()
 
 

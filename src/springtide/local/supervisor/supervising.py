@@ -14,14 +14,19 @@ import asyncio
 import errno
 import logging
 import socket
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING
 
 from springtide.local.datadir import BACKLOG, LOOPBACK, DataDir
-from springtide.local.supervisor.endings import Endings
+from springtide.local.supervisor.endings import Ending
 from springtide.local.supervisor.serving import Server
 from springtide.local.supervisor.settings import ServerSettings, Settings
+from springtide.local.supervisor.signals import Endings
+
+if TYPE_CHECKING:
+    from springtide.local.supervisor.machine import Machine
 
 logger = logging.getLogger(__name__)
 
@@ -66,32 +71,59 @@ def _bound(settings: Settings) -> socket.socket:
 class _Cluster:
     def __init__(self, settings: Settings, directory: DataDir, endings: Endings) -> None:
         self._settings, self._directory, self._endings = settings, directory, endings
+        self._began = datetime.now(UTC)
+        self._machine: Machine | None = None
 
     async def run(self, listener: socket.socket, told: Callable[[Report], None]) -> None:
-        server = Server(self._server_settings(), listener)
-        ending = asyncio.create_task(self._endings.next())
+        port = listener.getsockname()[1]
+        isolation = "namespaces" if self._settings.nodes and self._settings.nodes.isolation == "auto" else "none"
+        server = Server(self._server_settings(isolation), listener)
+        work = asyncio.create_task(self._bring_up(server, isolation, port, told))
+        asked = asyncio.create_task(self._endings.next())
+        # A cluster that cannot be kept up leaves its pods running: they are more than our failure is worth.
+        ending = Ending(keep_pods=True)
         try:
-            if await _first(server.up.wait(), server.task, ending):
-                port = listener.getsockname()[1]
-                told(Report(port, self._settings.port if port != self._settings.port != 0 else None))
-                await asyncio.wait([server.task, ending], return_when=asyncio.FIRST_COMPLETED)
+            await asyncio.wait([work, server.task, asked], return_when=asyncio.FIRST_COMPLETED)
+            if work.done() and not server.task.done():
+                work.result()
+                await asyncio.wait([server.task, asked], return_when=asyncio.FIRST_COMPLETED)
+            if asked.done():
+                ending = asked.result()
             if server.task.done():
                 server.task.result()
         finally:
-            ending.cancel()
+            asked.cancel()
+            work.cancel()
+            await asyncio.gather(work, return_exceptions=True)
+            if self._machine is not None:
+                await self._machine.end(ending, self._endings.next)
             await server.end()
 
-    def _server_settings(self) -> ServerSettings:
-        settings = self._settings
+    async def _bring_up(self, server: Server, isolation: str, port: int, told: Callable[[Report], None]) -> None:
+        """The heavy half is imported here: the server needs as long to start as this takes."""
+        notes: list[str] = []
+        if self._settings.nodes is not None:
+            await asyncio.sleep(0)  # the server goes first
+            from springtide.local.supervisor.machine import Machine  # noqa: PLC0415
+
+            self._machine = Machine(self._directory, self._settings.nodes, isolation, port)
+        await server.up.wait()
+        if self._machine is not None:
+            notes = await self._machine.start(self._began)
+        moved_from = self._settings.port if port != self._settings.port != 0 else None
+        told(Report(port, moved_from, tuple(notes)))
+
+    def _server_settings(self, isolation: str) -> ServerSettings:
+        settings, nodes = self._settings, self._settings.nodes
         return ServerSettings(
-            str(settings.data_dir), settings.name, -1, -1, audit=settings.audit, verbose=settings.verbose
+            str(settings.data_dir),
+            settings.name,
+            -1,
+            -1,
+            audit=settings.audit,
+            verbose=settings.verbose,
+            nodes=nodes is not None,
+            holder=str(self._directory.network / "holder.sock") if isolation == "namespaces" else "",
+            strict_resources=nodes.strict_resources if nodes else False,
+            scheduler_names=nodes.scheduler_names if nodes else (),
         )
-
-
-async def _first(wanted: Coroutine[None, None, object], *others: asyncio.Task[Any]) -> bool:
-    """Whether `wanted` came before any of the others ended."""
-    task = asyncio.ensure_future(wanted)
-    await asyncio.wait([task, *others], return_when=asyncio.FIRST_COMPLETED)
-    came = task.done()
-    task.cancel()
-    return came

@@ -1,0 +1,90 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The node agents: one process per node, started and ended as `nodes` or the end of the cluster wants it.
+
+An agent that dies is started again and finds its pods as they are. SIGTERM makes it leave them running, SIGUSR1 end
+them within their grace; what an agent did not end, because it died or was killed, is ended here.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import shutil
+import signal
+from asyncio.subprocess import Process
+from collections.abc import Sequence
+
+from springtide.local.datadir import DataDir
+from springtide.local.supervisor import credentials, leftovers, log_files
+from springtide.local.supervisor.processes import Kept, leashed
+
+logger = logging.getLogger(__name__)
+
+_MODULE = "springtide.local.kubelet"
+_PATIENCE = 10.0
+"""Seconds in which an agent that leaves its pods running must be gone."""
+
+
+class Agents:
+    def __init__(self, directory: DataDir, server: str, arguments: Sequence[str]) -> None:
+        """`arguments` go to every agent."""
+        self._directory, self._server, self._arguments = directory, server, arguments
+        self._kept: dict[str, Kept] = {}
+
+    def left(self) -> set[str]:
+        """Nodes that had pods when the last supervisor ended."""
+        return {pod.node for pod in leftovers.pods(self._directory)}
+
+    # For `nodes.keep_nodes`
+
+    async def start(self, node: str) -> None:
+        if node not in self._kept:
+            self._kept[node] = Kept(f"the agent of node {node}", lambda: self._launch(node))
+
+    async def stop(self, node: str) -> None:
+        """With its pods, within their grace; nothing of the node is left."""
+        if node in self._kept:
+            await self._kept[node].end(signal.SIGUSR1, None)
+        await self._clear(node)
+
+    async def kill(self, node: str) -> None:
+        """As if the machine were gone."""
+        if node in self._kept:
+            await self._kept[node].end(signal.SIGKILL, None)
+        await self._clear(node)
+
+    # For the end of the cluster
+
+    async def leave(self) -> None:
+        """End all agents, with their pods running on."""
+        await asyncio.gather(*(kept.end(signal.SIGTERM, _PATIENCE) for kept in self._kept.values()))
+
+    async def end(self) -> None:
+        """End all agents, and all pods within their grace. May be cancelled, for `end_now`."""
+        await asyncio.gather(*(kept.end(signal.SIGUSR1, None) for kept in self._kept.values()))
+        await asyncio.to_thread(self._kill_pods, None)
+
+    async def end_now(self) -> None:
+        await asyncio.gather(*(kept.end(signal.SIGKILL, None) for kept in self._kept.values()))
+        await asyncio.to_thread(self._kill_pods, None)
+
+    async def _launch(self, node: str) -> Process:
+        made = credentials.make(self._directory, node, self._server)
+        known = ["--node", node, "--data-dir", str(self._directory.path), *made.arguments(), *self._arguments]
+        with log_files.opened(self._directory.nodes / node / "agent.log") as log:
+            return await leashed(_MODULE, known, log=log)
+
+    async def _clear(self, node: str) -> None:
+        self._kept.pop(node, None)
+        await asyncio.to_thread(self._kill_pods, node)
+        await asyncio.to_thread(self._remove, node)
+
+    def _kill_pods(self, node: str | None) -> None:
+        leftovers.kill(self._directory, self._pods_of(node))
+
+    def _remove(self, node: str) -> None:
+        leftovers.remove(self._directory, self._pods_of(node))
+        shutil.rmtree(self._directory.nodes / node, ignore_errors=True)
+
+    def _pods_of(self, node: str | None) -> list[leftovers.PodOnDisk]:
+        return [pod for pod in leftovers.pods(self._directory) if node in (None, pod.node)]

@@ -1,0 +1,45 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a node agent proves itself with: a kubeconfig of its own, and what its HTTPS side shows and trusts.
+
+In `nodes/NAME` of the data directory, readable by their owner alone; made anew when they are missing or about to end.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+
+from springtide.local.access import kubeconfig, pki
+from springtide.local.access.files import write_private
+from springtide.local.datadir import LOOPBACK, DataDir
+
+
+@dataclass(frozen=True, slots=True)
+class Credentials:
+    kubeconfig: Path
+    pair: Path
+    """Certificate and key in one file."""
+    client_ca: Path
+
+    def arguments(self) -> list[str]:
+        """As the node agent wants them on its command line."""
+        files = {"kubeconfig": self.kubeconfig, "certificate": self.pair, "key": self.pair, "client-ca": self.client_ca}
+        return [part for name, path in files.items() for part in (f"--{name}", str(path))]
+
+
+def make(directory: DataDir, node: str, server: str) -> Credentials:
+    authority = pki.Authority(directory.pki, datetime.now(UTC))
+    pair = pki.node_pair(authority, node, (LOOPBACK,))
+    place = directory.nodes / node
+    made = Credentials(place / "kubeconfig", place / "serving.pem", place / "ca.pem")
+    _write(made.kubeconfig, kubeconfig.as_text(kubeconfig.Entry(node, server, authority.certificate, pair)).encode())
+    _write(made.pair, pair.key + pair.certificate)
+    _write(made.client_ca, authority.certificate)
+    return made
+
+
+def _write(path: Path, content: bytes) -> None:
+    """Only when it changes: a durable write takes longer than all the rest."""
+    if not path.exists() or path.read_bytes() != content:
+        write_private(path, content)

@@ -1,0 +1,105 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a cluster with nodes has beside its server: the pods' network, and an agent for each node.
+
+Imported when the server is on its way, because the Kubernetes client and the certificate library take as long as it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import socket
+from collections.abc import Awaitable, Callable
+from datetime import datetime
+
+from springtide.kube.client import Client
+from springtide.local.datadir import LOOPBACK, DataDir
+from springtide.local.network import holders
+from springtide.local.supervisor import node_specs, nodes, readiness
+from springtide.local.supervisor.agents import Agents
+from springtide.local.supervisor.endings import Ending
+from springtide.local.supervisor.settings import Nodes
+
+logger = logging.getLogger(__name__)
+
+_AGAIN = 1.0
+_READY = 20.0
+"""Seconds that nodes get to be ready before `tide up` says that they are not."""
+
+
+class Machine:
+    def __init__(self, directory: DataDir, wanted: Nodes, isolation: str, port: int) -> None:
+        self._directory, self._wanted, self._isolation = directory, wanted, isolation
+        self._agents = Agents(directory, f"https://{LOOPBACK}:{port}", self._arguments())
+        self._client: Client | None = None
+        self._tasks: list[asyncio.Task[None]] = []
+        self._trouble = ""
+
+    async def start(self, since: datetime) -> list[str]:
+        """With the server up: returns when the nodes are ready. What does not work, in sentences."""
+        client = self._client = await Client.connect(str(self._directory.kubeconfig))
+        await nodes.ensure_nodes(client, self._wanted.wanted, node_specs.default(socket.gethostname()))
+        if self._isolation == "namespaces":
+            self._tasks.append(asyncio.create_task(self._keep_network()))
+        self._tasks.append(asyncio.create_task(self._keep_nodes(client)))
+        late = await readiness.wait(client, since, _READY)
+        notes = [f"node {name} is not ready; its agent's log is {self._log(name)}" for name in late]
+        return [*notes, self._trouble] if self._trouble else notes
+
+    async def end(self, ending: Ending, next_ending: Callable[[], Awaitable[Ending]]) -> None:
+        """All agents, and with them the pods unless they are kept. Another ending may make haste meanwhile."""
+        await self._cancel()
+        if ending.keep_pods:
+            await self._agents.leave()
+        else:
+            await self._end_pods(ending, next_ending)
+            if self._isolation == "namespaces":
+                await holders.end(self._directory.path)
+        if self._client is not None:
+            await self._client.close()
+
+    async def _end_pods(self, ending: Ending, next_ending: Callable[[], Awaitable[Ending]]) -> None:
+        work = asyncio.create_task(self._agents.end())
+        while not work.done() and ending.grace != 0:
+            haste = asyncio.ensure_future(next_ending())
+            await asyncio.wait([work, haste], timeout=ending.grace, return_when=asyncio.FIRST_COMPLETED)
+            if not haste.done():  # the pods are gone, or their time is over
+                haste.cancel()
+                break
+            ending = haste.result()
+        if not work.done():
+            work.cancel()
+            await self._agents.end_now()
+        await asyncio.gather(work, return_exceptions=True)
+
+    async def _keep_network(self) -> None:
+        while True:
+            try:
+                await holders.keep(self._directory.path)
+            except holders.HolderError as error:
+                self._trouble = str(error)
+                logger.warning("%s", error)
+            await asyncio.sleep(_AGAIN)
+
+    async def _keep_nodes(self, client: Client) -> None:
+        agents = self._agents
+        while True:
+            try:
+                await nodes.keep_nodes(client, agents.start, agents.stop, agents.kill, agents.left())
+            except Exception:  # whatever it is: nodes that nobody keeps would be the greater harm
+                logger.exception("keeping nodes broke; starting it again")
+            await asyncio.sleep(_AGAIN)
+
+    def _arguments(self) -> list[str]:
+        wanted = self._wanted
+        arguments = ["--isolation", self._isolation]
+        arguments += ["--strict-resources"] if wanted.strict_resources else []
+        return arguments + ([] if wanted.fake_gpus is None else ["--fake-gpus", str(wanted.fake_gpus)])
+
+    def _log(self, node: str) -> str:
+        return str(self._directory.nodes / node / "agent.log")
+
+    async def _cancel(self) -> None:
+        for task in self._tasks:
+            task.cancel()
+        await asyncio.gather(*self._tasks, return_exceptions=True)

@@ -1,0 +1,48 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Signals to the supervisor and a look at its directory, as the endings that they ask for; see `endings`."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+import signal
+
+from springtide.local.datadir import DataDir
+from springtide.local.supervisor.endings import AT_ONCE, Ending, asked
+
+logger = logging.getLogger(__name__)
+
+_LOOK = 2.0
+"""Seconds between looks at whether the data directory is still there."""
+
+
+class Endings:
+    """The endings that were asked for, one after the other."""
+
+    def __init__(self, directory: DataDir) -> None:
+        self._directory = directory
+        self._asked: asyncio.Queue[Ending] = asyncio.Queue()
+        self._begun = False
+
+    def listen(self) -> None:
+        loop = asyncio.get_running_loop()
+        loop.add_signal_handler(signal.SIGTERM, lambda: self._asked.put_nowait(asked(self._directory)))
+        for number in (signal.SIGINT, signal.SIGHUP):
+            loop.add_signal_handler(number, self._interrupted)
+        asked(self._directory)  # left over from one that was killed
+
+    def _interrupted(self) -> None:
+        self._asked.put_nowait(AT_ONCE if self._begun else Ending())
+
+    async def next(self) -> Ending:
+        """Also ends when somebody removes the directory: what is written after that would be acknowledged and lost."""
+        while self._directory.is_still_there():
+            with contextlib.suppress(TimeoutError):
+                ending = await asyncio.wait_for(self._asked.get(), _LOOK)
+                self._begun = True
+                return ending
+        if not self._begun:
+            logger.warning("%s is gone; stopping", self._directory.path)
+        self._begun = True
+        return AT_ONCE
