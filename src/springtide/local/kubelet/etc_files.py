@@ -164,22 +164,34 @@ def _unique(values: Iterable[str]) -> tuple[str, ...]:
 # passwd and group
 
 
-def passwd(host_file: str, uid: int, gid: int, user: str) -> str:
-    """The host's users, with home at /root for whoever programs run as.
+class Account(NamedTuple):
+    """Whoever programs run as."""
+
+    name: str
+    uid: int
+    gid: int
+    shell: str
+
+
+def passwd(host_file: str, own: Account) -> str:
+    """The host's users, with home at /root for root and for whoever programs run as.
 
     An ordinary user's programs run under his own uid, and sshd and ssh look up home and shell by it.
     """
     lines = [line for line in host_file.splitlines() if line.count(":") == 6]
-    kept = [line for line in lines if int(line.split(":")[2]) not in (0, uid)]
-    own = [] if uid == 0 else [f"{user}:x:{uid}:{gid}:{user}:/root:/bin/bash"]
-    return "".join(f"{line}\n" for line in ("root:x:0:0:root:/root:/bin/bash", *own, *kept))
+    kept = [line for line in lines if line.split(":")[2] not in ("0", str(own.uid))]
+    ours = [f"root:x:0:0:root:/root:{own.shell}"]
+    if own.uid:
+        ours.append(f"{own.name}:x:{own.uid}:{own.gid}:{own.name}:/root:{own.shell}")
+    return "".join(f"{line}\n" for line in (*ours, *kept))
 
 
-def group(host_file: str, uid: int, gid: int, user: str) -> str:
+def group(host_file: str, own: Account) -> str:
+    """The host's groups, and the own one where the host's file does not have it."""
     lines = [line for line in host_file.splitlines() if line.count(":") == 3]
-    if uid == 0 or any(int(line.split(":")[2]) == gid for line in lines):
-        return "".join(f"{line}\n" for line in lines)
-    return "".join(f"{line}\n" for line in (*lines, f"{user}:x:{gid}:"))
+    if not any(line.split(":")[2] == str(own.gid) for line in lines):
+        lines.append(f"{own.name}:x:{own.gid}:")
+    return "".join(f"{line}\n" for line in lines)
 
 
 def home_of(passwd_file: str, uid: int) -> str:
@@ -200,9 +212,9 @@ def write(directory: Path, files: Mapping[str, str]) -> None:
     for name, text in files.items():
         path = directory / name
         try:
-            if path.read_text() == text:
+            if path.read_text(errors="surrogateescape") == text:
                 continue
         except FileNotFoundError:
             pass
-        path.write_text(text)
+        path.write_text(text, errors="surrogateescape")
         path.chmod(0o644)

@@ -10,7 +10,7 @@ starts at once.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
 import msgspec
@@ -29,6 +29,11 @@ class Reference(NamedTuple):
 
     kind: str
     key: Key
+
+
+class _Need(NamedTuple):
+    pod: Key
+    references: frozenset[Reference]
 
 
 class ConfigMap(msgspec.Struct, frozen=True, rename="camel"):
@@ -54,7 +59,7 @@ class Sources:
         self._client = client
         self._informers = informers
         self._followed: dict[tuple[str, str], Informer[Any]] = {}
-        self._needed: dict[Key, frozenset[Reference]] = {}
+        self._needed: dict[str, _Need] = {}
         self._early: dict[Reference, Any] = {}
         self._handlers: list[Callable[[Key], None]] = []
         self.services = informers.of(SERVICES)
@@ -80,9 +85,10 @@ class Sources:
         """Call `handler` with the key of each pod that refers to something that came, changed or went."""
         self._handlers.append(handler)
 
-    async def load(self, pod: Key, references: Iterable[Reference]) -> None:
+    async def load(self, pod: Mapping[str, Any]) -> None:
         """From now on know what this pod refers to. TimeoutError when the server does not answer."""
-        wanted = self._needed[pod] = frozenset(references)
+        wanted = frozenset(references_of(pod))
+        self._needed[pod["metadata"]["uid"]] = _Need(Key.of(pod), wanted)
         async with asyncio.timeout(PATIENCE):
             await self.services.wait_synced()
             for kind, namespace in {(reference.kind, reference.key.namespace) for reference in wanted}:
@@ -90,12 +96,17 @@ class Sources:
             missing = [reference for reference in wanted if self._find(reference) is None]
             await asyncio.gather(*(self._ask(reference) for reference in missing))
 
-    def forget(self, pod: Key) -> None:
+    def forget(self, uid: str) -> None:
         """Stop following what only this pod needed."""
-        self._needed.pop(pod, None)
-        used = {(reference.kind, reference.key.namespace) for needed in self._needed.values() for reference in needed}
-        for followed in self._followed.keys() - used:
+        self._needed.pop(uid, None)
+        references = {reference for need in self._needed.values() for reference in need.references}
+        for followed in self._followed.keys() - {(kind, key.namespace) for kind, key in references}:
             self._informers.drop(self._followed.pop(followed))
+
+    def pod(self, uid: str) -> Key | None:
+        """The name of a pod that was loaded and not forgotten."""
+        need = self._needed.get(uid)
+        return None if need is None else need.pod
 
     def _follow(self, kind: str, namespace: str) -> Informer[Any]:
         informer = self._followed.get((kind, namespace))
@@ -114,7 +125,7 @@ class Sources:
 
     def _changed(self, reference: Reference) -> None:
         self._early.pop(reference, None)
-        pods = [pod for pod, needed in self._needed.items() if reference in needed]
+        pods = [need.pod for need in self._needed.values() if reference in need.references]
         for pod in pods:
             for handler in self._handlers:
                 handler(pod)

@@ -84,6 +84,10 @@ class Tokens:
         token = self._known[wanted] = _token(answer, now)
         return token.text
 
+    def __bool__(self) -> bool:
+        """Whether there is any token that will need renewal."""
+        return bool(self._known)
+
     def due(self) -> set[str]:
         """The uids of pods with a token that should be renewed by now."""
         now = self._clock()

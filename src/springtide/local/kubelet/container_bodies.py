@@ -1,0 +1,191 @@
+# SPDX-License-Identifier: Apache-2.0
+"""One attempt to run a container, complete: program, variables, user, and what it sees where."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Protocol
+from urllib.parse import urlsplit
+
+import msgspec
+
+from springtide.api import quantity
+from springtide.kube.resources import Key, Obj
+from springtide.local.environments import words
+from springtide.local.environments.environment import Environment
+from springtide.local.kubelet import commands, etc_files, mounts, rewriting, users, variables
+from springtide.local.kubelet.facts import Facts
+from springtide.local.kubelet.refusals import NotReady
+from springtide.local.kubelet.sources import Sources
+from springtide.local.kubelet.volumes.setup import Volume
+from springtide.local.runtime.contract import ContainerBody, Mount, PodBody
+
+
+class Devices(Protocol):
+    def allocate(self, pod_uid: str, container: str, wanted: dict[str, int]) -> dict[str, str]:
+        """The variables that tell a container which devices are its own."""
+
+
+@dataclass(frozen=True, slots=True)
+class Prepared:
+    """A pod whose containers may start."""
+
+    body: PodBody
+    directory: Path
+    volumes: Mapping[str, Volume] = field(default_factory=dict)
+    warnings: tuple[tuple[str, str], ...] = ()
+    """Reasons and messages of events: what of the pod has no effect here."""
+
+
+class ContainerBodies:
+    def __init__(self, facts: Facts, sources: Sources, devices: Devices) -> None:
+        self._facts = facts
+        self._sources = sources
+        self._devices = devices
+
+    def make(
+        self, pod: Obj, container: Obj, environment: Environment, attempt: int, prepared: Prepared
+    ) -> ContainerBody:
+        """One attempt. Makes parts of volumes and the file for the termination message where they are missing."""
+        name = container["name"]
+        user = self._user(pod, container)
+        given = self._variables(pod, container, prepared)
+        argv = _argv(container, environment, given)
+        base = {"PATH": variables.search_path([environment.prefix]), "HOSTNAME": prepared.body.hostname}
+        if container.get("tty"):
+            base["TERM"] = "xterm"
+        env = base | given
+        env.setdefault("HOME", self._home(user, prepared.directory))
+        body = ContainerBody(
+            name=name,
+            attempt=attempt,
+            argv=argv,
+            env=env,
+            cwd=container.get("workingDir") or environment.workdir or "/",
+            log=str(self._logs(pod) / name / f"{attempt}.log"),
+            mounts=self._mounts(container, attempt, environment, given, prepared),
+            stdin=bool(container.get("stdin")),
+            stdin_once=bool(container.get("stdinOnce")),
+            tty=bool(container.get("tty")),
+            memory_limit=_memory_limit(pod, container),
+            user=user.uid,
+            group=user.gid,
+            groups=user.groups,
+            read_only_root=bool((container.get("securityContext") or {}).get("readOnlyRootFilesystem")),
+        )
+        return body if self._facts.isolated else self._without_mounts(body, prepared)
+
+    def _user(self, pod: Obj, container: Obj) -> users.User:
+        if not self._facts.is_root:
+            return users.User()
+        try:
+            return users.of_container(pod, container)
+        except users.NotAllowed as error:
+            raise NotReady("CreateContainerConfigError", str(error)) from None
+
+    def _home(self, user: users.User, directory: Path) -> str:
+        if not user.uid:
+            return "/root"
+        passwd = (directory / "etc" / "passwd").read_text(errors="surrogateescape")
+        return etc_files.home_of(passwd, user.uid)
+
+    def _variables(self, pod: Obj, container: Obj, prepared: Prepared) -> dict[str, str]:
+        namespace = pod["metadata"]["namespace"]
+
+        def config_map(name: str) -> variables.Data | None:
+            found = self._sources.config_map(Key(namespace, name))
+            return None if found is None else found.data or {}
+
+        def secret(name: str) -> variables.Data | None:
+            found = self._sources.secret(Key(namespace, name))
+            return None if found is None else found.data or {}
+
+        links = pod["spec"].get("enableServiceLinks", True)
+        services = variables.of_services(self._services(pod), namespace, links)
+        address = prepared.body.address or self._facts.host_ip
+        world = variables.World(config_map, secret, services, address, self._facts.host_ip, self._facts.allocatable)
+        try:
+            given = variables.of_container(pod, container, world)
+        except variables.VariableError as error:
+            raise NotReady("CreateContainerConfigError", str(error)) from None
+        wanted = _extended_resources(container)
+        devices = self._devices.allocate(pod["metadata"]["uid"], container["name"], wanted)
+        return devices | given
+
+    def _services(self, pod: Obj) -> Iterable[Mapping[str, Any]]:
+        """All of them; on the host's network the API server is at its own address, not the service's."""
+        services = self._sources.services.objects()
+        if self._facts.isolated and not pod["spec"].get("hostNetwork"):
+            return services
+        server = urlsplit(self._facts.server)
+        port = {"name": "https", "port": server.port or 443, "protocol": "TCP"}
+        metadata = {"namespace": "default", "name": "kubernetes"}
+        return [{"metadata": metadata, "spec": {"clusterIP": server.hostname, "ports": [port]}}, *services]
+
+    def _mounts(
+        self, container: Obj, attempt: int, environment: Environment, given: Mapping[str, str], prepared: Prepared
+    ) -> tuple[Mount, ...]:
+        directory, data = prepared.directory, self._facts.data_dir
+        message = directory / "containers" / container["name"] / f"{attempt}.message"
+        message.parent.mkdir(parents=True, exist_ok=True)
+        message.touch()
+        message.chmod(0o666)
+        try:
+            own = mounts.of_volumes(container, prepared.volumes, given)
+        except mounts.MountError as error:
+            raise NotReady("CreateContainerConfigError", str(error)) from None
+        return mounts.ordered(
+            (
+                *mounts.of_environment(environment),
+                *mounts.of_etc(directory),
+                Mount(mounts.BIN, str(data / "bin"), read_only=True),
+                Mount(mounts.EXEC, str(data / "exec"), read_only=True),
+                Mount(container.get("terminationMessagePath") or "/dev/termination-log", str(message)),
+                *own,
+            )
+        )
+
+    def _without_mounts(self, body: ContainerBody, prepared: Prepared) -> ContainerBody:
+        """The same where nothing can be mounted: paths rewritten, and a home of its own."""
+        home = prepared.directory / "containers" / body.name / "home"
+        home.mkdir(parents=True, exist_ok=True)
+        visible = {f"/etc/{name}" for name in mounts.ETC}
+        places = {mount.target: mount.source for mount in body.mounts if mount.target not in visible}
+        rewriter = rewriting.Rewriter(places)
+        env = rewriter.values(body.env) | {"HOME": str(home), "SPRINGTIDE_EXEC_DIR": places[mounts.EXEC]}
+        kubeconfig = prepared.directory / "etc" / "kubeconfig"
+        if rewriting.ACCOUNT in places and kubeconfig.exists():
+            env.setdefault("KUBECONFIG", str(kubeconfig))
+        cwd = str(home) if body.cwd == "/" else rewriter.text(body.cwd)
+        return msgspec.structs.replace(body, argv=rewriter.texts(body.argv), env=env, cwd=cwd, mounts=())
+
+    def _logs(self, pod: Obj) -> Path:
+        metadata = pod["metadata"]
+        return self._facts.log_directory(metadata["namespace"], metadata["name"], metadata["uid"])
+
+
+def _argv(container: Obj, environment: Environment, given: Mapping[str, str]) -> tuple[str, ...]:
+    """An image's entrypoint is not known here; of most training images it is none, and `args` is the whole command."""
+    argv = commands.argv(container.get("command") or (), container.get("args") or (), given)
+    if not argv:
+        field = f'the command of container "{container["name"]}"'
+        raise NotReady(
+            "CreateContainerError", words.explain_no_command(container.get("image") or "", environment, field)
+        )
+    return argv
+
+
+def _memory_limit(pod: Mapping[str, Any], container: Mapping[str, Any]) -> int | None:
+    """The container's own, or the whole pod's where only that is set."""
+    for holder in (container, pod["spec"]):
+        text = ((holder.get("resources") or {}).get("limits") or {}).get("memory")
+        if text and quantity.parse(str(text)):
+            return quantity.parse(str(text)).value
+    return None
+
+
+def _extended_resources(container: Mapping[str, Any]) -> dict[str, int]:
+    limits = (container.get("resources") or {}).get("limits") or {}
+    return {name: quantity.parse(str(amount)).value for name, amount in limits.items() if "/" in name}

@@ -1,0 +1,91 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a container sees where: its environment, its own /etc, its volumes. Outermost first, one thing at one path.
+
+Containers have their own /root, /tmp, /run and /dev/shm. What an environment needs from under the host's is bound
+back, read-only: a pod never changes the environment that others run in.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+from springtide.local.environments.environment import Environment
+from springtide.local.kubelet import commands
+from springtide.local.kubelet.volumes import subpaths
+from springtide.local.kubelet.volumes.setup import Volume
+from springtide.local.runtime.contract import Mount
+
+PRIVATE = ("/root", "/tmp", "/run", "/dev/shm")
+"""Directories that every container has to itself."""
+BIN, EXEC = "/run/springtide/bin", "/run/springtide/exec"
+ETC = ("hosts", "resolv.conf", "hostname", "passwd", "group")
+
+
+class MountError(ValueError):
+    """A mount that cannot be made; the message is kubelet's."""
+
+
+def of_environment(environment: Environment) -> list[Mount]:
+    """The environment itself, and whatever else its Python reads from a place that is private in a container."""
+    hidden = [path for path in environment.paths if _under(path, PRIVATE)]
+    system = ("/", "/usr", "/usr/local")  # root sees a copy of these, and nobody else may write to them
+    own = [] if environment.prefix in system else [environment.prefix]
+    found = [Mount(path, path, read_only=True) for path in dict.fromkeys((*hidden, *own))]
+    return found + [Mount(os.path.normpath(files.target), files.source) for files in environment.files]
+
+
+def _under(path: str, roots: Iterable[str]) -> bool:
+    return any(path.startswith(f"{root}/") for root in roots)
+
+
+def of_etc(directory: Path) -> list[Mount]:
+    return [Mount(f"/etc/{name}", str(directory / "etc" / name)) for name in ETC]
+
+
+def of_volumes(
+    container: Mapping[str, Any], volumes: Mapping[str, Volume], variables: Mapping[str, str]
+) -> list[Mount]:
+    """A container's volumeMounts. Parts of volumes that are missing are made."""
+    found = []
+    for mount in container.get("volumeMounts") or ():
+        volume = volumes.get(mount["name"])
+        if volume is None:
+            raise MountError(f'cannot find volume "{mount["name"]}" to mount into container "{container["name"]}"')
+        source = volume.path
+        if part := _subpath(mount, variables):
+            source = _part(source, part, mount["name"], container["name"])
+        target = os.path.normpath(os.path.join("/", mount["mountPath"]))
+        found.append(Mount(target, str(source), read_only=volume.read_only or bool(mount.get("readOnly"))))
+    return found
+
+
+def _subpath(mount: Mapping[str, Any], variables: Mapping[str, str]) -> str:
+    expression = mount.get("subPathExpr")
+    if not expression:
+        return mount.get("subPath") or ""
+    known = {name: value for name, value in variables.items() if value}
+    if missing := sorted(set(commands.unknown_references(expression, known))):
+        raise MountError(f"missing value for {', '.join(missing)}")
+    return commands.expand(expression, known)
+
+
+def _part(volume: Path, part: str, name: str, container: str) -> Path:
+    try:
+        return subpaths.inside(volume, part)
+    except subpaths.EscapeError:
+        raise MountError(f'failed to prepare subPath for volumeMount "{name}" of container "{container}"') from None
+    except OSError:
+        raise MountError(
+            f'failed to create subPath directory for volumeMount "{name}" of container "{container}"'
+        ) from None
+    except subpaths.SubpathError as error:
+        raise MountError(str(error)) from None
+
+
+def ordered(mounts: Iterable[Mount]) -> tuple[Mount, ...]:
+    """Of several at one path the last, and what contains others before them."""
+    by_target = {mount.target: mount for mount in mounts}
+    return tuple(sorted(by_target.values(), key=lambda mount: mount.target.count("/")))

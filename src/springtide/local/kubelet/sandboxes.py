@@ -1,0 +1,85 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A pod's sandbox on disk: its own /etc and `body.json`, which are all that a shim needs to begin."""
+
+from __future__ import annotations
+
+import os
+import pwd
+import socket
+from pathlib import Path
+
+import msgspec
+
+from springtide.kube.resources import Obj
+from springtide.local.kubelet import etc_files
+from springtide.local.kubelet.facts import Facts
+from springtide.local.kubelet.refusals import NotReady
+from springtide.local.runtime.contract import PodBody
+
+_ETC = Path("/etc")
+
+
+def write(pod: Obj, directory: Path, facts: Facts) -> PodBody:
+    """May be done again at any time: programs that run see the new /etc."""
+    metadata, spec = pod["metadata"], pod["spec"]
+    on_host = bool(spec.get("hostNetwork"))
+    hostname = etc_files.hostname_of(pod, facts.cluster_domain)
+    try:
+        nodename = socket.gethostname() if on_host else etc_files.nodename(pod, hostname)
+    except etc_files.HostnameError as error:
+        raise NotReady("FailedCreatePodSandBox", f"Failed to create pod sandbox: {error}") from None
+    address = _address(directory)
+    etc_files.write(directory / "etc", _texts(pod, address, hostname, facts) | {"hostname": f"{nodename}\n"})
+    body = PodBody(
+        uid=metadata["uid"],
+        namespace=metadata["namespace"],
+        name=metadata["name"],
+        hostname=nodename,
+        domain="" if on_host else hostname.domain,
+        address="" if on_host else address,
+        holder=str(facts.holder) if facts.isolated and not on_host else "",
+        exec_socket=str(facts.exec_directory / f"{metadata['uid']}.sock"),
+        isolation=facts.isolation,
+        share_processes=bool(spec.get("shareProcessNamespace")),
+    )
+    draft = directory / "body.json.new"
+    draft.write_bytes(msgspec.json.encode(body))
+    draft.replace(directory / "body.json")
+    return body
+
+
+def _texts(pod: Obj, address: str, hostname: etc_files.Hostname, facts: Facts) -> dict[str, str]:
+    host = etc_files.parse_resolver(_text(facts.resolver))
+    user = etc_files.Account(_user_name(facts.uid), facts.uid, facts.gid, _shell())
+    return {
+        "hosts": etc_files.hosts(pod, address, hostname, _text(_ETC / "hosts")),
+        "resolv.conf": str(etc_files.resolver(pod, host, facts.cluster_dns, facts.cluster_domain)),
+        "passwd": etc_files.passwd(_text(_ETC / "passwd"), user),
+        "group": etc_files.group(_text(_ETC / "group"), user),
+    }
+
+
+def _address(directory: Path) -> str:
+    """What the agent wrote down when it gave the pod its address."""
+    try:
+        return str(msgspec.json.decode((directory / "pod.json").read_bytes()).get("address", ""))
+    except FileNotFoundError:
+        return ""
+
+
+def _text(path: Path) -> str:
+    try:
+        return path.read_text(errors="surrogateescape")
+    except OSError:
+        return ""
+
+
+def _user_name(uid: int) -> str:
+    try:
+        return pwd.getpwuid(uid).pw_name
+    except KeyError:
+        return f"user{uid}"
+
+
+def _shell() -> str:
+    return "/bin/bash" if os.path.exists("/bin/bash") else "/bin/sh"
