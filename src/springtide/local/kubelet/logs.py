@@ -25,7 +25,18 @@ POLL: Final = 0.05
 MAX_HELD: Final = 1 << 20
 
 Files = Callable[[], list[Path]]
-"""The files of one attempt, oldest first; the last one is the one being written."""
+"""The files of one attempt, oldest first."""
+
+
+def files_of(directory: Path, attempt: int) -> list[Path]:
+    """The files of an attempt under its container's log directory: `3.log.<time>` where it was rotated, then `3.log`."""
+    live = f"{attempt}.log"
+    try:
+        names = os.listdir(directory)
+    except FileNotFoundError:
+        return []
+    rotated = sorted(name for name in names if name.startswith(f"{live}."))
+    return [directory / name for name in (*rotated, *(name for name in names if name == live))]
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,7 +125,6 @@ class Tape:
     def __init__(self, files: Files, tail: int | None = None) -> None:
         self._files = files
         self._file: BinaryIO | None = None
-        self._live: Path | None = None
         found = self._snapshot()
         if found:
             index, offset = (0, 0) if tail is None else tail_start([path for path, _ in found], tail)
@@ -149,8 +159,6 @@ class Tape:
     def _following(self) -> Path | None:
         """The file written after the one at hand, if there is one."""
         at_hand = _identity(os.fstat(self._file.fileno())) if self._file is not None else None
-        if at_hand is not None and self._live is not None and _identity_of(self._live) == at_hand:
-            return None
         found = self._snapshot()
         identities = [identity for _, identity in found]
         index = identities.index(at_hand) + 1 if at_hand in identities else 0
@@ -162,7 +170,6 @@ class Tape:
             paths = self._files()
             found = [(path, identity) for path in paths if (identity := _identity_of(path)) is not None]
             if len(found) == len(paths) and self._files() == paths:
-                self._live = paths[-1] if paths else None
                 return found
 
 

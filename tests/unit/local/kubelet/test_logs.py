@@ -100,7 +100,7 @@ class Attempt:
         return self.directory / "0.log"
 
     def files(self) -> list[Path]:
-        return [*sorted(self.directory.glob("0.log.*")), self.live]
+        return logs.files_of(self.directory, 0)
 
     def write(self, data: bytes) -> None:
         with self.live.open("ab") as file:
@@ -160,6 +160,22 @@ def test_reading_goes_on_across_rotations(attempt: Attempt, opened: Open) -> Non
     assert everything(tape) == b"e"
 
 
+def test_reading_goes_on_when_the_next_file_is_late(attempt: Attempt, opened: Open) -> None:
+    tape = opened(attempt.files)
+    attempt.write(b"a")
+    attempt.live.rename(attempt.directory / "0.log.001")
+    assert everything(tape) == b"a"
+    attempt.write(b"b")
+    assert everything(tape) == b"b"
+
+
+def test_attempts_are_kept_apart(tmp_path: Path) -> None:
+    for name in ("1.log", "10.log", "1.log.2", "1.log.1", "0.log"):
+        (tmp_path / name).touch()
+    assert [path.name for path in logs.files_of(tmp_path, 1)] == ["1.log.1", "1.log.2", "1.log"]
+    assert logs.files_of(tmp_path / "absent", 0) == []
+
+
 def test_files_that_were_deleted_meanwhile_are_skipped(attempt: Attempt, opened: Open) -> None:
     tape = opened(attempt.files)
     for part in (b"a", b"b", b"c", b"d"):
@@ -169,10 +185,9 @@ def test_files_that_were_deleted_meanwhile_are_skipped(attempt: Attempt, opened:
 
 
 def test_a_log_that_is_not_there_yet_is_empty_and_then_read(tmp_path: Path, opened: Open) -> None:
-    live = tmp_path / "0.log"
-    tape = opened(lambda: [live] if live.exists() else [])
+    tape = opened(lambda: logs.files_of(tmp_path, 0))
     assert tape.read() == b""
-    live.write_bytes(b"a")
+    (tmp_path / "0.log").write_bytes(b"a")
     assert tape.read() == b"a"
 
 

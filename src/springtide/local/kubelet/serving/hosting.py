@@ -1,0 +1,68 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What serving needs to know of pods and of their shims, and nothing more of either."""
+
+from __future__ import annotations
+
+import socket
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, Protocol
+
+from springtide.local.runtime.contract import ContainerState
+
+
+class Running(Protocol):
+    """A process that a shim was asked to run."""
+
+    async def wait(self) -> int:
+        """The code it exits with."""
+        ...
+
+
+class PodShim(Protocol):
+    async def exec(self, container: str, argv: Sequence[str], fds: Sequence[int], *, tty: bool = False) -> Running: ...
+
+    async def attach(self, container: str, *, stdin: int | None, stdout: int | None, stderr: int | None) -> None: ...
+
+    async def resize(self, container: str, width: int, height: int) -> None: ...
+
+    async def socket(self, kind: str) -> socket.socket: ...
+
+    async def allow(self, ticket: str, container: str, argv: Sequence[str], tty: bool) -> None: ...
+
+    async def usage(self) -> Mapping[str, Mapping[str, float]]: ...
+
+
+class HostedPod(Protocol):
+    @property
+    def obj(self) -> dict[str, Any]: ...
+
+    @property
+    def status(self) -> Mapping[str, Any]:
+        """As last reported to the API."""
+        ...
+
+    @property
+    def logs(self) -> Path: ...
+
+    @property
+    def address(self) -> str: ...
+
+    @property
+    def shim(self) -> PodShim | None: ...
+
+    @property
+    def states(self) -> Mapping[str, ContainerState]:
+        """Of the newest attempt of each container."""
+        ...
+
+
+class Hosting(Protocol):
+    def find(self, namespace: str, name: str, uid: str = "") -> HostedPod | None: ...
+
+    def all(self) -> Sequence[HostedPod]: ...
+
+
+def is_running(pod: HostedPod, container: str) -> bool:
+    state = pod.states.get(container)
+    return pod.shim is not None and state is not None and state.status == "running"

@@ -1,0 +1,515 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""The small kubectl that pods find at the end of their PATH, for launchers whose image would have brought one.
+
+It knows `exec`, `get pods` and `version`. An exec is asked for at the API server like any other; then this program
+takes the ticket it got to the target's shim and hands over its own standard streams, so that nothing lies between the
+command and its launcher that could be restarted. One file, standard library only, any Python from 3.9: `python3 -I -S
+kubectl.py`.
+"""
+
+from __future__ import annotations
+
+import array
+import base64
+import contextlib
+import fcntl
+import http.client
+import json
+import os
+import pty
+import select
+import signal
+import socket
+import ssl
+import sys
+import tempfile
+import termios
+import threading
+import time
+import tty
+from collections.abc import Iterator, Sequence
+from typing import Any, NamedTuple
+from urllib.parse import quote, urlencode, urlsplit
+
+TICKETS = os.environ.get("SPRINGTIDE_EXEC_DIR", "/run/springtide/exec")
+ACCOUNT = "/var/run/secrets/kubernetes.io/serviceaccount"
+PATIENCE = 30.0  # seconds for which an API server that is being restarted is waited for
+KNOWN = "the built-in kubectl knows exec, get pods and version; install kubectl in the environment for anything else"
+
+
+class Failed(Exception):
+    """What is printed before the program exits with 1."""
+
+
+class Busy(Exception):
+    """The API server cannot answer now, and may be able to in a moment."""
+
+
+# What was asked for
+
+_SWITCHES = {"-i": "stdin", "--stdin": "stdin", "-t": "tty", "--tty": "tty", "-q": "quiet", "--quiet": "quiet",
+             "-A": "all", "--all-namespaces": "all", "--client": "client", "--no-headers": "bare",
+             "--insecure-skip-tls-verify": "insecure"}  # fmt: skip
+_VALUES = {"-n": "namespace", "--namespace": "namespace", "-c": "container", "--container": "container",
+           "-o": "output", "--output": "output", "-l": "selector", "--selector": "selector", "-s": "server",
+           "--server": "server", "--token": "token", "--kubeconfig": "kubeconfig", "--context": "context",
+           "--request-timeout": "", "--pod-running-timeout": "", "-v": "", "--v": ""}  # fmt: skip
+
+
+class Asked:
+    """A command line: the verb, its options, and the words that are no options."""
+
+    def __init__(self, arguments: Sequence[str]) -> None:
+        self.switches: dict[str, bool] = {}
+        self.values: dict[str, str] = {}
+        self.words: list[str] = []
+        rest = list(arguments)
+        while rest:
+            word = rest.pop(0)
+            if word == "--":
+                self.words += rest
+                return
+            if word.startswith("-") and word != "-":
+                self._option(word, rest)
+                continue
+            self.words.append(word)
+            if self.words[0] == "exec" and len(self.words) == 3:  # old rsh agents leave out the `--`
+                self.words += rest
+                return
+
+    def _option(self, word: str, rest: list[str]) -> None:
+        name, equals, value = word.partition("=")
+        if name in _SWITCHES:
+            self.switches[_SWITCHES[name]] = value != "false"
+        elif name in _VALUES:
+            if not equals and not rest:
+                raise Failed(f"flag needs an argument: {word}")
+            self.values[_VALUES[name]] = value if equals else rest.pop(0)
+        elif name[:2] in _SWITCHES and not name.startswith("--"):  # -it
+            self.switches[_SWITCHES[name[:2]]] = True
+            self._option("-" + word[2:], rest)
+        elif name[:2] in _VALUES and not name.startswith("--"):  # -nspace
+            self.values[_VALUES[name[:2]]] = word[2:]
+        else:
+            raise Failed(f"unknown flag: {word}; {KNOWN}")
+
+    def on(self, name: str) -> bool:
+        return self.switches.get(name, False)
+
+
+# Whom to ask
+
+
+class Access(NamedTuple):
+    server: str
+    tls: ssl.SSLContext | None
+    token: str
+    token_file: str
+    namespace: str
+
+    def bearer(self) -> str:
+        """Read again each time: the token in a pod is renewed before it ends."""
+        return _text(self.token_file).strip() if self.token_file else self.token
+
+
+def _text(path: str) -> str:
+    try:
+        with open(path, encoding="utf-8") as file:
+            return file.read()
+    except OSError:
+        return ""
+
+
+def access(asked: Asked) -> Access:
+    """From a kubeconfig where one is named, otherwise as the pod's service account; flags win over both."""
+    path = asked.values.get("kubeconfig") or os.environ.get("KUBECONFIG", "").split(":")[0]
+    if path:
+        found = _from_kubeconfig(path, asked)
+    else:
+        found = _in_cluster(asked)
+    token = asked.values.get("token")
+    found = found._replace(token=token, token_file="") if token else found
+    return found._replace(
+        server=asked.values.get("server", found.server), namespace=asked.values.get("namespace", found.namespace)
+    )
+
+
+def _in_cluster(asked: Asked) -> Access:
+    host, port = os.environ.get("KUBERNETES_SERVICE_HOST", ""), os.environ.get("KUBERNETES_SERVICE_PORT", "443")
+    if not host and "server" not in asked.values:
+        raise Failed("neither KUBECONFIG nor KUBERNETES_SERVICE_HOST is set: there is no cluster to ask")
+    authority = _text(f"{ACCOUNT}/ca.crt")
+    server = f"https://[{host}]:{port}" if ":" in host else f"https://{host}:{port}"
+    namespace = _text(f"{ACCOUNT}/namespace").strip() or "default"
+    return Access(server, _tls(authority, asked.on("insecure")), "", f"{ACCOUNT}/token", namespace)
+
+
+def _from_kubeconfig(path: str, asked: Asked) -> Access:
+    text = _text(path)
+    if not text:
+        raise Failed(f"kubeconfig {path} is missing or empty")
+    config = read_config(text)
+    context = _named(config, "context", asked.values.get("context") or config.get("current-context", ""))
+    cluster, user = _named(config, "cluster", context["cluster"]), _named(config, "user", context.get("user", ""))
+    beside = os.path.dirname(os.path.abspath(path))
+    insecure = asked.on("insecure") or str(cluster.get("insecure-skip-tls-verify", "")).lower() == "true"
+    tls = _tls(_part(cluster, "certificate-authority", beside), insecure)
+    certificate, key = _part(user, "client-certificate", beside), _part(user, "client-key", beside)
+    if certificate and key:
+        _show(tls, certificate, key)
+    token_file = os.path.join(beside, user["tokenFile"]) if user.get("tokenFile") else ""
+    return Access(cluster["server"], tls, user.get("token", ""), token_file, context.get("namespace") or "default")
+
+
+def _named(config: dict[str, Any], kind: str, name: str) -> dict[str, Any]:
+    for entry in config.get(f"{kind}s") or ():
+        if entry.get("name") == name:
+            return entry.get(kind) or {}
+    raise Failed(f'{kind} "{name}" does not exist in the kubeconfig')
+
+
+def _part(section: dict[str, Any], name: str, beside: str) -> str:
+    """A file's content that stands in the configuration itself or is named there."""
+    if section.get(f"{name}-data"):
+        return base64.b64decode(section[f"{name}-data"]).decode()
+    return _text(os.path.join(beside, section[name])) if section.get(name) else ""
+
+
+def _tls(authority: str, insecure: bool) -> ssl.SSLContext:
+    context = ssl.create_default_context(cadata=authority or None)
+    if insecure:
+        context.check_hostname = False
+        context.verify_mode = ssl.CERT_NONE
+    return context
+
+
+def _show(context: ssl.SSLContext, certificate: str, key: str) -> None:
+    with tempfile.NamedTemporaryFile("w") as file:  # mode 0600; OpenSSL reads keys from files alone
+        file.write(certificate + "\n" + key)
+        file.flush()
+        context.load_cert_chain(file.name)
+
+
+def read_config(text: str) -> dict[str, Any]:
+    """A kubeconfig: JSON, or as much of YAML as kubectl and `tide` write."""
+    if text.lstrip().startswith("{"):
+        parsed = json.loads(text)
+    else:
+        lines = [line for line in text.splitlines() if line.strip() and line.strip()[0] not in "#" and line != "---"]
+        parsed = _block([(len(line) - len(line.lstrip()), line.strip()) for line in lines], 0)[0]
+    if not isinstance(parsed, dict):
+        raise Failed("the kubeconfig is not a mapping")
+    return parsed
+
+
+def _block(lines: list[tuple[int, str]], at: int) -> tuple[Any, int]:
+    """The mapping or sequence that begins at a line, and the line behind it."""
+    depth, first = lines[at]
+    items: list[Any] = []
+    mapping: dict[str, Any] = {}
+    while at < len(lines) and lines[at][0] == depth and lines[at][1].startswith("- ") == first.startswith("- "):
+        text = lines[at][1]
+        if text.startswith("- "):
+            item = text[1:].lstrip()
+            lines[at] = (depth + len(text) - len(item), item)
+            value, at = _block(lines, at)
+            items.append(value)
+            continue
+        key, _, value = text.partition(":")
+        at += 1
+        mapping[_scalar(key)] = value = _scalar(value.strip())
+        deeper = at < len(lines) and (lines[at][0] > depth or (lines[at][0] == depth and lines[at][1].startswith("- ")))
+        if not value and deeper:
+            mapping[_scalar(key)], at = _block(lines, at)
+    return (items if first.startswith("- ") else mapping), at
+
+
+def _scalar(text: str) -> Any:
+    if text in ("{}", "[]", "null", "~"):
+        return {"{}": {}, "[]": []}.get(text)
+    if len(text) > 1 and text[0] == text[-1] == "'":
+        return text[1:-1].replace("''", "'")
+    return text[1:-1] if len(text) > 1 and text[0] == text[-1] == '"' else text
+
+
+# Asking
+
+
+def ask(to: Access, method: str, path: str, headers: dict[str, str]) -> dict[str, Any]:
+    """An object from the API server. One that is being restarted is asked again, for a while."""
+    until, pause = time.monotonic() + PATIENCE, 0.1
+    while True:
+        try:
+            return _ask_once(to, method, path, headers, max(1.0, until - time.monotonic()))
+        except (OSError, http.client.HTTPException, Busy) as problem:
+            if isinstance(problem, ssl.SSLCertVerificationError) or time.monotonic() + pause > until:
+                raise Failed(f"the API server at {to.server} does not answer: {problem}") from None
+        time.sleep(pause)
+        pause = min(1.0, pause * 2)
+
+
+def _ask_once(to: Access, method: str, path: str, headers: dict[str, str], timeout: float) -> dict[str, Any]:
+    parts = urlsplit(to.server)
+    if parts.scheme == "http":
+        connection = http.client.HTTPConnection(parts.hostname or "", parts.port, timeout=timeout)
+    else:
+        connection = http.client.HTTPSConnection(parts.hostname or "", parts.port, timeout=timeout, context=to.tls)
+    sent = {"Accept": "application/json", **headers}
+    if to.bearer():
+        sent["Authorization"] = f"Bearer {to.bearer()}"
+    try:
+        connection.request(method, parts.path.rstrip("/") + path, headers=sent)
+        response = connection.getresponse()
+        body = response.read()
+    finally:
+        connection.close()
+    if response.status in (429, 502, 503, 504):
+        raise Busy(_message(body, response.status))
+    if response.status >= 400:
+        raise Failed(_refusal(body, response.status))
+    answer = json.loads(body)
+    return answer if isinstance(answer, dict) else {}
+
+
+def _message(body: bytes, code: int) -> str:
+    with contextlib.suppress(ValueError, AttributeError):
+        return str(json.loads(body).get("message") or code)
+    return body.decode(errors="replace").strip() or f"the server answered with {code}"
+
+
+def _refusal(body: bytes, code: int) -> str:
+    with contextlib.suppress(ValueError, AttributeError):
+        reason = json.loads(body).get("reason")
+        return f"Error from server{f' ({reason})' if reason else ''}: {_message(body, code)}"
+    return f"Error from server: {_message(body, code)}"
+
+
+# exec
+
+
+def execute(asked: Asked) -> int:
+    if len(asked.words) < 2:
+        raise Failed("pod, type/name or --filename must be specified")
+    kind, slash, name = asked.words[1].rpartition("/")
+    argv = asked.words[2:]
+    if slash and kind not in ("pod", "pods", "po"):
+        raise Failed(f"{asked.words[1]} is no pod; {KNOWN}")
+    if not argv:
+        raise Failed("you must specify at least one command for the container")
+    to = access(asked)
+    terminal = asked.on("tty")
+    if terminal and asked.on("stdin") and not os.isatty(0):
+        print("Unable to use a TTY - input is not a terminal or the right kind of file", file=sys.stderr)
+        terminal = False
+    ticket = _ticket(to, name, asked, argv, terminal)
+    with _connected(ticket["socket"]) as channel:
+        code = _on_terminal(channel, ticket, asked.on("stdin")) if terminal else _directly(channel, ticket, asked)
+    if code:
+        print(f"command terminated with exit code {code}", file=sys.stderr)
+    return code
+
+
+def _ticket(to: Access, pod: str, asked: Asked, argv: list[str], terminal: bool) -> dict[str, Any]:
+    path = f"/api/v1/namespaces/{quote(to.namespace)}/pods/{quote(pod)}"
+    container = asked.values.get("container") or _default_container(ask(to, "GET", path, {}), asked.on("quiet"))
+    query = [("container", container), ("stdout", "true"), ("stderr", "true")]
+    query += [(name, "true") for name, on in (("stdin", asked.on("stdin")), ("tty", terminal)) if on]
+    query += [("command", word) for word in argv]
+    answer = ask(to, "POST", f"{path}/exec?{urlencode(query)}", {"X-Springtide-Direct": "1", "Content-Length": "0"})
+    if "ticket" not in answer:
+        raise Failed(f"this cluster gives out no tickets; {KNOWN}")
+    return answer
+
+
+def _default_container(pod: dict[str, Any], quiet: bool) -> str:
+    annotations = pod["metadata"].get("annotations") or {}
+    names = [container["name"] for container in pod["spec"]["containers"]]
+    chosen = annotations.get("kubectl.kubernetes.io/default-container")
+    if chosen in names:
+        return str(chosen)
+    if len(names) > 1 and not quiet:
+        others = [c["name"] + " (init)" for c in pod["spec"].get("initContainers") or ()]
+        print(f'Defaulted container "{names[0]}" out of: {", ".join(names + others)}', file=sys.stderr)
+    return str(names[0])
+
+
+@contextlib.contextmanager
+def _connected(name: str) -> Iterator[socket.socket]:
+    directory = os.open(TICKETS, os.O_RDONLY | os.O_DIRECTORY)
+    channel = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+    try:
+        # A socket's path may have 107 bytes, and TICKETS alone may be longer.
+        channel.connect(f"/proc/self/fd/{directory}/{name}" if os.path.isdir("/proc/self/fd") else f"{TICKETS}/{name}")
+        yield channel
+    except (ConnectionRefusedError, FileNotFoundError):
+        raise Failed("the pod has ended") from None
+    finally:
+        channel.close()
+        os.close(directory)
+
+
+def _begin(channel: socket.socket, ticket: dict[str, Any], streams: Sequence[int]) -> Iterator[dict[str, Any]]:
+    """Hand the streams over; the answers as they come."""
+    line = json.dumps({"ticket": ticket["ticket"]}).encode() + b"\n"
+    channel.sendmsg([line], [(socket.SOL_SOCKET, socket.SCM_RIGHTS, array.array("i", streams))])
+    with channel.makefile("rb") as lines:
+        for answer in lines:
+            yield json.loads(answer)
+
+
+def _directly(channel: socket.socket, ticket: dict[str, Any], asked: Asked) -> int:
+    nowhere = os.open(os.devnull, os.O_RDWR)
+    streams = [0 if asked.on("stdin") else nowhere, 1, 2]
+    return _ended(_begin(channel, ticket, streams))
+
+
+def _ended(answers: Iterator[dict[str, Any]]) -> int:
+    for answer in answers:
+        if "error" in answer:
+            raise Failed(f"Internal error occurred: error executing command in container: {answer['error']}")
+        if "exited" in answer:
+            return int(answer["exited"])
+    raise Failed("the connection to the pod was lost: its shim has ended")
+
+
+def _on_terminal(channel: socket.socket, ticket: dict[str, Any], interactive: bool) -> int:
+    """A terminal in the pod cannot be ours, which has a session already: a second one, and copying between the two."""
+    ours, theirs = pty.openpty()
+    _copy_size(ours)
+    answers = _begin(channel, ticket, [theirs])
+    result: list[int | Failed] = []
+    over, ended = os.pipe()
+
+    def wait() -> None:
+        try:
+            result.append(_ended(answers))
+        except Failed as problem:
+            result.append(problem)
+        os.close(ended)
+
+    threading.Thread(target=wait, daemon=True).start()
+    with _raw_keyboard(interactive):
+        signal.signal(signal.SIGWINCH, lambda *_: _copy_size(ours))
+        os.close(theirs)
+        _relay(ours, over, interactive)
+    if isinstance(result[0], Failed):
+        raise result[0]
+    return result[0]
+
+
+def _relay(terminal: int, over: int, interactive: bool) -> None:
+    sources = [terminal, over, *([0] if interactive else [])]
+    while terminal in sources:
+        ready = select.select(sources, [], [], None if over in sources else 0.1)[0]
+        if terminal in ready and not _copy(terminal, 1):
+            sources.remove(terminal)
+        if 0 in ready and not _copy(0, terminal):
+            sources.remove(0)
+        if over in ready:
+            sources.remove(over)  # what the command has written last is still to be shown
+        elif over not in sources and terminal not in ready:
+            return
+    if over in sources:
+        select.select([over], [], [])
+
+
+def _copy(source: int, target: int) -> bool:
+    try:
+        data = os.read(source, 1 << 16)
+    except OSError:  # EIO: nobody has the other terminal open any more
+        return False
+    left = data
+    while left:
+        left = left[os.write(target, left) :]
+    return bool(data)
+
+
+def _copy_size(terminal: int) -> None:
+    with contextlib.suppress(OSError):
+        fcntl.ioctl(terminal, termios.TIOCSWINSZ, fcntl.ioctl(1, termios.TIOCGWINSZ, bytes(8)))
+
+
+@contextlib.contextmanager
+def _raw_keyboard(interactive: bool) -> Iterator[None]:
+    """Every key goes to the command, Ctrl-C included."""
+    if not interactive or not os.isatty(0):
+        yield
+        return
+    before = termios.tcgetattr(0)
+    tty.setraw(0)
+    try:
+        yield
+    finally:
+        termios.tcsetattr(0, termios.TCSAFLUSH, before)
+
+
+# get, version
+
+
+def get(asked: Asked) -> int:
+    kind, _, name = (asked.words[1] if len(asked.words) > 1 else "").partition("/")
+    if kind not in ("pod", "pods", "po"):
+        raise Failed(f'cannot get "{kind}"; {KNOWN}')
+    to, output = access(asked), asked.values.get("output", "")
+    names = [name] if name else asked.words[2:]
+    base = "/api/v1/pods" if asked.on("all") else f"/api/v1/namespaces/{quote(to.namespace)}/pods"
+    query = "?" + urlencode({"labelSelector": asked.values["selector"]}) if "selector" in asked.values else ""
+    paths = [f"{base}/{quote(name)}" for name in names] or [base + query]
+    if output in ("", "wide"):
+        table = {"Accept": "application/json;as=Table;v=v1;g=meta.k8s.io"}
+        _print_tables([ask(to, "GET", path, table) for path in paths], output == "wide", asked.on("bare"))
+        return 0
+    answers = [ask(to, "GET", path, {}) for path in paths]
+    if output == "json":
+        whole = answers[0] if len(answers) == 1 else {"kind": "List", "apiVersion": "v1", "items": answers}
+        print(json.dumps(whole, indent=4))
+    elif output == "name":
+        for pod in (pod for answer in answers for pod in answer.get("items", [answer])):
+            print(f"pod/{pod['metadata']['name']}")
+    else:
+        raise Failed(f"output {output} is not known; {KNOWN}")
+    return 0
+
+
+def _print_tables(tables: list[dict[str, Any]], wide: bool, bare: bool) -> None:
+    columns = tables[0]["columnDefinitions"]
+    shown = [index for index, column in enumerate(columns) if wide or not column.get("priority")]
+    rows = [row["cells"] for table in tables for row in table.get("rows") or ()]
+    if not rows:
+        print("No resources found", file=sys.stderr)
+        return
+    lines = [] if bare else [[columns[index]["name"].upper() for index in shown]]
+    lines += [[str(cells[index]) for index in shown] for cells in rows]
+    widths = [max(len(line[at]) for line in lines) + 3 for at in range(len(shown))]
+    for line in lines:
+        print("".join(cell.ljust(widths[at]) for at, cell in enumerate(line)).rstrip())
+
+
+def version(asked: Asked) -> int:
+    print("Client Version: springtide (built in)")
+    return 0
+
+
+VERBS = {"exec": execute, "get": get, "version": version}
+
+
+def main(arguments: Sequence[str]) -> int:
+    try:
+        asked = Asked(arguments)
+        verb = asked.words[0] if asked.words else ""
+        if verb not in VERBS:
+            raise Failed(f'unknown command "{verb}" for "kubectl"; {KNOWN}' if verb else KNOWN)
+        return VERBS[verb](asked)
+    except Failed as problem:
+        text = str(problem)
+        print(text if text.startswith("Error from server") else f"error: {text}", file=sys.stderr)
+        return 1
+    except BrokenPipeError:  # whoever read the output has seen enough
+        return 1
+    except KeyboardInterrupt:
+        return 130
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
