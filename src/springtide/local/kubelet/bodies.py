@@ -5,7 +5,7 @@
     prepared = await maker.prepare(pod, directory)   the same, and all volumes
     maker.container(pod, "main", 0, prepared)        everything about one attempt, nothing left to look up
     await maker.refresh(pod, directory)              volumes follow configMaps, secrets, labels and tokens
-    await maker.remove(directory)                    nothing of the pod is left outside its directory
+    await maker.remove(pod)                          nothing of the pod is left outside its directory
 
 All of it may be done again at any time, by another agent too; only differences are written. What cannot be had now is
 `NotReady`, in kubelet's words, and worth another try.
@@ -47,6 +47,7 @@ class Maker:
     ) -> None:
         self._facts = facts
         self._environments = environments
+        self._devices = devices
         self._sources = Sources(client, informers)
         self._tokens = Tokens(client)
         self._volumes = Volumes(client, self._sources, self._tokens, facts)
@@ -95,11 +96,12 @@ class Maker:
         except VolumeError as error:
             raise NotReady("FailedMount", str(error)) from None
 
-    async def remove(self, directory: Path) -> None:
-        """Give back what a pod holds outside its directory, whose name is its uid. Nothing of it may run any more."""
-        uid = directory.name
+    async def remove(self, pod: Obj) -> None:
+        """Give back what a pod holds outside its directory. Nothing of it may run any more; its uid is all it takes."""
+        uid = pod["metadata"]["uid"]
         self._sources.forget(uid)
         self._tokens.forget(uid)
+        self._devices.release(uid)
         (self._facts.exec_directory / f"{uid}.sock").unlink(missing_ok=True)
         await asyncio.to_thread(setup.remove, uid)
 

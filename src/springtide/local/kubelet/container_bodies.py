@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Protocol
@@ -16,16 +16,21 @@ from springtide.kube.resources import Key, Obj
 from springtide.local.environments import words
 from springtide.local.environments.environment import Environment
 from springtide.local.kubelet import commands, etc_files, mounts, rewriting, users, variables
+from springtide.local.kubelet.device_placing import NoDeviceError
 from springtide.local.kubelet.facts import Facts
 from springtide.local.kubelet.refusals import NotReady
 from springtide.local.kubelet.sources import Sources
+from springtide.local.kubelet.variables import Service, ServiceName, ServicePort, ServiceSpec
 from springtide.local.kubelet.volumes.setup import Volume
 from springtide.local.runtime.contract import ContainerBody, Mount, PodBody
 
 
 class Devices(Protocol):
-    def allocate(self, pod_uid: str, container: str, wanted: dict[str, int]) -> dict[str, str]:
+    def allocate(self, pod_uid: str, container: str, wanted: Mapping[str, int]) -> dict[str, str]:
         """The variables that tell a container which devices are its own."""
+
+    def release(self, pod_uid: str) -> None:
+        """Others may have them now."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,27 +107,24 @@ class ContainerBodies:
             found = self._sources.secret(Key(namespace, name))
             return None if found is None else found.data or {}
 
-        links = pod["spec"].get("enableServiceLinks", True)
-        services = variables.of_services(self._services(pod), namespace, links)
+        services = variables.of_services(self._services(pod))
         address = prepared.body.address or self._facts.host_ip
         world = variables.World(config_map, secret, services, address, self._facts.host_ip, self._facts.allocatable)
+        wanted = _extended_resources(container)
         try:
             given = variables.of_container(pod, container, world)
-        except variables.VariableError as error:
+            devices = self._devices.allocate(pod["metadata"]["uid"], container["name"], wanted)
+        except (variables.VariableError, NoDeviceError) as error:
             raise NotReady("CreateContainerConfigError", str(error)) from None
-        wanted = _extended_resources(container)
-        devices = self._devices.allocate(pod["metadata"]["uid"], container["name"], wanted)
         return devices | given
 
-    def _services(self, pod: Obj) -> Iterable[Mapping[str, Any]]:
-        """All of them; on the host's network the API server is at its own address, not the service's."""
-        services = self._sources.services.objects()
-        if self._facts.isolated and not pod["spec"].get("hostNetwork"):
-            return services
-        server = urlsplit(self._facts.server)
-        port = {"name": "https", "port": server.port or 443, "protocol": "TCP"}
-        metadata = {"namespace": "default", "name": "kubernetes"}
-        return [{"metadata": metadata, "spec": {"clusterIP": server.hostname, "ports": [port]}}, *services]
+    def _services(self, pod: Obj) -> list[Service]:
+        """The API server, and all services of the pod's namespace unless it wants none."""
+        namespace, links = pod["metadata"]["namespace"], pod["spec"].get("enableServiceLinks", True)
+        found = {service.metadata.name: service for service in self._sources.services(namespace) if links}
+        on_host = pod["spec"].get("hostNetwork") or not self._facts.isolated
+        server = _server_on_host(self._facts.server) if on_host else self._sources.api_server()
+        return [*(found | ({"kubernetes": server} if server is not None else {})).values()]
 
     def _mounts(
         self, container: Obj, attempt: int, environment: Environment, given: Mapping[str, str], prepared: Prepared
@@ -164,6 +166,13 @@ class ContainerBodies:
     def _logs(self, pod: Obj) -> Path:
         metadata = pod["metadata"]
         return self._facts.log_directory(metadata["namespace"], metadata["name"], metadata["uid"])
+
+
+def _server_on_host(url: str) -> Service:
+    """The service's address leads nowhere on the host's network; the server's own does."""
+    server = urlsplit(url)
+    port = ServicePort(server.port or 443, "https")
+    return Service(ServiceName("kubernetes", "default"), ServiceSpec(server.hostname or "", (port,)))
 
 
 def _argv(container: Obj, environment: Environment, given: Mapping[str, str]) -> tuple[str, ...]:

@@ -19,6 +19,7 @@ from springtide.kube.client import Client
 from springtide.kube.informer import Informer, Informers
 from springtide.kube.request import Scope
 from springtide.kube.resources import CONFIGMAPS, SECRETS, SERVICES, Key, Resource
+from springtide.local.kubelet.variables import Service
 
 PATIENCE = 10.0
 """Seconds to wait for the first contents of a watch."""
@@ -62,7 +63,7 @@ class Sources:
         self._needed: dict[str, _Need] = {}
         self._early: dict[Reference, Any] = {}
         self._handlers: list[Callable[[Key], None]] = []
-        self.services = informers.of(SERVICES)
+        self._services = informers.of(SERVICES, into=Service)
 
     # Reading
 
@@ -73,6 +74,13 @@ class Sources:
     def secret(self, key: Key) -> Secret | None:
         found: Secret | None = self._find(Reference("Secret", key))
         return found
+
+    def services(self, namespace: str) -> list[Service]:
+        return self._services.objects(namespace)
+
+    def api_server(self) -> Service | None:
+        """The service by which pods find the API server."""
+        return self._services.get(Key("default", "kubernetes"))
 
     def _find(self, reference: Reference) -> Any:
         informer = self._followed.get((reference.kind, reference.key.namespace))
@@ -90,7 +98,7 @@ class Sources:
         wanted = frozenset(references_of(pod))
         self._needed[pod["metadata"]["uid"]] = _Need(Key.of(pod), wanted)
         async with asyncio.timeout(PATIENCE):
-            await self.services.wait_synced()
+            await self._services.wait_synced()
             for kind, namespace in {(reference.kind, reference.key.namespace) for reference in wanted}:
                 await self._follow(kind, namespace).wait_synced()
             missing = [reference for reference in wanted if self._find(reference) is None]

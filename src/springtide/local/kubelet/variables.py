@@ -11,6 +11,8 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import msgspec
+
 from springtide.local.kubelet import fields
 from springtide.local.kubelet.commands import expand
 
@@ -117,36 +119,51 @@ def search_path(prefixes: Iterable[str]) -> str:
 # Services
 
 
-def of_services(services: Iterable[Mapping[str, Any]], namespace: str, links: bool) -> dict[str, str]:
-    """Where a pod finds the API server and, with `links`, every service of its own namespace."""
-    found: dict[str, Mapping[str, Any]] = {}
-    for service in services:
-        key = (service["metadata"]["namespace"], service["metadata"]["name"])
-        if service["spec"].get("clusterIP") in (None, "", "None") or not service["spec"].get("ports"):
-            continue
-        if key == ("default", "kubernetes"):
-            found.setdefault(key[1], service)
-        elif links and key[0] == namespace:
-            found[key[1]] = service
+class ServicePort(msgspec.Struct, frozen=True):
+    port: int
+    name: str = ""
+    protocol: str = "TCP"
+
+
+class ServiceSpec(msgspec.Struct, frozen=True, rename={"cluster_ip": "clusterIP"}):
+    cluster_ip: str = ""
+    ports: tuple[ServicePort, ...] = ()
+
+
+class ServiceName(msgspec.Struct, frozen=True):
+    name: str
+    namespace: str
+
+
+class Service(msgspec.Struct, frozen=True):
+    """The little of a service that becomes variables; every agent keeps all services in memory."""
+
+    metadata: ServiceName
+    spec: ServiceSpec
+
+
+def of_services(services: Iterable[Service]) -> dict[str, str]:
+    """Where services are found; those without an address of their own have no variables."""
     variables: dict[str, str] = {}
-    for name in sorted(found):
-        variables |= _of_service(name, found[name]["spec"]["clusterIP"], found[name]["spec"]["ports"])
+    for service in sorted(services, key=lambda service: service.metadata.name):
+        if service.spec.cluster_ip not in ("", "None") and service.spec.ports:
+            variables |= _of_service(service.metadata.name, service.spec.cluster_ip, service.spec.ports)
     return variables
 
 
-def _of_service(name: str, address: str, ports: Sequence[Mapping[str, Any]]) -> dict[str, str]:
+def _of_service(name: str, address: str, ports: Sequence[ServicePort]) -> dict[str, str]:
     prefix = _as_name(name)
     first = f"{prefix}_SERVICE_PORT"
-    variables = {f"{prefix}_SERVICE_HOST": address, first: str(ports[0]["port"])}
-    variables |= {f"{first}_{_as_name(port['name'])}": str(port["port"]) for port in ports if port.get("name")}
+    variables = {f"{prefix}_SERVICE_HOST": address, first: str(ports[0].port)}
+    variables |= {f"{first}_{_as_name(port.name)}": str(port.port) for port in ports if port.name}
     host = f"[{address}]" if ":" in address else address
     for index, port in enumerate(ports):
-        number, protocol = str(port["port"]), str(port.get("protocol") or "TCP")
-        url = f"{protocol.lower()}://{host}:{number}"
+        protocol = port.protocol.lower()
+        url = f"{protocol}://{host}:{port.port}"
         if index == 0:
             variables[f"{prefix}_PORT"] = url
-        link = f"{prefix}_PORT_{number}_{protocol.upper()}"
-        variables |= {link: url, f"{link}_PROTO": protocol.lower(), f"{link}_PORT": number, f"{link}_ADDR": address}
+        link = f"{prefix}_PORT_{port.port}_{port.protocol.upper()}"
+        variables |= {link: url, f"{link}_PROTO": protocol, f"{link}_PORT": str(port.port), f"{link}_ADDR": address}
     return variables
 
 
