@@ -1,0 +1,57 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a node must satisfy to get a pod: one small module for each plugin of kube-scheduler, in its order.
+
+The order is visible to users: a node is refused for the first reason only.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from springtide.local.scheduler.filters import (
+    cordons,
+    named_nodes,
+    node_affinity,
+    other_pods,
+    ports,
+    resources,
+    spreading,
+    taints,
+    volumes,
+)
+from springtide.local.scheduler.filters.refusal import Check, Filter, Refusal
+from springtide.local.scheduler.nodes import NodeState
+from springtide.local.scheduler.pods import Pod
+from springtide.local.scheduler.snapshot import Snapshot
+
+FILTERS: Final[tuple[Filter, ...]] = (
+    named_nodes.check,
+    cordons.check,
+    taints.check,
+    node_affinity.check,
+    ports.check,
+    resources.check,
+    volumes.check,
+    spreading.check,
+    other_pods.check,
+)
+
+
+def checks(pod: Pod, snapshot: Snapshot) -> list[Check] | Refusal:
+    """All checks for this pod as things stand; they must be made anew when pods have come or gone."""
+    found: list[Check] = []
+    for prepare in FILTERS:
+        check = prepare(pod, snapshot)
+        if isinstance(check, Refusal):
+            return check
+        if check is not None:
+            found.append(check)
+    return found
+
+
+def first_refusal(checked: list[Check], state: NodeState) -> Refusal | None:
+    for check in checked:
+        refusal = check(state)
+        if refusal is not None:
+            return refusal
+    return None

@@ -1,0 +1,26 @@
+# SPDX-License-Identifier: Apache-2.0
+"""No pods on cordoned nodes, unless they tolerate that."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from springtide.local.scheduler.filters.refusal import Check, Refusal, never
+from springtide.local.scheduler.nodes import NodeState
+from springtide.local.scheduler.pods import Pod
+from springtide.local.scheduler.requirements import tolerated
+from springtide.local.scheduler.snapshot import Snapshot
+from springtide.local.scheduler.views import Taint
+
+CORDONED: Final = never("node(s) were unschedulable")
+_TAINT: Final = Taint("node.kubernetes.io/unschedulable", "NoSchedule")
+
+
+def check(pod: Pod, _snapshot: Snapshot) -> Check | None:
+    if tolerated(pod.tolerations, _TAINT):
+        return None
+
+    def on_node(state: NodeState) -> Refusal | None:
+        return CORDONED if state.node.unschedulable else None
+
+    return on_node

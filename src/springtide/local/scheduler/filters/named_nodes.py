@@ -1,0 +1,32 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Pods that name their nodes (those of DaemonSets do): all other nodes are out before anything else is asked."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from springtide.local.scheduler.filters.refusal import Check, Refusal, never
+from springtide.local.scheduler.nodes import NodeState
+from springtide.local.scheduler.pods import Pod
+from springtide.local.scheduler.snapshot import Snapshot
+
+CONFLICT: Final = never("pod affinity terms conflict")
+OTHER_NODE: Final = never("node(s) didn't satisfy plugin(s) [NodeAffinity]")
+
+
+def check(pod: Pod, _snapshot: Snapshot) -> Check | Refusal | None:
+    terms = pod.wishes.nodes.terms
+    if not terms:
+        return None
+    names: set[str] = set()
+    for term in terms:
+        if term.names is None:
+            return None
+        names |= term.names
+    if not names:
+        return CONFLICT
+
+    def on_node(state: NodeState) -> Refusal | None:
+        return None if state.node.name in names else OTHER_NODE
+
+    return on_node

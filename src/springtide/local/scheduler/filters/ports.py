@@ -1,0 +1,24 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Host ports: one pod for each port of a node."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from springtide.local.scheduler.filters.refusal import Check, Refusal, not_now
+from springtide.local.scheduler.nodes import NodeState
+from springtide.local.scheduler.pods import Pod
+from springtide.local.scheduler.snapshot import Snapshot
+
+TAKEN: Final = not_now("node(s) didn't have free ports for the requested pod ports")
+
+
+def check(pod: Pod, _snapshot: Snapshot) -> Check | None:
+    if not pod.ports:
+        return None
+
+    def on_node(state: NodeState) -> Refusal | None:
+        taken = any(port.clashes(other) for port in pod.ports for other in state.ports)
+        return TAKEN if taken else None
+
+    return on_node

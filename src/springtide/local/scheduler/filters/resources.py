@@ -1,0 +1,34 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Enough of everything: cpu and memory only where the cluster is strict about them, all else always."""
+
+from __future__ import annotations
+
+from springtide.local.scheduler.amounts import ADVISORY, Amounts
+from springtide.local.scheduler.filters.refusal import Check, Refusal
+from springtide.local.scheduler.nodes import NodeState
+from springtide.local.scheduler.pods import Pod
+from springtide.local.scheduler.snapshot import Snapshot
+
+
+def counted(requests: Amounts, strict: bool) -> Amounts:
+    """The part of a request that a node may be too small for."""
+    return {name: amount for name, amount in requests.items() if amount and (strict or name not in ADVISORY)}
+
+
+def check(pod: Pod, snapshot: Snapshot) -> Check:
+    wanted = counted(pod.requests, snapshot.strict_resources)
+
+    def on_node(state: NodeState) -> Refusal | None:
+        allocatable, used = state.node.allocatable, state.used
+        reasons: list[str] = []
+        hopeless = False
+        if len(state.pods) + 1 > allocatable.get("pods", 0):
+            reasons.append("Too many pods")
+        for name, amount in wanted.items():
+            there = allocatable.get(name, 0)
+            if amount > there - used.get(name, 0):
+                reasons.append(f"Insufficient {name}")
+                hopeless = hopeless or amount > there
+        return Refusal(tuple(reasons), curable=not hopeless) if reasons else None
+
+    return on_node

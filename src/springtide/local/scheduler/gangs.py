@@ -1,0 +1,252 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Pod groups: all of the least number of members at once, or none.
+
+A gang is a PodGroup with its members. Nothing is set aside while a gang waits: its members are placed together in the
+snapshot, and only when enough of them fit are they bound. So two gangs that each fit half never block each other, and a
+`scheduleTimeoutSeconds` has nothing to end. Members beyond the least number come one by one, as there is room.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Final
+
+from springtide.kube.resources import Key
+from springtide.local.scheduler import amounts, placing, preemption
+from springtide.local.scheduler.amounts import Amounts
+from springtide.local.scheduler.filters.resources import counted
+from springtide.local.scheduler.pods import EPOCH, Pod
+from springtide.local.scheduler.reasons import Unfit
+from springtide.local.scheduler.scores import Taste
+from springtide.local.scheduler.snapshot import Snapshot
+
+NOT_READY: Final = "pod group is not ready"
+
+
+@dataclass(frozen=True, slots=True)
+class Queue:
+    """A Volcano queue: `capability` caps what its gangs hold together; `used` is what they hold now."""
+
+    name: str
+    weight: int = 1
+    capability: Amounts = field(default_factory=dict)
+    used: Amounts = field(default_factory=dict)
+    exists: bool = True
+
+
+ANY_QUEUE: Final = Queue("")
+
+
+@dataclass(frozen=True, slots=True)
+class Gang:
+    key: Key
+    least: int
+    """minMember"""
+    priority: int
+    members: Sequence[Pod]
+    """All that exist, finished ones and those on their way out too."""
+    created: datetime = EPOCH
+    wanted: Amounts = field(default_factory=dict)
+    """minResources"""
+    queue: Queue = ANY_QUEUE
+
+    def holding(self, snapshot: Snapshot) -> int:
+        """How many members count as started: on a node, or through with their work."""
+        return sum(
+            pod.phase == "Succeeded" or (not pod.finished and not pod.deleting and bool(snapshot.where(pod.uid)))
+            for pod in self.members
+        )
+
+    def waiting(self, snapshot: Snapshot) -> list[Pod]:
+        """The members that need a node; the larger first, lest small ones take the only place of a large one."""
+        found = [pod for pod in self.members if pod.waiting and not snapshot.where(pod.uid)]
+        return sorted(found, key=lambda pod: (-pod.priority, -_size(pod), pod.created, pod.key))
+
+
+def _size(pod: Pod) -> int:
+    return sum(amount for name, amount in pod.requests.items() if name not in amounts.ADVISORY)
+
+
+@dataclass(frozen=True, slots=True)
+class Placed:
+    """Bind these, all of them."""
+
+    nodes: tuple[tuple[Pod, str], ...]
+    left_out: tuple[tuple[Pod, Unfit], ...] = ()
+    """Members beyond the least number for which there is no room now."""
+
+
+@dataclass(frozen=True, slots=True)
+class Waits:
+    """Bind nobody. `message` is for the PodGroup, `why` for single members that do not fit by themselves."""
+
+    message: str
+    why: tuple[tuple[Pod, Unfit], ...] = ()
+    enqueued: bool = True
+    """Whether it waits for nodes only; otherwise the queue or the resources that it wants at least are missing."""
+
+
+@dataclass(frozen=True, slots=True)
+class MakeRoom:
+    """Members fit when these have gone: promise them the nodes."""
+
+    nodes: tuple[tuple[Pod, str], ...]
+    victims: tuple[Pod, ...]
+    waits: Waits
+
+
+def plan(gang: Gang, snapshot: Snapshot) -> Placed | Waits | MakeRoom:
+    waiting = gang.waiting(snapshot)
+    needed = gang.least - gang.holding(snapshot)
+    if needed > len(waiting):
+        return Waits(_message(gang, snapshot, {}), enqueued=False)
+    if why := _kept_back(gang, waiting[: max(needed, 0)], needed, snapshot):
+        return Waits(f"{_message(gang, snapshot, {})}; {why}", enqueued=False)
+    if needed <= 0:
+        placed, left_out = _attempt(gang, waiting, snapshot, Taste.SPREAD)
+        return Placed(tuple(placed), tuple(left_out.items()))
+    found = _together(gang, waiting, needed, snapshot)
+    if isinstance(found, Placed):
+        return found
+    waits = Waits(_message(gang, snapshot, found), tuple((pod, unfit) for pod, unfit in found.items()))
+    return _room(gang, waiting, needed, snapshot, waits) or waits
+
+
+def _together(gang: Gang, waiting: Sequence[Pod], needed: int, snapshot: Snapshot) -> Placed | dict[Pod, Unfit]:
+    """Enough members placed, or who did not fit at the first attempt."""
+    first: dict[Pod, Unfit] | None = None
+    for taste in Taste:
+        placed, unfit = _attempt(gang, waiting, snapshot, taste)
+        if len(placed) >= needed:
+            return Placed(tuple(placed), tuple(unfit.items()))
+        first = unfit if first is None else first
+    return first or {}
+
+
+def _attempt(
+    gang: Gang, waiting: Sequence[Pod], snapshot: Snapshot, taste: Taste
+) -> tuple[list[tuple[Pod, str]], dict[Pod, Unfit]]:
+    placed: list[tuple[Pod, str]] = []
+    unfit: dict[Pod, Unfit] = {}
+    used = dict(gang.queue.used)
+    with snapshot.trying():
+        for pod in waiting:
+            if _over(used, pod.requests, gang.queue.capability):
+                unfit[pod] = Unfit(len(snapshot.nodes), {}, f"queue {gang.queue.name} is at its capability")
+                continue
+            found = placing.place(pod, snapshot, taste)
+            if isinstance(found, Unfit):
+                unfit[pod] = found
+                continue
+            snapshot.add(pod, found.node.name)
+            amounts.add(used, pod.requests)
+            placed.append((pod, found.node.name))
+    return placed, unfit
+
+
+def _kept_back(gang: Gang, first: Sequence[Pod], needed: int, snapshot: Snapshot) -> str:
+    """What has nothing to do with single nodes: the queue and the resources wanted at least."""
+    queue = gang.queue
+    if not queue.exists:
+        return f'queue "{queue.name}" not found'
+    if needed <= 0:
+        return ""
+    if missing := _over(queue.used, amounts.summed(pod.requests for pod in first), queue.capability):
+        return f'queue "{queue.name}" is at its capability: {", ".join(missing)}'
+    held = amounts.summed(pod.requests for pod in gang.members if snapshot.where(pod.uid))
+    short = [
+        name
+        for name, amount in counted(gang.wanted, snapshot.strict_resources).items()
+        if name in _countable(snapshot) and amount - held.get(name, 0) > _free(name, snapshot)
+    ]
+    return f"not enough for minResources: {', '.join(sorted(short))}" if short else ""
+
+
+def _over(used: Amounts, more: Amounts, cap: Amounts) -> list[str]:
+    return sorted(name for name, limit in cap.items() if more.get(name) and used.get(name, 0) + more[name] > limit)
+
+
+def _countable(snapshot: Snapshot) -> set[str]:
+    """Names such as `requests.cpu` or `count/pods`, which Volcano writes into minResources too, are no resources."""
+    return {name for state in snapshot.nodes for name in state.node.allocatable} - {"pods"}
+
+
+def _free(name: str, snapshot: Snapshot) -> int:
+    return sum(max(0, state.free(name)) for state in snapshot.nodes)
+
+
+# ------------------------------------------------------------------------------------------------------- making room
+
+
+def _room(gang: Gang, waiting: Sequence[Pod], needed: int, snapshot: Snapshot, waits: Waits) -> MakeRoom | None:
+    """Victims only if then the whole gang fits, and no more of them than that takes."""
+    if not all(pod.may_preempt for pod in waiting) or _room_is_being_made(waiting, gang, snapshot):
+        return None
+    lesser = preemption.most_important_first(
+        pod for state in snapshot.nodes for pod in state.pods.values() if pod.priority < gang.priority
+    )
+    if not lesser:
+        return None
+    least = waiting[:needed]
+    with snapshot.trying():
+        homes = {pod.uid: snapshot.where(pod.uid) for pod in lesser}
+        for pod in lesser:
+            snapshot.remove(pod)
+        if not isinstance(_together(gang, least, needed, snapshot), Placed):
+            return None
+        protected, free = preemption.by_budget(lesser, snapshot.budgets)
+        victims = []
+        for pod in (*protected, *free):
+            snapshot.add(pod, homes[pod.uid])
+            if not isinstance(_together(gang, least, needed, snapshot), Placed):
+                snapshot.remove(pod)
+                victims.append(pod)
+        found = _together(gang, least, needed, snapshot)
+    if not isinstance(found, Placed) or not victims:
+        return None
+    return MakeRoom(found.nodes, tuple(preemption.most_important_first(victims)), waits)
+
+
+def _room_is_being_made(waiting: Sequence[Pod], gang: Gang, snapshot: Snapshot) -> bool:
+    """Whether victims of an earlier decision are still on their way out of promised nodes."""
+    promised = {pod.nominated for pod in waiting if pod.nominated}
+    states = [state for name in promised if (state := snapshot.node(name)) is not None]
+    return any(
+        pod.deleting and pod.preempted and pod.priority < gang.priority
+        for state in states
+        for pod in state.pods.values()
+    )
+
+
+# ------------------------------------------------------------------------------------------------------------- words
+
+
+def _message(gang: Gang, snapshot: Snapshot, unfit: dict[Pod, Unfit]) -> str:
+    """As Volcano says it: `2/3 tasks in gang unschedulable: pod group is not ready, 3 Pending, 3 minAvailable; ...`."""
+    short = gang.least - gang.holding(snapshot)
+    if unfit:
+        short = max(1, short - (len(gang.waiting(snapshot)) - len(unfit)))
+    states = Counter(_state(pod, snapshot) for pod in gang.members)
+    states["minAvailable"] = gang.least
+    text = f"{short}/{len(gang.members)} tasks in gang unschedulable: {NOT_READY}, {_listed(states)}"
+    pending = Counter(
+        "Unschedulable" if pod in unfit else "Schedulable" for pod in gang.members if _state(pod, snapshot) == "Pending"
+    )
+    return f"{text}; Pending: {_listed(pending)}" if unfit and pending else text
+
+
+def _state(pod: Pod, snapshot: Snapshot) -> str:
+    if pod.finished:
+        return pod.phase
+    if pod.deleting:
+        return "Releasing"
+    if not snapshot.where(pod.uid):
+        return "Pending"
+    return "Running" if pod.phase == "Running" else "Bound"
+
+
+def _listed(counts: Counter[str]) -> str:
+    return ", ".join(sorted(f"{count} {what}" for what, count in counts.items() if count))

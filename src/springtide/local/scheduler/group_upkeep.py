@@ -1,0 +1,94 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Keeps the status of PodGroups and Queues true: phases, counts, and why a gang waits."""
+
+from __future__ import annotations
+
+from collections import Counter
+from datetime import UTC, datetime
+from typing import Final
+
+from springtide.kube.client import Client
+from springtide.kube.controller import Controller
+from springtide.kube.events import EventRecorder
+from springtide.kube.resources import Key, Obj
+from springtide.local.scheduler import amounts, groups
+from springtide.local.scheduler.gangs import MakeRoom, Placed, Waits
+from springtide.local.scheduler.groups import QUEUES, VOLCANO_GROUPS, Group, Standing
+from springtide.local.scheduler.ledger import Ledger
+
+_QUEUE: Final = Key("", "")
+"""Stands for all queues in the controller's keys, which are PodGroups' otherwise."""
+
+
+class GroupUpkeep:
+    def __init__(self, client: Client, ledger: Ledger, component: str) -> None:
+        self._client = client
+        self._ledger = ledger
+        self._events = EventRecorder(client, component)
+        self._waits: dict[Key, Waits] = {}
+        self._controller = Controller[Key]("podgroups", self._reconcile)
+
+    async def run(self) -> None:
+        await self._controller.run()
+
+    def look(self, key: Key) -> None:
+        self._controller.enqueue(key)
+
+    def decided(self, key: Key, decision: Placed | Waits | MakeRoom) -> None:
+        if isinstance(decision, Placed):
+            self._waits.pop(key, None)
+        else:
+            self._waits[key] = decision.waits if isinstance(decision, MakeRoom) else decision
+        self.look(key)
+
+    async def _reconcile(self, key: Key) -> None:
+        if key == _QUEUE:
+            await self._write_queues()
+            return
+        group = self._ledger.group_of(key)
+        if group is None:
+            self._waits.pop(key, None)
+        else:
+            await self._write_group(group)
+        self.look(_QUEUE)
+
+    async def _write_group(self, group: Group) -> None:
+        gang = self._ledger.gang(group)
+        holding = gang.holding(self._ledger.snapshot)
+        waits = self._waits.get(group.key)
+        if waits is not None and holding >= gang.least:
+            waits = None
+        standing = Standing(
+            gang.members, holding, waits.message if waits else "", enqueued=waits is not None and waits.enqueued
+        )
+        now = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+        wanted = groups.status(group, standing, now)
+        old = group.view.status or {}
+        if wanted == old:
+            return
+        # A merge patch leaves alone what it does not name, so what is to go has to be named.
+        body: Obj = {"status": {name: None for name in old if name not in wanted} | wanted}
+        # Volcano's PodGroup has no status subresource; its status is written like any other field.
+        subresource = "" if group.resource is VOLCANO_GROUPS else "status"
+        await self._client.patch(group.resource, group.key, body, subresource=subresource)
+
+    async def _write_queues(self) -> None:
+        for name, view in list(self._ledger.queues.items()):
+            wanted = self._queue_status(name)
+            old = view.status or {}
+            if wanted != old:
+                body: Obj = {"status": {gone: None for gone in old if gone not in wanted} | wanted}
+                await self._client.patch(QUEUES, Key("", name), body, subresource="status")
+
+    def _queue_status(self, name: str) -> Obj:
+        mine = [group for group in self._ledger.groups.values() if group.queue == name]
+        phases = Counter(str((group.view.status or {}).get("phase") or "Pending").lower() for group in mine)
+        held = amounts.summed(
+            pod.requests
+            for group in mine
+            for pod in self._ledger.members(group.key)
+            if self._ledger.snapshot.where(pod.uid)
+        )
+        allocated = {name: amounts.written(name, amount) for name, amount in sorted(held.items()) if amount}
+        counted = {phase: count for phase, count in phases.items() if count}
+        return {"state": "Open", "allocated": allocated} | counted

@@ -1,0 +1,68 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A node and what is on it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+
+from springtide.local.scheduler import amounts
+from springtide.local.scheduler.amounts import Amounts
+from springtide.local.scheduler.pods import HostPort, Pod
+from springtide.local.scheduler.views import NodeView, Taint
+
+
+@dataclass(frozen=True, slots=True)
+class Node:
+    """Two nodes are equal when no pod could tell them apart; a heartbeat makes no difference."""
+
+    name: str
+    labels: Mapping[str, str]
+    taints: tuple[Taint, ...]
+    unschedulable: bool
+    allocatable: Amounts
+
+
+def from_view(view: NodeView) -> Node:
+    metadata, spec = view.metadata, view.spec
+    allocatable = amounts.read(view.status.allocatable)
+    return Node(metadata.name, metadata.labels or {}, spec.taints, spec.unschedulable, allocatable)
+
+
+@dataclass(slots=True)
+class NodeState:
+    """Sums are kept as pods come and go, so that a look at a node costs nothing."""
+
+    node: Node
+    pods: dict[str, Pod] = field(default_factory=dict)
+    used: Amounts = field(default_factory=dict)
+    usual: Amounts = field(default_factory=lambda: {"cpu": 0, "memory": 0})
+    ports: list[HostPort] = field(default_factory=list)
+
+    @property
+    def name(self) -> str:
+        return self.node.name
+
+    def add(self, pod: Pod) -> None:
+        self.pods[pod.uid] = pod
+        amounts.add(self.used, pod.requests)
+        amounts.add(self.usual, pod.usual)
+        self.ports += pod.ports
+
+    def remove(self, pod: Pod) -> None:
+        del self.pods[pod.uid]
+        amounts.subtract(self.used, pod.requests)
+        amounts.subtract(self.usual, pod.usual)
+        for port in pod.ports:
+            self.ports.remove(port)
+
+    def free(self, name: str) -> int:
+        return self.node.allocatable.get(name, 0) - self.used.get(name, 0)
+
+    def replaced(self, node: Node) -> NodeState:
+        """Another version of the node with the same pods on it."""
+        return NodeState(node, self.pods, self.used, self.usual, self.ports)
+
+
+def by_name(states: Iterable[NodeState]) -> list[NodeState]:
+    return sorted(states, key=lambda state: state.node.name)

@@ -1,0 +1,44 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Why a pod still waits, word for word as kube-scheduler says it."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Final
+
+from springtide.local.scheduler.filters.refusal import Refusal
+
+NO_NODES: Final = "no nodes available to schedule pods"
+NOT_HELPFUL: Final = "Preemption is not helpful for scheduling"
+
+
+@dataclass(frozen=True, slots=True)
+class Unfit:
+    """No node will do: for each its refusal, or `everywhere` one that holds for all."""
+
+    nodes: int
+    refusals: Mapping[str, Refusal] = field(default_factory=dict)
+    everywhere: str = ""
+
+    @property
+    def curable(self) -> list[str]:
+        """The nodes that fewer pods could make fit."""
+        return [name for name, refusal in self.refusals.items() if refusal.curable]
+
+    def text(self, afterwards: str = "") -> str:
+        """With what preemption had to say, if it was tried in vain."""
+        if not self.nodes:
+            return NO_NODES
+        return available(self.nodes, self.everywhere or histogram(self.refusals)) + (afterwards and f" {afterwards}")
+
+
+def available(nodes: int, why: str) -> str:
+    return f"0/{nodes} nodes are available:" + (f" {why}." if why else "")
+
+
+def histogram(refusals: Mapping[str, Refusal]) -> str:
+    """`1 Insufficient cpu, 2 node(s) had untolerated taint(s)`, in the order of the texts."""
+    counts = Counter(reason for refusal in refusals.values() for reason in refusal.reasons)
+    return ", ".join(sorted(f"{count} {reason}" for reason, count in counts.items()))

@@ -1,0 +1,370 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The loop: pods that wait, tried in order of importance whenever something has changed that may help them.
+
+Level-triggered and without a clock of its own: a pod that did not fit is tried again when a node, a pod, a claim or a
+PodGroup has changed in a way that may matter to it. One pass looks at all of them; the next comes no sooner than a
+multiple of the time that the last one took, so a handful of pods is tried at once and thousands never keep the machine
+busy. Decisions are made between two awaits on one `Ledger`; the writing happens in tasks of its own.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Callable, Coroutine, Iterable
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any, Final, TypeVar
+
+import msgspec
+
+from springtide.kube import errors
+from springtide.kube.client import Client
+from springtide.kube.informer import Informer, Informers
+from springtide.kube.resources import (
+    NAMESPACES,
+    NODES,
+    PERSISTENTVOLUMECLAIMS,
+    PERSISTENTVOLUMES,
+    PODDISRUPTIONBUDGETS,
+    PODS,
+    PRIORITYCLASSES,
+    STORAGECLASSES,
+    Key,
+    Resource,
+)
+from springtide.kube.workqueue import Backoff
+from springtide.local.scheduler import gangs, groups, placing, preemption, storage, views
+from springtide.local.scheduler.deeds import Deeds
+from springtide.local.scheduler.gangs import MakeRoom, Placed, Waits
+from springtide.local.scheduler.group_upkeep import GroupUpkeep
+from springtide.local.scheduler.installing import install
+from springtide.local.scheduler.ledger import Change, Ledger, group_from_view
+from springtide.local.scheduler.pods import Pod
+from springtide.local.scheduler.reasons import Unfit
+from springtide.local.scheduler.snapshot import Snapshot
+from springtide.local.scheduler.storage import VolumePlan
+from springtide.local.scheduler.units import Unit, rank, unit_of, waiting
+
+T = TypeVar("T")
+logger = logging.getLogger(__name__)
+
+REST: Final = 4.0
+"""After a pass over waiting pods, so many times its duration is left to everybody else."""
+BREATH: Final = 50
+"""After so many units others get a turn in the event loop."""
+AT_ONCE: Final = 64
+"""Writes under way at the same time; they share the store's disk flushes."""
+BACKOFF: Final = Backoff(base=0.1, limit=10.0)
+
+
+@dataclass(frozen=True)
+class Options:
+    strict_resources: bool = False
+    """Whether cpu and memory decide where a pod fits, or only where it fits better."""
+    scheduler_names: tuple[str, ...] = ("default-scheduler", "volcano", "scheduler-plugins-scheduler")
+
+
+async def run(client: Client, options: Options) -> None:
+    """Until cancelled."""
+    await install(client)
+    informers = Informers(client)
+    scheduler = Scheduler(client, informers, options)
+    async with asyncio.TaskGroup() as group:
+        group.create_task(informers.run(), name="scheduler informers")
+        await scheduler.run(group)
+
+
+class Scheduler:
+    def __init__(self, client: Client, informers: Informers, options: Options) -> None:
+        self.ledger = Ledger(Snapshot(options.strict_resources), frozenset(options.scheduler_names))
+        self._options = options
+        self._deeds = Deeds(client, lambda: datetime.now(UTC))
+        self._groups = GroupUpkeep(client, self.ledger, options.scheduler_names[0])
+        self._informers = informers
+        self._due: set[Unit] = set()
+        self._parked: dict[Unit, bool] = {}
+        """Units that did not fit, and whether that may depend on other pods."""
+        self._reserved: dict[Unit, tuple[Pod, ...]] = {}
+        """Units whose volumes are being made: assumed on their nodes, and bound when the volumes are there."""
+        self._failures: dict[Unit, int] = {}
+        self._wake = asyncio.Event()
+        self._slots = asyncio.Semaphore(AT_ONCE)
+        self._group: asyncio.TaskGroup | None = None
+
+    async def run(self, group: asyncio.TaskGroup) -> None:
+        self._group = group
+        self._follow()
+        for recorder in self._deeds.recorders(self._options.scheduler_names):
+            group.create_task(recorder.run(), name="scheduler events")
+        await self._informers.wait_synced()
+        group.create_task(self._groups.run(), name="scheduler groups")
+        clock = asyncio.get_running_loop().time
+        while True:
+            await self._wake.wait()
+            self._wake.clear()
+            began = clock()
+            retried = await self._pass()
+            if retried:
+                await asyncio.sleep(REST * (clock() - began))
+
+    # Watching
+
+    def _follow(self) -> None:
+        ledger, snapshot = self.ledger, self.ledger.snapshot
+        known = snapshot.storage
+
+        def keep(where: dict[Any, Any], by_name: bool = True) -> Callable[[Key, Any], Change]:
+            def changed(key: Key, view: Any) -> Change:
+                place = key.name if by_name else key
+                if view is None:
+                    where.pop(place, None)
+                else:
+                    where[place] = view
+                return Change.ROOM
+
+            return changed
+
+        self._on(NODES, views.NodeView, lambda key, view: ledger.node_changed(key.name, view))
+        self._on(PODS, views.PodView, self._pod_changed)
+        self._on(NAMESPACES, views.NamespaceView, self._namespace_changed)
+        self._on(PERSISTENTVOLUMES, views.VolumeView, keep(known.volumes))
+        self._on(PERSISTENTVOLUMECLAIMS, views.ClaimView, keep(known.claims, by_name=False))
+        self._on(STORAGECLASSES, views.ClassView, keep(known.classes))
+        self._on(PRIORITYCLASSES, views.PriorityClassView, self._priority_changed)
+        budgets = self._informers.of(PODDISRUPTIONBUDGETS, into=views.BudgetView)
+        budgets.on_change(lambda _key: snapshot.budgets.__setitem__(slice(None), budgets.objects()))
+        for resource in (groups.VOLCANO_GROUPS, groups.PLUGIN_GROUPS):
+            self._on(resource, views.GroupView, self._group_follower(resource))
+        self._on(groups.QUEUES, views.QueueView, lambda key, view: ledger.queue_changed(key.name, view))
+
+    def _on(self, resource: Resource, into: type[T], changed: Callable[[Key, T | None], Change]) -> None:
+        informer: Informer[T] = self._informers.of(resource, into=into)
+
+        def notice(key: Key) -> None:
+            self._woken(changed(key, informer.get(key)))
+
+        informer.on_change(notice)
+
+    def _pod_changed(self, key: Key, view: views.PodView | None) -> Change:
+        before = self.ledger.pods.get(key)
+        change = self.ledger.pod_changed(key, view)
+        pod = self.ledger.pods.get(key)
+        for each in (before, pod):
+            if each is not None and each.group:
+                self._groups.look(Key(key.namespace, each.group))
+        if pod is None:
+            unit = Unit(key) if before is None else unit_of(before)
+            self._deeds.forget(before.uid if before else "")
+            if not unit.gang:
+                self._leave(unit)
+        elif Change.ITSELF in change:
+            self._due.add(unit_of(pod))
+            self._wake.set()
+        return change & ~Change.ITSELF
+
+    def _namespace_changed(self, key: Key, view: views.NamespaceView | None) -> Change:
+        labels = (view.metadata.labels or {}) if view is not None else None
+        if labels is None:
+            self.ledger.snapshot.namespaces.pop(key.name, None)
+        elif self.ledger.snapshot.namespaces.get(key.name) != labels:
+            self.ledger.snapshot.namespaces[key.name] = labels
+            return Change.COMPANY
+        return Change.NOTHING
+
+    def _priority_changed(self, key: Key, view: views.PriorityClassView | None) -> Change:
+        self.ledger.priorities.pop(key.name, None)
+        if view is not None:
+            self.ledger.priorities[key.name] = view.value
+        return Change.NOTHING
+
+    def _group_follower(self, resource: Resource) -> Callable[[Key, views.GroupView | None], Change]:
+        def changed(key: Key, view: views.GroupView | None) -> Change:
+            self._groups.look(key)
+            return self.ledger.group_changed(resource.group, key, group_from_view(resource.group, view))
+
+        return changed
+
+    def _woken(self, change: Change) -> None:
+        if Change.ROOM in change:
+            woken: Iterable[Unit] = [*self._parked, *self._reserved]
+        elif Change.COMPANY in change:
+            woken = [unit for unit, sociable in self._parked.items() if sociable]
+        else:
+            return
+        self._due.update(woken)
+        if self._due:
+            self._wake.set()
+
+    def _leave(self, unit: Unit) -> None:
+        self._due.discard(unit)
+        self._parked.pop(unit, None)
+        self._reserved.pop(unit, None)
+        self._failures.pop(unit, None)
+
+    # Deciding
+
+    async def _pass(self) -> bool:
+        """Try all that are due; whether any of them had been tried before."""
+        due, self._due = self._due, set()
+        retried = any(unit in self._parked for unit in due)
+        ready = [unit for unit in due if self._resume(unit)]
+        for number, unit in enumerate(sorted(ready, key=lambda unit: rank(unit, self.ledger))):
+            if number % BREATH == BREATH - 1:
+                await asyncio.sleep(0)
+            self._parked.pop(unit, None)
+            pods = waiting(unit, self.ledger)  # things may have changed while others had their turn
+            if pods:
+                self._decide(unit, pods)
+        return retried
+
+    def _resume(self, unit: Unit) -> bool:
+        """Whether the unit has pods to place. One whose volumes were being made gives its places back first."""
+        for pod in self._reserved.pop(unit, ()):
+            self.ledger.forget(pod)
+        if waiting(unit, self.ledger):
+            return True
+        self._parked.pop(unit, None)
+        return False
+
+    def _decide(self, unit: Unit, pods: list[Pod]) -> None:
+        if not unit.gang:
+            found = placing.place(pods[0], self.ledger.snapshot)
+            if isinstance(found, Unfit):
+                self._make_room(unit, pods[0], found)
+            else:
+                self._assign(unit, ((pods[0], found.node.name),))
+            return
+        group = self.ledger.group_of(unit.key)
+        if group is None:
+            for pod in pods:
+                self._refuse(unit, pod, f'pod group "{unit.key}" not found')
+            return
+        decision = gangs.plan(self.ledger.gang(group), self.ledger.snapshot)
+        self._groups.decided(unit.key, decision)
+        if isinstance(decision, Placed):
+            self._assign(unit, decision.nodes)
+            for pod, unfit in decision.left_out:
+                self._make_room(unit, pod, unfit)
+        elif isinstance(decision, MakeRoom):
+            self._evict_for(decision.nodes, decision.victims)
+            self._refuse_gang(unit, decision.waits)
+        else:
+            self._refuse_gang(unit, decision)
+
+    def _make_room(self, unit: Unit, pod: Pod, unfit: Unfit) -> None:
+        found = preemption.preempt(pod, unfit, self.ledger.snapshot)
+        if isinstance(found, str):
+            if pod.nominated and found != preemption.UNDER_WAY:
+                pod = self.ledger.promise(pod, "")
+            self._refuse(unit, pod, unfit.text(found))
+            return
+        self._evict_for(((pod, found.node),), found.victims)
+        self._refuse(unit, self.ledger.pods[pod.key], unfit.text())
+
+    def _evict_for(self, nodes: tuple[tuple[Pod, str], ...], victims: tuple[Pod, ...]) -> None:
+        for pod, node in nodes:
+            self.ledger.promise(pod, node)
+        by = nodes[0][0]
+        for victim in victims:
+            if not victim.deleting:
+                node = self.ledger.snapshot.where(victim.uid)
+                self.ledger.condemn(victim)
+                self._spawn(self._evict(victim, by, node))
+
+    def _refuse_gang(self, unit: Unit, waits: Waits) -> None:
+        why = {pod.uid: unfit.text() for pod, unfit in waits.why}
+        for pod in waiting(unit, self.ledger):
+            self._refuse(unit, pod, why.get(pod.uid, waits.message))
+
+    def _refuse(self, unit: Unit, pod: Pod, message: str) -> None:
+        self._parked[unit] = self._parked.get(unit, False) or pod.sociable
+        view = self.ledger.view(pod.key)
+        if view is not None:
+            self._spawn(self._report(pod, view, message))
+
+    def _assign(self, unit: Unit, nodes: tuple[tuple[Pod, str], ...]) -> None:
+        """Bind them all; or, when volumes have to be made first, hold their places until they are there."""
+        plans = [(node, plan) for pod, node in nodes if (plan := self._volumes(pod, node)) is not None]
+        for pod, node in nodes:
+            self.ledger.assume(pod, node)
+        if plans:
+            self._reserved[unit] = tuple(pod for pod, _ in nodes)
+            for node, plan in plans:
+                self._assume_volumes(plan, node)
+                self._spawn(self._prepare(unit, plan, node))
+            return
+        for pod, node in nodes:
+            self._spawn(self._bind(unit, pod, node))
+
+    def _volumes(self, pod: Pod, node: str) -> VolumePlan | None:
+        state = self.ledger.snapshot.node(node)
+        if not pod.claims or state is None:
+            return None
+        known = self.ledger.snapshot.storage
+        delayed = storage.claims_of(pod, known).delayed
+        return storage.plan(delayed, node, state.node.labels, known) if delayed else None
+
+    def _assume_volumes(self, plan: VolumePlan, node: str) -> None:
+        """So that no other pod gets the same volume before the watch shows whose it is."""
+        known = self.ledger.snapshot.storage
+        for claim, volume in plan.bindings:
+            reference = views.ClaimRef(claim.metadata.namespace, claim.metadata.name, claim.metadata.uid)
+            spec = msgspec.structs.replace(volume.spec, claim_ref=reference)
+            known.volumes[volume.metadata.name] = msgspec.structs.replace(volume, spec=spec)
+        for claim in plan.provision:
+            annotations = (claim.metadata.annotations or {}) | {views.SELECTED_NODE: node}
+            metadata = msgspec.structs.replace(claim.metadata, annotations=annotations)
+            known.claims[claim.key] = msgspec.structs.replace(claim, metadata=metadata)
+
+    # Doing
+
+    def _spawn(self, deed: Coroutine[Any, Any, None]) -> None:
+        assert self._group is not None
+        self._group.create_task(deed)
+
+    async def _bind(self, unit: Unit, pod: Pod, node: str) -> None:
+        try:
+            async with self._slots:
+                await self._deeds.bind(pod, node)
+            self._failures.pop(unit, None)
+        except errors.ApiError as error:
+            logger.info("cannot bind %s to %s: %s", pod.key, node, error)
+            self.ledger.forget(pod)
+            self._again_later(unit)
+
+    async def _report(self, pod: Pod, view: views.PodView, message: str) -> None:
+        try:
+            async with self._slots:
+                await self._deeds.report(pod, view, message)
+        except errors.ApiError as error:
+            # The pod is gone or being changed; if it still waits, the next pass says it again.
+            logger.info("cannot say why %s waits: %s", pod.key, error)
+
+    async def _evict(self, victim: Pod, by: Pod, node: str) -> None:
+        view = self.ledger.view(victim.key)
+        if view is None:
+            return
+        try:
+            async with self._slots:
+                await self._deeds.evict(victim, view, by, node)
+        except errors.ApiError as error:
+            logger.info("cannot evict %s: %s", victim.key, error)
+            self.ledger.pardon(victim)
+            self._again_later(unit_of(by))
+
+    async def _prepare(self, unit: Unit, plan: VolumePlan, node: str) -> None:
+        try:
+            async with self._slots:
+                await self._deeds.prepare_volumes(plan, node)
+        except errors.ApiError as error:
+            logger.info("cannot prepare volumes for %s: %s", unit.key, error)
+            self._again_later(unit)
+
+    def _again_later(self, unit: Unit) -> None:
+        failures = self._failures[unit] = self._failures.get(unit, 0) + 1
+        asyncio.get_running_loop().call_later(BACKOFF.delay(failures - 1), self._again, unit)
+
+    def _again(self, unit: Unit) -> None:
+        self._due.add(unit)
+        self._wake.set()
