@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""One embedded cluster, composed: certificates, store, API server, listener, upkeep.
+"""One embedded cluster's server, composed: certificates, store, API server, listeners, and the controllers beside it.
 
-`tide up` and the tests start one with `async with running(settings)`. Everything it needs on disk is under one data
-directory; stopping and starting it again, or killing it at any moment, loses nothing that was acknowledged.
+The server process of `tide up` and the tests start one with `async with running(options)`; nodes, and with them the
+scheduler and the pods' network, come with `tide up` alone. Everything it needs on disk is under one data directory;
+stopping and starting it again, or killing it at any moment, loses nothing that was acknowledged.
 """
 
 from __future__ import annotations
@@ -13,10 +14,11 @@ import ipaddress
 import logging
 import socket
 import ssl
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 
 from springtide.kube.client import Client
@@ -30,12 +32,15 @@ from springtide.local.apiserver.edge import Edge
 from springtide.local.apiserver.loopback import Loopback
 from springtide.local.apiserver.server import SERVICE_NETWORK, ApiServer, Settings
 from springtide.local.datadir import BACKLOG, DEFAULT_PORT, LOOPBACK, DataDir
+from springtide.local.network import dialing, feeder
+from springtide.local.scheduler import scheduler
 from springtide.local.store.opening import open_store
 from springtide.local.streams import takeover
 from springtide.local.upkeep.runner import Facts, keep_up
 
 logger = logging.getLogger(__name__)
 
+HTTPS = 443
 _FAREWELL = 0.2  # seconds that requests under way get when the server stops; watches never end by themselves
 # asyncio gives every TLS connection a read buffer of 256 KiB; a thousand idle watchers would hold 250 MB of nothing.
 _TLS_BUFFER = 32 * 1024
@@ -52,6 +57,10 @@ class Options:
     listener: socket.socket | None = None
     """Bound already, instead of the port, by whoever holds the directory's lock: connections wait while the server is
     started again, instead of being refused."""
+    scheduler: scheduler.Options | None = None
+    """None schedules nothing."""
+    holder: Path | None = None
+    """The network holder's socket; None when there is no network of pods."""
 
 
 @dataclass
@@ -99,10 +108,23 @@ async def running(options: Options) -> AsyncIterator[Cluster]:
         cluster = Cluster(options, directory, server, port)
         await bootstrap(cluster.client("system:apiserver"), SERVICE_NETWORK)
         server.bootstrapped()
-        await _listen(stack, server, listener, context)
+        front = _Front(server, context)
+        stack.push_async_callback(front.close)
+        await front.serve(listener)
         if options.upkeep:
             facts = Facts(authority.certificate.decode(), service_address, port, directory.path / "volumes")
-            _keep_up(stack, cluster.client("system:kube-controller-manager"), facts)
+            client = cluster.client("system:kube-controller-manager")
+            _keep(stack, "upkeep", partial(keep_up, client, facts))
+        if options.scheduler is not None:
+            client = cluster.client("system:kube-scheduler")
+            _keep(stack, "the scheduler", partial(scheduler.run, client, options.scheduler))
+        if options.holder is not None:
+            client = cluster.client("system:kube-proxy")
+            _keep(stack, "the network's table", partial(feeder.run, client, options.holder))
+            for inside in (HTTPS, port):
+                _keep(
+                    stack, "the service kubernetes", partial(front.serve_pods, options.holder, service_address, inside)
+                )
         directory.describe(options.name, port)
         kubeconfig.write(directory.kubeconfig, kubeconfig_entry(directory, options.name))
         yield cluster
@@ -120,34 +142,50 @@ def _token_maker(key: SigningKey) -> Callable[[Callable[[str, str, str], str]], 
     return lambda uid_of: ServiceAccountTokens(key, uid_of)
 
 
-async def _listen(stack: AsyncExitStack, server: ApiServer, listener: socket.socket, context: ssl.SSLContext) -> None:
-    web = Edge(server).server()
-    loop = asyncio.get_running_loop()
+class _Front:
+    """Where connections come in, whatever socket they come by."""
 
-    def connection() -> takeover.Takeover:
-        return takeover.Takeover(web, server.streams.upgraded)
+    def __init__(self, server: ApiServer, context: ssl.SSLContext) -> None:
+        self._server, self._context = server, context
+        self._web = Edge(server).server()
+        self._listening: list[asyncio.Server] = []
+        asyncio.sslproto.SSLProtocol.max_size = _TLS_BUFFER
 
-    asyncio.sslproto.SSLProtocol.max_size = _TLS_BUFFER
-    sockets = await loop.create_server(connection, sock=listener, ssl=context, backlog=BACKLOG)
+    async def serve(self, listener: socket.socket) -> asyncio.Server:
+        loop = asyncio.get_running_loop()
+        made = await loop.create_server(self._connection, sock=listener, ssl=self._context, backlog=BACKLOG)
+        self._listening.append(made)
+        return made
 
-    async def close() -> None:
-        sockets.close()
+    async def serve_pods(self, holder: Path, address: str, port: int) -> None:
+        """By sockets made in the pods' network, for as long as there is one: runs until cancelled."""
+        before: asyncio.Server | None = None
+        async for listener in dialing.listeners(holder, address, port):
+            if before is not None:
+                before.close()
+                self._listening.remove(before)
+            before = await self.serve(listener)
+
+    async def close(self) -> None:
+        for listening in self._listening:
+            listening.close()
         await takeover.stop()
-        await web.shutdown(timeout=_FAREWELL)
+        await self._web.shutdown(timeout=_FAREWELL)
 
-    stack.push_async_callback(close)
+    def _connection(self) -> takeover.Takeover:
+        return takeover.Takeover(self._web, self._server.streams.upgraded)
 
 
-def _keep_up(stack: AsyncExitStack, client: Client, facts: Facts) -> None:
+def _keep(stack: AsyncExitStack, name: str, work: Callable[[], Awaitable[None]]) -> None:
     async def for_ever() -> None:
         while True:
             try:
-                await keep_up(client, facts)
-            except Exception:  # a bug in one controller must not leave the cluster without all of them
-                logger.exception("upkeep broke; starting it again")
+                await work()
+            except Exception:  # a bug in one of them must not leave the cluster without it
+                logger.exception("%s broke; starting it again", name)
                 await asyncio.sleep(1)
 
-    task = asyncio.get_running_loop().create_task(for_ever(), name="upkeep")
+    task = asyncio.get_running_loop().create_task(for_ever(), name=name)
 
     async def stop() -> None:
         task.cancel()

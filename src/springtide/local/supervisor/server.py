@@ -23,6 +23,7 @@ import msgspec
 from springtide.kube.errors import ApiError
 from springtide.local import cluster as clusters
 from springtide.local.datadir import InUseError
+from springtide.local.scheduler import scheduler
 from springtide.local.store.backend import FullError
 from springtide.local.store.sqlite import OpenError
 from springtide.local.supervisor import failures
@@ -60,11 +61,14 @@ async def _serve(settings: ServerSettings) -> None:
 
 
 def _options(settings: ServerSettings) -> clusters.Options:
+    names = (*scheduler.Options.scheduler_names, *settings.scheduler_names)
     return clusters.Options(
         Path(settings.data_dir),
         settings.name,
         audit=settings.audit,
         listener=socket.socket(fileno=settings.listener),
+        scheduler=scheduler.Options(settings.strict_resources, names) if settings.nodes else None,
+        holder=Path(settings.holder) if settings.holder else None,
     )
 
 
