@@ -21,6 +21,11 @@ import sys
 from springtide.local.network import cabling, messages, namespaces
 from springtide.local.network.loop import READ, Loop
 from springtide.local.network.messages import Conversation, Incoming, Refused
+from springtide.local.network.outside import Outside
+from springtide.local.network.resolver import Resolver
+from springtide.local.network.services import Services
+from springtide.local.network.uplinks import Uplink
+from springtide.local.network.zone import Zone
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -35,10 +40,16 @@ _KINDS = {"tcp": socket.SOCK_STREAM, "udp": socket.SOCK_DGRAM}
 
 
 class Holder:
-    def __init__(self, loop: Loop, directory: str, own_user: bool) -> None:
+    def __init__(self, loop: Loop, directory: str, own_user: bool, outside: Outside) -> None:
         """Inside the namespaces already. `own_user`: they come with a user namespace."""
         self._loop, self._directory = loop, directory
         self._own_user = own_user
+        self._uplink = Uplink(loop, outside, directory, own_user)
+        self._resolver = Resolver(loop, outside, lambda: self._uplink.there)
+        self._services = Services(loop)
+        self._read_table()
+        self._uplink.start()
+        loop.watch(outside.fileno(), READ, loop.stop)  # without it we are half a network; a successor has both halves
         self._path = os.path.join(directory, "holder.sock")
         self._listener = messages.listen(self._path)
         self._inode = os.stat(self._path).st_ino
@@ -69,6 +80,7 @@ class Holder:
             "namespaces": self._namespaces,
             "listen": self._listen,
             "socket": self._socket,
+            "table": self._table,
             "info": self._info,
             "end": self._end,
         }
@@ -103,7 +115,23 @@ class Holder:
         return {}, [socket.socket(socket.AF_INET, _kind(request.get("kind", "tcp"))).detach()]
 
     def _info(self, request: dict[str, Any], descriptors: list[int]) -> Answer:
-        return {"pid": os.getpid()}, []
+        return {"pid": os.getpid(), "uplink": self._uplink.name, "why": self._uplink.why}, []
+
+    def _table(self, request: dict[str, Any], descriptors: list[int]) -> Answer:
+        table = request["table"]
+        self._apply(table)
+        _write(os.path.join(self._directory, "table.json"), table)
+        return {}, []
+
+    def _read_table(self) -> None:
+        """The last one, so that names and services work before the server is there."""
+        path = os.path.join(self._directory, "table.json")
+        with contextlib.suppress(OSError, ValueError, KeyError, TypeError), open(path) as file:
+            self._apply(json.load(file))
+
+    def _apply(self, table: dict[str, Any]) -> None:
+        self._resolver.zone = Zone(table)
+        self._services.apply(table)
 
     def _end(self, request: dict[str, Any], descriptors: list[int]) -> Answer:
         self._loop.stop()
@@ -159,17 +187,17 @@ def _kind(name: object) -> int:
 # Starting
 
 
-def enter(data_dir: str) -> tuple[bool, bool]:
-    """Move into the network of the pods that live, or into a new one: (it has a user namespace, it was there)."""
+def enter(data_dir: str) -> bool:
+    """Move into the network of the pods that live, or into a new one; whether it has a user namespace."""
     for descriptors in _kept_by_shims(os.path.join(data_dir, "pods")):
         try:
             if len(descriptors) == 2:
                 namespaces.join(descriptors[0], namespaces.NEW_USER)
             namespaces.join(descriptors[-1], namespaces.NEW_NET)
-            return len(descriptors) == 2, True
+            return len(descriptors) == 2
         finally:
             messages.close_all(descriptors)
-    return namespaces.new_network(), False
+    return namespaces.new_network()
 
 
 def _kept_by_shims(pods: str) -> list[list[int]]:
@@ -198,21 +226,24 @@ def _only_one(directory: str) -> bool:
     """Whether we are the only holder here; the lock goes with the process."""
     lock = os.open(os.path.join(directory, "holder.lock"), os.O_CREAT | os.O_RDWR | os.O_CLOEXEC, 0o600)
     try:
-        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
+        fcntl.lockf(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)  # unlike flock's, not held on by processes we fork
+    except (BlockingIOError, PermissionError):
         os.close(lock)
         return False
     return True
 
 
 def _introduce(directory: str) -> None:
-    path = os.path.join(directory, "holder.json")
     with open("/proc/sys/kernel/random/boot_id") as file:
         boot = file.read().strip()
     with open("/proc/self/stat") as file:
         started = int(file.read().rpartition(")")[2].split()[19])
+    _write(os.path.join(directory, "holder.json"), {"pid": os.getpid(), "boot": boot, "start": started})
+
+
+def _write(path: str, content: dict[str, Any]) -> None:
     with open(f"{path}.new", "w") as file:
-        json.dump({"pid": os.getpid(), "boot": boot, "start": started}, file)
+        json.dump(content, file)
     os.rename(f"{path}.new", path)
 
 
@@ -226,10 +257,11 @@ def main(data_dir: str) -> int:
         signal.signal(number, signal.SIG_IGN)
     _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
     resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
-    own_user, _ = enter(data_dir)
+    outside = Outside(directory)
+    own_user = enter(data_dir)
     cabling.build()
     loop = Loop()
-    Holder(loop, directory, own_user)
+    Holder(loop, directory, own_user, outside)
     _introduce(directory)
     signal.signal(signal.SIGTERM, lambda *_: loop.stop())
     loop.run()

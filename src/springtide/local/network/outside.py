@@ -1,0 +1,209 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The holder's servant on the host's side of the wall.
+
+The holder cannot come out of its namespaces again, but needs things that exist only outside: sockets of the host's
+network (for asking the host's resolvers) and the tool that carries packets out. So before it goes in it forks this
+process, which does what it is told over a socket pair and ends with it. Standard library only.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import fcntl
+import os
+import signal
+import socket
+import sys
+
+from springtide.local.network import messages
+from springtide.local.network.messages import Incoming, Refused
+from springtide.local.network.namespaces import die_with_parent
+from springtide.local.network.nat import Translation
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    Answer = tuple[dict[str, Any], list[int]]
+
+_SOCKETS = {
+    "udp4": (socket.AF_INET, socket.SOCK_DGRAM),
+    "udp6": (socket.AF_INET6, socket.SOCK_DGRAM),
+    "tcp4": (socket.AF_INET, socket.SOCK_STREAM),
+    "tcp6": (socket.AF_INET6, socket.SOCK_STREAM),
+}
+_PATIENCE = 5.0
+_TELLING = 4096
+
+
+class Outside:
+    """The holder's end."""
+
+    def __init__(self, directory: str) -> None:
+        """Forks. The directory is the cluster's for its network; it names our traces on the host, if any."""
+        ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_STREAM)
+        if os.fork() == 0:
+            ours.close()
+            _serve(theirs, directory)
+        theirs.close()
+        ours.settimeout(_PATIENCE)
+        self._socket, self._incoming = ours, Incoming(ours)
+
+    def fileno(self) -> int:
+        return self._socket.fileno()
+
+    def socket(self, kind: str) -> socket.socket:
+        """`udp4`, `udp6`, `tcp4` or `tcp6`: non-blocking, of the host's network. OSError."""
+        _, (descriptor,) = self._ask({"do": "socket", "kind": kind})
+        made = socket.socket(fileno=descriptor)
+        made.setblocking(False)
+        return made
+
+    def run(self, argv: list[str]) -> None:
+        """Start a tool in the place of the one that may run now. FileNotFoundError when it is not installed."""
+        self._ask({"do": "run", "argv": argv})
+
+    def state(self) -> tuple[bool, str]:
+        """Whether the tool runs, and the last it said."""
+        answer, _ = self._ask({"do": "state"})
+        return bool(answer["running"]), str(answer["said"])
+
+    def stop(self) -> None:
+        self._ask({"do": "stop"})
+
+    def translate(self, namespace: int, link: str) -> None:
+        """Join the namespace to the host's network with address translation; for root only. OSError."""
+        self._ask({"do": "nat", "link": link}, [namespace])
+
+    def _ask(self, request: dict[str, Any], descriptors: list[int] | None = None) -> Answer:
+        messages.send(self._socket, request, descriptors or ())
+        while (answer := self._incoming.take()) is None:
+            if not self._incoming.read():
+                raise ConnectionResetError("the process on the host's side is gone")
+        body, received = answer
+        if "error" in body:
+            raise OSError(int(body.get("errno") or errno.EIO), str(body["error"]))
+        return body, received
+
+
+def _serve(sock: socket.socket, directory: str) -> None:
+    """The servant's whole life. It never returns: behind it lies a copy of the holder's stack."""
+    code = 1
+    try:
+        signal.signal(signal.SIGTERM, signal.SIG_IGN)  # a clean end is the holder's: the socket closes
+        lock = os.open(os.path.join(directory, "outside.lock"), os.O_CREAT | os.O_RDWR | os.O_CLOEXEC, 0o600)
+        fcntl.lockf(lock, fcntl.LOCK_EX)  # the servant of a killed holder clears up first
+        _Servant(sock, directory).run()
+        code = 0
+    finally:
+        os._exit(code)
+
+
+class _Servant:
+    def __init__(self, sock: socket.socket, cluster: str) -> None:
+        self._socket = sock
+        self._tool, self._translation = _Tool(), Translation(cluster)
+
+    def run(self) -> None:
+        incoming = Incoming(self._socket)
+        try:
+            while incoming.read():
+                while (message := incoming.take()) is not None:
+                    self._reply(*message)
+        except OSError:
+            return
+        finally:
+            self._tool.stop()
+            self._translation.remove()
+
+    def _reply(self, request: dict[str, Any], received: list[int]) -> None:
+        given: list[int] = []
+        try:
+            body, given = self._answer(request, received)
+            messages.send(self._socket, {"ok": True, **body}, given)
+        except (OSError, Refused) as problem:
+            number = problem.errno if isinstance(problem, OSError) else 0
+            messages.send(self._socket, {"error": getattr(problem, "strerror", "") or str(problem), "errno": number})
+        finally:
+            messages.close_all([*received, *given])
+
+    def _answer(self, request: dict[str, Any], received: list[int]) -> Answer:
+        do = request["do"]
+        if do == "socket":
+            return {}, [socket.socket(*_SOCKETS[request["kind"]]).detach()]
+        if do == "run":
+            self._tool.start(request["argv"])
+        elif do == "stop":
+            self._tool.stop()
+        elif do == "nat":
+            self._translation.install(received[0], request["link"])
+        running, said = self._tool.state()
+        return {"running": running, "said": said}, []
+
+
+class _Tool:
+    """The one program that runs for us, with what it says kept."""
+
+    def __init__(self) -> None:
+        self._pid = 0
+        self._words: int | None = None
+        self._said = ""
+
+    def start(self, argv: list[str]) -> None:
+        self.stop()
+        self._said = ""
+        path = _found(argv[0])
+        self._words, theirs = os.pipe()
+        os.set_blocking(self._words, False)
+        self._pid = os.fork()
+        if self._pid == 0:
+            _become(path, argv, theirs)
+        os.close(theirs)
+
+    def state(self) -> tuple[bool, str]:
+        self._listen()
+        if self._pid and os.waitpid(self._pid, os.WNOHANG)[0]:
+            self._listen()
+            self._pid = 0
+        return bool(self._pid), self._said
+
+    def stop(self) -> None:
+        if self._pid:
+            with contextlib.suppress(ProcessLookupError, ChildProcessError):
+                os.kill(self._pid, signal.SIGKILL)
+                os.waitpid(self._pid, 0)
+            self._pid = 0
+        if self._words is not None:
+            os.close(self._words)
+            self._words = None
+
+    def _listen(self) -> None:
+        if self._words is None:
+            return
+        with contextlib.suppress(BlockingIOError):
+            while words := os.read(self._words, _TELLING):
+                # Debian's pasta also complains about a missing syslog; that is not why it ends.
+                lines = [line for line in words.decode(errors="replace").splitlines() if "syslog" not in line]
+                self._said = next((line.strip() for line in reversed(lines) if line.strip()), self._said)
+
+
+def _found(name: str) -> str:
+    for directory in os.get_exec_path():
+        path = os.path.join(directory, name)
+        if os.access(path, os.X_OK):
+            return path
+    raise FileNotFoundError(errno.ENOENT, f"{name} is not installed")
+
+
+def _become(path: str, argv: list[str], words: int) -> None:
+    try:
+        die_with_parent(signal.SIGKILL)
+        os.dup2(os.open(os.devnull, os.O_RDWR), 0)
+        os.dup2(words, 1)
+        os.dup2(words, 2)
+        os.execv(path, argv)
+    except OSError as problem:
+        print(problem, file=sys.stderr, flush=True)
+    finally:
+        os._exit(127)
