@@ -18,6 +18,7 @@ _COMMANDS = {
     "down": ("springtide.cli.down", "down", "Stop the embedded cluster; its objects are kept."),
     "status": ("springtide.cli.status", "status", "Say whether the embedded cluster runs, and what is in it."),
     "kubeconfig": ("springtide.cli.kubeconfig", "kubeconfig", "Print the embedded cluster's kubeconfig, or merge it."),
+    "node": ("springtide.cli.node", "node", "Show, add, drain, remove and reclaim nodes."),
     "env": ("springtide.cli.env", "env", "Make, list and delete environments: what images stand for."),
     "doctor": ("springtide.cli.doctor", "doctor", "Check this machine, with a fix for everything that is missing."),
     "version": ("springtide.cli.app", "version", "Print the version, and the Kubernetes version it follows."),

@@ -1,0 +1,44 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Spans of time on the command line: 30s, 2m, 1h30m, or plain seconds."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import click
+
+_PART = re.compile(r"(\d+(?:\.\d+)?)(h|m|s)")
+_SECONDS = {"h": 3600.0, "m": 60.0, "s": 1.0}
+
+
+class Duration(click.ParamType[float]):
+    """Gives seconds."""
+
+    name = "duration"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
+        if isinstance(value, (int, float)):
+            return float(value)
+        try:
+            return seconds(value)
+        except ValueError as error:
+            self.fail(str(error), param, ctx)
+
+
+def seconds(text: str) -> float:
+    """ValueError when the text is no span of time."""
+    if re.fullmatch(r"\d+(\.\d+)?", text):
+        return float(text)
+    parts = _PART.findall(text)
+    if not parts or "".join(number + unit for number, unit in parts) != text:
+        raise ValueError(f"{text!r} is no span of time; write it like 30s, 2m or 1h30m")
+    return sum(float(number) * _SECONDS[unit] for number, unit in parts)
+
+
+def shown(span: float) -> str:
+    """The same for people, in whole seconds: `1 m 30 s`."""
+    minutes, left = divmod(max(0, round(span)), 60)
+    hours, minutes = divmod(minutes, 60)
+    parts = [f"{amount} {unit}" for amount, unit in ((hours, "h"), (minutes, "m"), (left, "s")) if amount]
+    return " ".join(parts) or "0 s"

@@ -1,0 +1,225 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`tide node`: the nodes that the machine is cut into. All of it goes through the Kubernetes API.
+
+Labels and taints are `kubectl label` and `kubectl taint`; here is what kubectl cannot do, or not in one step.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+import time
+from collections.abc import Sequence
+from datetime import UTC, datetime, timedelta
+
+import click
+
+from springtide.cli import draining, node_table
+from springtide.cli.durations import Duration, shown
+from springtide.cli.options import Chosen, which_cluster
+from springtide.cli.talking import talk
+from springtide.kube.client import Client
+from springtide.kube.errors import AlreadyExists, NotFound
+from springtide.kube.request import DeleteOptions
+from springtide.kube.resources import NODES, PODS, Key, Obj
+from springtide.local.supervisor import node_specs
+
+_START = 30.0
+"""Seconds that a new node gets to be ready."""
+_LATE = 15.0
+"""Seconds after which a node that should be gone is looked into."""
+_LOOK_AGAIN = 0.2
+
+
+@click.group(context_settings={"help_option_names": ["-h", "--help"]})
+def node() -> None:
+    """Show, add, drain, remove and reclaim nodes."""
+
+
+@node.command("list")
+@which_cluster
+def list_nodes(cluster: Chosen) -> None:
+    """Show the nodes: their state, what they offer and what is used of it."""
+
+    async def look(client: Client) -> tuple[list[Obj], list[Obj]]:
+        return (await client.list(NODES)).items, (await client.list(PODS)).items
+
+    nodes, pods = talk(cluster, look)
+    if not nodes:
+        click.echo(f"There are no nodes.\nAdd one with: tide node add worker-1{cluster.flags}")
+        return
+    click.echo(node_table.table([node_table.HEADER, *node_table.rows(nodes, pods, datetime.now(UTC))]))
+
+
+@node.command()
+@which_cluster
+@click.argument("specs", nargs=-1, required=True, metavar="NAME[=cpu:8,memory:32Gi,...]...")
+@click.option("--no-wait", is_flag=True, help="Return at once instead of when the nodes are ready.")
+def add(cluster: Chosen, specs: Sequence[str], no_wait: bool) -> None:
+    """Add nodes, each as large as it says or as the machine is.
+
+    \b
+    tide node add gpu-a=cpu:8,memory:32Gi,nvidia.com/gpu:4
+    tide node add spot-b=cpu:4,spot,label:disk=fast,taint:team=vision:NoSchedule
+    """
+    try:
+        wanted = [node_specs.parse(spec) for spec in specs]
+    except node_specs.SpecError as error:
+        raise click.ClickException(str(error)) from None
+
+    async def create(client: Client) -> None:
+        for described in wanted:
+            name = described["metadata"]["name"]
+            try:
+                await client.create(NODES, described)
+            except AlreadyExists:
+                why = f"there is a node {name!r} already\nRemove it first: tide node remove {name}{cluster.flags}"
+                raise click.ClickException(why) from None
+            click.echo(f"Node {name!r} is added.")
+        if not no_wait:
+            for described in wanted:
+                await _until_ready(client, described["metadata"]["name"], cluster)
+
+    talk(cluster, create)
+
+
+@node.command()
+@which_cluster
+@click.argument("names", nargs=-1, required=True, metavar="NAME...")
+@click.option("--force", is_flag=True, help="Do not drain first; whatever runs there is ended within its grace.")
+@click.option("--timeout", type=Duration(), default=0, metavar="TIME", help="Give up after so long, such as 2m.")
+def remove(cluster: Chosen, names: Sequence[str], force: bool, timeout: float) -> None:
+    """Drain nodes, then remove them."""
+
+    async def carry_out(client: Client) -> None:
+        for name in names:
+            found = await _find(client, name)
+            if not force:
+                await _drain(
+                    client, name, draining.Terms(timeout), f"\nOr remove it at once: tide node remove {name} --force"
+                )
+            await client.delete(NODES, Key("", name), DeleteOptions(uid=found["metadata"]["uid"]))
+            click.echo(f"Node {name!r} is removed.")
+
+    talk(cluster, carry_out)
+
+
+@node.command()
+@which_cluster
+@click.argument("names", nargs=-1, required=True, metavar="NAME...")
+def cordon(cluster: Chosen, names: Sequence[str]) -> None:
+    """Let nodes take no new pods; those that are there go on."""
+    _set_cordoned(cluster, names, True)
+
+
+@node.command()
+@which_cluster
+@click.argument("names", nargs=-1, required=True, metavar="NAME...")
+def uncordon(cluster: Chosen, names: Sequence[str]) -> None:
+    """Let nodes take pods again."""
+    _set_cordoned(cluster, names, False)
+
+
+@node.command()
+@which_cluster
+@click.argument("name_of_node", metavar="NAME")
+@click.option("--timeout", type=Duration(), default=0, metavar="TIME", help="Give up after so long, such as 2m.")
+@click.option("--force", is_flag=True, help="Evict also pods that nobody would make again.")
+@click.option("--grace", type=Duration(), metavar="TIME", help="Time for pods to end, instead of their own.")
+def drain(cluster: Chosen, name_of_node: str, timeout: float, force: bool, grace: float | None) -> None:
+    """Cordon a node and evict its pods, as far as disruption budgets allow."""
+    terms = draining.Terms(timeout, force, None if grace is None else round(grace))
+
+    async def carry_out(client: Client) -> None:
+        await _find(client, name_of_node)
+        await _drain(client, name_of_node, terms)
+        click.echo(f"Node {name_of_node!r} is drained.")
+
+    talk(cluster, carry_out)
+
+
+@node.command()
+@which_cluster
+@click.argument("name_of_node", metavar="NAME")
+@click.option(
+    "--notice", type=Duration(), default="30s", show_default=True, metavar="TIME", help="Time until it is gone."
+)
+@click.option("--no-wait", is_flag=True, help="Return when notice is given instead of when the node is gone.")
+def reclaim(cluster: Chosen, name_of_node: str, notice: float, no_wait: bool) -> None:
+    """Take a node away as a cloud takes a spot machine: notice, then gone.
+
+    With the notice the node is tainted springtide.dev/reclaim and takes no new pods. When the time is up everything on
+    it is killed and the node is deleted.
+    """
+
+    async def carry_out(client: Client) -> None:
+        found = await _find(client, name_of_node)
+        if node_specs.LOCAL not in (found["metadata"].get("labels") or {}):
+            raise click.ClickException(
+                f"node {name_of_node!r} is not one of this machine's, so nobody can take it away"
+            )
+        at = datetime.now(UTC) + timedelta(seconds=notice)
+        metadata = {
+            "annotations": {node_specs.RECLAIM_AT: at.isoformat(timespec="milliseconds").replace("+00:00", "Z")}
+        }
+        await client.patch(NODES, Key("", name_of_node), {"metadata": metadata})
+        click.echo(f"Node {name_of_node!r} will be gone in {shown(notice)}.")
+        if not no_wait:
+            await _count_down(client, found, at, cluster)
+
+    talk(cluster, carry_out)
+
+
+async def _find(client: Client, name: str) -> Obj:
+    try:
+        return await client.get(NODES, Key("", name))
+    except NotFound:
+        known = ", ".join(sorted(found["metadata"]["name"] for found in (await client.list(NODES)).items))
+        raise click.ClickException(f"there is no node {name!r}\nNodes: {known or 'none'}") from None
+
+
+async def _drain(client: Client, name: str, terms: draining.Terms, advice: str = "") -> None:
+    try:
+        await draining.drain(client, name, terms, click.echo)
+    except draining.DrainError as error:
+        raise click.ClickException(f"{error}{advice}") from None
+
+
+def _set_cordoned(cluster: Chosen, names: Sequence[str], cordoned: bool) -> None:
+    async def carry_out(client: Client) -> None:
+        for name in names:
+            await _find(client, name)
+            await draining.cordon(client, name, cordoned)
+            click.echo(f"Node {name!r} {'takes no new pods' if cordoned else 'takes pods again'}.")
+
+    talk(cluster, carry_out)
+
+
+async def _until_ready(client: Client, name: str, cluster: Chosen) -> None:
+    deadline = time.monotonic() + _START
+    while not node_table.state_of(await _find(client, name), datetime.now(UTC)).startswith("Ready"):
+        if time.monotonic() > deadline:
+            log = cluster.place.path / "nodes" / name / "agent.log"
+            raise click.ClickException(f"node {name!r} is not ready after {shown(_START)}\nIts agent's log is {log}")
+        await asyncio.sleep(_LOOK_AGAIN)
+    click.echo(f"Node {name!r} is ready.")
+
+
+async def _count_down(client: Client, found: Obj, at: datetime, cluster: Chosen) -> None:
+    name, uid = found["metadata"]["name"], found["metadata"]["uid"]
+    pods = 0
+    while (current := await client.find(NODES, Key("", name))) is not None and current["metadata"]["uid"] == uid:
+        left = (at - datetime.now(UTC)).total_seconds()
+        if left < -_LATE:
+            raise click.ClickException(f"node {name!r} should be gone but is not\nThe log is {cluster.place.log}")
+        pods = len(await draining.pods_on(client, name))
+        _show(f"  {shown(left)} left, {pods} pods")
+        await asyncio.sleep(_LOOK_AGAIN)
+    _show("")
+    click.echo(f"Node {name!r} is gone, and {pods} pods with it.")
+
+
+def _show(line: str) -> None:
+    """In place of the line before, where there is a terminal; elsewhere nobody watches a clock."""
+    if sys.stdout.isatty():
+        click.echo(f"\r\x1b[K{line}", nl=False)

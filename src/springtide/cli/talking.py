@@ -1,0 +1,32 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A command's conversation with the chosen cluster over its Kubernetes API, and what is said when it fails."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from typing import TypeVar
+
+import click
+
+from springtide.cli.options import Chosen
+from springtide.kube import config, errors
+from springtide.kube.client import Client
+
+T = TypeVar("T")
+
+
+def talk(cluster: Chosen, conversation: Callable[[Client], Awaitable[T]]) -> T:
+    """Run it with a client that may do everything. A refusal ends the command with the server's own words."""
+    cluster.must_run()
+
+    async def with_client() -> T:
+        async with await Client.connect(str(cluster.place.kubeconfig)) as client:
+            return await conversation(client)
+
+    try:
+        return asyncio.run(with_client())
+    except (config.ConfigError, errors.Unreachable) as error:
+        raise click.ClickException(f"its server does not answer: {error}\nIts log is {cluster.place.log}") from None
+    except errors.ApiError as error:
+        raise click.ClickException(error.message) from None
