@@ -4,10 +4,11 @@
 from __future__ import annotations
 
 import os
+import socket
 import ssl
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Any, Protocol
 
 import aiohttp
 from yarl import URL
@@ -31,6 +32,8 @@ class Call(Protocol):
         """The answer's body. Raises CallError."""
 
 
+SocketFactory = Callable[[tuple[Any, Any, int, str, tuple[Any, ...]]], socket.socket]
+"""Makes the socket for an entry of `socket.getaddrinfo`: webhooks may run in pods, in a network of their own."""
 ResolveService = Callable[[str, str, int], tuple[str, int]]
 """(namespace, name, port) -> an address and port to connect to. Raises LookupError with the reason."""
 
@@ -38,8 +41,8 @@ ResolveService = Callable[[str, str, int], tuple[str, int]]
 class HttpsCalls:
     """Connections are kept between calls; `close` ends them."""
 
-    def __init__(self, resolve: ResolveService) -> None:
-        self._resolve = resolve
+    def __init__(self, resolve: ResolveService, sockets: SocketFactory | None = None) -> None:
+        self._resolve, self._sockets = resolve, sockets
         self._session: aiohttp.ClientSession | None = None
         self._contexts: dict[bytes | None, ssl.SSLContext] = {}
 
@@ -70,7 +73,7 @@ class HttpsCalls:
 
     def _open_session(self) -> aiohttp.ClientSession:
         if self._session is None:
-            self._session = aiohttp.ClientSession()
+            self._session = aiohttp.ClientSession(connector=aiohttp.TCPConnector(socket_factory=self._sockets))
         return self._session
 
     def _address(self, url: URL, endpoint: Endpoint) -> URL:

@@ -34,6 +34,7 @@ from springtide.local.apiserver.writes import admission_request
 from springtide.local.kinds.strategy import Obj
 from springtide.local.status import StatusError
 from springtide.local.streams import destinations, kubelet, logs, plain_proxy, proxy, tickets
+from springtide.local.streams.dialing import SocketFactory
 from springtide.local.streams.takeover import Upgrade
 
 _COMMANDS = {"exec": kubelet.exec_location, "attach": kubelet.attach_location}
@@ -44,10 +45,15 @@ _OPTIONS = WriteOptions(False, "Ignore", "")
 
 class NodeStreams:
     def __init__(
-        self, ctx: Context, authenticator: Authenticator, tls: ssl.SSLContext | None, audit: Audit | None
+        self,
+        ctx: Context,
+        authenticator: Authenticator,
+        tls: ssl.SSLContext | None,
+        audit: Audit | None,
+        sockets: SocketFactory | None = None,
     ) -> None:
-        """`tls` holds the certificate that nodes know the API server by."""
-        self._audit = audit
+        """`tls` holds the certificate that nodes know the API server by; `sockets` reach pods and services."""
+        self._audit, self._sockets = audit, sockets
         self._ctx, self._authenticator, self._tls = ctx, authenticator, tls
         self._unverified = pki.client_context(None)  # pods and services show certificates of their own
         self._reader = StoreReader(ctx.store)
@@ -128,7 +134,8 @@ class NodeStreams:
         await self._admit(upgrade.head.method, target, user, raw_query)
         query = parse_qs(raw_query, keep_blank_values=True)
         if target.subresource == "proxy":
-            return proxy.pass_through(upgrade.head, upgrade.duplex, self._destination(target, raw_query)[0])
+            location, _ = self._destination(target, raw_query)
+            return proxy.pass_through(upgrade.head, upgrade.duplex, location, self._sockets)
         pod = self._pod(target)
         node = self._node(pod)
         if target.subresource == "portforward":
@@ -196,7 +203,8 @@ class NodeStreams:
 
     def _http(self) -> aiohttp.ClientSession:
         if self._session is None:
-            self._session = aiohttp.ClientSession(connector=aiohttp.TCPConnector(limit=0))
+            connector = aiohttp.TCPConnector(limit=0, socket_factory=self._sockets)
+            self._session = aiohttp.ClientSession(connector=connector)
         return self._session
 
 

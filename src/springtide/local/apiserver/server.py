@@ -46,6 +46,7 @@ from springtide.local.apiserver.verbs.read import get
 from springtide.local.apiserver.verbs.update import update
 from springtide.local.kinds.strategy import Obj
 from springtide.local.store.backend import Key, Record, Store
+from springtide.local.streams.dialing import SocketFactory
 
 SERVICE_NETWORK = "10.96.0.0/16"
 log = logging.getLogger(__name__)
@@ -62,6 +63,8 @@ class Settings:
     node_tls: ssl.SSLContext | None = None
     """Shown to the nodes' endpoints; None speaks to them unverified."""
     audit: Audit | None = None
+    sockets: SocketFactory | None = None
+    """Makes sockets that reach pods and services; None where ordinary ones do."""
 
 
 class ApiServer:
@@ -77,7 +80,7 @@ class ApiServer:
         self.authenticator = Authenticator(self.tokens, settings.static_tokens)
         self.reader = StoreReader(store)
         self.registry = Registry(builtin_resources())
-        self._webhooks = HttpsCalls(service_resolver(self.reader))
+        self._webhooks = HttpsCalls(service_resolver(self.reader), settings.sockets)
         surroundings = Surroundings(self.reader, self._reserve, self._webhooks, self._versions_of)
         self.admission = default_chain(surroundings)
         self.context = Context(store, self.registry, self.authorizer, self.admission)
@@ -90,7 +93,8 @@ class ApiServer:
             "/openid/v1/jwks": self.tokens.key_set(),
         }
         paths = Paths(self.context, lambda: self._ready, documents, self.measures, settings.address)
-        self.streams = NodeStreams(self.context, self.authenticator, settings.node_tls, settings.audit)
+        doors = settings.node_tls, settings.audit, settings.sockets
+        self.streams = NodeStreams(self.context, self.authenticator, *doors)
         self._metrics = ResourceMetrics(self.reader, self.streams.metrics_text)
         special = review_verbs(self.authenticator, self.tokens, self.authorizer) | {
             ("metrics.k8s.io", "nodes"): self._metrics.node_metrics,

@@ -11,7 +11,8 @@ import contextlib
 import errno
 import socket
 import ssl
-from typing import Final
+from collections.abc import Callable
+from typing import Any, Final
 
 from springtide.local.streams.duplex import Socket
 from springtide.local.streams.head import END, MAX_HEAD, BadHead, Headers, RequestHead, ResponseHead, parse_response
@@ -21,18 +22,37 @@ DIAL_TIMEOUT: Final = 30.0
 ANSWER_TIMEOUT: Final = 30.0
 
 
+AddressInfo = tuple[int | socket.AddressFamily, int | socket.SocketKind, int, str, tuple[Any, ...]]
+"""An entry of `socket.getaddrinfo`."""
+SocketFactory = Callable[[AddressInfo], socket.socket]
+"""Makes the socket for a connection: pods may live in a network that ordinary sockets do not reach."""
+
+
 class DialError(Exception):
     """Nobody could be reached; the text is Go's."""
 
 
-async def dial(location: Location) -> Socket:
+async def dial(location: Location, sockets: SocketFactory | None = None) -> Socket:
     try:
-        reader, writer = await asyncio.wait_for(
-            asyncio.open_connection(location.host, location.port, ssl=location.tls), DIAL_TIMEOUT
-        )
+        reader, writer = await asyncio.wait_for(_open(location, sockets), DIAL_TIMEOUT)
     except (OSError, TimeoutError) as problem:
         raise DialError(explained(problem, location)) from None
     return Socket(reader, writer)
+
+
+async def _open(location: Location, sockets: SocketFactory | None) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
+    if sockets is None:
+        return await asyncio.open_connection(location.host, location.port, ssl=location.tls)
+    loop = asyncio.get_running_loop()
+    found = (await loop.getaddrinfo(location.host, location.port, type=socket.SOCK_STREAM))[0]
+    sock = sockets(found)
+    try:
+        await loop.sock_connect(sock, found[4])
+        name = location.host if location.tls else None
+        return await asyncio.open_connection(sock=sock, ssl=location.tls, server_hostname=name)
+    except BaseException:
+        sock.close()
+        raise
 
 
 def explained(problem: Exception, location: Location) -> str:
@@ -65,9 +85,9 @@ class Answer:
         self.head, self.raw, self.duplex = head, raw, duplex
 
 
-async def ask(location: Location, method: str, headers: Headers) -> Answer:
+async def ask(location: Location, method: str, headers: Headers, sockets: SocketFactory | None = None) -> Answer:
     """Send an upgrade request and read the head of the answer; DialError when there is none."""
-    duplex = await dial(location)
+    duplex = await dial(location, sockets)
     try:
         await duplex.write(RequestHead(headers, method, location.target).render())
         raw = await asyncio.wait_for(_head(duplex.reader), ANSWER_TIMEOUT)

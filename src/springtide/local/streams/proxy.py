@@ -20,7 +20,7 @@ import msgspec
 
 from springtide.local.status import StatusError
 from springtide.local.streams.channels import PROTOCOL_HEADER, V5, Wanted
-from springtide.local.streams.dialing import Answer, DialError, ask
+from springtide.local.streams.dialing import Answer, DialError, SocketFactory, ask
 from springtide.local.streams.duplex import CHUNK, Duplex, splice
 from springtide.local.streams.forwarding import TUNNEL_PREFIX
 from springtide.local.streams.head import Headers, RequestHead, plain_response, without
@@ -51,10 +51,12 @@ async def forward(head: RequestHead, client: Duplex, location: Location, *, webs
         await pass_through(head, client, location)
 
 
-async def pass_through(head: RequestHead, client: Duplex, location: Location) -> None:
+async def pass_through(
+    head: RequestHead, client: Duplex, location: Location, sockets: SocketFactory | None = None
+) -> None:
     """The same upgrade towards `location`, then bytes both ways."""
     try:
-        answer = await _ask(location, head.method, forwarded(head, location))
+        answer = await _ask(location, head.method, forwarded(head, location), sockets)
     except StatusError as refused:
         await refuse(client, refused)
         return
@@ -91,9 +93,9 @@ async def _unwrap(head: RequestHead, client: Duplex, location: Location, protoco
         await client.close()
 
 
-async def _ask(location: Location, method: str, headers: Headers) -> Answer:
+async def _ask(location: Location, method: str, headers: Headers, sockets: SocketFactory | None = None) -> Answer:
     try:
-        return await ask(location, method, headers)
+        return await ask(location, method, headers, sockets)
     except DialError as problem:
         raise StatusError(500, "", f"error dialing backend: {problem}") from None
 
