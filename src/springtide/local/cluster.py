@@ -101,7 +101,8 @@ async def running(options: Options) -> AsyncIterator[Cluster]:
             stack.callback(audit.close)
         key = SigningKey(directory.pki / "tokens.pem")
         node_tls = pki.client_context(None, pki.kubelet_client_pair(authority))
-        settings = Settings(f"127.0.0.1:{port}", node_tls=node_tls, audit=audit)
+        sockets = dialing.socket_factory(options.holder) if options.holder is not None else None
+        settings = Settings(f"127.0.0.1:{port}", node_tls=node_tls, audit=audit, sockets=sockets)
         server = ApiServer(store, _token_maker(key), settings)
         await server.start()
         stack.push_async_callback(server.stop)
