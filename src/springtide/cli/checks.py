@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What an embedded cluster needs of a machine, each found out by doing it. `tide doctor` runs them in order.
+"""What an embedded server needs of a machine, each found out by doing it. `tide doctor` runs them in order.
 
 A check returns what it found, or raises `Wrong` with a fix. It leaves nothing behind and changes nothing.
 """
@@ -24,6 +24,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 import springtide
+from springtide.cli.wrong import Wrong
 from springtide.local.datadir import DataDir
 
 _SQLITE = (3, 38)
@@ -35,15 +36,6 @@ _SKEW = 1
 """Minor versions by which kubectl may differ from the server: Kubernetes' own rule."""
 _RELEASED = datetime(2026, 11, 1, tzinfo=UTC)
 _TIMEOUT = 10.0
-
-
-class Wrong(Exception):
-    """Something is missing, and `fix` is what to do about it. Without a need for it, the cluster works all the same."""
-
-    def __init__(self, what: str, fix: str, *, needed: bool = True) -> None:
-        super().__init__(what)
-        self.fix = fix
-        self.needed = needed
 
 
 def python_version(place: DataDir) -> str:

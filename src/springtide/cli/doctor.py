@@ -5,8 +5,10 @@ from __future__ import annotations
 
 import click
 
-from springtide.cli.checks import CHECKS, Wrong
+from springtide.cli.checks import CHECKS
 from springtide.cli.options import Chosen, which_cluster
+from springtide.cli.pod_checks import POD_CHECKS
+from springtide.cli.wrong import Wrong
 
 
 @click.command()
@@ -18,7 +20,7 @@ def doctor(ctx: click.Context, cluster: Chosen) -> None:
     ✓ is in order, ! can be lived with, ✗ keeps a cluster from working. Exits with 1 if there is a ✗.
     """
     failed = False
-    for check in CHECKS:
+    for check in (*CHECKS, *POD_CHECKS):
         try:
             click.echo(f"✓ {check(cluster.place)}")
         except Wrong as wrong:

@@ -10,6 +10,7 @@ import asyncio
 import http.client
 import json
 import ssl
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
@@ -18,14 +19,25 @@ from springtide.kube import config
 
 _PATIENCE = 5.0
 _COUNTED = ("nodes", "namespaces", "pods")
+_HEADS = "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1"
+"""No more than is needed to count objects."""
 
 
 class SilentError(Exception):
     """The server does not answer, or not as it should."""
 
 
-def counts(kubeconfig: Path) -> dict[str, int]:
+@dataclass(frozen=True, slots=True)
+class Found:
+    counts: dict[str, int]
     """How many objects there are of a few kinds."""
+    ready: int
+    """Nodes."""
+    running: int
+    """Pods."""
+
+
+def look(kubeconfig: Path) -> Found:
     try:
         connection = asyncio.run(config.from_kubeconfig(str(kubeconfig)))
     except config.ConfigError as error:
@@ -34,15 +46,19 @@ def counts(kubeconfig: Path) -> dict[str, int]:
     context = connection.ssl if isinstance(connection.ssl, ssl.SSLContext) else None
     server = http.client.HTTPSConnection(address.hostname or "", address.port, timeout=_PATIENCE, context=context)
     try:
-        return {plural: _count(_answer(server, f"/api/v1/{plural}?limit=1")) for plural in _COUNTED}
-    except (OSError, http.client.HTTPException, ValueError, KeyError) as error:
+        counts = {plural: _count(_answer(server, f"/api/v1/{plural}?limit=1")) for plural in _COUNTED}
+        nodes = _answer(server, "/api/v1/nodes")["items"] if counts["nodes"] else []
+        running = _answer(server, "/api/v1/pods?fieldSelector=status.phase%3DRunning") if counts["pods"] else {}
+        return Found(counts, sum(_is_ready(node) for node in nodes), len(running.get("items") or ()))
+    except (OSError, http.client.HTTPException, ValueError, KeyError, TypeError) as error:
         raise SilentError(str(error) or type(error).__name__) from None
     finally:
         server.close()
 
 
 def _answer(server: http.client.HTTPSConnection, path: str) -> Any:
-    server.request("GET", path, headers={"Accept": "application/json"})
+    heads = _HEADS if "fieldSelector" in path else "application/json"
+    server.request("GET", path, headers={"Accept": heads})
     response = server.getresponse()
     body = response.read()
     if response.status != http.client.OK:
@@ -52,3 +68,8 @@ def _answer(server: http.client.HTTPSConnection, path: str) -> Any:
 
 def _count(listing: Any) -> int:
     return len(listing.get("items") or ()) + int(listing["metadata"].get("remainingItemCount", 0))
+
+
+def _is_ready(node: Any) -> bool:
+    conditions = node["status"].get("conditions") or ()
+    return any(one["type"] == "Ready" and one["status"] == "True" for one in conditions)

@@ -3,8 +3,6 @@
 
 from __future__ import annotations
 
-import os
-
 import click
 
 from springtide.cli.options import Chosen, which_cluster
@@ -32,24 +30,11 @@ def status(ctx: click.Context, cluster: Chosen) -> None:
     click.echo(f"Cluster {cluster.name!r} is up at https://127.0.0.1:{last.port}")
     # Imported here because a stopped cluster need not be asked.
     from springtide.cli import probe  # noqa: PLC0415
+    from springtide.cli.status_lines import lines  # noqa: PLC0415
 
     try:
-        counts = probe.counts(place.kubeconfig)
+        found = probe.look(place.kubeconfig)
     except probe.SilentError as error:
         raise click.ClickException(f"its server does not answer: {error}\nIts log is {place.log}") from None
-    click.echo(f"  process     {place.process()}")
-    click.echo(f"  files       {place.path} ({_size(str(place.path)) / 1024 / 1024:.1f} MiB)")
-    click.echo(f"  kubeconfig  {place.kubeconfig}")
-    click.echo("  objects     " + ", ".join(f"{count} {what}" for what, count in counts.items()))
-
-
-def _size(folder: str) -> int:
-    """Of all files below; they may come and go while we look."""
-    total = 0
-    for parent, _, files in os.walk(folder):
-        for file in files:
-            try:
-                total += os.lstat(os.path.join(parent, file)).st_size
-            except FileNotFoundError:
-                continue
-    return total
+    for name, text in lines(place, found):
+        click.echo(f"  {name:<12} {text}")

@@ -15,7 +15,8 @@ from click.testing import CliRunner
 
 from springtide.cli import checks
 from springtide.cli.app import tide
-from springtide.cli.checks import CHECKS, Wrong
+from springtide.cli.checks import CHECKS
+from springtide.cli.wrong import Wrong
 from springtide.local.datadir import DataDir
 
 Patch = pytest.MonkeyPatch
