@@ -15,6 +15,7 @@ from springtide.local.upkeep.timestamps import read, stamp
 from springtide.local.upkeep.views import Container, PodView
 
 HEADLESS = "service.kubernetes.io/headless"
+_LOOPBACK = ("127.", "::1")
 TRIGGER = "endpoints.kubernetes.io/last-change-trigger-time"
 
 
@@ -54,7 +55,12 @@ def families(service: Obj) -> list[str]:
 
 
 def addresses(pod: PodView, family: str) -> list[str]:
-    return [address.ip for address in pod.status.pod_ips if (":" in address.ip) == (family == "IPv6")]
+    """Those that others can reach: pods without a network of their own live on loopback, and no service leads there."""
+    return [
+        address.ip
+        for address in pod.status.pod_ips
+        if (":" in address.ip) == (family == "IPv6") and not address.ip.startswith(_LOOPBACK)
+    ]
 
 
 def is_headless(service: Obj) -> bool:

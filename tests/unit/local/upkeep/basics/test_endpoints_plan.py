@@ -55,6 +55,12 @@ def address(number: int, **more: str) -> Obj:
             id="headless without ports, with a hostname",
         ),
         pytest.param(a_service(), [a_pod(1)], [], id="no ports and not headless"),
+        pytest.param(
+            a_service(HTTP),
+            [a_pod(1, podIPs=[{"ip": "127.1.0.1"}])],
+            [],
+            id="pods on loopback cannot be reached by others",
+        ),
     ],
 )
 def test_subsets(service: Obj, pods: list[PodView], expected: list[Obj]) -> None:

@@ -143,3 +143,8 @@ def test_a_service_on_its_way_out_gets_no_new_slices() -> None:
 def test_names_are_the_same_again_when_the_cache_is_behind() -> None:
     first, second = made([a_pod(1)]), made([a_pod(1), a_pod(2)])
     assert first[0]["metadata"]["name"] == second[0]["metadata"]["name"]
+
+
+def test_pods_on_loopback_are_in_no_slice() -> None:
+    (placeholder,) = made([a_pod(1, podIPs=[{"ip": "127.1.0.1"}])])
+    assert not placeholder["endpoints"]
