@@ -1,0 +1,403 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The node agent's side of a shim: start one, find it again, ask it.
+
+    shim = await adopt(directory) or await spawn(directory)
+    await shim.start("main", 0)
+    async for state in shim.changes(): ...      # ends when the shim is gone
+
+A shim is known by boot id, PID and start time, so a PID that was given to somebody else is never taken for it. Every
+request has a connection of its own: none waits for another, and a killed agent leaves nothing half-said. The directory
+is the pod's (see `shim`).
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import AsyncIterator, Sequence
+from pathlib import Path
+from typing import Any, Final
+
+import msgspec
+
+from springtide.local.runtime import shim as body
+from springtide.local.runtime.contract import ContainerState
+
+START_PATIENCE: Final = 30.0
+_AGAIN: Final = 0.02
+_PACKAGES: Final = str(Path(__file__).parents[3])
+_ENTRY: Final = (
+    "import sys; sys.path.append(sys.argv[1]); from springtide.local.runtime.shim import main; main(sys.argv[2])"
+)
+
+
+class ShimError(Exception):
+    """What a shim refused or could not do: a word for programs (`reason`), a sentence for people."""
+
+    def __init__(self, reason: str, message: str) -> None:
+        super().__init__(message)
+        self.reason = reason
+
+
+class ShimGoneError(ShimError):
+    """There is no shim any more; its containers are gone with it."""
+
+    def __init__(self, message: str = "the pod's shim is gone") -> None:
+        super().__init__("ShimGone", message)
+
+
+def interpreter() -> str:
+    """The interpreter below any virtual environment: a shim needs none of its packages."""
+    return os.path.realpath(getattr(sys, "_base_executable", "") or sys.executable)
+
+
+async def spawn(directory: Path) -> Shim:
+    """Start a shim for the `body.json` in a directory and wait until its sandbox is ready."""
+    child, reading = _launch(directory)
+    try:
+        answer = await asyncio.wait_for(_last_line(reading), START_PATIENCE)
+    except TimeoutError:
+        raise ShimError("SandboxError", f"the pod's shim was not ready after {START_PATIENCE:.0f} s") from None
+    finally:
+        os.close(reading)
+        child.wait()
+    if answer.get("reason") == "AlreadyRunning":
+        return await _await_other(directory)
+    if "error" in answer:
+        raise ShimError(answer.get("reason", "SandboxError"), answer["error"])
+    return Shim(directory, int(answer["pid"]))
+
+
+def _launch(directory: Path) -> tuple[subprocess.Popen[bytes], int]:
+    """A process that forks the shim and ends, and what it says: the shim is nobody's child, no zombie is left here."""
+    command = [interpreter(), "-I", "-S", "-c", _ENTRY, _PACKAGES, str(directory)]
+    quiet = subprocess.DEVNULL
+    reading, writing = os.pipe()
+    try:
+        child = subprocess.Popen(
+            command, env={}, cwd="/", stdin=quiet, stdout=writing, stderr=writing, start_new_session=True
+        )
+    except OSError as error:
+        os.close(reading)
+        raise ShimError("SandboxError", f"cannot start a process for the pod: {error}") from None
+    finally:
+        os.close(writing)
+    return child, reading
+
+
+async def _last_line(fd: int) -> dict[str, Any]:
+    """What a starting shim has to say; it closes the pipe after it."""
+    text = b""
+    os.set_blocking(fd, False)
+    while True:
+        await _ready(fd)
+        data = os.read(fd, 65536)
+        text += data
+        lines = text.splitlines(keepends=True)
+        if lines and lines[-1].startswith(b"{") and lines[-1].endswith(b"\n"):
+            return dict(msgspec.json.decode(lines[-1]))
+        if not data:
+            why = text.decode(errors="replace").strip() or "it ended without a word"
+            raise ShimError("SandboxError", f"the pod's shim did not start: {why[-2000:]}")
+
+
+async def _await_other(directory: Path) -> Shim:
+    """A predecessor of this agent was killed while it started a shim, which will be ready soon."""
+    deadline = time.monotonic() + START_PATIENCE
+    while time.monotonic() < deadline:
+        if found := await adopt(directory):
+            return found
+        await asyncio.sleep(_AGAIN)
+    raise ShimError("AlreadyRunning", "the pod has a shim that does not answer")
+
+
+async def adopt(directory: Path) -> Shim | None:
+    """The living shim of a pod directory, if there is one."""
+    pid = living(directory)
+    if pid is None:
+        return None
+    found = Shim(directory, pid)
+    try:
+        await found.states()
+    except ShimGoneError:
+        return None
+    return found
+
+
+def living(directory: Path) -> int | None:
+    """The process that `shim.json` names, if it is still that process."""
+    try:
+        named = msgspec.json.decode((directory / "shim.json").read_bytes())
+        if named["boot"] != body.boot_id():
+            return None
+        if sys.platform == "linux":
+            return named["pid"] if body.start_time(named["pid"]) == named["start"] else None
+        os.kill(named["pid"], 0)
+    except (OSError, ValueError, KeyError, TypeError):
+        return None
+    return int(named["pid"])
+
+
+def lost(directory: Path) -> list[ContainerState]:
+    """What the state files say of a pod whose shim is gone: what ran was killed with it."""
+    states = [msgspec.convert(state, ContainerState) for state in body.left_states(str(directory))]
+    end: dict[str, Any] = {**body.LOST, "finished": time.time()}
+    return [state if state.status == "exited" else msgspec.structs.replace(state, **end) for state in states]
+
+
+def discard(directory: Path) -> None:
+    """Remove the directory of a pod whose shim is gone, what its containers have left included."""
+    body.remove_tree(str(directory))
+
+
+class Shim:
+    """One pod's shim."""
+
+    def __init__(self, directory: Path, pid: int) -> None:
+        self.directory = directory
+        self.pid = pid
+        self._channels: set[_Channel] = set()
+
+    async def start(self, container: str, attempt: int) -> None:
+        """Run an attempt whose body is written; returns when the program is executed."""
+        await self._ask({"do": "start", "container": container, "attempt": attempt})
+
+    async def stop(self, container: str, grace: float, signal: str = "SIGTERM") -> None:
+        """Send the signal now and end everything in the container after the grace; does not wait for either."""
+        await self._ask({"do": "stop", "container": container, "grace": grace, "signal": signal})
+
+    async def states(self) -> list[ContainerState]:
+        """The newest attempt of each container."""
+        answer, _ = await self._ask({"do": "states"})
+        return msgspec.convert(answer["states"], list[ContainerState])
+
+    async def changes(self) -> AsyncIterator[ContainerState]:
+        """First the states as they are, then each change; ends when the shim is gone."""
+        try:
+            channel = await self._connect()
+        except ShimGoneError:
+            return
+        try:
+            answer, _ = await channel.ask({"do": "watch"})
+            for state in answer["states"]:
+                yield msgspec.convert(state, ContainerState)
+            while True:
+                message, _ = await channel.receive()
+                yield msgspec.convert(message["state"], ContainerState)
+        except ShimGoneError:
+            return
+        finally:
+            self._drop(channel)
+
+    async def exec(
+        self,
+        container: str,
+        argv: Sequence[str],
+        fds: Sequence[int],
+        *,
+        tty: bool = False,
+        env: dict[str, str] | None = None,
+    ) -> Execution:
+        """Run a command in a container on [stdin, stdout, stderr] or [terminal]; it goes on when the caller is gone."""
+        channel = await self._connect()
+        request = {"do": "exec", "container": container, "argv": list(argv), "env": env, "tty": tty}
+        try:
+            answer, _ = await channel.ask(request, fds)
+        except BaseException:
+            self._drop(channel)
+            raise
+        return Execution(self, channel, answer["pid"])
+
+    async def attach(
+        self, container: str, *, stdin: int | None = None, stdout: int | None = None, stderr: int | None = None
+    ) -> Attachment:
+        """Copy a container's new output to descriptors, and what comes from one to its stdin, until closed."""
+        channel = await self._connect()
+        streams = {"stdin": stdin, "stdout": stdout, "stderr": stderr}
+        request = {"do": "attach", "container": container, **{name: fd is not None for name, fd in streams.items()}}
+        try:
+            await channel.ask(request, [fd for fd in streams.values() if fd is not None])
+        except BaseException:
+            self._drop(channel)
+            raise
+        return Attachment(self, channel)
+
+    async def resize(self, container: str, width: int, height: int) -> None:
+        """Tell a container's own terminal its size."""
+        await self._ask({"do": "resize", "container": container, "width": width, "height": height})
+
+    async def socket(self, kind: str = "tcp") -> socket.socket:
+        """A fresh, unconnected, non-blocking socket of the pod's own network; `kind` is tcp or udp."""
+        _, fds = await self._ask({"do": "socket", "kind": kind})
+        made = socket.socket(fileno=fds[0])
+        made.setblocking(False)
+        return made
+
+    async def allow(self, ticket: str, container: str, argv: Sequence[str], tty: bool = False) -> None:
+        """Let somebody who brings the ticket to the exec socket run this command once."""
+        await self._ask({"do": "allow", "ticket": ticket, "container": container, "argv": list(argv), "tty": tty})
+
+    async def usage(self) -> dict[str, dict[str, float]]:
+        """Per running container: seconds of CPU (`cpu`) and bytes of memory (`memory`)."""
+        answer, _ = await self._ask({"do": "usage"})
+        return msgspec.convert(answer["usage"], dict[str, dict[str, float]])
+
+    async def end(self) -> None:
+        """Kill everything at once; returns when the shim is gone."""
+        channel = None
+        try:
+            channel = await self._connect()
+            await channel.ask({"do": "end"})
+            while True:
+                await channel.receive()
+        except ShimGoneError:
+            return
+        finally:
+            if channel:
+                self._drop(channel)
+
+    def close(self) -> None:
+        """Let go of the shim, which goes on."""
+        for channel in list(self._channels):
+            self._drop(channel)
+
+    async def _ask(self, request: dict[str, Any]) -> tuple[dict[str, Any], list[int]]:
+        channel = await self._connect()
+        try:
+            return await channel.ask(request)
+        finally:
+            self._drop(channel)
+
+    async def _connect(self) -> _Channel:
+        connection = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+        connection.setblocking(False)
+        try:
+            while True:
+                try:
+                    body.at_directory(str(self.directory / "shim.sock"), connection.connect)
+                    break
+                except BlockingIOError:  # its queue of connections is full
+                    await asyncio.sleep(_AGAIN)
+        except OSError as error:
+            connection.close()
+            raise ShimGoneError(f"the pod's shim does not answer: {error}") from None
+        channel = _Channel(connection)
+        self._channels.add(channel)
+        return channel
+
+    def _drop(self, channel: _Channel) -> None:
+        self._channels.discard(channel)
+        channel.close()
+
+
+class Execution:
+    """A command that runs in a container."""
+
+    def __init__(self, shim: Shim, channel: _Channel, pid: int) -> None:
+        self.pid = pid
+        self._shim = shim
+        self._channel = channel
+
+    async def wait(self) -> int:
+        """Its exit code; `ShimGoneError` when the shim was killed, and the command with it."""
+        try:
+            message, _ = await self._channel.receive()
+        finally:
+            self.close()
+        return int(message["exited"])
+
+    def close(self) -> None:
+        """Ask no more; the command goes on."""
+        self._shim._drop(self._channel)
+
+
+class Attachment:
+    """A look at a container's streams."""
+
+    def __init__(self, shim: Shim, channel: _Channel) -> None:
+        self._shim = shim
+        self._channel = channel
+
+    async def wait(self) -> int | None:
+        """The container's exit code; nothing when the shim has ended the attachment or is gone itself."""
+        try:
+            message, _ = await self._channel.receive()
+        except ShimGoneError:
+            return None
+        finally:
+            self.close()
+        return int(message["exited"])
+
+    def close(self) -> None:
+        self._shim._drop(self._channel)
+
+
+class _Channel:
+    """One connection: lines and descriptors, without blocking the loop."""
+
+    def __init__(self, connection: socket.socket) -> None:
+        self._connection = connection
+        self._text = b""
+        self._fds: list[int] = []
+
+    async def ask(self, request: dict[str, Any], fds: Sequence[int] = ()) -> tuple[dict[str, Any], list[int]]:
+        await self._send(msgspec.json.encode(request) + b"\n", fds)
+        answer, received = await self.receive()
+        if "error" in answer:
+            raise ShimError(str(answer.get("reason", "Error")), str(answer["error"]))
+        return answer, received
+
+    async def receive(self) -> tuple[dict[str, Any], list[int]]:
+        while b"\n" not in self._text:
+            await _ready(self._connection.fileno())
+            try:
+                data, ancillary, _, _ = self._connection.recvmsg(65536, socket.CMSG_SPACE(64))
+            except BlockingIOError:
+                continue
+            except OSError:
+                data, ancillary = b"", []
+            self._fds += body.unpack_fds(ancillary)
+            if not data:
+                raise ShimGoneError
+            self._text += data
+        line, _, self._text = self._text.partition(b"\n")
+        fds, self._fds = self._fds, []
+        return msgspec.json.decode(line, type=dict[str, Any]), fds
+
+    async def _send(self, data: bytes, fds: Sequence[int]) -> None:
+        try:
+            while data:
+                try:
+                    data = data[self._connection.sendmsg([data], body.pack_fds(fds)) :]
+                    fds = ()
+                except BlockingIOError:
+                    await _ready(self._connection.fileno(), writing=True)
+        except OSError:
+            raise ShimGoneError from None
+
+    def close(self) -> None:
+        for fd in self._fds:
+            os.close(fd)
+        self._fds = []
+        self._connection.close()
+
+
+async def _ready(fd: int, writing: bool = False) -> None:
+    """Until a descriptor can be read or written."""
+    loop = asyncio.get_running_loop()
+    done: asyncio.Future[None] = loop.create_future()
+    add, remove = (loop.add_writer, loop.remove_writer) if writing else (loop.add_reader, loop.remove_reader)
+    add(fd, _settle, done)
+    try:
+        await done
+    finally:
+        remove(fd)
+
+
+def _settle(done: asyncio.Future[None]) -> None:
+    if not done.done():
+        done.set_result(None)
