@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import shutil
 import signal
 from asyncio.subprocess import Process
 from collections.abc import Sequence
@@ -62,11 +61,11 @@ class Agents:
     async def end(self) -> None:
         """End all agents, and all pods within their grace. May be cancelled, for `end_now`."""
         await asyncio.gather(*(kept.end(signal.SIGUSR1, None) for kept in self._kept.values()))
-        await asyncio.to_thread(self._kill_pods, None)
+        await asyncio.to_thread(leftovers.kill, self._directory)
 
     async def end_now(self) -> None:
         await asyncio.gather(*(kept.end(signal.SIGKILL, None) for kept in self._kept.values()))
-        await asyncio.to_thread(self._kill_pods, None)
+        await asyncio.to_thread(leftovers.kill, self._directory)
 
     async def _launch(self, node: str) -> Process:
         made = credentials.make(self._directory, node, self._server)
@@ -76,15 +75,5 @@ class Agents:
 
     async def _clear(self, node: str) -> None:
         self._kept.pop(node, None)
-        await asyncio.to_thread(self._kill_pods, node)
-        await asyncio.to_thread(self._remove, node)
-
-    def _kill_pods(self, node: str | None) -> None:
-        leftovers.kill(self._directory, self._pods_of(node))
-
-    def _remove(self, node: str) -> None:
-        leftovers.remove(self._directory, self._pods_of(node))
-        shutil.rmtree(self._directory.nodes / node, ignore_errors=True)
-
-    def _pods_of(self, node: str | None) -> list[leftovers.PodOnDisk]:
-        return [pod for pod in leftovers.pods(self._directory) if node in (None, pod.node)]
+        await asyncio.to_thread(leftovers.kill, self._directory, node)
+        await asyncio.to_thread(leftovers.remove, self._directory, node)

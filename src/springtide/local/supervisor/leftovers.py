@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Pods on disk and the shims that keep them alive: found without an agent, and killed when there is none to ask.
 
-A shim says in its pod's directory which process it is, so that no stranger with a used number is ever hit. When the
-data directory itself is gone, the command lines of all processes are looked through instead.
+A shim says in its pod's directory which process it is, so that no stranger with a used number is ever hit. One that is
+only starting, or whose directory is gone, has not said so; it is found by its command line, which names the directory.
 """
 
 from __future__ import annotations
@@ -12,8 +12,8 @@ import json
 import os
 import shutil
 import signal
+import sys
 import time
-from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -21,6 +21,8 @@ from typing import Any
 from springtide.local.datadir import DataDir
 
 _PROC = Path("/proc")
+_SHIM = b"springtide.local.runtime.shim"
+"""Somewhere in the command line of every shim."""
 _GONE = 5.0
 """Seconds a killed process may take to be gone."""
 
@@ -33,9 +35,10 @@ class PodOnDisk:
     """The name of its directory of logs."""
 
 
-def pods(directory: DataDir) -> list[PodOnDisk]:
+def pods(directory: DataDir, node: str | None = None) -> list[PodOnDisk]:
+    """All, or those of one node."""
     found = (_pod(path) for path in sorted(directory.pods.glob("*")))
-    return [pod for pod in found if pod is not None]
+    return [pod for pod in found if pod is not None and node in (None, pod.node)]
 
 
 def _pod(path: Path) -> PodOnDisk | None:
@@ -46,70 +49,69 @@ def _pod(path: Path) -> PodOnDisk | None:
         return None
 
 
-def kill(directory: DataDir, doomed: Iterable[PodOnDisk]) -> None:
-    """With all that runs in them: the kernel ends what a shim leaves behind."""
-    shims = [pid for pod in doomed if (pid := shim(pod.path)) is not None]
-    if not directory.pods.exists():
-        shims += strays(directory)
+def kill(directory: DataDir, node: str | None = None) -> None:
+    """All pods, or those of one node, with all that runs in them: the kernel ends what a shim leaves behind."""
+    doomed = {pod.path for pod in pods(directory, node)}
+    shims = {pid for path in doomed if (pid := shim(path)) is not None}
+    shims |= {pid for pid, path in _by_command_line(directory).items() if node is None or path in doomed}
     for pid in shims:
-        _send_kill(pid)
+        with contextlib.suppress(ProcessLookupError, PermissionError):  # gone by now, and maybe the number taken
+            os.kill(pid, signal.SIGKILL)
     deadline = time.monotonic() + _GONE
     while time.monotonic() < deadline and any(_is_running(pid) for pid in shims):
         time.sleep(0.01)
 
 
-def remove(directory: DataDir, gone: Iterable[PodOnDisk]) -> None:
+def remove(directory: DataDir, node: str) -> None:
     """What a node that is gone had on disk."""
-    for pod in gone:
+    for pod in pods(directory, node):
         shutil.rmtree(directory.path / "logs" / pod.logs, ignore_errors=True)
         shutil.rmtree(pod.path, ignore_errors=True)
+    shutil.rmtree(directory.nodes / node, ignore_errors=True)
 
 
 def shim(pod: Path) -> int | None:
     """The living shim of the pod in this directory."""
     written = _read(pod / "shim.json")
     pid = written.get("pid")
-    if not isinstance(pid, int) or written.get("boot") != _boot() or written.get("start") != _start(pid):
+    if not isinstance(pid, int) or written.get("boot") != _boot():
         return None
-    return pid
+    if sys.platform != "linux":
+        return pid if _is_running(pid) else None
+    try:
+        return pid if int(_stat(pid)[19]) == written.get("start") else None
+    except OSError:
+        return None
 
 
-def strays(directory: DataDir) -> list[int]:
-    """Shims of this directory's pods, by their command lines."""
+def _by_command_line(directory: DataDir) -> dict[int, Path]:
+    """The pod directories of all shims, and of processes that a shim is about to turn into programs."""
     prefix = os.fsencode(directory.pods) + b"/"
-    found = []
+    found = {}
     for path in _PROC.glob("[0-9]*/cmdline"):
         try:
             words = path.read_bytes().split(b"\0")
         except OSError:
             continue  # gone by now
-        if any(word.endswith(b"/shim.py") for word in words) and any(word.startswith(prefix) for word in words):
-            found.append(int(path.parent.name))
+        place = next((word for word in words if word.startswith(prefix)), None)
+        if place is not None and any(_SHIM in word for word in words):
+            found[int(path.parent.name)] = Path(os.fsdecode(place))
     return found
-
-
-def _send_kill(pid: int) -> None:
-    with contextlib.suppress(ProcessLookupError, PermissionError):  # gone by now, and maybe the number taken
-        os.kill(pid, signal.SIGKILL)
 
 
 def _is_running(pid: int) -> bool:
     try:
-        return _stat(pid)[0] not in "ZX"
+        if sys.platform == "linux":
+            return _stat(pid)[0] not in "ZX"
+        os.kill(pid, 0)
     except OSError:
         return False
-
-
-def _start(pid: int) -> int:
-    try:
-        return int(_stat(pid)[19])
-    except OSError:
-        return -1
+    return True
 
 
 def _stat(pid: int) -> list[str]:
     """The fields of /proc/PID/stat from the third on: the second may hold anything."""
-    return (_PROC / str(pid) / "stat").read_text().rpartition(")")[2].split()
+    return (_PROC / str(pid) / "stat").read_text(errors="replace").rpartition(")")[2].split()
 
 
 def _boot() -> str:

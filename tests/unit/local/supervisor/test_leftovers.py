@@ -50,6 +50,6 @@ def test_what_a_node_left_is_removed(tmp_path: Path) -> None:
     a_pod(place, "1")
     kept = a_pod(place, "2", node="b")
     (tmp_path / "logs" / "n_p1_1" / "main").mkdir(parents=True)
-    leftovers.remove(place, [pod for pod in leftovers.pods(place) if pod.node == "a"])
+    leftovers.remove(place, "a")
     assert list(place.pods.iterdir()) == [kept]
     assert list((tmp_path / "logs").iterdir()) == []
