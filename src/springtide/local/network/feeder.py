@@ -105,7 +105,10 @@ async def _announce_dns(client: Client) -> None:
     service["spec"] = {"clusterIP": DNS_ADDRESS, "ports": ports}
     while True:
         try:
-            await client.create(SERVICES, service)
+            # Looked for first: the server finds the address taken before it finds the name taken.
+            if await client.find(SERVICES, _DNS) is None:
+                await client.create(SERVICES, service)
+            return
         except AlreadyExists:
             return
         except ApiError as error:

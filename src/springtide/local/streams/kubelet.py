@@ -20,8 +20,8 @@ from springtide.api.field_errors import FieldError
 from springtide.local import status
 from springtide.local.streams.channels import Wanted
 
-# The order in which kube-apiserver looks for an address to connect to.
-_ADDRESS_TYPES: Final = ("Hostname", "InternalDNS", "InternalIP", "ExternalDNS", "ExternalIP")
+# The order in which kubeadm lets kube-apiserver look for an address: names of our nodes are no names of machines.
+_ADDRESS_TYPES: Final = ("InternalIP", "ExternalIP", "Hostname", "InternalDNS", "ExternalDNS")
 _DEFAULT_PORT: Final = 10250
 _WEBSOCKET_FEATURE: Final = "ExtendWebSocketsToKubelet"
 

@@ -40,9 +40,9 @@ def a_node(addresses: list[dict[str, str]], port: int = 0, features: list[str] |
 IP, HOST = {"type": "InternalIP", "address": "10.0.0.7"}, {"type": "Hostname", "address": "worker"}
 
 
-def test_a_node_is_reached_by_host_name_first_and_by_its_own_port() -> None:
-    assert kubelet.kubelet_of(a_node([IP, HOST], 1234), None) == Kubelet("worker", 1234)
-    assert kubelet.kubelet_of(a_node([IP]), None) == Kubelet("10.0.0.7", 10250)
+def test_a_node_is_reached_by_its_address_first_and_by_its_own_port() -> None:
+    assert kubelet.kubelet_of(a_node([HOST, IP], 1234), None) == Kubelet("10.0.0.7", 1234)
+    assert kubelet.kubelet_of(a_node([HOST]), None) == Kubelet("worker", 10250)
 
 
 def test_a_node_may_declare_that_it_speaks_websocket() -> None:
