@@ -30,6 +30,8 @@ home = os.path.dirname(os.path.dirname(os.path.realpath(sys.executable)))
 print(json.dumps([platform.python_version(), [sys.prefix, sys.base_prefix, home, *sys.path]]))
 """
 Run = Callable[[Sequence[str]], int]
+Probe = Callable[[Path], tuple[str, tuple[str, ...]]]
+"""Which Python is in a directory, and every directory it reads from."""
 
 
 class MakingError(Exception):
@@ -54,21 +56,35 @@ class Recipe:
         return bool(self.requirements or self.requirement_files or self.python)
 
 
+def _run(command: Sequence[str]) -> int:
+    """In the foreground, so that the user sees what is being fetched; to stderr, which is not for data."""
+    return subprocess.run(command, stdin=subprocess.DEVNULL, stdout=sys.stderr, check=False).returncode
+
+
+def _probed(directory: Path) -> tuple[str, tuple[str, ...]]:
+    command = [str(directory / "bin" / "python"), "-I", "-c", _PROBE]
+    answer = subprocess.run(command, capture_output=True, text=True, check=False)
+    if answer.returncode != 0:
+        raise MakingError(f"the Python in {directory} does not start: {answer.stderr.strip()}")
+    version, paths = json.loads(answer.stdout)
+    return version, outermost(paths)
+
+
 @dataclass(frozen=True, slots=True)
 class Tools:
     """How virtual environments are made on this machine."""
 
     uv: str
     """The path of a uv that works, or empty."""
-    run: Run
+    run: Run = _run
+    probe: Probe = _probed
 
     @classmethod
-    def found(cls, run: Run | None = None) -> Tools:
-        run = run or _run
+    def found(cls) -> Tools:
         uv = shutil.which("uv") or ""
         # A version manager may have left a `uv` that only complains.
         works = uv and subprocess.run([uv, "--version"], capture_output=True, check=False).returncode == 0
-        return cls(uv if works else "", run)
+        return cls(uv if works else "")
 
     def virtual_environment(self, directory: Path, python: str) -> None:
         interpreter = _interpreter(python, bool(self.uv))
@@ -153,22 +169,12 @@ def _fresh(place: Path, recipe: Recipe, tools: Tools) -> Environment:
             wanted += ["--requirement", str(file)]
         if wanted:
             tools.install(directory, wanted)
-        python, paths = _probed(directory)
+        python, paths = tools.probe(directory)
         complete = True
         return Environment(recipe.name, str(directory), paths=paths, python=python)
     finally:
         if not complete:
             shutil.rmtree(directory, ignore_errors=True)
-
-
-def _probed(directory: Path) -> tuple[str, tuple[str, ...]]:
-    """Which Python it is, and every directory it reads from."""
-    command = [str(directory / "bin" / "python"), "-I", "-c", _PROBE]
-    answer = subprocess.run(command, capture_output=True, text=True, check=False)
-    if answer.returncode != 0:
-        raise MakingError(f"the Python in {directory} does not start: {answer.stderr.strip()}")
-    version, paths = json.loads(answer.stdout)
-    return version, outermost(paths)
 
 
 def _interpreter(python: str, has_uv: bool) -> str:
@@ -181,8 +187,3 @@ def _interpreter(python: str, has_uv: bool) -> str:
     if found is None:
         raise MakingError(f"there is no {name} on this machine\nInstall it, or install uv, which finds and fetches it.")
     return found
-
-
-def _run(command: Sequence[str]) -> int:
-    """In the foreground, so that the user sees what is being fetched; to stderr, which is not for data."""
-    return subprocess.run(command, stdin=subprocess.DEVNULL, stdout=sys.stderr, check=False).returncode

@@ -38,7 +38,7 @@ class PathError(ValueError):
 def write(volume: Path, files: Mapping[str, File], now: datetime, own: Callable[[Path], None] | None = None) -> bool:
     """Make the volume hold exactly these files; says whether anything changed. `own` sees the tree before it shows."""
     wanted = {_clean(path): file for path, file in files.items()}
-    volume.mkdir(parents=True, exist_ok=True)
+    _make_directory(volume)
     current = _current(volume)
     changed = current is None or _contents(current) != {path: file.data for path, file in wanted.items()}
     if changed:
@@ -91,12 +91,20 @@ def _fresh_directory(volume: Path, now: datetime) -> Path:
     return fresh
 
 
+def _make_directory(path: Path) -> None:
+    """Open to other users whatever the umask: a container need not run as who writes its volumes."""
+    if not path.exists():
+        _make_directory(path.parent)
+        path.mkdir(exist_ok=True)
+        path.chmod(0o755)
+
+
 def _write_files(directory: Path, files: Mapping[str, File]) -> None:
     for path, file in files.items():
         target = directory / path
-        target.parent.mkdir(parents=True, exist_ok=True)
+        _make_directory(target.parent)
         target.write_bytes(file.data)
-        target.chmod(file.mode)  # whatever the umask
+        target.chmod(file.mode)
         if file.owner is not None:
             os.lchown(target, file.owner, -1)
 

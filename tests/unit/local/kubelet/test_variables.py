@@ -1,0 +1,217 @@
+# SPDX-License-Identifier: Apache-2.0
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+import pytest
+
+from springtide.local.kubelet import fields, variables
+from springtide.local.kubelet.variables import Service, VariableError, World
+
+
+def a_pod(**container: Any) -> dict[str, Any]:
+    metadata = {
+        "namespace": "team",
+        "name": "p",
+        "uid": "u1",
+        "labels": {"b": 'say "hi"', "a": "1"},
+        "annotations": {"springtide.dev/x": "y"},
+    }
+    spec = {"nodeName": "n1", "serviceAccountName": "robot", "containers": [{"name": "main", **container}]}
+    return {"metadata": metadata, "spec": spec}
+
+
+def a_world(**given: Any) -> World:
+    config_maps: dict[str, dict[str, str]] = given.get("config_maps", {})
+    secrets: dict[str, dict[str, bytes]] = given.get("secrets", {})
+    return World(
+        config_maps.get,
+        secrets.get,
+        given.get("services", {}),
+        "10.244.1.5",
+        "127.0.0.1",
+        {"cpu": "8", "memory": "32Gi", "nvidia.com/gpu": "4"},
+    )
+
+
+def of(pod: dict[str, Any], world: World) -> dict[str, str]:
+    return variables.of_container(pod, pod["spec"]["containers"][0], world)
+
+
+def test_env_goes_before_env_from_and_services() -> None:
+    pod = a_pod(
+        envFrom=[{"configMapRef": {"name": "c"}}, {"prefix": "S_", "secretRef": {"name": "s"}}],
+        env=[
+            {"name": "A", "value": "own"},
+            {"name": "HOST", "value": "$(A)-$(S_K)-$(WEB)-$(LATER)"},
+            {"name": "LATER"},
+        ],
+    )
+    world = a_world(
+        config_maps={"c": {"A": "from", "WEB": "map"}}, secrets={"s": {"K": b"k"}}, services={"WEB": "1", "X": "2"}
+    )
+    assert of(pod, world) == {
+        "X": "2",
+        "WEB": "map",
+        "A": "own",
+        "S_K": "k",
+        "HOST": "own-k-map-$(LATER)",
+        "LATER": "",
+    }
+
+
+def test_the_last_of_two_variables_with_one_name_wins_and_may_use_the_first() -> None:
+    pod = a_pod(env=[{"name": "P", "value": "a"}, {"name": "P", "value": "$(P):b"}])
+    assert of(pod, a_world()) == {"P": "a:b"}
+
+
+@pytest.mark.parametrize(
+    ("path", "expected"),
+    [
+        ("metadata.name", "p"),
+        ("metadata.namespace", "team"),
+        ("metadata.uid", "u1"),
+        ("metadata.labels['a']", "1"),
+        ("metadata.labels['none']", ""),
+        ("metadata.annotations['springtide.dev/x']", "y"),
+        ("metadata.labels", 'a="1"\nb="say \\"hi\\""'),
+        ("spec.nodeName", "n1"),
+        ("spec.serviceAccountName", "robot"),
+        ("status.podIP", "10.244.1.5"),
+        ("status.podIPs", "10.244.1.5"),
+        ("status.hostIP", "127.0.0.1"),
+    ],
+)
+def test_fields_of_the_pod(path: str, expected: str) -> None:
+    pod = a_pod(env=[{"name": "F", "valueFrom": {"fieldRef": {"apiVersion": "v1", "fieldPath": path}}}])
+    assert of(pod, a_world())["F"] == expected
+
+
+@pytest.mark.parametrize(
+    ("resource", "divisor", "expected"),
+    [
+        ("limits.cpu", None, "2"),
+        ("limits.cpu", "1m", "1500"),
+        ("requests.cpu", "1", "1"),
+        ("limits.memory", None, str(2**30)),
+        ("limits.memory", "1Mi", "1024"),
+        ("requests.memory", "1Mi", "0"),
+        ("limits.ephemeral-storage", "0", "0"),
+        ("limits.hugepages-2Mi", "1Mi", "4"),
+    ],
+)
+def test_amounts_of_the_container(resource: str, divisor: str | None, expected: str) -> None:
+    limits = {"cpu": "1500m", "memory": "1Gi", "hugepages-2Mi": "4Mi"}
+    reference = {"resource": resource} | ({"divisor": divisor} if divisor else {})
+    pod = a_pod(
+        resources={"limits": limits, "requests": {"cpu": "10m"}},
+        env=[{"name": "R", "valueFrom": {"resourceFieldRef": reference}}],
+    )
+    assert of(pod, a_world())["R"] == expected
+
+
+def test_a_limit_that_is_not_set_reads_as_the_whole_node() -> None:
+    reference = {"containerName": "main", "resource": "limits.memory", "divisor": "1Gi"}
+    pod = a_pod(env=[{"name": "R", "valueFrom": {"resourceFieldRef": reference}}])
+    assert of(pod, a_world())["R"] == "32"
+
+
+@pytest.mark.parametrize(
+    ("container", "complaint"),
+    [
+        ({"envFrom": [{"configMapRef": {"name": "c"}}]}, 'configmap "c" not found'),
+        ({"envFrom": [{"secretRef": {"name": "s"}}]}, 'secret "s" not found'),
+        (
+            {"env": [{"name": "A", "valueFrom": {"configMapKeyRef": {"name": "c", "key": "k"}}}]},
+            'configmap "c" not found',
+        ),
+        (
+            {"env": [{"name": "A", "valueFrom": {"configMapKeyRef": {"name": "there", "key": "k"}}}]},
+            "couldn't find key k in ConfigMap team/there",
+        ),
+        (
+            {"env": [{"name": "A", "valueFrom": {"secretKeyRef": {"name": "there", "key": "k"}}}]},
+            "couldn't find key k in Secret team/there",
+        ),
+        ({"env": [{"name": "A", "valueFrom": {"fieldRef": {"fieldPath": "spec.x"}}}]}, "unsupported fieldPath: spec.x"),
+        (
+            {"env": [{"name": "A", "valueFrom": {"resourceFieldRef": {"resource": "limits.x"}}}]},
+            "unsupported container resource : limits.x",
+        ),
+        (
+            {
+                "env": [
+                    {"name": "A", "valueFrom": {"resourceFieldRef": {"resource": "limits.cpu", "containerName": "z"}}}
+                ]
+            },
+            "container z not found",
+        ),
+    ],
+)
+def test_a_reference_that_leads_nowhere_is_said_as_kubelet_says_it(container: dict[str, Any], complaint: str) -> None:
+    world = a_world(config_maps={"there": {}}, secrets={"there": {}})
+    with pytest.raises(VariableError) as caught:
+        of(a_pod(**container), world)
+    assert str(caught.value) == complaint
+
+
+def test_what_is_optional_and_missing_leaves_no_variable() -> None:
+    reference = {"name": "c", "key": "k", "optional": True}
+    there = {"name": "there", "key": "k", "optional": True}
+    pod = a_pod(
+        envFrom=[{"configMapRef": {"name": "c", "optional": True}}, {"secretRef": {"name": "c", "optional": True}}],
+        env=[
+            {"name": "A", "valueFrom": {"configMapKeyRef": reference}},
+            {"name": "B", "valueFrom": {"secretKeyRef": reference}},
+            {"name": "C", "valueFrom": {"configMapKeyRef": there}},
+        ],
+    )
+    assert of(pod, a_world(config_maps={"there": {}})) == {}
+
+
+def test_bytes_that_are_no_text_survive() -> None:
+    pod = a_pod(env=[{"name": "A", "valueFrom": {"secretKeyRef": {"name": "s", "key": "k"}}}])
+    value = of(pod, a_world(secrets={"s": {"k": b"\xff\x00ok"[2:] + b"\xfe"}}))["A"]
+    assert value.encode(errors="surrogateescape") == b"ok\xfe"
+
+
+def a_service(name: str, address: str, *ports: dict[str, Any]) -> Service:
+    metadata = {"name": name, "namespace": "team", "uid": "x"}
+    return msgspec.convert({"metadata": metadata, "spec": {"clusterIP": address, "ports": list(ports)}}, Service)
+
+
+def test_services_become_variables_in_both_old_styles() -> None:
+    service = a_service(
+        "web-app", "10.96.0.7", {"name": "http", "port": 80}, {"name": "dns-udp", "port": 53, "protocol": "UDP"}
+    )
+    assert variables.of_services([service]) == {
+        "WEB_APP_SERVICE_HOST": "10.96.0.7",
+        "WEB_APP_SERVICE_PORT": "80",
+        "WEB_APP_SERVICE_PORT_HTTP": "80",
+        "WEB_APP_SERVICE_PORT_DNS_UDP": "53",
+        "WEB_APP_PORT": "tcp://10.96.0.7:80",
+        "WEB_APP_PORT_80_TCP": "tcp://10.96.0.7:80",
+        "WEB_APP_PORT_80_TCP_PROTO": "tcp",
+        "WEB_APP_PORT_80_TCP_PORT": "80",
+        "WEB_APP_PORT_80_TCP_ADDR": "10.96.0.7",
+        "WEB_APP_PORT_53_UDP": "udp://10.96.0.7:53",
+        "WEB_APP_PORT_53_UDP_PROTO": "udp",
+        "WEB_APP_PORT_53_UDP_PORT": "53",
+        "WEB_APP_PORT_53_UDP_ADDR": "10.96.0.7",
+    }
+
+
+def test_headless_services_have_no_variables() -> None:
+    assert variables.of_services([a_service("a", "None", {"port": 1}), a_service("b", "", {"port": 1})]) == {}
+
+
+def test_the_environments_programs_come_first_and_the_built_in_kubectl_last() -> None:
+    assert variables.search_path(["/opt/env"]) == (
+        "/opt/env/bin:/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin:/run/springtide/bin"
+    )
+
+
+def test_a_label_is_written_as_go_writes_strings() -> None:
+    pod = {"metadata": {"annotations": {"a": 'tab\t"q" \\ 中 \x01 \u2028'}}, "spec": {}}
+    assert fields.field(pod, "metadata.annotations") == r'a="tab\t\"q\" \\ 中 \x01 \u2028"'
