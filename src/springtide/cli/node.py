@@ -213,10 +213,14 @@ async def _count_down(client: Client, found: Obj, at: datetime, cluster: Chosen)
         if left < -_LATE:
             raise click.ClickException(f"node {name!r} should be gone but is not\nThe log is {cluster.place.log}")
         pods = len(await draining.pods_on(client, name))
-        _show(f"  {shown(left)} left, {pods} pods")
+        _show(f"  {shown(left)} left, {_counted(pods)}")
         await asyncio.sleep(_LOOK_AGAIN)
     _show("")
-    click.echo(f"Node {name!r} is gone, and {pods} pods with it.")
+    click.echo(f"Node {name!r} is gone, and {_counted(pods)} with it.")
+
+
+def _counted(pods: int) -> str:
+    return f"{pods} pod" if pods == 1 else f"{pods} pods"
 
 
 def _show(line: str) -> None:
