@@ -465,7 +465,7 @@ class Loop:
 
 # ---------------------------------------------------------------------------------------------------------------- root
 
-SYSTEM = ("bin", "boot", "etc", "lib", "lib32", "lib64", "libx32", "opt", "sbin", "usr", "var")
+SYSTEM = ("bin", "etc", "lib", "lib32", "lib64", "libx32", "opt", "sbin", "usr", "var")
 """Directories of the host that a pod of root sees but never writes."""
 PRIVATE = {"tmp": 0o1777, "run": 0o755, "root": 0o700}
 
@@ -481,6 +481,7 @@ class Root:
         self.base = base
         self.top = f"{base}/top"
         self.fresh_proc = False
+        self.overlay_refusal = ""
         self._is_root = is_root
         self._shm = shm
         self._layers = 0
@@ -595,13 +596,13 @@ class Root:
         place = self.top + inside
         hidden = [(path, os.open(path, os.O_PATH)) for path in _outermost(mount_points(f"{place}/"))]
         done = False
-        for store in (self._store(False), self._store(True)):
+        for in_memory in (False, True):
             try:
-                mount("overlay", place, "overlay", data=self._layer(store, place))
+                mount("overlay", place, "overlay", data=self._layer(self._store(in_memory), place))
                 done = True
                 break
-            except OSError:
-                continue
+            except OSError as error:
+                self.overlay_refusal = describe(error)
         for path, fd in hidden:
             if done:
                 mount(f"/proc/self/fd/{fd}", path, flags=MS_BIND | MS_REC)
@@ -677,13 +678,17 @@ def _useless_device(entry: os.DirEntry[str]) -> bool:
 
 def mount_points(prefix: str) -> list[str]:
     """What is mounted below a path, in the order of mounting."""
+    wanted = os.fsencode(prefix)
+    escapes = ((b"\\", b"\\134"), (b" ", b"\\040"), (b"\t", b"\\011"), (b"\n", b"\\012"))
+    for sign, code in escapes:
+        wanted = wanted.replace(sign, code)
     found = []
     with open("/proc/self/mountinfo", "rb") as file:
         for line in file:
-            path = line.split()[4]
-            for code, sign in ((b"\\040", b" "), (b"\\011", b"\t"), (b"\\012", b"\n"), (b"\\134", b"\\")):
-                path = path.replace(code, sign)
-            if path.startswith(os.fsencode(prefix)):
+            path = line.split(b" ", 5)[4]
+            if path.startswith(wanted):
+                for sign, code in escapes[::-1]:
+                    path = path.replace(code, sign)
                 found.append(os.fsdecode(path))
     return found
 

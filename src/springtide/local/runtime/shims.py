@@ -30,9 +30,6 @@ from springtide.local.runtime.contract import ContainerState
 START_PATIENCE: Final = 30.0
 _AGAIN: Final = 0.02
 _PACKAGES: Final = str(Path(__file__).parents[3])
-_ENTRY: Final = (
-    "import sys; sys.path.append(sys.argv[1]); from springtide.local.runtime.shim import main; main(sys.argv[2])"
-)
 
 
 class ShimError(Exception):
@@ -55,6 +52,12 @@ def interpreter() -> str:
     return os.path.realpath(getattr(sys, "_base_executable", "") or sys.executable)
 
 
+def module_command(name: str) -> list[str]:
+    """Arguments that run a standard-library module of this room; a script would be compiled each time."""
+    code = f"import sys; sys.path.append(sys.argv[1]); from {__package__}.{name} import main; main(sys.argv[2])"
+    return ["-I", "-S", "-c", code, _PACKAGES]
+
+
 async def spawn(directory: Path) -> Shim:
     """Start a shim for the `body.json` in a directory and wait until its sandbox is ready."""
     child, reading = _launch(directory)
@@ -74,7 +77,7 @@ async def spawn(directory: Path) -> Shim:
 
 def _launch(directory: Path) -> tuple[subprocess.Popen[bytes], int]:
     """A process that forks the shim and ends, and what it says: the shim is nobody's child, no zombie is left here."""
-    command = [interpreter(), "-I", "-S", "-c", _ENTRY, _PACKAGES, str(directory)]
+    command = [interpreter(), *module_command("shim"), str(directory)]
     quiet = subprocess.DEVNULL
     reading, writing = os.pipe()
     try:
