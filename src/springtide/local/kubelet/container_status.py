@@ -134,7 +134,7 @@ def _waiting(pod: Mapping[str, Any]) -> Obj:
 
 def _failing(container: Obj, seen: Observed) -> Obj | None:
     failure = seen.failures.get(container["name"])
-    if failure is None:
+    if failure is None or not failure.reason:
         return None
     return {"waiting": {"reason": failure.reason} | ({"message": failure.message} if failure.message else {})}
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The pods of this node, as the agent knows them: the object, its directory, its shim and what became of its containers.
+"""The pods of this node, as the agent knows them: object, directory, shim, and what became of their containers.
 
 Everything here can be put together again from the API and the pods' directories, so an agent may die at any moment.
 `Record` is the little that only the agent knows and therefore writes down itself, in `pod.json`.
@@ -17,6 +17,7 @@ import msgspec
 
 from springtide.kube.resources import Key, Obj
 from springtide.local.kubelet import specs
+from springtide.local.kubelet.bodies import Prepared
 from springtide.local.kubelet.lifecycle import Failure, Observed, Stop, Verdict
 from springtide.local.kubelet.logs import files_of
 from springtide.local.kubelet.restarts import BackOff
@@ -93,6 +94,10 @@ class LocalPod:
     back_offs: dict[str, BackOff] = field(default_factory=dict)
     failures: dict[str, Failure] = field(default_factory=dict)
     sandbox_failure: Failure | None = None
+    prepared: Prepared | None = None
+    """What all containers of this sandbox need; made once by the bodies' maker."""
+    stale: bool = False
+    """What the agent writes into the pod's volumes may be out of date."""
     removed: bool = False
     closing: bool = False
     finished: bool = False
@@ -109,7 +114,10 @@ class LocalPod:
         """Of the newest attempt or the one before, oldest first, with those that were rotated away."""
         state = self.states.get(container)
         attempt = (state.attempt if state is not None else 0) - (1 if previous else 0)
-        return files_of(self.logs / container, attempt) if attempt >= 0 else []
+        return self.attempt_log(container, attempt) if attempt >= 0 else []
+
+    def attempt_log(self, container: str, attempt: int) -> list[Path]:
+        return files_of(self.logs / container, attempt)
 
     def take_in(self, state: ContainerState) -> bool:
         """What the shim says; whether that is news."""

@@ -1,0 +1,57 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What an agent finds when it starts: pods in directories, some of them running.
+
+A shim that lives is taken over as it is; its containers notice nothing. Where the shim is gone (killed, or the machine
+was rebooted) the files tell how far its containers came. A pod whose object is gone is ended and removed; all that is
+known of it stands in its record.
+"""
+
+from __future__ import annotations
+
+import logging
+
+from springtide.kube.informer import Informer
+from springtide.kube.resources import Obj
+from springtide.local.kubelet.means import Means
+from springtide.local.kubelet.pods import LocalPod, Record, records
+from springtide.local.kubelet.starting import with_last_words
+
+logger = logging.getLogger(__name__)
+
+
+async def found(means: Means, informer: Informer[Obj]) -> list[LocalPod]:
+    """This node's pods on disk. The informer is filled already, and knows them by uid."""
+    facts = means.facts
+    pods = []
+    for record in records(facts.data_dir / "pods", facts.node):
+        objects = informer.where("uid", record.uid)
+        pods.append(await _adopt(means, record, objects[0] if objects else None))
+    return pods
+
+
+async def _adopt(means: Means, record: Record, obj: Obj | None) -> LocalPod:
+    facts = means.facts
+    directory = facts.pod_directory(record.uid)
+    shim = await means.runtime.adopt(directory)
+    states = await shim.states() if shim is not None else means.runtime.lost(directory)
+    logs = facts.log_directory(record.namespace, record.name, record.uid)
+    names = [state.name for state in states]
+    pod = LocalPod(obj or _remains(record, names), directory, logs, record.address, shim, earlier=dict(record.earlier))
+    if record.address != facts.host_ip:
+        means.addresses.keep(record.uid, record.address)
+    for state in states:
+        pod.take_in(with_last_words(pod, state))
+    pod.removed = obj is None
+    pod.stale = True
+    pod.status = dict((obj or {}).get("status") or {})
+    logger.info("found pod %s, %s", pod.key, "running" if shim is not None else "without its shim")
+    return pod
+
+
+def _remains(record: Record, names: list[str]) -> Obj:
+    """As much of an object as it takes to end its pod."""
+    metadata = {"namespace": record.namespace, "name": record.name, "uid": record.uid}
+    return {
+        "metadata": metadata | {"deletionGracePeriodSeconds": record.grace},
+        "spec": {"containers": [{"name": name} for name in names]},
+    }

@@ -1,0 +1,140 @@
+# SPDX-License-Identifier: Apache-2.0
+"""One node agent, composed: what it reads from the API, the pods it keeps, the port it serves, its sign of life.
+
+Ending an agent leaves its pods as they are, and the next one takes them over. `end_pods` is the other ending, in which
+pods get their grace and their objects are left alone.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from springtide.kube import config
+from springtide.kube.client import Client
+from springtide.kube.controller import Controller, Result
+from springtide.kube.events import EventRecorder
+from springtide.kube.informer import Informers
+from springtide.kube.request import Scope
+from springtide.kube.resources import NODES, PODS, Key, Obj
+from springtide.local.environments.shelf import Environments, default_root
+from springtide.local.kubelet import adoption, heartbeat, machine, registration
+from springtide.local.kubelet.addresses import Addresses, range_of
+from springtide.local.kubelet.bodies import Maker
+from springtide.local.kubelet.devices import Devices
+from springtide.local.kubelet.facts import Facts
+from springtide.local.kubelet.heartbeat import Heartbeat
+from springtide.local.kubelet.means import Means
+from springtide.local.kubelet.pods import Pods
+from springtide.local.kubelet.serving.server import serve
+from springtide.local.kubelet.sync import Sync, uids
+from springtide.local.runtime import shims
+
+logger = logging.getLogger(__name__)
+
+WORKERS = 16
+"""Pods looked at in parallel; few, for starting them all at once would make each of them late."""
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    node: str
+    data_dir: Path
+    kubeconfig: Path
+    certificate: Path
+    key: Path
+    client_ca: Path
+    isolation: str = "namespaces"
+    fake_gpus: int | None = None
+
+
+class Agent:
+    def __init__(self, client: Client, server: str, node: Obj, options: Options) -> None:
+        self._options = options
+        self._client = client
+        self._machine = machine.look(options.data_dir)
+        self._devices = Devices(options.data_dir, options.node, registration.asked_of(node), options.fake_gpus)
+        self._informers = Informers(client)
+        self._informer = self._informers.of(PODS, Scope(fields=f"spec.nodeName={options.node}"))
+        self._controller: Controller[str] = Controller("pods", self._reconcile, workers=WORKERS)
+        resources = registration.capacity_of(node, self._machine, self._devices.capacity())
+        facts = Facts(options.node, options.data_dir, isolation=options.isolation, server=server, allocatable=resources)
+        environments = Environments(default_root())
+        maker = Maker(client, self._informers, facts, environments, self._devices)
+        index = registration.index_of(node) or 1
+        self._means = Means(
+            client=client,
+            facts=facts,
+            pods=Pods(),
+            addresses=Addresses(range_of(index, options.isolation)),
+            bodies=maker,
+            runtime=shims,
+            devices=self._devices,
+            recorder=EventRecorder(client, "kubelet", options.node),
+            wake=self._controller.enqueue,
+        )
+        self._sync = Sync(self._means, self._informer)
+        maker.on_change(self._nudge)
+
+    @property
+    def pods(self) -> Pods:
+        return self._means.pods
+
+    async def run(self) -> None:
+        """Until cancelled. Pods are served and looked after as soon as what was found on disk is known."""
+        options = self._options
+        async with asyncio.TaskGroup() as group:
+            group.create_task(self._informers.run(), name="informers")
+            await self._informer.wait_synced()
+            for pod in await adoption.found(self._means, self._informer):
+                self._sync.adopt(pod)
+                self._controller.enqueue(pod.uid)
+            self._controller.watches(self._informer, uids)
+            group.create_task(self._means.recorder.run(), name="events")
+            group.create_task(self._controller.run(), name="pods")
+            async with serve(self.pods, options.certificate, options.key, options.client_ca) as port:
+                try:
+                    await self._live(port)
+                finally:
+                    await self._sync.stop()
+
+    async def _live(self, port: int) -> None:
+        beat = Heartbeat(self._client, self._options.node, self._machine, self._resources)
+        self._informers.of(NODES, Scope(fields=f"metadata.name={self._options.node}")).on_change(
+            lambda _: beat.report_soon(), _capacities
+        )
+        await beat.run(port)
+
+    def _resources(self, node: Obj) -> dict[str, str]:
+        return registration.capacity_of(node, self._machine, self._devices.capacity())
+
+    async def _reconcile(self, uid: str) -> Result | None:
+        return await self._sync.reconcile(uid)
+
+    def _nudge(self, key: Key) -> None:
+        """Something in a pod's volumes is out of date."""
+        obj = self._informer.get(key)
+        if obj is not None:
+            self._sync.nudge(obj["metadata"]["uid"])
+
+    async def end_pods(self) -> None:
+        """Within their grace, while `run` goes on; their objects stay as they are."""
+        await self._sync.close()
+
+
+def _capacities(node: Obj) -> list[str]:
+    """Heard of once for each word about the capacity, not for every heartbeat."""
+    return [str((node["metadata"].get("annotations") or {}).get(registration.CAPACITY))]
+
+
+@asynccontextmanager
+async def connected(options: Options) -> AsyncIterator[Agent]:
+    """An agent that is ready to run; waits for the API server and for the node to be made."""
+    connection = await config.from_kubeconfig(str(options.kubeconfig))
+    async with Client.over_http(connection) as client:
+        node = await heartbeat.own_node(client, options.node)
+        yield Agent(client, connection.server, node, options)

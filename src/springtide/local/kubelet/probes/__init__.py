@@ -1,0 +1,2 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Probes: asking running containers how they are, and what follows from several answers in a row."""

@@ -1,0 +1,156 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Who asks: a task for each probe of each running attempt.
+
+Startup probes are asked first; liveness and readiness wait until the container has started. A startup or liveness
+verdict against the container is the last: it will be killed, and its next attempt gets a prober of its own.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import time
+from collections.abc import Callable
+from dataclasses import replace
+from functools import partial
+
+from springtide.kube.resources import Obj
+from springtide.local.kubelet import errands, specs
+from springtide.local.kubelet.lifecycle import Verdict
+from springtide.local.kubelet.pods import LocalPod
+from springtide.local.kubelet.probes import connections
+from springtide.local.kubelet.probes.answers import Answer, ProbeError
+from springtide.local.kubelet.probes.thresholds import Streak, delay_before, period_of, timeout_of
+from springtide.local.runtime.contract import ContainerState
+from springtide.local.runtime.shims import Shim, ShimError
+
+logger = logging.getLogger(__name__)
+
+KINDS = ("startup", "liveness", "readiness")
+Announce = Callable[[LocalPod, str, str, str], None]
+"""Pod, container, reason, message: what the user should read in an event."""
+
+
+class Prober:
+    """The probes of one pod."""
+
+    def __init__(self, pod: LocalPod, announce: Announce, changed: Callable[[], None]) -> None:
+        self._pod = pod
+        self._announce = announce
+        self._changed = changed
+        self._tasks: dict[tuple[str, int, str], asyncio.Task[None]] = {}
+        self._started: dict[tuple[str, int], asyncio.Event] = {}
+
+    def keep_up(self, ending: bool) -> None:
+        """Ask those that run now, and nobody else. Of a pod that is ending only readiness is still of interest."""
+        wanted = {
+            (container["name"], state.attempt, kind): (container, state)
+            for container in specs.all_containers(self._pod.obj)
+            if (state := self._pod.states.get(container["name"])) and state.status == "running"
+            for kind in KINDS
+            if container.get(f"{kind}Probe") and not (ending and kind != "readiness")
+        }
+        for gone in self._tasks.keys() - wanted.keys():
+            self._tasks.pop(gone).cancel()
+            self._started.pop(gone[:2], None)
+        for key in wanted.keys() - self._tasks.keys():
+            container, state = wanted[key]
+            self._tasks[key] = asyncio.create_task(self._watch(container, state, key[2]), name=f"{key[2]} probe")
+
+    def stop(self) -> None:
+        for task in self._tasks.values():
+            task.cancel()
+        self._tasks.clear()
+
+    async def _watch(self, container: Obj, state: ContainerState, kind: str) -> None:
+        probe, streak = container[f"{kind}Probe"], Streak()
+        started = self._started.setdefault((state.name, state.attempt), asyncio.Event())
+        if kind == "startup" and self._had_started(container):
+            self._judge(container, state, "startup", True)
+            return
+        if kind != "startup" and container.get("startupProbe"):
+            await started.wait()
+        await asyncio.sleep(delay_before(probe, state.started, time.time()))
+        while True:
+            healthy = await self._ask(probe, container, kind)
+            if healthy is not None:
+                streak = streak.then(healthy)
+                verdict = streak.verdict(probe)
+                self._judge(container, state, kind, verdict)
+                if verdict is not None and (kind == "startup" or (kind == "liveness" and not verdict)):
+                    return
+            await asyncio.sleep(period_of(probe))
+
+    def _had_started(self, container: Obj) -> bool:
+        """Whether a former agent saw this very attempt pass its startup probe."""
+        reported = (*self._pod.status.get("containerStatuses", ()), *self._pod.status.get("initContainerStatuses", ()))
+        attempt = self._pod.states[container["name"]].attempt
+        return any(
+            status["name"] == container["name"] and status.get("started") and status["restartCount"] == attempt
+            for status in reported
+        )
+
+    def _judge(self, container: Obj, state: ContainerState, kind: str, verdict: bool | None) -> None:
+        name = container["name"]
+        before = self._pod.verdicts.get(name, Verdict())
+        current = self._pod.states.get(name)
+        outdated = current is None or current.attempt != state.attempt
+        if verdict is None or outdated or getattr(before, kind) is verdict:
+            return
+        self._pod.verdicts[name] = replace(before, **{kind: verdict})
+        if kind == "startup" and verdict:
+            self._started[name, state.attempt].set()
+        self._changed()
+
+    async def _ask(self, probe: Obj, container: Obj, kind: str) -> bool | None:
+        """One answer, announced if it is a bad one; None when the question could not be asked."""
+        try:
+            answer = await self._answer(probe, container)
+        except (ProbeError, ShimError, OSError) as error:
+            message = f"{kind.title()} probe errored and resulted in unknown state: {error}"
+            self._announce(self._pod, container["name"], "Unhealthy", message)
+            return None
+        if not answer.healthy:
+            self._announce(self._pod, container["name"], "Unhealthy", f"{kind.title()} probe failed: {answer.output}")
+        elif answer.warning:
+            self._announce(
+                self._pod, container["name"], "ProbeWarning", f"{kind.title()} probe warning: {answer.output}"
+            )
+        return answer.healthy
+
+    async def _answer(self, probe: Obj, container: Obj) -> Answer:
+        shim, timeout = self._pod.shim, timeout_of(probe)
+        if shim is None:
+            raise ProbeError("the pod's sandbox is gone")
+        if "exec" in probe:
+            return await _ask_command(probe["exec"].get("command") or [], shim, container["name"], timeout)
+        sockets = partial(shim.socket, "tcp")
+        address = self._pod.address
+        if "httpGet" in probe:
+            asking = connections.ask_http(probe["httpGet"], container, address, sockets)
+        elif "tcpSocket" in probe:
+            asking = connections.ask_tcp(probe["tcpSocket"], container, address, sockets)
+        elif "grpc" in probe:
+            asking = connections.ask_grpc(probe["grpc"], address, sockets)
+        else:
+            raise ProbeError("missing probe handler for this container")
+        try:
+            return await asyncio.wait_for(asking, timeout)
+        except TimeoutError:
+            return Answer(False, _late(probe, timeout))
+
+
+def _late(probe: Obj, timeout: float) -> str:
+    if "grpc" in probe:
+        return f"timeout: health rpc did not complete within {timeout:g}s"
+    if "tcpSocket" in probe:
+        return "i/o timeout"
+    return "context deadline exceeded (Client.Timeout exceeded while awaiting headers)"
+
+
+async def _ask_command(command: list[str], shim: Shim, container: str, timeout: float) -> Answer:
+    try:
+        outcome = await errands.run(shim, container, command, timeout)
+    except errands.TimedOut as late:
+        return Answer(False, str(late))
+    return Answer(outcome.code == 0, outcome.output)

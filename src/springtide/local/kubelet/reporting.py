@@ -1,0 +1,37 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The way back to the API: statuses when they changed, and the deletion of pods that have ended."""
+
+from __future__ import annotations
+
+from springtide.kube import errors
+from springtide.kube.request import DeleteOptions, Patch
+from springtide.kube.resources import PODS
+from springtide.local.kubelet import status
+from springtide.local.kubelet.means import Means
+from springtide.local.kubelet.pods import LocalPod
+
+
+async def report(means: Means, pod: LocalPod) -> None:
+    """Write the pod's status if there is news. ApiError when the server cannot take it now: to be tried again."""
+    if pod.removed or pod.closing:
+        return
+    host = means.facts.host_ip
+    has_address = pod.shim is not None or pod.status.get("podIP") or pod.obj["spec"].get("hostNetwork")
+    place = status.Place(host, pod.address if has_address else "")
+    fresh = status.derive(pod.obj, pod.observed(), pod.status, place, means.clock())
+    patch = status.difference(pod.obj, pod.status, fresh)
+    if patch is None:
+        return
+    try:
+        await means.client.patch(PODS, pod.key, patch, Patch.STRATEGIC, subresource="status")
+    except (errors.NotFound, errors.Conflict):
+        return  # it is gone, or another of its name is there: the watch will tell
+    pod.status = fresh
+
+
+async def delete(means: Means, pod: LocalPod) -> None:
+    """The agent's last word: now the object may go."""
+    try:
+        await means.client.delete(PODS, pod.key, DeleteOptions(grace=0, uid=pod.uid))
+    except (errors.NotFound, errors.Conflict):
+        pod.removed = True
