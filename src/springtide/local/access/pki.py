@@ -9,8 +9,11 @@ millisecond, an RSA key in a hundred.
 
 from __future__ import annotations
 
+import fcntl
+import os
 import ssl
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from ipaddress import ip_address
@@ -62,12 +65,13 @@ class Authority:
         self._directory = directory
         self._now = now
         path = directory / "ca.pem"
-        loaded = _load(path)
-        if loaded is None or loaded[1].not_valid_after_utc - now < _LIFE:
-            key = ec.generate_private_key(ec.SECP256R1())
-            certificate = _self_signed(key, now)
-            write_private(path, _key_pem(key) + _certificate_pem(certificate))
-            loaded = key, certificate
+        with _one_at_a_time(directory):  # two processes that both find none must not make two
+            loaded = _load(path)
+            if loaded is None or loaded[1].not_valid_after_utc - now < _LIFE:
+                key = ec.generate_private_key(ec.SECP256R1())
+                certificate = _self_signed(key, now)
+                write_private(path, _key_pem(key) + _certificate_pem(certificate))
+                loaded = key, certificate
         self._key, self._certificate = loaded
 
     @property
@@ -218,6 +222,14 @@ def _hosts(certificate: x509.Certificate) -> set[str]:
         return set()
     addresses = [str(address) for address in names.get_values_for_type(x509.IPAddress)]
     return {*names.get_values_for_type(x509.DNSName), *addresses}
+
+
+@contextmanager
+def _one_at_a_time(directory: Path) -> Iterator[None]:
+    directory.mkdir(mode=0o700, parents=True, exist_ok=True)
+    with os.fdopen(os.open(directory / "ca.lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600), "ab") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        yield
 
 
 def _load(path: Path) -> tuple[ec.EllipticCurvePrivateKey, x509.Certificate] | None:

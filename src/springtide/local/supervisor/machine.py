@@ -30,17 +30,23 @@ _READY = 20.0
 class Machine:
     def __init__(self, directory: DataDir, wanted: Nodes, isolation: str, port: int) -> None:
         self._directory, self._wanted, self._isolation = directory, wanted, isolation
+        self._default = node_specs.default(socket.gethostname())
         self._agents = Agents(directory, f"https://{LOOPBACK}:{port}", self._arguments())
         self._client: Client | None = None
         self._tasks: list[asyncio.Task[None]] = []
         self._trouble = ""
 
+    async def prepare(self) -> None:
+        """While the server starts: agents take as long as it to start, and wait for it and for their nodes."""
+        for node in self._expected():
+            await self._agents.start(node)
+        if self._isolation == "namespaces":
+            self._tasks.append(asyncio.create_task(self._keep_network()))
+
     async def start(self, since: datetime) -> list[str]:
         """With the server up: returns when the nodes are ready. What does not work, in sentences."""
         client = self._client = await Client.connect(str(self._directory.kubeconfig))
-        await nodes.ensure_nodes(client, self._wanted.wanted, node_specs.default(socket.gethostname()))
-        if self._isolation == "namespaces":
-            self._tasks.append(asyncio.create_task(self._keep_network()))
+        await nodes.ensure_nodes(client, self._wanted.wanted, self._default)
         self._tasks.append(asyncio.create_task(self._keep_nodes(client)))
         late = await readiness.wait(client, since, _READY)
         notes = [f"node {name} is not ready; its agent's log is {self._log(name)}" for name in late]
@@ -72,6 +78,12 @@ class Machine:
             await self._agents.end_now()
         await asyncio.gather(work, return_exceptions=True)
 
+    def _expected(self) -> set[str]:
+        """The nodes there will be, as far as can be told without the server; those that are not will be ended."""
+        wanted = {node["metadata"]["name"] for node in self._wanted.wanted}
+        wanted |= {path.name for path in self._directory.nodes.glob("*")}
+        return wanted or {self._default["metadata"]["name"]}
+
     async def _keep_network(self) -> None:
         while True:
             try:
@@ -85,7 +97,8 @@ class Machine:
         agents = self._agents
         while True:
             try:
-                await nodes.keep_nodes(client, agents.start, agents.stop, agents.kill, agents.left())
+                left = agents.left() | self._expected()
+                await nodes.keep_nodes(client, agents.start, agents.stop, agents.kill, left)
             except Exception:  # whatever it is: nodes that nobody keeps would be the greater harm
                 logger.exception("keeping nodes broke; starting it again")
             await asyncio.sleep(_AGAIN)

@@ -107,6 +107,7 @@ class _Cluster:
             from springtide.local.supervisor.machine import Machine  # noqa: PLC0415
 
             self._machine = Machine(self._directory, self._settings.nodes, isolation, port)
+            await self._machine.prepare()
         await server.up.wait()
         if self._machine is not None:
             notes = await self._machine.start(self._began)
