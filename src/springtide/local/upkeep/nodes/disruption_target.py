@@ -12,13 +12,16 @@ from springtide.local.upkeep.timestamps import stamp
 KIND = "DisruptionTarget"
 
 
-def disrupted(pod: Obj, reason: str, message: str, now: datetime) -> Obj | None:
-    """The condition to be written, for a strategic patch; None when the pod has it."""
-    present = conditions.find((pod.get("status") or {}).get("conditions") or (), KIND)
+def disrupted(pod: Obj, reason: str, message: str, now: datetime) -> Obj:
+    """What to patch strategically into the pod's status; empty when it says so already."""
+    present = (pod.get("status") or {}).get("conditions") or ()
+    known = conditions.find(present, KIND)
     wanted = {"type": KIND, "status": "True", "reason": reason, "message": message}
     if generation := pod["metadata"].get("generation"):
         wanted["observedGeneration"] = generation
-    if present is not None and present.items() >= wanted.items():
-        return None
-    kept = present is not None and present["status"] == "True"
-    return wanted if kept else wanted | {"lastTransitionTime": stamp(now)}
+    if known is not None and known.items() >= wanted.items():
+        return {}
+    if known is None or known["status"] != "True":
+        wanted["lastTransitionTime"] = stamp(now)
+    kinds = dict.fromkeys([*(condition["type"] for condition in present), KIND])
+    return {"conditions": [wanted], "$setElementOrder/conditions": [{"type": kind} for kind in kinds]}

@@ -133,9 +133,8 @@ class PodGarbage:
         status: Obj = {"phase": "Failed"}
         if generation := whole["metadata"].get("generation"):
             status["observedGeneration"] = generation
-        condition = disrupted(whole, _REASON, _MESSAGE, utc_now()) if doomed.orphan else None
-        if condition is not None:
-            status["conditions"] = [condition]
+        if doomed.orphan:
+            status |= disrupted(whole, _REASON, _MESSAGE, utc_now())
         patch = {"metadata": {"uid": doomed.pod.uid}, "status": status}
         await self._client.patch(PODS, doomed.pod.key, patch, Patch.STRATEGIC, subresource="status")
 

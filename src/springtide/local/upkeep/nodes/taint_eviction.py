@@ -98,8 +98,8 @@ class TaintEviction:
         self._recorder.normal(pod.reference, _EVENT, f"Marking for deletion Pod {pod.key}")
         try:
             whole = await self._client.get(PODS, pod.key)
-            if condition := disrupted(whole, _REASON, _MESSAGE, utc_now()):
-                patch = {"metadata": {"uid": pod.uid}, "status": {"conditions": [condition]}}
+            if status := disrupted(whole, _REASON, _MESSAGE, utc_now()):
+                patch = {"metadata": {"uid": pod.uid}, "status": status}
                 await self._client.patch(PODS, pod.key, patch, Patch.STRATEGIC, subresource="status")
             await self._client.delete(PODS, pod.key, DeleteOptions(uid=pod.uid))
         except NotFound:

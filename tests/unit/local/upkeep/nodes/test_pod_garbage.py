@@ -64,9 +64,10 @@ def test_no_pod_that_a_node_looks_after_goes_unless_it_has_ended(pods: list[PodV
 
 
 def test_a_disrupted_pod_is_marked_once() -> None:
-    pod = {"metadata": {"name": "p", "generation": 2}, "status": {"conditions": []}}
-    condition = disrupted(pod, "DeletionByPodGC", "PodGC: node no longer exists", NOW)
-    assert condition == {
+    ready = {"type": "Ready", "status": "True"}
+    pod = {"metadata": {"name": "p", "generation": 2}, "status": {"conditions": [ready]}}
+    patch = disrupted(pod, "DeletionByPodGC", "PodGC: node no longer exists", NOW)
+    condition = {
         "type": "DisruptionTarget",
         "status": "True",
         "reason": "DeletionByPodGC",
@@ -74,8 +75,9 @@ def test_a_disrupted_pod_is_marked_once() -> None:
         "observedGeneration": 2,
         "lastTransitionTime": STAMP,
     }
-    marked = pod | {"status": {"conditions": [condition]}}
-    assert disrupted(marked, "DeletionByPodGC", "PodGC: node no longer exists", NOW) is None
+    order = [{"type": "Ready"}, {"type": "DisruptionTarget"}]
+    assert patch == {"conditions": [condition], "$setElementOrder/conditions": order}
+    marked = pod | {"status": {"conditions": [ready, condition]}}
+    assert disrupted(marked, "DeletionByPodGC", "PodGC: node no longer exists", NOW) == {}
     again = disrupted(marked, "DeletionByTaintManager", "m", NOW)
-    assert again is not None
-    assert "lastTransitionTime" not in again
+    assert "lastTransitionTime" not in again["conditions"][0]
