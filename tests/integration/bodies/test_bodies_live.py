@@ -1,0 +1,230 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Volumes and variables of pods on a live embedded cluster: made, followed, renewed and given back."""
+
+from __future__ import annotations
+
+import asyncio
+import base64
+import json
+import os
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.integration.upkeep_basics.cluster_client import World, a_cluster
+
+from springtide.kube.informer import Informers
+from springtide.kube.resources import (
+    CONFIGMAPS,
+    PERSISTENTVOLUMECLAIMS,
+    PERSISTENTVOLUMES,
+    PODS,
+    SECRETS,
+    Key,
+    Obj,
+)
+from springtide.local.environments.shelf import Environments
+from springtide.local.kubelet.bodies import Facts, Maker, NotReady
+
+ACCOUNT = "/var/run/secrets/kubernetes.io/serviceaccount"
+
+
+class NoDevices:
+    def allocate(self, pod_uid: str, container: str, wanted: Mapping[str, int]) -> dict[str, str]:
+        return {}
+
+    def release(self, pod_uid: str) -> None:
+        return None
+
+
+class Node:
+    """A node agent's part in the making of bodies."""
+
+    def __init__(self, world: World, data: Path, informers: Informers) -> None:
+        self.world, self.data, self.informers = world, data, informers
+        self.maker = Maker(informers.client, informers, Facts("n1", data), Environments(data / "none"), NoDevices())
+        self.changed: list[Key] = []
+        self.maker.on_change(self.changed.append)
+
+    async def pod(self, name: str = "p", **spec: Any) -> tuple[Obj, Path]:
+        container = {"name": "c", "image": "i", "command": ["true"]} | spec.pop("container", {})
+        pod = await self.world.create(PODS, name, spec={"containers": [container], **spec})
+        directory = self.data / "pods" / pod["metadata"]["uid"]
+        directory.mkdir(parents=True)
+        (directory / "pod.json").write_text(json.dumps({"address": "10.244.1.2"}))
+        return pod, directory
+
+    async def until_changed(self) -> None:
+        async def changed() -> list[Key]:
+            return self.changed
+
+        await self.world.until(changed)
+        self.changed.clear()
+
+
+@asynccontextmanager
+async def a_node(path: Path) -> AsyncIterator[Node]:
+    async with a_cluster(path / "cluster") as world:
+        informers = Informers(world.cluster.client("system:node:n1"))
+        node = Node(world, path / "data", informers)
+        task = asyncio.create_task(informers.run())
+        try:
+            yield node
+        finally:
+            task.cancel()
+            await asyncio.gather(task, return_exceptions=True)
+
+
+def mounting(name: str, **volume: Any) -> dict[str, Any]:
+    mount = {"name": name, "mountPath": f"/{name}"}
+    return {"container": {"volumeMounts": [mount]}, "volumes": [{"name": name, **volume}]}
+
+
+async def test_a_pod_gets_its_token_and_the_clusters_authority(tmp_path: Path) -> None:
+    async with a_node(tmp_path) as node:
+        pod, directory = await node.pod()
+        prepared = await node.maker.prepare(pod, directory)
+        body = node.maker.container(pod, "c", 0, prepared)
+        account = next(mount for mount in body.mounts if mount.target == ACCOUNT)
+        assert account.read_only
+        assert (Path(account.source) / "namespace").read_text() == "here"
+        assert "BEGIN CERTIFICATE" in (Path(account.source) / "ca.crt").read_text()
+        claims = (Path(account.source) / "token").read_text().split(".")[1]
+        decoded = json.loads(base64.urlsafe_b64decode(claims + "=" * (-len(claims) % 4)))
+        assert decoded["kubernetes.io"]["pod"]["uid"] == pod["metadata"]["uid"]
+        assert body.env["KUBERNETES_SERVICE_HOST"] == "10.96.0.1"
+
+
+async def test_a_volume_follows_its_config_map(tmp_path: Path) -> None:
+    async with a_node(tmp_path) as node:
+        await node.world.create(CONFIGMAPS, "hosts", data={"hostfile": "a\n"})
+        pod, directory = await node.pod(**mounting("etc", configMap={"name": "hosts"}))
+        prepared = await node.maker.prepare(pod, directory)
+        file = prepared.volumes["etc"].path / "hostfile"
+        assert file.read_text() == "a\n"
+        node.changed.clear()
+        await node.world.patch(CONFIGMAPS, "hosts", {"data": {"hostfile": "a\nb\n", "more": "x"}})
+        await node.until_changed()
+        await node.maker.refresh(pod, directory)
+        assert file.read_text() == "a\nb\n"
+        assert os.readlink(prepared.volumes["etc"].path / "more") == "..data/more"
+
+
+async def test_a_pod_waits_for_its_secret_and_then_starts(tmp_path: Path) -> None:
+    async with a_node(tmp_path) as node:
+        pod, directory = await node.pod(**mounting("keys", secret={"secretName": "ssh", "defaultMode": 0o600}))
+        with pytest.raises(NotReady) as caught:
+            await node.maker.prepare(pod, directory)
+        assert caught.value.reason == "FailedMount"
+        assert caught.value.message == 'MountVolume.SetUp failed for volume "keys" : secret "ssh" not found'
+        await node.world.create(SECRETS, "ssh", stringData={"id": "key"})
+        await node.until_changed()
+        prepared = await node.maker.prepare(pod, directory)
+        file = prepared.volumes["keys"].path / "id"
+        assert (file.read_text(), file.stat().st_mode & 0o777) == ("key", 0o600)
+
+
+async def test_a_config_map_made_this_moment_is_found(tmp_path: Path) -> None:
+    async with a_node(tmp_path) as node:
+        first, directory = await node.pod("first")
+        await node.maker.prepare(first, directory)
+        pod, directory = await node.pod(container={"envFrom": [{"configMapRef": {"name": "c"}}]})
+        await node.world.create(CONFIGMAPS, "c", data={"A": "1"})
+        prepared = await node.maker.prepare(pod, directory)
+        assert node.maker.container(pod, "c", 0, prepared).env["A"] == "1"
+
+
+async def test_variables_are_read_anew_at_each_attempt(tmp_path: Path) -> None:
+    async with a_node(tmp_path) as node:
+        await node.world.create(CONFIGMAPS, "c", data={"A": "1"})
+        pod, directory = await node.pod(container={"envFrom": [{"configMapRef": {"name": "c"}}]})
+        prepared = await node.maker.prepare(pod, directory)
+        node.changed.clear()
+        await node.world.patch(CONFIGMAPS, "c", {"data": {"A": "2"}})
+        await node.until_changed()
+        assert node.maker.container(pod, "c", 1, prepared).env["A"] == "2"
+        await node.world.delete(CONFIGMAPS, "c")
+        await node.until_changed()
+        with pytest.raises(NotReady, match='configmap "c" not found'):
+            node.maker.container(pod, "c", 2, prepared)
+
+
+async def test_labels_reach_a_running_pod(tmp_path: Path) -> None:
+    async with a_node(tmp_path) as node:
+        items = [{"path": "labels", "fieldRef": {"fieldPath": "metadata.labels"}}]
+        pod, directory = await node.pod(**mounting("info", downwardAPI={"items": items}))
+        prepared = await node.maker.prepare(pod, directory)
+        pod = await node.world.patch(PODS, "p", {"metadata": {"labels": {"role": "chief"}}})
+        await node.maker.refresh(pod, directory)
+        assert (prepared.volumes["info"].path / "labels").read_text() == 'role="chief"'
+
+
+async def test_a_claim_becomes_a_directory_of_this_machine(tmp_path: Path) -> None:
+    async with a_node(tmp_path) as node:
+        claim = {
+            "accessModes": ["ReadWriteOnce"],
+            "resources": {"requests": {"storage": "1Gi"}},
+            "storageClassName": "",
+            "volumeName": "pv",
+        }
+        await node.world.create(PERSISTENTVOLUMECLAIMS, "data", spec=claim)
+        pod, directory = await node.pod(**mounting("d", persistentVolumeClaim={"claimName": "data"}))
+        with pytest.raises(NotReady) as caught:
+            await node.maker.prepare(pod, directory)
+        assert caught.value.message == (
+            "Unable to attach or mount volumes: unmounted volumes=[d], unattached volumes=[], "
+            "failed to process volumes=[d]: error processing PVC here/data: PVC is not bound"
+        )
+        volume = {
+            "capacity": {"storage": "1Gi"},
+            "accessModes": ["ReadWriteOnce"],
+            "hostPath": {"path": f"{tmp_path}/pv"},
+        }
+        await node.world.create(PERSISTENTVOLUMES, "pv", spec=volume)
+        await node.world.until_object(
+            PERSISTENTVOLUMECLAIMS, "data", lambda found: found["status"].get("phase") == "Bound"
+        )
+        prepared = await node.maker.prepare(pod, directory)
+        assert prepared.volumes["d"].path == tmp_path / "pv"
+        assert (tmp_path / "pv").is_dir()
+
+
+async def test_a_volume_that_nobody_mounts_holds_nobody_up(tmp_path: Path) -> None:
+    async with a_node(tmp_path) as node:
+        pod, directory = await node.pod(volumes=[{"name": "v", "configMap": {"name": "none"}}])
+        assert "v" not in (await node.maker.prepare(pod, directory)).volumes
+
+
+async def test_another_agent_finds_everything_as_it_was(tmp_path: Path) -> None:
+    async with a_node(tmp_path) as node:
+        await node.world.create(CONFIGMAPS, "c", data={"A": "1"})
+        pod, directory = await node.pod(**mounting("v", configMap={"name": "c"}))
+        first = await node.maker.prepare(pod, directory)
+        before = os.readlink(first.volumes["v"].path / "..data")
+        again = Node(node.world, node.data, node.informers)
+        second = await again.maker.prepare(pod, directory)
+        assert second == first
+        assert os.readlink(second.volumes["v"].path / "..data") == before
+
+
+async def test_nothing_is_followed_for_pods_that_are_gone(tmp_path: Path) -> None:
+    async with a_node(tmp_path) as node:
+        await node.world.create(CONFIGMAPS, "c", data={"A": "1"})
+        pod, directory = await node.pod(**mounting("v", configMap={"name": "c"})
+        await node.maker.prepare(pod, directory)
+        await node.maker.remove(pod)
+        node.changed.clear()
+        await node.world.patch(CONFIGMAPS, "c", {"data": {"A": "2"}})
+        other, directory = await node.pod("other", **mounting("v", configMap={"name": "c"}))
+        prepared = await node.maker.prepare(other, directory)
+        assert (prepared.volumes["v"].path / "A").read_text() == "2"
+        assert {key.name for key in node.changed} <= {"other"}
+
+
+async def test_the_built_in_kubectl_is_a_program(tmp_path: Path) -> None:
+    async with a_node(tmp_path) as node:
+        program = node.data / "bin/kubectl"
+        assert program.read_text().startswith("#!/usr/bin/env python3\n")
+        assert os.access(program, os.X_OK)
