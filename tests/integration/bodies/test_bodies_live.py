@@ -212,7 +212,7 @@ async def test_another_agent_finds_everything_as_it_was(tmp_path: Path) -> None:
 async def test_nothing_is_followed_for_pods_that_are_gone(tmp_path: Path) -> None:
     async with a_node(tmp_path) as node:
         await node.world.create(CONFIGMAPS, "c", data={"A": "1"})
-        pod, directory = await node.pod(**mounting("v", configMap={"name": "c"})
+        pod, directory = await node.pod(**mounting("v", configMap={"name": "c"}))
         await node.maker.prepare(pod, directory)
         await node.maker.remove(pod)
         node.changed.clear()

@@ -57,8 +57,8 @@ class Recipe:
 
 
 def _run(command: Sequence[str]) -> int:
-    """In the foreground, so that the user sees what is being fetched; to stderr, which is not for data."""
-    return subprocess.run(command, stdin=subprocess.DEVNULL, stdout=sys.stderr, check=False).returncode
+    """In the foreground, so that the user sees what is being fetched; all of it to stderr, for it is no data."""
+    return subprocess.run(command, stdin=subprocess.DEVNULL, stdout=2, check=False).returncode
 
 
 def _probed(directory: Path) -> tuple[str, tuple[str, ...]]:
