@@ -12,17 +12,21 @@ from springtide.local.runtime.contract import ContainerState
 
 
 class Running(Protocol):
-    """A process that a shim was asked to run."""
+    """A process that a shim was asked to run, or to show."""
 
-    async def wait(self) -> int:
+    async def wait(self) -> int | None:
         """The code it exits with."""
+        ...
+
+    def close(self) -> None:
+        """Ask no more; the process goes on."""
         ...
 
 
 class PodShim(Protocol):
     async def exec(self, container: str, argv: Sequence[str], fds: Sequence[int], *, tty: bool = False) -> Running: ...
 
-    async def attach(self, container: str, *, stdin: int | None, stdout: int | None, stderr: int | None) -> None: ...
+    async def attach(self, container: str, *, stdin: int | None, stdout: int | None, stderr: int | None) -> Running: ...
 
     async def resize(self, container: str, width: int, height: int) -> None: ...
 
