@@ -643,14 +643,16 @@ class Root:
 
 
 def remove_tree(path: str) -> None:
-    """Remove a directory with all it holds, overlay's unreadable work directories included."""
+    """Remove a directory with all it holds, overlay's unreadable work directories included; two may do so at once."""
     with Ignoring(FileNotFoundError):
         os.chmod(path, 0o700)
-        with os.scandir(path) as entries:
-            for entry in entries:
-                if entry.is_dir(follow_symlinks=False):
-                    remove_tree(entry.path)
-                else:
+        with os.scandir(path) as found:
+            entries = list(found)
+        for entry in entries:
+            if entry.is_dir(follow_symlinks=False):
+                remove_tree(entry.path)
+            else:
+                with Ignoring(FileNotFoundError):
                     os.unlink(entry.path)
         os.rmdir(path)
 
@@ -726,6 +728,8 @@ def resolve(top: str, target: str) -> tuple[str, list[str]]:
 
 # ------------------------------------------------------------------------------------------------------------- program
 
+IGNORED = (signal.SIGHUP, signal.SIGINT, signal.SIGQUIT, signal.SIGTSTP, signal.SIGTERM)
+"""What a terminal, its end or the end of a session sends to everybody; a shim goes on."""
 STANDARD_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 
 
@@ -770,7 +774,7 @@ def execute(argv: Sequence[str], env: dict[str, str]) -> NoReturn:
     if not argv:
         raise Refusal("StartError", "no command is given")
     path = find_program(argv[0], env)
-    for number in (signal.SIGPIPE, signal.SIGXFSZ):  # Python ignores them, and a program would inherit that
+    for number in (*IGNORED, signal.SIGPIPE, signal.SIGXFSZ):  # the last two by Python; a program would inherit it
         signal.signal(number, signal.SIG_DFL)
     signal.pthread_sigmask(signal.SIG_SETMASK, [])
     variables = {_bytes(name): _bytes(value) for name, value in env.items()}
@@ -2105,7 +2109,7 @@ def detach(directory: str) -> int:
     if os.fork():
         os._exit(0)
     os.setsid()
-    for number in (signal.SIGHUP, signal.SIGINT, signal.SIGQUIT, signal.SIGTSTP, signal.SIGTERM):
+    for number in IGNORED:
         signal.signal(number, signal.SIG_IGN)
     ready = fcntl.fcntl(1, fcntl.F_DUPFD_CLOEXEC, 10)
     log = os.open(f"{directory}/shim.log", os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
