@@ -15,11 +15,22 @@ from pathlib import Path
 from springtide.cli.wrong import Wrong
 from springtide.local.datadir import DataDir
 from springtide.local.kubelet import gpus
+from springtide.local.runtime import isolation
 
 _NAMESPACES = 1000
 """Wanted limit of each kind: a pod of one container takes up to three."""
 _INSTANCES, _WATCHES = 128, 8192
 _CGROUPS = Path("/sys/fs/cgroup")
+
+
+def namespaces(place: DataDir) -> str:
+    """Own address, root and processes for each pod. Without them pods still run, sharing this machine's."""
+    findings = isolation.probe()
+    if not findings.missing:
+        return "pods get a network, a root and processes of their own"
+    first = next((one for one in findings.missing if one.name in isolation.NEEDED), findings.missing[0])
+    what = "pods share this machine's network and files" if findings.isolation == "none" else "pods lack a little"
+    raise Wrong(f"{what}: {first.title}: {first.why}", first.fix, needed=False)
 
 
 def uplink(place: DataDir) -> str:
@@ -109,6 +120,7 @@ def graphics(place: DataDir) -> str:
 
 
 POD_CHECKS: tuple[Callable[[DataDir], str], ...] = (
+    namespaces,
     uplink,
     namespace_limits,
     inotify,

@@ -41,6 +41,7 @@ from springtide.local.upkeep.runner import Facts, keep_up
 logger = logging.getLogger(__name__)
 
 HTTPS = 443
+_LOOK = 0.1
 _FAREWELL = 0.2  # seconds that requests under way get when the server stops; watches never end by themselves
 # asyncio gives every TLS connection a read buffer of 256 KiB; a thousand idle watchers would hold 250 MB of nothing.
 _TLS_BUFFER = 32 * 1024
@@ -60,7 +61,7 @@ class Options:
     scheduler: scheduler.Options | None = None
     """None schedules nothing."""
     holder: Path | None = None
-    """The network holder's socket; None when there is no network of pods."""
+    """Where the network holder's socket is, if there comes to be one; None when there is no network of pods."""
 
 
 @dataclass
@@ -121,11 +122,11 @@ async def running(options: Options) -> AsyncIterator[Cluster]:
             _keep(stack, "the scheduler", partial(scheduler.run, client, options.scheduler))
         if options.holder is not None:
             client = cluster.client("system:kube-proxy")
-            _keep(stack, "the network's table", partial(feeder.run, client, options.holder))
-            for inside in (HTTPS, port):
-                _keep(
-                    stack, "the service kubernetes", partial(front.serve_pods, options.holder, service_address, inside)
-                )
+            _keep(
+                stack,
+                "the pods' network",
+                partial(_serve_network, client, front, options.holder, (service_address, port)),
+            )
         directory.describe(options.name, port)
         kubeconfig.write(directory.kubeconfig, kubeconfig_entry(directory, options.name))
         yield cluster
@@ -175,6 +176,20 @@ class _Front:
 
     def _connection(self) -> takeover.Takeover:
         return takeover.Takeover(self._web, self._server.streams.upgraded)
+
+
+async def _serve_network(client: Client, front: _Front, holder: Path, service: tuple[str, int]) -> None:
+    """Runs until cancelled: names and services for the pods' network, and the service `kubernetes` in it.
+
+    Begins when there is a holder: whether this machine allows one is found out while the server starts.
+    """
+    while not holder.exists():  # noqa: ASYNC110, ASYNC240 - from another process
+        await asyncio.sleep(_LOOK)
+    address, port = service
+    async with asyncio.TaskGroup() as group:
+        group.create_task(feeder.run(client, holder))
+        for inside in (HTTPS, port):
+            group.create_task(front.serve_pods(holder, address, inside))
 
 
 def _keep(stack: AsyncExitStack, name: str, work: Callable[[], Awaitable[None]]) -> None:

@@ -15,6 +15,7 @@ from datetime import datetime
 from springtide.kube.client import Client
 from springtide.local.datadir import LOOPBACK, DataDir
 from springtide.local.network import holders
+from springtide.local.runtime import isolation
 from springtide.local.supervisor import node_specs, nodes, readiness
 from springtide.local.supervisor.agents import Agents
 from springtide.local.supervisor.endings import Ending
@@ -28,8 +29,9 @@ _READY = 20.0
 
 
 class Machine:
-    def __init__(self, directory: DataDir, wanted: Nodes, isolation: str, port: int) -> None:
-        self._directory, self._wanted, self._isolation = directory, wanted, isolation
+    def __init__(self, directory: DataDir, wanted: Nodes, port: int) -> None:
+        self._directory, self._wanted = directory, wanted
+        self._findings = isolation.probe() if wanted.isolation == "auto" else isolation.Findings(())
         self._default = node_specs.default(socket.gethostname())
         self._agents = Agents(directory, f"https://{LOOPBACK}:{port}", self._arguments())
         self._client: Client | None = None
@@ -40,7 +42,7 @@ class Machine:
         """While the server starts: agents take as long as it to start, and wait for it and for their nodes."""
         for node in self._expected():
             await self._agents.start(node)
-        if self._isolation == "namespaces":
+        if self._has_network:
             self._tasks.append(asyncio.create_task(self._keep_network()))
 
     async def start(self, since: datetime) -> list[str]:
@@ -50,7 +52,7 @@ class Machine:
         self._tasks.append(asyncio.create_task(self._keep_nodes(client)))
         late = await readiness.wait(client, since, _READY)
         notes = [f"node {name} is not ready; its agent's log is {self._log(name)}" for name in late]
-        return [*notes, self._trouble] if self._trouble else notes
+        return notes + await self._shortcomings()
 
     async def end(self, ending: Ending, next_ending: Callable[[], Awaitable[Ending]]) -> None:
         """All agents, and with them the pods unless they are kept. Another ending may make haste meanwhile."""
@@ -59,7 +61,7 @@ class Machine:
             await self._agents.leave()
         else:
             await self._end_pods(ending, next_ending)
-            if self._isolation == "namespaces":
+            if self._has_network:
                 await holders.end(self._directory.path)
         if self._client is not None:
             await self._client.close()
@@ -77,6 +79,23 @@ class Machine:
             work.cancel()
             await self._agents.end_now()
         await asyncio.gather(work, return_exceptions=True)
+
+    @property
+    def _has_network(self) -> bool:
+        return self._findings.isolation == "namespaces"
+
+    async def _shortcomings(self) -> list[str]:
+        """What pods cannot do on this machine that they could do elsewhere."""
+        if self._trouble:
+            return [self._trouble]
+        if not self._has_network:
+            refused = [finding for finding in self._findings.missing if finding.name in isolation.NEEDED]
+            why = f": {refused[0].title}: {refused[0].why}" if refused else ""
+            return [f"pods share this machine's network and files{why} (tide doctor knows more)"]
+        info = await holders.info(self._directory.path)
+        if info.get("uplink", "none") == "none":
+            return [f"pods cannot reach other machines: {info.get('why') or 'the network holder does not say why'}"]
+        return []
 
     def _expected(self) -> set[str]:
         """The nodes there will be, as far as can be told without the server; those that are not will be ended."""
@@ -105,7 +124,7 @@ class Machine:
 
     def _arguments(self) -> list[str]:
         wanted = self._wanted
-        arguments = ["--isolation", self._isolation]
+        arguments = ["--isolation", self._findings.isolation]
         arguments += ["--strict-resources"] if wanted.strict_resources else []
         return arguments + ([] if wanted.fake_gpus is None else ["--fake-gpus", str(wanted.fake_gpus)])
 

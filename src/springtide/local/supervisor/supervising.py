@@ -76,9 +76,8 @@ class _Cluster:
 
     async def run(self, listener: socket.socket, told: Callable[[Report], None]) -> None:
         port = listener.getsockname()[1]
-        isolation = "namespaces" if self._settings.nodes and self._settings.nodes.isolation == "auto" else "none"
-        server = Server(self._server_settings(isolation), listener)
-        work = asyncio.create_task(self._bring_up(server, isolation, port, told))
+        server = Server(self._server_settings(), listener)
+        work = asyncio.create_task(self._bring_up(server, port, told))
         asked = asyncio.create_task(self._endings.next())
         # A cluster that cannot be kept up leaves its pods running: they are more than our failure is worth.
         ending = Ending(keep_pods=True)
@@ -99,14 +98,13 @@ class _Cluster:
                 await self._machine.end(ending, self._endings.next)
             await server.end()
 
-    async def _bring_up(self, server: Server, isolation: str, port: int, told: Callable[[Report], None]) -> None:
+    async def _bring_up(self, server: Server, port: int, told: Callable[[Report], None]) -> None:
         """The heavy half is imported here: the server needs as long to start as this takes."""
         notes: list[str] = []
         if self._settings.nodes is not None:
-            await asyncio.sleep(0)  # the server goes first
             from springtide.local.supervisor.machine import Machine  # noqa: PLC0415
 
-            self._machine = Machine(self._directory, self._settings.nodes, isolation, port)
+            self._machine = Machine(self._directory, self._settings.nodes, port)
             await self._machine.prepare()
         await server.up.wait()
         if self._machine is not None:
@@ -114,8 +112,9 @@ class _Cluster:
         moved_from = self._settings.port if port != self._settings.port != 0 else None
         told(Report(port, moved_from, tuple(notes)))
 
-    def _server_settings(self, isolation: str) -> ServerSettings:
+    def _server_settings(self) -> ServerSettings:
         settings, nodes = self._settings, self._settings.nodes
+        network = nodes is not None and nodes.isolation != "none"
         return ServerSettings(
             str(settings.data_dir),
             settings.name,
@@ -124,7 +123,7 @@ class _Cluster:
             audit=settings.audit,
             verbose=settings.verbose,
             nodes=nodes is not None,
-            holder=str(self._directory.network / "holder.sock") if isolation == "namespaces" else "",
+            holder=str(self._directory.network / "holder.sock") if network else "",
             strict_resources=nodes.strict_resources if nodes else False,
             scheduler_names=nodes.scheduler_names if nodes else (),
         )
