@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The same tests once more as an ordinary user, for rooms whose work depends on who does it.
 
-    def test_an_ordinary_user_sees_the_same(tmp_path): ordinary.rerun(FOLDER, tmp_path)
+    def test_an_ordinary_user_sees_the_same(): ordinary.rerun(FOLDER)
 
 The user needs no account. Where the interpreter or the repository lies in a home that is closed to others, the child
 sees it through a private mount namespace; nothing on the machine is changed.
@@ -12,6 +12,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+import tempfile
 from pathlib import Path
 
 UID = 64321
@@ -23,33 +24,21 @@ def command(argv: list[str]) -> list[str]:
     return [sys.executable, "-m", "tests.integration.runtime.ordinary", *argv]
 
 
-def rerun(folder: Path, scratch: Path) -> None:
+def rerun(folder: Path) -> None:
     """Run the tests of a folder as an ordinary user; their output is in the failure."""
-    scratch = scratch / "ordinary"
-    scratch.mkdir()
-    for parent in (scratch, *scratch.parents):
-        if parent.stat().st_uid == 0 and not parent.stat().st_mode & 0o001:
-            parent.chmod(parent.stat().st_mode | 0o011)
-    os.chown(scratch, UID, UID)
-    tests = [
-        sys.executable,
-        "-m",
-        "pytest",
-        "-q",
-        "-x",
-        "-p",
-        "no:cacheprovider",
-        f"--basetemp={scratch}/t",
-        str(folder),
-    ]
-    env = {
-        "PATH": os.environ["PATH"],
-        "HOME": str(scratch),
-        "TMPDIR": str(scratch),
-        "HYPOTHESIS_STORAGE_DIRECTORY": str(scratch / "hypothesis"),
-        "PYTHONDONTWRITEBYTECODE": "1",
-    }
-    done = subprocess.run(command(tests), cwd=REPOSITORY, env=env, capture_output=True, text=True, check=False)
+    # Not pytest's own directory: any other pytest of root on this machine closes that to others again.
+    with tempfile.TemporaryDirectory(prefix="tide-", ignore_cleanup_errors=True) as scratch:
+        os.chown(scratch, UID, UID)
+        tests = [sys.executable, "-m", "pytest", "-q", "-x", "-p", "no:cacheprovider", f"--basetemp={scratch}/t"]
+        env = {
+            "PATH": os.environ["PATH"],
+            "HOME": scratch,
+            "TMPDIR": scratch,
+            "HYPOTHESIS_STORAGE_DIRECTORY": f"{scratch}/hypothesis",
+            "PYTHONDONTWRITEBYTECODE": "1",
+        }
+        argv = command([*tests, str(folder)])
+        done = subprocess.run(argv, cwd=REPOSITORY, env=env, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout[-6000:] + done.stderr[-2000:]
 
 

@@ -96,7 +96,8 @@ async def test_a_source_that_is_not_there_says_why(pods: Pods) -> None:
 @pytest.mark.skipif(os.geteuid() == 0, reason="root may always fork")
 async def test_a_fork_that_fails_is_a_start_error_and_the_shim_goes_on(pods: Pods) -> None:
     pod = await pods.make()
-    before = resource.prlimit(pod.shim.pid, resource.RLIMIT_NPROC, (0, resource.RLIM_INFINITY))
+    before = resource.prlimit(pod.shim.pid, resource.RLIMIT_NPROC)
+    resource.prlimit(pod.shim.pid, resource.RLIMIT_NPROC, (0, before[1]))
     with pytest.raises(ShimError, match="resource temporarily unavailable") as refusal:
         await pod.script("true")
     assert refusal.value.reason == "StartError"

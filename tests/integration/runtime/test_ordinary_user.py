@@ -12,5 +12,5 @@ from tests.integration.runtime import ordinary
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="these tests are run by an ordinary user already")
 @pytest.mark.timeout(300)
-def test_everything_here_holds_for_an_ordinary_user(namespaces: None, tmp_path: Path) -> None:
-    ordinary.rerun(Path(__file__).parent, tmp_path)
+def test_everything_here_holds_for_an_ordinary_user(namespaces: None) -> None:
+    ordinary.rerun(Path(__file__).parent)
