@@ -21,6 +21,8 @@ from springtide.kube.client import Client
 from springtide.kube.request import Scope
 from springtide.kube.resources import EVENTS, NODES, PODS, SERVICEACCOUNTS, Key, Obj
 from springtide.local.cluster import Cluster, Options, running
+from springtide.local.network import holders
+from springtide.local.runtime import shims
 from springtide.local.supervisor import credentials
 
 NODE = "node-a"
@@ -57,8 +59,16 @@ class World:
 
     # Pods
 
+    @property
+    def shared(self) -> Path:
+        """A directory that tests and all containers see at the same path."""
+        return self.data_dir / "shared"
+
     async def bind(self, name: str, *containers: Obj, **spec: Any) -> Obj:
-        body = {"nodeName": NODE, "terminationGracePeriodSeconds": 2, "containers": list(containers), **spec}
+        mounts = [{"name": "shared", "mountPath": str(self.shared)}]
+        volumes = [{"name": "shared", "hostPath": {"path": str(self.shared)}}]
+        seeing = [{"volumeMounts": mounts, **container} for container in containers]
+        body = {"nodeName": NODE, "terminationGracePeriodSeconds": 2, "containers": seeing, "volumes": volumes, **spec}
         pod = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": name, "namespace": NAMESPACE}, "spec": body}
         return await self.client.create(PODS, pod)
 
@@ -107,7 +117,10 @@ async def a_world(path: Path, isolation: str) -> AsyncIterator[World]:
         account = {"metadata": {"name": "default", "namespace": NAMESPACE}, "automountServiceAccountToken": False}
         await client.create(SERVICEACCOUNTS, {"apiVersion": "v1", "kind": "ServiceAccount", **account})
         world = World(cluster, client, isolation)
+        world.shared.mkdir()
         try:
+            if isolation != "none":
+                await holders.ensure(path)
             world.start_agent()
             yield world
             await _remove_all(world)
@@ -115,6 +128,15 @@ async def a_world(path: Path, isolation: str) -> AsyncIterator[World]:
             if world.agent is not None:
                 world.agent.kill()
                 world.agent.wait()
+            _kill_shims(path)
+            await holders.end(path)
+
+
+def _kill_shims(path: Path) -> None:
+    """Those of a test that failed."""
+    for directory in path.glob("pods/*"):
+        if shim := shims.living(directory):
+            os.kill(shim, signal.SIGKILL)
 
 
 async def _remove_all(world: World) -> None:

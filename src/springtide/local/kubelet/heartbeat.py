@@ -56,11 +56,11 @@ class Heartbeat:
         while True:
             pause = RENEW
             try:
+                await self._renew()
                 if self._asked.is_set() or loop.time() - reported >= STATUS:
                     self._asked.clear()
                     await self._report(port)
                     reported = loop.time()
-                await self._renew()
             except errors.ApiError as error:
                 logger.warning("cannot tell that node %s lives: %s", self._name, error)
                 pause = RETRY

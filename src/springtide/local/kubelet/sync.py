@@ -39,6 +39,7 @@ class Sync:
         self._probers: dict[str, Prober] = {}
         self._late: set[str] = set()
         """Pods of which it was said that they were active for too long."""
+        self._closing = False
         self._closed = asyncio.Event()
         """Set whenever a pod that is being closed has come a step further."""
 
@@ -87,7 +88,7 @@ class Sync:
     def _admit(self, obj: Obj) -> LocalPod:
         facts, metadata = self._means.facts, obj["metadata"]
         logs = facts.log_directory(metadata["namespace"], metadata["name"], metadata["uid"])
-        pod = LocalPod(obj, facts.pod_directory(metadata["uid"]), logs, facts.host_ip)
+        pod = LocalPod(obj, facts.pod_directory(metadata["uid"]), logs, facts.host_ip, closing=self._closing)
         self._means.pods.add(pod)
         return pod
 
@@ -202,11 +203,12 @@ class Sync:
             self._means.wake(uid, 0)
 
     async def close(self) -> None:
-        """End all pods within their grace, and leave their objects alone."""
+        """End all pods within their grace, and leave their objects alone. None starts any more."""
+        self._closing = True
         for pod in self._means.pods.all():
             pod.closing = True
             self._means.wake(pod.uid, 0)
-        while any(pod.shim is not None for pod in self._means.pods.all()):
+        while not all(pod.finished for pod in self._means.pods.all()):
             self._closed.clear()
             await self._closed.wait()
 
