@@ -45,13 +45,13 @@ def of_container(pod: Mapping[str, Any], container: Mapping[str, Any], world: Wo
     for source in container.get("envFrom") or ():
         found |= _from_source(source, world)
     for variable in container.get("env") or ():
-        value: str | None = variable.get("value") or ""
-        if value:
+        value: str | bytes | None = variable.get("value") or ""
+        if isinstance(value, str) and value:
             value = expand(value, found, world.services)
         elif variable.get("valueFrom"):
             value = _value_from(pod, container, variable["valueFrom"], world)
         if value is not None:
-            found[variable["name"]] = value
+            found[variable["name"]] = _text(variable["name"], value)
     return dict(world.services) | found
 
 
@@ -61,7 +61,7 @@ def _from_source(source: Mapping[str, Any], world: World) -> dict[str, str]:
         data = _data("configmap", reference, world.config_map)
     else:
         data = _data("secret", source.get("secretRef") or {}, world.secret)
-    return {f"{prefix}{key}": _text(value) for key, value in (data or {}).items()}
+    return {f"{prefix}{key}": _text(f"{prefix}{key}", value) for key, value in (data or {}).items()}
 
 
 def _data(kind: str, reference: Mapping[str, Any], find: Find) -> Data | None:
@@ -74,7 +74,7 @@ def _data(kind: str, reference: Mapping[str, Any], find: Find) -> Data | None:
 
 def _value_from(
     pod: Mapping[str, Any], container: Mapping[str, Any], source: Mapping[str, Any], world: World
-) -> str | None:
+) -> str | bytes | None:
     """None for something optional that is not there: the variable is left out then."""
     try:
         if reference := source.get("fieldRef"):
@@ -93,7 +93,7 @@ def _value_from(
     raise VariableError("a variable's valueFrom names no source that this node knows")
 
 
-def _key(pod: Mapping[str, Any], kind: str, reference: Mapping[str, Any], find: Find) -> str | None:
+def _key(pod: Mapping[str, Any], kind: str, reference: Mapping[str, Any], find: Find) -> str | bytes | None:
     data = _data(kind.lower(), reference, find)
     if data is None:
         return None
@@ -103,12 +103,18 @@ def _key(pod: Mapping[str, Any], kind: str, reference: Mapping[str, Any], find: 
             return None
         namespace = pod["metadata"]["namespace"]
         raise VariableError(f"couldn't find key {key} in {kind} {namespace}/{reference.get('name') or ''}")
-    return _text(data[key])
+    return data[key]
 
 
-def _text(value: str | bytes) -> str:
-    """Variables are bytes to the system: what is no UTF-8 passes through as surrogates."""
-    return value if isinstance(value, str) else value.decode(errors="surrogateescape")
+def _text(name: str, value: str | bytes) -> str:
+    """What programs can be given as a variable: text, and no zero byte, which ends a variable."""
+    try:
+        text = value if isinstance(value, str) else value.decode()
+    except UnicodeDecodeError:
+        raise VariableError(f"the value of variable {name} is not UTF-8 text; mount it as a file instead") from None
+    if "\0" in text:
+        raise VariableError(f"the value of variable {name} holds a zero byte; mount it as a file instead")
+    return text
 
 
 def search_path(prefixes: Iterable[str]) -> str:

@@ -84,7 +84,7 @@ def test_scratch_space_is_kept(tmp_path: Path) -> None:
 def test_memory_is_given_back(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(empty_dirs, "MEMORY", tmp_path / "shm")
     (tmp_path / "shm").mkdir()
-    made = empty_dirs.make({"medium": "Memory", "sizeLimit": "1Gi"}, "uid", "v", tmp_path / "v")
+    made = empty_dirs.make({"medium": "Memory", "sizeLimit": "1Mi"}, "uid", "v", tmp_path / "v")
     assert made == tmp_path / "shm/springtide-uid/v"
     assert stat.S_IMODE(made.parent.stat().st_mode) == 0o700
     empty_dirs.remove("uid")
@@ -94,6 +94,13 @@ def test_memory_is_given_back(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
 def test_without_a_memory_file_system_it_is_on_disk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(empty_dirs, "MEMORY", tmp_path / "none")
     assert empty_dirs.make({"medium": "Memory"}, "u", "v", tmp_path / "v") == tmp_path / "v"
+
+
+def test_a_volume_that_may_outgrow_the_memory_file_system_is_on_disk(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(empty_dirs, "MEMORY", tmp_path)
+    assert empty_dirs.make({"medium": "Memory", "sizeLimit": "1Ei"}, "u", "v", tmp_path / "v") == tmp_path / "v"
 
 
 def test_other_media_are_refused(tmp_path: Path) -> None:

@@ -3,10 +3,13 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
+
+from springtide.api import quantity
 
 MEMORY = Path("/dev/shm")
 
@@ -19,12 +22,13 @@ def make(source: Mapping[str, Any], uid: str, name: str, on_disk: Path) -> Path:
     """The directory of an emptyDir, made if it is not there yet.
 
     In memory it is a directory of the system's own memory file system: one for all containers, and it outlives each
-    of them, with no mount that somebody would have to undo.
+    of them, with no mount that somebody would have to undo. Where that one is smaller than the volume may become, as
+    in most containers, the volume is on disk: slower, but large enough.
     """
     medium = source.get("medium") or ""
     if medium not in ("", "Memory"):
         raise MediumError(f'unknown storage medium "{medium}"')
-    in_memory = medium == "Memory" and MEMORY.is_dir()
+    in_memory = medium == "Memory" and _room() > quantity.parse(str(source.get("sizeLimit") or "0")).value
     directory = _in_memory(uid) / name if in_memory else on_disk
     if not directory.exists():
         if in_memory:
@@ -37,6 +41,15 @@ def make(source: Mapping[str, Any], uid: str, name: str, on_disk: Path) -> Path:
 def remove(uid: str) -> None:
     """Give back the memory of a pod that is gone. What lies on disk goes with the pod's directory."""
     shutil.rmtree(_in_memory(uid), ignore_errors=True)
+
+
+def _room() -> int:
+    """Bytes that the memory file system may hold; none where there is no such thing."""
+    try:
+        status = os.statvfs(MEMORY)
+    except OSError:
+        return 0
+    return status.f_blocks * status.f_frsize
 
 
 def _in_memory(uid: str) -> Path:
