@@ -3,78 +3,19 @@
 
 from __future__ import annotations
 
-import asyncio
 import base64
 import json
 import os
-from collections.abc import AsyncIterator, Mapping
-from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.integration.upkeep_basics.cluster_client import World, a_cluster
+from tests.integration.bodies.node import Node, a_node
 
-from springtide.kube.informer import Informers
-from springtide.kube.resources import (
-    CONFIGMAPS,
-    PERSISTENTVOLUMECLAIMS,
-    PERSISTENTVOLUMES,
-    PODS,
-    SECRETS,
-    Key,
-    Obj,
-)
-from springtide.local.environments.shelf import Environments
-from springtide.local.kubelet.bodies import Facts, Maker, NotReady
+from springtide.kube.resources import CONFIGMAPS, PERSISTENTVOLUMECLAIMS, PERSISTENTVOLUMES, PODS, SECRETS
+from springtide.local.kubelet.bodies import NotReady
 
 ACCOUNT = "/var/run/secrets/kubernetes.io/serviceaccount"
-
-
-class NoDevices:
-    def allocate(self, pod_uid: str, container: str, wanted: Mapping[str, int]) -> dict[str, str]:
-        return {}
-
-    def release(self, pod_uid: str) -> None:
-        return None
-
-
-class Node:
-    """A node agent's part in the making of bodies."""
-
-    def __init__(self, world: World, data: Path, informers: Informers) -> None:
-        self.world, self.data, self.informers = world, data, informers
-        self.maker = Maker(informers.client, informers, Facts("n1", data), Environments(data / "none"), NoDevices())
-        self.changed: list[Key] = []
-        self.maker.on_change(self.changed.append)
-
-    async def pod(self, name: str = "p", **spec: Any) -> tuple[Obj, Path]:
-        container = {"name": "c", "image": "i", "command": ["true"]} | spec.pop("container", {})
-        pod = await self.world.create(PODS, name, spec={"containers": [container], **spec})
-        directory = self.data / "pods" / pod["metadata"]["uid"]
-        directory.mkdir(parents=True)
-        (directory / "pod.json").write_text(json.dumps({"address": "10.244.1.2"}))
-        return pod, directory
-
-    async def until_changed(self) -> None:
-        async def changed() -> list[Key]:
-            return self.changed
-
-        await self.world.until(changed)
-        self.changed.clear()
-
-
-@asynccontextmanager
-async def a_node(path: Path) -> AsyncIterator[Node]:
-    async with a_cluster(path / "cluster") as world:
-        informers = Informers(world.cluster.client("system:node:n1"))
-        node = Node(world, path / "data", informers)
-        task = asyncio.create_task(informers.run())
-        try:
-            yield node
-        finally:
-            task.cancel()
-            await asyncio.gather(task, return_exceptions=True)
 
 
 def mounting(name: str, **volume: Any) -> dict[str, Any]:
