@@ -12,6 +12,8 @@ from springtide.local.scheduler.filters.refusal import Refusal
 
 NO_NODES: Final = "no nodes available to schedule pods"
 NOT_HELPFUL: Final = "Preemption is not helpful for scheduling"
+NO_CLAIMS: Final = "no new claims to deallocate"
+"""What kube-scheduler says of dynamic resources, which nobody asked it about, before it speaks of preemption."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,11 +29,13 @@ class Unfit:
         """The nodes that fewer pods could make fit."""
         return [name for name, refusal in self.refusals.items() if refusal.curable]
 
-    def text(self, afterwards: str = "") -> str:
+    def text(self, preemption: str = "") -> str:
         """With what preemption had to say, if it was tried in vain."""
         if not self.nodes:
             return NO_NODES
-        return available(self.nodes, self.everywhere or histogram(self.refusals)) + (afterwards and f" {afterwards}")
+        if preemption:
+            preemption = f" {preemption}" if self.everywhere else f" {NO_CLAIMS}, {preemption}"
+        return available(self.nodes, self.everywhere or histogram(self.refusals)) + preemption
 
 
 def available(nodes: int, why: str) -> str:
