@@ -137,6 +137,24 @@ async def test_nodes_outlive_the_supervisor_with_their_numbers(tmp_path: Path) -
         assert (await client.get(NODES, Key("", "b")))["spec"]["podCIDR"] == "10.244.2.0/24"
 
 
+async def test_a_copy_of_a_node_does_not_get_its_addresses(tmp_path: Path) -> None:
+    async with a_cluster(tmp_path) as client:
+        async with kept(client) as agents:
+            await client.create(NODES, parse("a"))
+            await agents.until("start a")
+        original = await client.get(NODES, Key("", "a"))
+        copy = parse("b") | {"spec": {"podCIDR": original["spec"]["podCIDR"]}}
+        await client.create(NODES, copy)
+        async with kept(client) as agents:
+
+            async def complaints() -> list[str]:
+                return [event["involvedObject"]["name"] for event in (await client.list(EVENTS)).items]
+
+            await agents.until("start a")
+            await until(complaints, lambda found: found == ["b"], PATIENCE)
+            assert agents.done == ["start a"]
+
+
 async def test_the_default_node_is_there_until_others_are_asked_for(tmp_path: Path) -> None:
     async with a_cluster(tmp_path) as client:
         await ensure_nodes(client, [], default("laptop"))

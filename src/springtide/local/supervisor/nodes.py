@@ -28,6 +28,7 @@ from springtide.local.supervisor.node_specs import CAPACITY, DEFAULT, LOCAL, SPO
 COMPONENT = "springtide-supervisor"
 LOCAL_NODES = Scope(labels=LOCAL)
 _WORKERS = 16  # stopping a node takes as long as its pods' grace, and others should not wait for it
+_LOOK_AGAIN = 30.0  # a reclaim is due by the calendar, which goes on while a suspended machine's timers do not
 _MARKS = (SPOT, CAPACITY, DEFAULT)
 logger = logging.getLogger(__name__)
 
@@ -69,10 +70,10 @@ async def keep_nodes(client: Client, start: Act, stop: Act, kill: Act, left: Ite
     recorder = EventRecorder(client, COMPONENT)
     informers = Informers(client)
     keeper = _Keeper(informers, client, recorder, _Acts(start, stop, kill))
+    keeper.look_after(left)
     async with asyncio.TaskGroup() as group:
         group.create_task(recorder.run(), name="events of nodes")
         group.create_task(run(informers, [keeper.controller]), name="nodes")
-        group.create_task(keeper.sweep(left), name="leftovers of nodes")
 
 
 class _Acts(NamedTuple):
@@ -86,33 +87,42 @@ class _Keeper:
         self._client, self._recorder, self._acts = client, recorder, acts
         self._nodes = informers.of(NODES, LOCAL_NODES)
         self._agents: dict[str, Agent] = {}
+        self._left: set[str] = set()
+        """Nodes of which something was there before this keeper."""
         self._assigned: dict[str, int] = {}
         """Numbers given to nodes by uid, which the cache may not show yet."""
         self.controller: Controller[Key] = Controller("nodes", self._reconcile, workers=_WORKERS)
         self.controller.watches(self._nodes)
 
-    async def sweep(self, left: Iterable[str]) -> None:
-        await self._nodes.wait_synced()
-        for name in left:
-            if Key("", name) not in self._nodes:
-                logger.warning("node %s is gone; killing what is left of its pods", name)
-                await self._acts.kill(name)
+    def look_after(self, left: Iterable[str]) -> None:
+        self._left |= set(left)
+        for name in self._left:
+            self.controller.enqueue(Key("", name))
 
     async def _reconcile(self, key: Key) -> Result | None:
         node = self._nodes.get(key)
+        if key.name in self._left:
+            if node is None:
+                logger.warning("node %s is gone; killing what is left of its pods", key)
+                await self._acts.kill(key.name)
+            self._left.discard(key.name)
         plan = node_plans.plan(node, self._agents.get(key.name), self._taken(key.name), datetime.now(UTC))
         for step in plan.steps:
             await self._do(step, key, node)
-        return None if plan.again is None else Result(plan.again)
+        return None if plan.again is None else Result(min(plan.again, _LOOK_AGAIN))
 
     def _taken(self, name: str) -> Collection[int]:
-        others = [node for node in self._nodes.objects() if node["metadata"]["name"] != name]
-        uids = {node["metadata"]["uid"] for node in self._nodes.objects()}
-        self._assigned = {uid: index for uid, index in self._assigned.items() if uid in uids}
+        """The numbers of all others. Of two nodes with one number, an original and its copy, the older has it."""
+        nodes = self._nodes.objects()
         own = self._nodes.get(Key("", name))
+        uids = {node["metadata"]["uid"] for node in nodes}
+        self._assigned = {uid: index for uid, index in self._assigned.items() if uid in uids}
+        others = [node for node in nodes if node["metadata"]["name"] != name]
+        if own is not None and node_plans.index_of(own) is not None:
+            others = [node for node in others if _age(node) < _age(own)]
         numbers = {node_plans.index_of(node) for node in others}
+        numbers |= {self._assigned.get(node["metadata"]["uid"]) for node in others}
         numbers |= {agent.index for other, agent in self._agents.items() if other != name}
-        numbers |= {number for uid, number in self._assigned.items() if own is None or uid != own["metadata"]["uid"]}
         return {number for number in numbers if number is not None}
 
     async def _do(self, step: Step, key: Key, node: Obj | None) -> None:
@@ -152,6 +162,10 @@ class _Keeper:
         self._agents.pop(name, None)
         await _delete(self._client, node)
         self._recorder.warning(node, "Reclaimed", f"Node {name} was taken away")
+
+
+def _age(node: Obj) -> tuple[str, str]:
+    return node["metadata"]["creationTimestamp"], node["metadata"]["name"]
 
 
 async def _patch(client: Client, node: Obj, patch: Obj) -> None:
