@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import signal
 import subprocess
@@ -14,12 +15,14 @@ from pathlib import Path
 import pytest
 
 from springtide.local.datadir import DataDir
+from springtide.local.network.messages import Conversation, Refused
+from springtide.local.supervisor import leftovers
 
 Finished = subprocess.CompletedProcess[str]
 
 
 class Tide:
-    """Runs commands. Every cluster that is still up at the end of the test is killed."""
+    """Runs commands. Every cluster that is still up at the end of the test is killed, with what outlives it."""
 
     def __init__(self, home: Path, program: list[str], environment: dict[str, str], user: int | None = None) -> None:
         self.home = home
@@ -70,7 +73,19 @@ class Tide:
 
     def kill_all(self) -> None:
         for lock in self.home.rglob("lock"):
-            self.kill(DataDir(lock.parent))
+            place = DataDir(lock.parent)
+            self.kill(place)
+            end_rest(place)
+
+
+def end_rest(place: DataDir) -> None:
+    """Pods and the network holder, which do not go with the rest."""
+    leftovers.kill(place)
+    with (
+        contextlib.suppress(OSError, Refused),
+        contextlib.closing(Conversation(str(place.network / "holder.sock"), 5.0)) as holder,
+    ):
+        holder.ask({"do": "end"})
 
 
 @contextmanager

@@ -12,10 +12,11 @@ import gc
 import logging
 import signal
 from collections.abc import Sequence
-from contextlib import suppress
+from contextlib import AsyncExitStack, suppress
 from pathlib import Path
+from typing import Any
 
-from springtide.local.kubelet.agent import Options, connected
+from springtide.local.kubelet.agent import Agent, Options, connected
 
 _RARELY = 50_000
 """New objects between two looks for garbage: most of what an agent makes lives as long as its pods."""
@@ -25,8 +26,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     options = _options(arguments)
     logging.basicConfig(level=logging.INFO, format="%(asctime)s %(levelname)s %(name)s: %(message)s")
     gc.set_threshold(_RARELY, 20, 50)
-    with suppress(asyncio.CancelledError):
-        asyncio.run(_main(options))
+    asyncio.run(_main(options))
 
 
 def _options(arguments: Sequence[str] | None) -> Options:
@@ -45,24 +45,35 @@ def _options(arguments: Sequence[str] | None) -> Options:
 
 
 async def _main(options: Options) -> None:
-    loop, ending = asyncio.get_running_loop(), asyncio.Event()
-    closing = asyncio.Event()
+    loop, ending, closing = asyncio.get_running_loop(), asyncio.Event(), asyncio.Event()
     for number in (signal.SIGTERM, signal.SIGINT):
         loop.add_signal_handler(number, ending.set)
     loop.add_signal_handler(signal.SIGUSR1, closing.set)
+    await _first(_live(options, closing), ending.wait())
+
+
+async def _live(options: Options, closing: asyncio.Event) -> None:
     async with connected(options) as agent:
-        running = asyncio.create_task(agent.run(), name="agent")
-        waits = [asyncio.create_task(event.wait()) for event in (ending, closing)]
-        await asyncio.wait([running, *waits], return_when=asyncio.FIRST_COMPLETED)
-        if closing.is_set() and not running.done():
-            await _first(running, asyncio.create_task(agent.end_pods()), waits[0])
-        for task in (running, *waits):
+        await _first(agent.run(), _close(agent, closing))
+
+
+async def _close(agent: Agent, closing: asyncio.Event) -> None:
+    await closing.wait()
+    await agent.end_pods()
+
+
+async def _first(*works: Coroutine[Any, Any, object]) -> None:
+    """Until one of them is done, which ends the others; what broke one of them is raised."""
+    tasks = [asyncio.create_task(work) for work in works]
+    try:
+        await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
+    finally:
+        for task in tasks:
             task.cancel()
-        await running
-
-
-async def _first(*tasks: asyncio.Task[object]) -> None:
-    await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
+        results = await asyncio.gather(*tasks, return_exceptions=True)
+    for result in results:
+        if isinstance(result, Exception):
+            raise result
 
 
 if __name__ == "__main__":
