@@ -138,6 +138,17 @@ async def test_a_volume_that_nobody_mounts_holds_nobody_up(tmp_path: Path) -> No
         assert "v" not in (await node.maker.prepare(pod, directory)).volumes
 
 
+async def test_a_directory_that_cannot_be_made_is_named(tmp_path: Path) -> None:
+    async with a_node(tmp_path) as node:
+        (node.data / "file").touch()
+        pod, directory = await node.pod(**mounting("h", hostPath={"path": f"{node.data}/file/x"}))
+        with pytest.raises(NotReady) as caught:
+            await node.maker.prepare(pod, directory)
+        assert caught.value.message == (
+            f'MountVolume.SetUp failed for volume "h" : {node.data}/file/x: not a directory'
+        )
+
+
 async def test_another_agent_finds_everything_as_it_was(tmp_path: Path) -> None:
     async with a_node(tmp_path) as node:
         await node.world.create(CONFIGMAPS, "c", data={"A": "1"})

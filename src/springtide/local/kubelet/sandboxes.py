@@ -42,10 +42,17 @@ def write(pod: Obj, directory: Path, facts: Facts) -> PodBody:
         isolation=facts.isolation,
         share_processes=bool(spec.get("shareProcessNamespace")),
     )
-    draft = directory / "body.json.new"
-    draft.write_bytes(msgspec.json.encode(body))
-    draft.replace(directory / "body.json")
+    _write_body(directory, msgspec.json.encode(body))
     return body
+
+
+def _write_body(directory: Path, text: bytes) -> None:
+    path = directory / "body.json"
+    if path.exists() and path.read_bytes() == text:
+        return
+    draft = directory / "body.json.new"
+    draft.write_bytes(text)
+    draft.replace(path)
 
 
 def _texts(pod: Obj, address: str, hostname: etc_files.Hostname, facts: Facts) -> dict[str, str]:

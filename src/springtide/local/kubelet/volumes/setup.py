@@ -170,7 +170,9 @@ def _make_all(makes: Mapping[str, Make]) -> dict[str, Volume]:
     for name, make in makes.items():
         try:
             made[name] = make()
-        except (OSError, *_REFUSALS) as error:
+        except OSError as error:
+            raise VolumeError(_failed(name, f"{error.filename}: {(error.strerror or '').lower()}")) from None
+        except _REFUSALS as error:
             raise VolumeError(_failed(name, error)) from None
     return made
 
