@@ -137,7 +137,7 @@ async def test_a_failed_post_start_hook_kills_the_container(world: World) -> Non
 
 async def test_probes_decide_about_readiness_and_restarts(world: World) -> None:
     ready, dead = world.shared / "ready", world.shared / "dead"
-    probes = {
+    probes: Obj = {
         "readinessProbe": {"exec": {"command": ["test", "-e", str(ready)]}, "periodSeconds": 1},
         "livenessProbe": {
             "exec": {"command": ["test", "!", "-e", str(dead)]},

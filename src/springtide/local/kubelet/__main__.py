@@ -11,13 +11,16 @@ import asyncio
 import gc
 import logging
 import signal
-from collections.abc import Sequence
-from contextlib import AsyncExitStack, suppress
+from collections.abc import Coroutine, Sequence
 from pathlib import Path
 from typing import Any
 
 from springtide.local.kubelet.agent import Agent, Options, connected
 
+logger = logging.getLogger(__name__)
+
+_SETTLING = 3.0
+"""Seconds that an agent told to end its pods may still take to find them."""
 _RARELY = 50_000
 """New objects between two looks for garbage: most of what an agent makes lives as long as its pods."""
 
@@ -49,16 +52,23 @@ async def _main(options: Options) -> None:
     for number in (signal.SIGTERM, signal.SIGINT):
         loop.add_signal_handler(number, ending.set)
     loop.add_signal_handler(signal.SIGUSR1, closing.set)
-    await _first(_live(options, closing), ending.wait())
+    settled: asyncio.Future[Agent] = loop.create_future()
+    await _first(_live(options, settled), ending.wait(), _close(closing, settled))
 
 
-async def _live(options: Options, closing: asyncio.Event) -> None:
+async def _live(options: Options, settled: asyncio.Future[Agent]) -> None:
     async with connected(options) as agent:
-        await _first(agent.run(), _close(agent, closing))
+        await agent.run(lambda: settled.set_result(agent))
 
 
-async def _close(agent: Agent, closing: asyncio.Event) -> None:
+async def _close(closing: asyncio.Event, settled: asyncio.Future[Agent]) -> None:
+    """When told so, end all pods. An agent that cannot reach the server knows none; then its supervisor ends them."""
     await closing.wait()
+    try:
+        agent = await asyncio.wait_for(asyncio.shield(settled), _SETTLING)
+    except TimeoutError:
+        logger.warning("leaving pods to be killed: without the API server it is not known which there are")
+        return
     await agent.end_pods()
 
 

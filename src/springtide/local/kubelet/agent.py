@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -21,6 +21,7 @@ from springtide.kube.events import EventRecorder
 from springtide.kube.informer import Informers
 from springtide.kube.request import Scope
 from springtide.kube.resources import NODES, PODS, Key, Obj
+from springtide.kube.workqueue import Backoff
 from springtide.local.environments.shelf import Environments, default_root
 from springtide.local.kubelet import adoption, heartbeat, machine, registration
 from springtide.local.kubelet.addresses import Addresses, range_of
@@ -36,6 +37,8 @@ from springtide.local.runtime import shims
 
 logger = logging.getLogger(__name__)
 
+BACKOFF = Backoff(base=0.05, limit=5.0)
+"""Between tries to tell the API server something: when it is back, it should know soon."""
 WORKERS = 16
 """Pods looked at in parallel; few, for starting them all at once would make each of them late."""
 
@@ -60,7 +63,7 @@ class Agent:
         self._devices = Devices(options.data_dir, options.node, registration.asked_of(node), options.fake_gpus)
         self._informers = Informers(client)
         self._informer = self._informers.of(PODS, Scope(fields=f"spec.nodeName={options.node}"))
-        self._controller: Controller[str] = Controller("pods", self._reconcile, workers=WORKERS)
+        self._controller: Controller[str] = Controller("pods", self._reconcile, workers=WORKERS, backoff=BACKOFF)
         resources = registration.capacity_of(node, self._machine, self._devices.capacity())
         facts = Facts(options.node, options.data_dir, isolation=options.isolation, server=server, allocatable=resources)
         environments = Environments(default_root())
@@ -84,8 +87,8 @@ class Agent:
     def pods(self) -> Pods:
         return self._means.pods
 
-    async def run(self) -> None:
-        """Until cancelled. Pods are served and looked after as soon as what was found on disk is known."""
+    async def run(self, settled: Callable[[], None]) -> None:
+        """Until cancelled; calls `settled` when what was found on disk is known, before which no pod is touched."""
         options = self._options
         async with asyncio.TaskGroup() as group:
             group.create_task(self._informers.run(), name="informers")
@@ -93,6 +96,7 @@ class Agent:
             for pod in await adoption.found(self._means, self._informer):
                 self._sync.adopt(pod)
                 self._controller.enqueue(pod.uid)
+            settled()
             self._controller.watches(self._informer, uids)
             group.create_task(self._means.recorder.run(), name="events")
             group.create_task(self._controller.run(), name="pods")
@@ -104,9 +108,18 @@ class Agent:
 
     async def _live(self, port: int) -> None:
         beat = Heartbeat(self._client, self._options.node, self._machine, self._resources)
-        self._informers.of(NODES, Scope(fields=f"metadata.name={self._options.node}")).on_change(
-            lambda _: beat.report_soon(), _capacities
-        )
+        nodes = self._informers.of(NODES, Scope(fields=f"metadata.name={self._options.node}"))
+        known: set[tuple[str, str]] = set()
+
+        def look(key: Key) -> None:
+            """Report at once to a node that was made anew or given another capacity, and not at every heartbeat."""
+            node = nodes.get(key)
+            if node is not None and (word := registration.word_of(node)) not in known:
+                known.clear()
+                known.add(word)
+                beat.report_soon()
+
+        nodes.on_change(look)
         await beat.run(port)
 
     def _resources(self, node: Obj) -> dict[str, str]:
@@ -124,11 +137,6 @@ class Agent:
     async def end_pods(self) -> None:
         """Within their grace, while `run` goes on; their objects stay as they are."""
         await self._sync.close()
-
-
-def _capacities(node: Obj) -> list[str]:
-    """Heard of once for each word about the capacity, not for every heartbeat."""
-    return [str((node["metadata"].get("annotations") or {}).get(registration.CAPACITY))]
 
 
 @asynccontextmanager

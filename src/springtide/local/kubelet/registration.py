@@ -40,6 +40,11 @@ def index_of(node: Mapping[str, Any]) -> int | None:
     return int(text) if text.isdigit() else None
 
 
+def word_of(node: Mapping[str, Any]) -> tuple[str, str]:
+    """Which object it is and what capacity it was given: when either changes, the status has to be written anew."""
+    return node["metadata"]["uid"], (node["metadata"].get("annotations") or {}).get(CAPACITY, "")
+
+
 def asked_of(node: Mapping[str, Any]) -> dict[str, str]:
     """The capacity that the user gave the node; what makes no sense counts as nothing."""
     text = (node["metadata"].get("annotations") or {}).get(CAPACITY) or "{}"

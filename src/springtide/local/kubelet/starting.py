@@ -110,8 +110,14 @@ class Starter:
         self._tasks.start(pod.uid, self._follow(pod, shim), "sandbox")
 
     async def _follow(self, pod: LocalPod, shim: Shim) -> None:
-        async for state in shim.changes():
-            self._take_in(pod, state)
+        while pod.shim is shim:
+            try:
+                async for state in shim.changes():
+                    self._take_in(pod, state)
+                break
+            except ShimError as error:
+                logger.error("cannot follow the shim of pod %s: %s", specs.long_name(pod.obj), error)
+                await asyncio.sleep(FIRST_PAUSE)
         if pod.shim is not shim:
             return  # ended by us
         logger.warning("the shim of pod %s is gone", specs.long_name(pod.obj))

@@ -46,7 +46,9 @@ class Prober:
         wanted = {
             (container["name"], state.attempt, kind): (container, state)
             for container in specs.all_containers(self._pod.obj)
-            if (state := self._pod.states.get(container["name"])) and state.status == "running"
+            if (state := self._pod.states.get(container["name"]))
+            and state.status == "running"
+            and container["name"] not in self._pod.starting
             for kind in KINDS
             if container.get(f"{kind}Probe") and not (ending and kind != "readiness")
         }
