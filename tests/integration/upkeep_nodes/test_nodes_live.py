@@ -126,7 +126,7 @@ async def test_a_silent_node_among_others_is_given_up_and_taken_back(tmp_path: P
 
 
 async def test_a_renewed_lease_is_a_heartbeat(tmp_path: Path) -> None:
-    async with a_world(tmp_path, watching(0.5)) as world:
+    async with a_world(tmp_path, watching(1.5)) as world:
         await a_node(world, "n")
         await a_node(world, "without")
         lease = Key("kube-node-lease", "n")
@@ -148,9 +148,10 @@ async def test_when_all_nodes_are_silent_nobody_is_driven_away(tmp_path: Path) -
     async with a_world(tmp_path, soon(), taint_eviction) as world:
         await a_node(world, "a")
         await a_node(world, "b")
+        # One may fall silent a little before the other, and be let off again when the other does.
         for name in ("a", "b"):
-            node = await until_node(world, name, lambda node: ready(node)["status"] == "Unknown" and taints(node))
-            assert taints(node) == {(UNREACHABLE, "NoSchedule")}
+            node = await until_node(world, name, lambda node: taints(node) == {(UNREACHABLE, "NoSchedule")})
+            assert ready(node)["status"] == "Unknown"
 
 
 async def test_a_cordoned_node_is_tainted(tmp_path: Path) -> None:
