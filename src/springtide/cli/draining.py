@@ -9,11 +9,14 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
-from springtide.kube.client import Client
 from springtide.kube.errors import NotFound, TooManyRequests
 from springtide.kube.request import Scope
 from springtide.kube.resources import NODES, PODS, Key, Obj
+
+if TYPE_CHECKING:
+    from springtide.kube.client import Client
 
 _LOOK_AGAIN = 0.3
 Say = Callable[[str], None]

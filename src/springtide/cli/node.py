@@ -11,6 +11,7 @@ import sys
 import time
 from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
+from typing import TYPE_CHECKING
 
 import click
 
@@ -18,11 +19,13 @@ from springtide.cli import draining, node_table
 from springtide.cli.durations import Duration, shown
 from springtide.cli.options import Chosen, which_cluster
 from springtide.cli.talking import talk
-from springtide.kube.client import Client
 from springtide.kube.errors import AlreadyExists, NotFound
 from springtide.kube.request import DeleteOptions
 from springtide.kube.resources import NODES, PODS, Key, Obj
 from springtide.local.supervisor import node_specs
+
+if TYPE_CHECKING:
+    from springtide.kube.client import Client
 
 _START = 30.0
 """Seconds that a new node gets to be ready."""

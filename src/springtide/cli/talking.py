@@ -5,13 +5,15 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 import click
 
 from springtide.cli.options import Chosen
 from springtide.kube import config, errors
-from springtide.kube.client import Client
+
+if TYPE_CHECKING:
+    from springtide.kube.client import Client
 
 T = TypeVar("T")
 
@@ -19,6 +21,8 @@ T = TypeVar("T")
 def talk(cluster: Chosen, conversation: Callable[[Client], Awaitable[T]]) -> T:
     """Run it with a client that may do everything. A refusal ends the command with the server's own words."""
     cluster.must_run()
+    # Imported here because it takes longer than all the rest, and neither --help nor a stopped cluster needs it.
+    from springtide.kube.client import Client  # noqa: PLC0415
 
     async def with_client() -> T:
         async with await Client.connect(str(cluster.place.kubeconfig)) as client:

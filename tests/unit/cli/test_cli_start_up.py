@@ -33,6 +33,7 @@ def imported_by(*args: str, home: str) -> set[str]:
         (["up", "--help"], SLOW),
         (["kubeconfig", "--help"], SLOW),
         (["doctor"], SLOW),
+        (["node", "--help"], SLOW),
     ],
     ids=" ".join,
 )
