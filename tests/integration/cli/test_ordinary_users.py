@@ -8,12 +8,7 @@ shows that none are needed.
 from __future__ import annotations
 
 import os
-import shutil
 import ssl
-import subprocess
-import sys
-import sysconfig
-import tempfile
 import urllib.error
 import urllib.request
 from collections.abc import Iterator
@@ -21,47 +16,15 @@ from pathlib import Path
 
 import pytest
 from tests.integration.cli.conftest import Tide
-
-NOBODY = 65534
-SOURCES = Path(__file__).parents[3] / "src"
+from tests.integration.cli.ordinary import NOBODY, nobody_s_home
 
 needs_root = pytest.mark.skipif(os.geteuid() != 0, reason="only root can become another user")
 
 
-def usable_by_anybody() -> tuple[str, dict[str, str]] | None:
-    """A Python that an ordinary user can run with our packages: root's own often lies in root's home."""
-    environment = {"PYTHONPATH": f"{SOURCES}:{sysconfig.get_path('purelib')}", "PYTHONDONTWRITEBYTECODE": "1"}
-    version = ".".join(map(str, sys.version_info[:2]))
-    for python in (sys.executable, f"/usr/bin/python{version}", f"/usr/local/bin/python{version}"):
-        command = [python, "-c", "import springtide.local.cluster"]
-        try:
-            subprocess.run(
-                command, check=True, capture_output=True, env=environment, user=NOBODY, group=NOBODY, extra_groups=[]
-            )
-        except (OSError, subprocess.SubprocessError):
-            continue
-        return python, environment
-    return None
-
-
-@pytest.fixture(scope="module")
-def python() -> tuple[str, dict[str, str]]:
-    found = usable_by_anybody()
-    if found is None:
-        pytest.skip("no Python here that another user could run")
-    return found
-
-
 @pytest.fixture
-def nobody(python: tuple[str, dict[str, str]]) -> Iterator[Tide]:
-    """`tide` as run by a user without rights. Its home is not in pytest's folders, which only their owner enters."""
-    program, environment = python
-    home = Path(tempfile.mkdtemp(prefix="springtide-home-"))
-    os.chown(home, NOBODY, NOBODY)
-    tide = Tide(home, [program, "-m", "springtide.cli"], environment, NOBODY)
-    yield tide
-    tide.kill_all()
-    shutil.rmtree(home)
+def nobody() -> Iterator[Tide]:
+    with nobody_s_home() as tide:
+        yield tide
 
 
 @needs_root
