@@ -13,6 +13,7 @@ import pytest
 from tests.integration.bodies.node import Node, a_node
 
 from springtide.kube.resources import CONFIGMAPS, PERSISTENTVOLUMECLAIMS, PERSISTENTVOLUMES, PODS, SECRETS
+from springtide.local.kubelet import bodies, tokens
 from springtide.local.kubelet.bodies import NotReady
 
 ACCOUNT = "/var/run/secrets/kubernetes.io/serviceaccount"
@@ -100,6 +101,20 @@ async def test_labels_reach_a_running_pod(tmp_path: Path) -> None:
         pod = await node.world.patch(PODS, "p", {"metadata": {"labels": {"role": "chief"}}})
         await node.maker.refresh(pod, directory)
         assert (prepared.volumes["info"].path / "labels").read_text() == 'role="chief"'
+
+
+async def test_a_token_is_renewed_in_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(bodies, "TOKEN_CHECK", 0.01)
+    monkeypatch.setattr(tokens.Token, "renewal", property(lambda token: token.issued))
+    async with a_node(tmp_path) as node:
+        pod, directory = await node.pod()
+        prepared = await node.maker.prepare(pod, directory)
+        file = next(volume.path for volume in prepared.volumes.values()) / "token"
+        first = file.read_text()
+        node.changed.clear()
+        await node.until_changed()
+        await node.maker.refresh(pod, directory)
+        assert file.read_text() != first
 
 
 async def test_a_claim_becomes_a_directory_of_this_machine(tmp_path: Path) -> None:

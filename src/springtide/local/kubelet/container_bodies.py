@@ -20,7 +20,8 @@ from springtide.local.kubelet.device_placing import NoDeviceError
 from springtide.local.kubelet.facts import Facts
 from springtide.local.kubelet.refusals import NotReady
 from springtide.local.kubelet.sources import Sources
-from springtide.local.kubelet.variables import Service, ServiceName, ServicePort, ServiceSpec
+from springtide.local.kubelet.variables import Service, ServiceName, ServicePort, ServiceSpec, VariableError
+from springtide.local.kubelet.volumes import subpaths
 from springtide.local.kubelet.volumes.setup import Volume
 from springtide.local.runtime.contract import ContainerBody, Mount, PodBody
 
@@ -107,14 +108,17 @@ class ContainerBodies:
             found = self._sources.secret(Key(namespace, name))
             return None if found is None else found.data or {}
 
+        def file(volume: str, path: str) -> str:
+            return _file(prepared.volumes.get(volume), volume, path)
+
         services = variables.of_services(self._services(pod))
-        address = prepared.body.address or self._facts.host_ip
-        world = variables.World(config_map, secret, services, address, self._facts.host_ip, self._facts.allocatable)
+        address, host = prepared.body.address or self._facts.host_ip, self._facts.host_ip
+        world = variables.World(config_map, secret, file, services, address, host, self._facts.allocatable)
         wanted = _extended_resources(container)
         try:
             given = variables.of_container(pod, container, world)
             devices = self._devices.allocate(pod["metadata"]["uid"], container["name"], wanted)
-        except (variables.VariableError, NoDeviceError) as error:
+        except (VariableError, NoDeviceError) as error:
             raise NotReady("CreateContainerConfigError", str(error)) from None
         return devices | given
 
@@ -166,6 +170,15 @@ class ContainerBodies:
     def _logs(self, pod: Obj) -> Path:
         metadata = pod["metadata"]
         return self._facts.log_directory(metadata["namespace"], metadata["name"], metadata["uid"])
+
+
+def _file(volume: Volume | None, name: str, path: str) -> str:
+    if volume is None:
+        raise VariableError(f'cannot find the volume "{name}" referenced by FileKeyRef')
+    try:
+        return subpaths.real_path(volume.path, path).read_text()
+    except (OSError, UnicodeDecodeError, subpaths.EscapeError):
+        raise VariableError("couldn't parse env file") from None
 
 
 def _server_on_host(url: str) -> Service:

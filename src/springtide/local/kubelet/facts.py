@@ -8,6 +8,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
+_BEHIND_RESOLVED = Path("/run/systemd/resolve/resolv.conf")
+
+
+def _resolver() -> Path:
+    """Where systemd-resolved runs, /etc/resolv.conf names only itself, at an address that no pod can reach."""
+    return _BEHIND_RESOLVED if _BEHIND_RESOLVED.exists() else Path("/etc/resolv.conf")
+
 
 @dataclass(frozen=True, slots=True)
 class Facts:
@@ -24,7 +31,8 @@ class Facts:
     cluster_domain: str = "cluster.local"
     allocatable: Mapping[str, str] = field(default_factory=dict)
     """What the node has to give: limits that a container does not set read as this."""
-    resolver: Path = Path("/etc/resolv.conf")
+    resolver: Path = field(default_factory=_resolver)
+    """Which servers the machine itself asks for names."""
 
     @property
     def is_root(self) -> bool:

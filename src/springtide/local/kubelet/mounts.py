@@ -49,6 +49,8 @@ def of_volumes(
     container: Mapping[str, Any], volumes: Mapping[str, Volume], variables: Mapping[str, str]
 ) -> list[Mount]:
     """A container's volumeMounts. Parts of volumes that are missing are made."""
+    for device in container.get("volumeDevices") or ():
+        raise MountError(f'cannot find volume "{device["name"]}" to pass into container "{container["name"]}"')
     found = []
     for mount in container.get("volumeMounts") or ():
         volume = volumes.get(mount["name"])

@@ -13,7 +13,7 @@ from typing import Any
 
 import msgspec
 
-from springtide.local.kubelet import fields
+from springtide.local.kubelet import env_files, fields
 from springtide.local.kubelet.commands import expand
 
 Data = Mapping[str, str | bytes]
@@ -33,6 +33,8 @@ class World:
 
     config_map: Find
     secret: Find
+    file: Callable[[str, str], str]
+    """The text of a file by volume and path. VariableError when there is none."""
     services: Mapping[str, str]
     address: str
     host_ip: str
@@ -90,6 +92,8 @@ def _value_from(
         return _key(pod, "ConfigMap", reference, world.config_map)
     if reference := source.get("secretKeyRef"):
         return _key(pod, "Secret", reference, world.secret)
+    if reference := source.get("fileKeyRef"):
+        return _from_file(reference, world)
     raise VariableError("a variable's valueFrom names no source that this node knows")
 
 
@@ -104,6 +108,19 @@ def _key(pod: Mapping[str, Any], kind: str, reference: Mapping[str, Any], find: 
         namespace = pod["metadata"]["namespace"]
         raise VariableError(f"couldn't find key {key} in {kind} {namespace}/{reference.get('name') or ''}")
     return data[key]
+
+
+def _from_file(reference: Mapping[str, Any], world: World) -> str | None:
+    text = world.file(reference["volumeName"], reference["path"])
+    try:
+        value = env_files.value_of(text, reference["key"])
+    except env_files.EnvFileError as error:
+        raise VariableError(f"couldn't parse env file: {error}") from None
+    if value:
+        return value
+    if reference.get("optional"):
+        return None
+    raise VariableError(f'environment variable key "{reference["key"]}" not found in file "{reference["path"]}"')
 
 
 def _text(name: str, value: str | bytes) -> str:

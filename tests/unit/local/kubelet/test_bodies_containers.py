@@ -257,6 +257,28 @@ def test_a_mount_that_cannot_be_is_a_config_error(node: Node, tmp_path: Path, mo
     assert (caught.value.reason, caught.value.message) == ("CreateContainerConfigError", complaint)
 
 
+def test_block_devices_are_refused(node: Node) -> None:
+    with pytest.raises(NotReady, match='cannot find volume "disk" to pass into container "main"'):
+        node.body(a_pod(volumeDevices=[{"name": "disk", "devicePath": "/dev/x"}]))
+
+
+@pytest.mark.parametrize("path", ["out/passwd", "none"])
+def test_a_file_of_variables_is_read_from_its_volume_and_nowhere_else(node: Node, tmp_path: Path, path: str) -> None:
+    (tmp_path / "v").mkdir()
+    (tmp_path / "v/out").symlink_to("/etc")
+    (tmp_path / "v/env").write_text("A='1'\n")
+    node.volumes = {"v": Volume(tmp_path / "v")}
+    reference = {"volumeName": "v", "path": "env", "key": "A"}
+    pod = a_pod(env=[{"name": "A", "valueFrom": {"fileKeyRef": reference}}])
+    assert node.body(pod).env["A"] == "1"
+    for wrong, complaint in (
+        (reference | {"path": path}, "couldn't parse"),
+        (reference | {"volumeName": "w"}, "cannot find"),
+    ):
+        with pytest.raises(NotReady, match=complaint):
+            node.body(a_pod(env=[{"name": "A", "valueFrom": {"fileKeyRef": wrong}}]))
+
+
 # The sandbox
 
 

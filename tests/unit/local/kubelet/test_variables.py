@@ -28,6 +28,7 @@ def a_world(**given: Any) -> World:
     return World(
         config_maps.get,
         secrets.get,
+        lambda volume, path: str(given["files"][volume, path]),
         given.get("services", {}),
         "10.244.1.5",
         "127.0.0.1",
@@ -176,6 +177,49 @@ def test_what_no_program_can_be_given_is_refused(value: bytes, complaint: str) -
     for pod in (one, a_pod(envFrom=[{"secretRef": {"name": "s"}}])):
         with pytest.raises(VariableError, match=f"the value of variable A {complaint}; mount it as a file instead"):
             of(pod, a_world(secrets={"s": {"A": value}}))
+
+
+FILE = """# left by an init container
+ONE='1'
+  EMPTY= 'x'
+
+LONG='two
+lines # not a comment' # a comment
+ONE='again'
+BROKEN = 'x'
+"""
+
+
+@pytest.mark.parametrize(("key", "expected"), [("ONE", "1"), ("LONG", "two\nlines # not a comment")])
+def test_variables_from_a_file(key: str, expected: str) -> None:
+    reference = {"volumeName": "v", "path": "e", "key": key}
+    pod = a_pod(env=[{"name": "A", "valueFrom": {"fileKeyRef": reference}}])
+    assert of(pod, a_world(files={("v", "e"): FILE}))["A"] == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "complaint"),
+    [
+        (FILE, "couldn't parse env file: line 8 is not of the form NAME='value'"),
+        ("A=x\n", "couldn't parse env file: line 1 is not"),
+        ("A='x", "couldn't parse env file: line 1 is not"),
+        ("A='x' y", "couldn't parse env file: line 1 is not"),
+        ("A", "couldn't parse env file: line 1 is not"),
+        ("='x'", "couldn't parse env file: line 1 is not"),
+        ("A='x'", 'environment variable key "Z" not found in file "e"'),
+        ("Z= 'x'", 'environment variable key "Z" not found in file "e"'),
+    ],
+)
+def test_a_file_without_the_variable(text: str, complaint: str) -> None:
+    pod = a_pod(env=[{"name": "A", "valueFrom": {"fileKeyRef": {"volumeName": "v", "path": "e", "key": "Z"}}}])
+    with pytest.raises(VariableError, match=complaint):
+        of(pod, a_world(files={("v", "e"): text}))
+
+
+def test_an_optional_variable_of_a_file_may_be_missing() -> None:
+    reference = {"volumeName": "v", "path": "e", "key": "Z", "optional": True}
+    pod = a_pod(env=[{"name": "A", "valueFrom": {"fileKeyRef": reference}}])
+    assert of(pod, a_world(files={("v", "e"): ""})) == {}
 
 
 def a_service(name: str, address: str, *ports: dict[str, Any]) -> Service:

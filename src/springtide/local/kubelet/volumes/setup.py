@@ -59,30 +59,23 @@ class Volumes:
         self._facts = facts
 
     async def set_up(self, pod: Obj, directory: Path) -> dict[str, Volume]:
-        """Every volume that a container mounts."""
-        makes = {
-            volume["name"]: await self._planned(pod, volume, directory)
-            for volume in pod["spec"].get("volumes") or ()
-            if volume["name"] in _mounted(pod)
-        }
-        return await asyncio.to_thread(_make_all, makes)
+        """Every volume that a container uses."""
+        return await self._made(pod, _used(pod), directory)
 
     async def refresh(self, pod: Obj, directory: Path) -> None:
         """Bring what the agent writes up to date, and leave alone what programs write."""
-        mounted = _mounted(pod)
-        makes = {
-            volume["name"]: await self._planned(pod, volume, directory)
-            for volume in pod["spec"].get("volumes") or ()
-            if volume["name"] in mounted and any(kind in volume for kind in FILES)
-        }
-        await asyncio.to_thread(_make_all, makes)
+        await self._made(pod, [volume for volume in _used(pod) if _is_written(volume)], directory)
+
+    async def _made(self, pod: Obj, wanted: list[Obj], directory: Path) -> dict[str, Volume]:
+        makes = {volume["name"]: await self._planned(pod, volume, directory) for volume in wanted}
+        return await asyncio.to_thread(_make_all, makes)
 
     async def _planned(self, pod: Obj, volume: Obj, directory: Path) -> Make:
         """What is left to do for a volume when everything has been asked that must be asked."""
         name = volume["name"]
         place = directory / "volumes" / name
         try:
-            if any(kind in volume for kind in FILES):
+            if _is_written(volume):
                 return self._files(volume, place, await self._contents(pod, volume))
             if "emptyDir" in volume:
                 return self._empty_dir(pod, volume, place)
@@ -177,9 +170,18 @@ def _make_all(makes: Mapping[str, Make]) -> dict[str, Volume]:
     return made
 
 
-def _mounted(pod: Mapping[str, Any]) -> set[str]:
-    containers = (*(pod["spec"].get("initContainers") or ()), *(pod["spec"].get("containers") or ()))
-    return {mount["name"] for container in containers for mount in container.get("volumeMounts") or ()}
+def _is_written(volume: Mapping[str, Any]) -> bool:
+    return any(kind in volume for kind in FILES)
+
+
+def _used(pod: Mapping[str, Any]) -> list[Obj]:
+    """Volumes that a container mounts or reads variables from; others may be missing without harm."""
+    spec = pod["spec"]
+    containers = (*(spec.get("initContainers") or ()), *(spec.get("containers") or ()))
+    names = {mount["name"] for container in containers for mount in container.get("volumeMounts") or ()}
+    sources = [variable.get("valueFrom") or {} for container in containers for variable in container.get("env") or ()]
+    names |= {source["fileKeyRef"]["volumeName"] for source in sources if source.get("fileKeyRef")}
+    return [volume for volume in spec.get("volumes") or () if volume["name"] in names]
 
 
 def _common_user(pod: Mapping[str, Any]) -> int | None:

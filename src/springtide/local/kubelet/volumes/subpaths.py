@@ -22,12 +22,18 @@ def inside(volume: Path, subpath: str) -> Path:
         raise SubpathError(f"error SubPath `{subpath}` must not be an absolute path")
     if ".." in subpath.split("/"):
         raise SubpathError(f"unable to provision SubPath `{subpath}`: must not contain '..'")
+    found = real_path(volume, subpath)
+    if not found.exists():
+        _make(Path(os.path.realpath(volume)), found)
+    return found
+
+
+def real_path(volume: Path, subpath: str) -> Path:
+    """Where a part of a volume really is, all links followed; nothing is made."""
     root = Path(os.path.realpath(volume))
     found = Path(os.path.realpath(root / subpath))
     if not found.is_relative_to(root):
         raise EscapeError(subpath)
-    if not found.exists():
-        _make(root, found)
     return found
 
 
