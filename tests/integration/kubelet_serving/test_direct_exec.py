@@ -25,6 +25,7 @@ from springtide.kube.errors import ApiError
 from springtide.kube.resources import NAMESPACES, NODES, PODS, SERVICEACCOUNTS, Key, Obj
 from springtide.local.access import pki
 from springtide.local.cluster import Cluster, Options, running
+from springtide.local.kubelet.serving.descriptors import Descriptor
 from springtide.local.runtime import kubectl as program
 from springtide.local.runtime import shim
 
@@ -196,23 +197,25 @@ async def test_a_server_that_is_being_restarted_is_waited_for(pair: Pair, tmp_pa
 
 async def test_a_terminal_is_relayed(pair: Pair) -> None:
     await pair.node.run("p", "sleep", "60")
-    ours, theirs = pty.openpty()
-    script = "stty size; read line; echo got $line; test -t 0 && test -t 2 && exit 4"
+    master, theirs = pty.openpty()
+    ours = Descriptor(master)
     termios.tcsetwinsize(theirs, (17, 91))
+    script = "stty size; read line; echo got $line; test -t 0 && test -t 2 && exit 4"
     process = await pair.start("exec", "-it", "-n", "ns", "p", "--", "sh", "-c", script, terminal=theirs)
     os.close(theirs)
-    seen = b""
-
-    async def until_seen(wanted: bytes) -> None:
-        nonlocal seen
-        while wanted not in seen:
-            seen += await asyncio.to_thread(os.read, ours, 1000)
-
-    await asyncio.wait_for(until_seen(b"17 91\r\n"), PATIENCE)
-    os.write(ours, b"hello\r")
-    await asyncio.wait_for(until_seen(b"got hello\r\n"), PATIENCE)
+    await asyncio.wait_for(_seen(ours, b"17 91\r\n"), PATIENCE)
+    await ours.write(b"hello\r")
+    await asyncio.wait_for(_seen(ours, b"got hello\r\n"), PATIENCE)
     assert await asyncio.wait_for(process.wait(), PATIENCE) == 4
-    os.close(ours)
+    ours.close()
+
+
+async def _seen(terminal: Descriptor, wanted: bytes) -> None:
+    seen = b""
+    while wanted not in seen:
+        more = await terminal.read()
+        assert more, seen
+        seen += more
 
 
 async def test_pods_are_listed(pair: Pair) -> None:
@@ -220,3 +223,12 @@ async def test_pods_are_listed(pair: Pair) -> None:
     assert (code, out.split()[:7]) == (0, ["NAME", "READY", "STATUS", "RESTARTS", "AGE", "p", "0/1"])
     assert (await pair.kubectl("get", "pods", "-n", "ns", "-o", "name"))[1] == "pod/p\n"
     assert json.loads((await pair.kubectl("get", "pod", "p", "-n", "ns", "-o", "json"))[1])["kind"] == "Pod"
+
+
+async def test_a_signal_ends_the_command_and_its_client(pair: Pair) -> None:
+    await pair.node.run("p", "sleep", "60")
+    process = await pair.start("exec", "-n", "ns", "p", "--", "sh", "-c", "echo begun; exec sleep 60")
+    assert process.stdout is not None
+    assert await process.stdout.readline() == b"begun\n"
+    process.terminate()
+    assert await asyncio.wait_for(process.wait(), PATIENCE) == 143

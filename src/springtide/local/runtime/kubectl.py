@@ -304,6 +304,7 @@ def execute(asked: Asked) -> int:
         terminal = False
     ticket = _ticket(to, name, asked, argv, terminal)
     with _connected(ticket["socket"]) as channel:
+        _pass_signals_on(channel)
         code = _on_terminal(channel, ticket, asked.on("stdin")) if terminal else _directly(channel, ticket, asked)
     if code:
         print(f"command terminated with exit code {code}", file=sys.stderr)
@@ -349,41 +350,56 @@ def _connected(name: str) -> Iterator[socket.socket]:
         os.close(directory)
 
 
-def _begin(channel: socket.socket, ticket: dict[str, Any], streams: Sequence[int]) -> Iterator[dict[str, Any]]:
-    """Hand the streams over; the answers as they come."""
+def _hand_over(channel: socket.socket, ticket: dict[str, Any], streams: Sequence[int]) -> None:
     line = json.dumps({"ticket": ticket["ticket"]}).encode() + b"\n"
     channel.sendmsg([line], [(socket.SOL_SOCKET, socket.SCM_RIGHTS, array.array("i", streams))])
+
+
+def _pass_signals_on(channel: socket.socket) -> None:
+    """Whoever ends this program means the command: nothing else would tell it, as its streams stay as they are."""
+
+    def pass_on(number: int, _: object) -> None:
+        with contextlib.suppress(OSError):
+            channel.sendall(json.dumps({"signal": signal.Signals(number).name}).encode() + b"\n")
+
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        signal.signal(number, pass_on)
+
+
+def _ended(channel: socket.socket) -> int:
+    """The command's exit code, when it has one."""
+    begun = False
     with channel.makefile("rb") as lines:
-        for answer in lines:
-            yield json.loads(answer)
+        for answer in map(json.loads, lines):
+            begun = begun or "ok" in answer
+            if "error" in answer and begun:
+                return 143  # a signal came, and could not be passed on
+            if "error" in answer:
+                raise Failed(f"Internal error occurred: error executing command in container: {answer['error']}")
+            if "exited" in answer:
+                return int(answer["exited"])
+    raise Failed("the connection to the pod was lost: its shim has ended")
 
 
 def _directly(channel: socket.socket, ticket: dict[str, Any], asked: Asked) -> int:
     nowhere = os.open(os.devnull, os.O_RDWR)
-    streams = [0 if asked.on("stdin") else nowhere, 1, 2]
-    return _ended(_begin(channel, ticket, streams))
-
-
-def _ended(answers: Iterator[dict[str, Any]]) -> int:
-    for answer in answers:
-        if "error" in answer:
-            raise Failed(f"Internal error occurred: error executing command in container: {answer['error']}")
-        if "exited" in answer:
-            return int(answer["exited"])
-    raise Failed("the connection to the pod was lost: its shim has ended")
+    _hand_over(channel, ticket, [0 if asked.on("stdin") else nowhere, 1, 2])
+    os.close(nowhere)
+    return _ended(channel)
 
 
 def _on_terminal(channel: socket.socket, ticket: dict[str, Any], interactive: bool) -> int:
     """A terminal in the pod cannot be ours, which has a session already: a second one, and copying between the two."""
     ours, theirs = pty.openpty()
     _copy_size(ours)
-    answers = _begin(channel, ticket, [theirs])
+    _hand_over(channel, ticket, [theirs])
+    os.close(theirs)
     result: list[int | Failed] = []
     over, ended = os.pipe()
 
     def wait() -> None:
         try:
-            result.append(_ended(answers))
+            result.append(_ended(channel))
         except Failed as problem:
             result.append(problem)
         os.close(ended)
@@ -391,7 +407,6 @@ def _on_terminal(channel: socket.socket, ticket: dict[str, Any], interactive: bo
     threading.Thread(target=wait, daemon=True).start()
     with _raw_keyboard(interactive):
         signal.signal(signal.SIGWINCH, lambda *_: _copy_size(ours))
-        os.close(theirs)
         _relay(ours, over, interactive)
     if isinstance(result[0], Failed):
         raise result[0]
@@ -441,7 +456,7 @@ def _raw_keyboard(interactive: bool) -> Iterator[None]:
     try:
         yield
     finally:
-        termios.tcsetattr(0, termios.TCSAFLUSH, before)
+        termios.tcsetattr(0, termios.TCSANOW, before)
 
 
 # get, version
