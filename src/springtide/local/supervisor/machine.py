@@ -7,6 +7,7 @@ Imported when the server is on its way, because the Kubernetes client and the ce
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import logging
 import socket
 from collections.abc import Awaitable, Callable
@@ -62,9 +63,15 @@ class Machine:
         else:
             await self._end_pods(ending, next_ending)
             if self._has_network:
-                await holders.end(self._directory.path)
+                await self._end_network()
         if self._client is not None:
             await self._client.close()
+
+    async def _end_network(self) -> None:
+        if self._directory.is_still_there():
+            with contextlib.suppress(holders.HolderError):
+                await holders.ensure(self._directory.path)  # one that is only starting could not be told to end
+        await holders.end(self._directory.path)
 
     async def _end_pods(self, ending: Ending, next_ending: Callable[[], Awaitable[Ending]]) -> None:
         work = asyncio.create_task(self._agents.end())

@@ -1,0 +1,86 @@
+# SPDX-License-Identifier: Apache-2.0
+"""How a cluster in the foreground ends, and how one ends that cannot be kept up."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+import subprocess
+import time
+from pathlib import Path
+
+import pytest
+from tests.integration.cli.conftest import Tide
+from tests.integration.supervisor.conftest import a_pod, create, kill, phase, processes, shims, until
+
+pytestmark = pytest.mark.skipif(not Path("/proc/self/cmdline").exists(), reason="needs /proc")
+
+STUBBORN = a_pod("p", "trap '' TERM; while true; do sleep 0.1; done", terminationGracePeriodSeconds=3600)
+
+
+def started(tide: Tide, *args: str) -> subprocess.Popen[str]:
+    process = tide.start("up", "--port", "0", *args)
+    assert process.stdout
+    assert any("Ctrl-C stops it" in line for line in iter(process.stdout.readline, "")), process.communicate()[1]
+    return process
+
+
+def test_a_second_ctrl_c_waits_for_no_pod(tide: Tide) -> None:
+    with started(tide) as process:
+        asyncio.run(create(tide.place(), STUBBORN))
+        until(lambda: asyncio.run(phase(tide.place(), "p")) == "Running")
+        process.send_signal(signal.SIGINT)
+        time.sleep(0.5)  # long enough for a cluster that did not wait for its pod
+        assert process.poll() is None
+        process.send_signal(signal.SIGINT)
+        out, _ = process.communicate(timeout=20)
+    assert process.returncode == 0
+    assert out.endswith("is down.\n")
+    assert processes(tide.place()) == {}
+
+
+def test_ctrl_c_while_it_starts_ends_it(tide: Tide) -> None:
+    with tide.start("up", "--port", "0") as process:
+        until(lambda: tide.place().is_running())
+        process.send_signal(signal.SIGINT)
+        process.communicate(timeout=20)
+    assert process.returncode in (0, -signal.SIGINT, 130)  # the latter two before it has said what to do with it
+    until(lambda: processes(tide.place()) == {})
+
+
+@pytest.mark.timeout(120)
+def test_a_server_that_dies_each_time_it_starts_is_given_up_and_pods_run_on(tide: Tide) -> None:
+    place = tide.place()
+    with started(tide) as process:
+        asyncio.run(create(place, STUBBORN))
+        until(lambda: asyncio.run(phase(place, "p")) == "Running")
+        (shim,) = shims(place)
+        place.database.with_name("state.db-wal").unlink()
+        with place.database.open("r+b") as database:
+            database.write(b"this is no database")
+        kill(place.server_process())
+        _, said = process.communicate(timeout=60)
+    assert process.returncode == 1
+    assert "the server died 5 times in a row while starting" in said
+    assert "is damaged or not a database" in said
+    assert shims(place) == [shim]
+
+
+def test_a_server_that_is_stopped_with_the_terminal_s_group_lives_on(tide: Tide) -> None:
+    """Ctrl-C goes to all processes of the terminal's foreground group; ours are not in it."""
+    with started(tide) as process:
+        groups = {os.getpgid(pid) for pid in processes(tide.place()) if pid != process.pid}
+        assert os.getpgid(process.pid) not in groups
+        process.send_signal(signal.SIGINT)
+        process.communicate(timeout=20)
+
+
+def test_pods_run_without_namespaces_too(tide: Tide) -> None:
+    said = tide.ok("up", "-d", "--port", "0", "--isolation", "none")
+    assert "! pods share this machine's network and files" in said
+    asyncio.run(create(tide.place(), a_pod("p", "echo done", restartPolicy="Never")))
+    until(lambda: asyncio.run(phase(tide.place(), "p")) == "Succeeded")
+    assert "pods share this machine's" in tide.ok("status")
+    tide.ok("down")
+    assert processes(tide.place()) == {}
