@@ -29,7 +29,8 @@ class NoDevices:
 class Node:
     def __init__(self, world: World, data: Path, informers: Informers) -> None:
         self.world, self.data, self.informers = world, data, informers
-        self.maker = Maker(informers.client, informers, Facts("n1", data), Environments(data / "none"), NoDevices())
+        self.environments = Environments(data / "environments")
+        self.maker = Maker(informers.client, informers, Facts("n1", data), self.environments, NoDevices())
         self.changed: list[Key] = []
         self.maker.on_change(self.changed.append)
 

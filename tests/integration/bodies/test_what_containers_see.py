@@ -6,6 +6,7 @@ from __future__ import annotations
 import asyncio
 import json
 import os
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,9 @@ import pytest
 from tests.integration.bodies.node import Node, a_node
 
 from springtide.kube.resources import CONFIGMAPS, Obj
+from springtide.local.environments import making
+from springtide.local.environments.environment import Files
+from springtide.local.environments.making import Recipe
 from springtide.local.kubelet.bodies import Prepared
 from springtide.local.runtime import shims
 from springtide.local.runtime.contract import ContainerBody
@@ -147,6 +151,30 @@ async def test_containers_of_a_pod_share_a_volume_in_memory(place: Path) -> None
             await shim.end()
             await node.maker.remove(pod)
         assert not [name for name in os.listdir("/dev/shm") if pod["metadata"]["uid"] in name]
+
+
+async def test_an_environment_is_seen_wherever_it_lies(place: Path) -> None:
+    """Here it lies under /tmp, which every container has to itself."""
+    async with a_node(place) as node:
+        examples = place / "examples"
+        examples.mkdir()
+        (examples / "train.py").write_text("import os, sys; print(sys.prefix, os.getcwd()); open('out', 'w')")
+        recipe = Recipe(
+            "e",
+            python=sys.executable,
+            images=("team/e:*",),
+            files=(Files(str(examples), "/examples"),),
+            workdir="/examples",
+        )
+        made = await asyncio.to_thread(making.make, node.environments, recipe)
+        container = {"image": "team/e:1", "command": ["python", "train.py"]}
+        pod, directory, prepared, shim = await a_sandbox(node, container=container)
+        try:
+            answer = await run(pod, shim, directory, node.maker.container(pod, "c", 0, prepared))
+        finally:
+            await shim.end()
+        assert answer == f"{made.prefix} /examples"
+        assert (examples / "out").exists()
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root can give files to others")

@@ -96,7 +96,8 @@ def directory_of(volume: Mapping[str, Any]) -> Mapping[str, Any]:
         if not Path(source["path"]).exists():
             raise ClaimError(f'path "{source["path"]}" does not exist')
         return {"path": source["path"]}
-    kind = next((name for name in spec if isinstance(spec[name], dict) and "path" not in name), "unknown")
+    about = ("capacity", "claimRef", "nodeAffinity")
+    kind = next((name for name in spec if isinstance(spec[name], dict) and name not in about), "unknown")
     raise ClaimError(
         f"PersistentVolume {volume['metadata']['name']} is of a type that this node cannot mount ({kind}); "
         "it knows hostPath and local"
