@@ -6,8 +6,10 @@ from __future__ import annotations
 import contextlib
 import os
 import shutil
+import signal
 import subprocess
 import sys
+import tempfile
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
@@ -44,8 +46,9 @@ class Pod:
 
     def said(self) -> str:
         """Everything it printed, when it has ended well."""
-        out, _ = self.process.communicate(timeout=30)
-        assert self.process.returncode == 0, out
+        assert self.process.stdout is not None
+        out = self.process.stdout.read()
+        assert self.process.wait(30) == 0, out
         return out
 
     def line(self) -> str:
@@ -63,6 +66,9 @@ class Network:
     person: Person
     data_dir: Path
     prefix: Sequence[str] = ()
+    """What the holder is started through, by root, to become that person in the end."""
+    path: str = os.defpath
+    options: Sequence[str] = ()
     holder: subprocess.Popen[str] | None = None
     started: list[subprocess.Popen[str]] = field(default_factory=list)
 
@@ -72,9 +78,14 @@ class Network:
 
     def start_holder(self) -> None:
         script = self.person.source / "springtide" / "local" / "network" / "__main__.py"
-        argv = [*self.prefix, self.person.interpreter, "-I", "-S", str(script), str(self.data_dir)]
+        argv = [*self.prefix, self.person.interpreter, "-I", "-S", str(script), str(self.data_dir), *self.options]
         log = (self.data_dir / "holder.log").open("a")
-        self.holder = self.person.start(argv, stdin=subprocess.DEVNULL, stdout=log, stderr=log)
+        options: dict[str, Any] = {"stdin": subprocess.DEVNULL, "stdout": log, "stderr": log}
+        options["env"] = {"PATH": self.path}
+        if self.prefix:
+            self.holder = subprocess.Popen(argv, text=True, cwd="/", start_new_session=True, **options)
+        else:
+            self.holder = self.person.start(argv, **options)
         log.close()
         self.started.append(self.holder)
         eventually(lambda: bool(self.info()) or (self.holder is not None and self.holder.poll() is not None))
@@ -115,12 +126,13 @@ class Network:
         pod = Pod(process)
         first = pod.line()
         if first != "ready":
-            raise AssertionError(first + "\n" + process.communicate(timeout=5)[0])
+            raise AssertionError(first + "\n" + pod.said())
         return pod
 
     def close(self) -> None:
         for process in self.started:
-            process.kill()
+            with contextlib.suppress(ProcessLookupError):
+                os.killpg(process.pid, signal.SIGKILL)
             process.wait()
             for stream in (process.stdin, process.stdout):
                 if stream is not None:
@@ -151,11 +163,14 @@ def service(
 
 
 @pytest.fixture(scope="session")
-def source(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def source() -> Iterator[Path]:
     """The holder's modules where everybody may read them; the repository may lie in a closed home."""
-    root = tmp_path_factory.mktemp("source")
-    for directory in (root, root.parent, root.parent.parent):
-        directory.chmod(0o755)
+    with tempfile.TemporaryDirectory(prefix="springtide-source-") as directory:
+        yield _copied(Path(directory))
+
+
+def _copied(root: Path) -> Path:
+    root.chmod(0o755)
     package = Path(springtide.__file__).parent
     for part in ("__init__.py", "local/__init__.py"):
         (root / "springtide" / part).parent.mkdir(parents=True, exist_ok=True)
@@ -186,15 +201,20 @@ def person(request: pytest.FixtureRequest, source: Path) -> Person:
 
 
 @pytest.fixture
-def network(person: Person, tmp_path: Path) -> Iterator[Network]:
-    for directory in (tmp_path.parent, tmp_path):
-        directory.chmod(0o755)
-    data_dir = tmp_path / "data"
-    data_dir.mkdir()
-    os.chown(data_dir, person.uid, person.uid)
-    made = Network(person, data_dir)
-    try:
-        made.start_holder()
-        yield made
-    finally:
-        made.close()
+def network(prepared: Network) -> Network:
+    """With a holder that answers, and without a way out: tests leave the machine's own network alone."""
+    prepared.options = ("--no-uplink",)
+    prepared.start_holder()
+    return prepared
+
+
+@pytest.fixture
+def prepared(person: Person) -> Iterator[Network]:
+    """Everything but the holder. Not under pytest's own directories: those are closed to others."""
+    with tempfile.TemporaryDirectory(prefix="springtide-network-") as directory:
+        os.chown(directory, person.uid, person.uid)
+        made = Network(person, Path(directory))
+        try:
+            yield made
+        finally:
+            made.close()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Runs the network holder: `python -I -S .../network/__main__.py DATA_DIR`.
+"""Runs the network holder: `python -I -S .../network/__main__.py DATA_DIR [--no-uplink]`.
 
 By path and without site-packages, so that it starts in milliseconds and stays small; only the directory that holds
 the `springtide` package is looked in.
@@ -16,4 +16,4 @@ sys.path.insert(0, os.path.normpath(os.path.join(_HERE, "..", "..", "..")))
 from springtide.local.network.holder import main  # noqa: E402
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1]))
+    sys.exit(main(*sys.argv[1:3]))

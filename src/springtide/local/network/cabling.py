@@ -45,6 +45,8 @@ def build() -> None:
         route.ensure(NEW_ROUTE, netlink.local_route(SERVICES, SERVICES_PREFIX, loopback))
     finally:
         route.close()
+    with contextlib.suppress(OSError):
+        forward()  # without an uplink too: pods are then told at once that no way leads out
 
 
 def forward() -> None:

@@ -48,13 +48,16 @@ class Holder:
         self._resolver = Resolver(loop, outside, lambda: self._uplink.there)
         self._services = Services(loop)
         self._read_table()
-        self._uplink.start()
         loop.watch(outside.fileno(), READ, loop.stop)  # without it we are half a network; a successor has both halves
         self._path = os.path.join(directory, "holder.sock")
         self._listener = messages.listen(self._path)
         self._inode = os.stat(self._path).st_ino
         loop.watch(self._listener, READ, self._accept)
         loop.later(_ALIVE, self._check_place)
+
+    def lead_out(self) -> None:
+        """Look for a way to the outside."""
+        self._uplink.start()
 
     def _accept(self) -> None:
         with contextlib.suppress(BlockingIOError, ConnectionError):
@@ -247,7 +250,8 @@ def _write(path: str, content: dict[str, Any]) -> None:
     os.rename(f"{path}.new", path)
 
 
-def main(data_dir: str) -> int:
+def main(data_dir: str, uplink: str = "") -> int:
+    """With `--no-uplink` pods have each other and nothing else."""
     directory = os.path.join(data_dir, "network")
     os.makedirs(directory, mode=0o700, exist_ok=True)
     if not _only_one(directory):
@@ -261,7 +265,9 @@ def main(data_dir: str) -> int:
     own_user = enter(data_dir)
     cabling.build()
     loop = Loop()
-    Holder(loop, directory, own_user, outside)
+    holder = Holder(loop, directory, own_user, outside)
+    if uplink != "--no-uplink":
+        holder.lead_out()
     _introduce(directory)
     signal.signal(signal.SIGTERM, lambda *_: loop.stop())
     loop.run()

@@ -57,7 +57,7 @@ class Translation:
                 self._opened.append(name)
 
     def remove(self) -> None:
-        """Also what a predecessor left that was killed."""
+        """Also what a predecessor left that was killed; nothing where there is nothing."""
         if _read(_FORWARD_ALL) == "0":  # otherwise somebody else has come to need it
             for name in self._opened:
                 with contextlib.suppress(OSError):

@@ -104,6 +104,7 @@ class _Servant:
     def __init__(self, sock: socket.socket, cluster: str) -> None:
         self._socket = sock
         self._tool, self._translation = _Tool(), Translation(cluster)
+        self._translation.remove()  # of a predecessor that was killed
 
     def run(self) -> None:
         incoming = Incoming(self._socket)
@@ -183,9 +184,16 @@ class _Tool:
             return
         with contextlib.suppress(BlockingIOError):
             while words := os.read(self._words, _TELLING):
-                # Debian's pasta also complains about a missing syslog; that is not why it ends.
-                lines = [line for line in words.decode(errors="replace").splitlines() if "syslog" not in line]
-                self._said = next((line.strip() for line in reversed(lines) if line.strip()), self._said)
+                self._said = last_words(words.decode(errors="replace")) or self._said
+
+
+def last_words(text: str) -> str:
+    """The last line, without the time before it, and without pasta's complaints about a missing syslog."""
+    lines = [line.strip() for line in text.splitlines() if line.strip() and "syslog" not in line]
+    if not lines:
+        return ""
+    time, colon, rest = lines[-1].partition(": ")
+    return rest if colon and time.replace(".", "").isdigit() else lines[-1]
 
 
 def _found(name: str) -> str:
@@ -199,6 +207,8 @@ def _found(name: str) -> str:
 def _become(path: str, argv: list[str], words: int) -> None:
     try:
         die_with_parent(signal.SIGKILL)
+        for number in (signal.SIGPIPE, signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGQUIT):
+            signal.signal(number, signal.SIG_DFL)  # what we ignore, the tool would go on ignoring; pasta minds
         os.dup2(os.open(os.devnull, os.O_RDWR), 0)
         os.dup2(words, 1)
         os.dup2(words, 2)

@@ -45,7 +45,7 @@ def commands(pid: int, own_user: bool) -> dict[str, list[str]]:
 
 class Uplink:
     def __init__(self, loop: Loop, outside: Outside, cluster: str, own_user: bool) -> None:
-        self.name, self.why = "none", "still looking for a way out"
+        self.name, self.why = "none", "not wanted"
         self._loop, self._outside, self._cluster = loop, outside, cluster
         self._own_user = own_user
         self._commands = commands(os.getpid(), own_user)
@@ -58,7 +58,7 @@ class Uplink:
         return self.name != "none"
 
     def start(self) -> None:
-        self.name, self._failures = "none", []
+        self.name, self.why, self._failures = "none", "still looking for a way out", []
         self._left = [*self._commands, *(() if self._own_user else ("nat",))]
         self._next()
 
