@@ -223,12 +223,3 @@ async def test_pods_are_listed(pair: Pair) -> None:
     assert (code, out.split()[:7]) == (0, ["NAME", "READY", "STATUS", "RESTARTS", "AGE", "p", "0/1"])
     assert (await pair.kubectl("get", "pods", "-n", "ns", "-o", "name"))[1] == "pod/p\n"
     assert json.loads((await pair.kubectl("get", "pod", "p", "-n", "ns", "-o", "json"))[1])["kind"] == "Pod"
-
-
-async def test_a_signal_ends_the_command_and_its_client(pair: Pair) -> None:
-    await pair.node.run("p", "sleep", "60")
-    process = await pair.start("exec", "-n", "ns", "p", "--", "sh", "-c", "echo begun; exec sleep 60")
-    assert process.stdout is not None
-    assert await process.stdout.readline() == b"begun\n"
-    process.terminate()
-    assert await asyncio.wait_for(process.wait(), PATIENCE) == 143

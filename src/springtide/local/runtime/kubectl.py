@@ -304,7 +304,6 @@ def execute(asked: Asked) -> int:
         terminal = False
     ticket = _ticket(to, name, asked, argv, terminal)
     with _connected(ticket["socket"]) as channel:
-        _pass_signals_on(channel)
         code = _on_terminal(channel, ticket, asked.on("stdin")) if terminal else _directly(channel, ticket, asked)
     if code:
         print(f"command terminated with exit code {code}", file=sys.stderr)
@@ -355,25 +354,10 @@ def _hand_over(channel: socket.socket, ticket: dict[str, Any], streams: Sequence
     channel.sendmsg([line], [(socket.SOL_SOCKET, socket.SCM_RIGHTS, array.array("i", streams))])
 
 
-def _pass_signals_on(channel: socket.socket) -> None:
-    """Whoever ends this program means the command: nothing else would tell it, as its streams stay as they are."""
-
-    def pass_on(number: int, _: object) -> None:
-        with contextlib.suppress(OSError):
-            channel.sendall(json.dumps({"signal": signal.Signals(number).name}).encode() + b"\n")
-
-    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
-        signal.signal(number, pass_on)
-
-
 def _ended(channel: socket.socket) -> int:
     """The command's exit code, when it has one."""
-    begun = False
     with channel.makefile("rb") as lines:
         for answer in map(json.loads, lines):
-            begun = begun or "ok" in answer
-            if "error" in answer and begun:
-                return 143  # a signal came, and could not be passed on
             if "error" in answer:
                 raise Failed(f"Internal error occurred: error executing command in container: {answer['error']}")
             if "exited" in answer:
