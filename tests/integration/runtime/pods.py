@@ -7,6 +7,7 @@ import asyncio
 import os
 import uuid
 from collections.abc import Callable, Sequence
+from contextlib import aclosing
 from pathlib import Path
 from typing import Any
 
@@ -51,8 +52,8 @@ class Pod:
         await self.start("sh", "-c", text, **more)
 
     async def ended(self, name: str = "main") -> ContainerState:
-        async with asyncio.timeout(PATIENCE):
-            async for state in self.shim.changes():
+        async with asyncio.timeout(PATIENCE), aclosing(self.shim.changes()) as changes:
+            async for state in changes:
                 if state.name == name and state.attempt == self._attempts[name] and state.status == "exited":
                     return state
         raise AssertionError(f"the shim is gone: {self.shim_log()}")
@@ -126,6 +127,7 @@ class Pods:
         for pod in self.made:
             if hasattr(pod, "shim"):
                 await pod.shim.end()
+                pod.shim.close()
             elif found := await shims.adopt(pod.directory):
                 await found.end()
 

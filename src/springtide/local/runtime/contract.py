@@ -51,7 +51,7 @@ class ContainerBody(msgspec.Struct, frozen=True, omit_defaults=True):
     cwd: str
     log: str
     mounts: tuple[Mount, ...] = ()
-    """Volumes and files, outermost first; the shim itself adds the root, /proc, /dev, /tmp, /run, /dev/shm and /root."""
+    """Volumes and files, outermost first; the shim adds the root, /proc, /dev, /tmp, /run, /dev/shm and /root."""
     stdin: bool = False
     stdin_once: bool = False
     tty: bool = False

@@ -144,7 +144,8 @@ def _call(what: str, name: str, *arguments: Any) -> int:
 def describe(error: OSError) -> str:
     """What went wrong, without Python's decoration."""
     text = error.strerror or str(error)
-    return f"{error.filename}: {text.lower()}" if error.filename else text
+    text = text[:1].lower() + text[1:]
+    return f"{error.filename}: {text}" if error.filename else text
 
 
 def mount(source: str, target: str, kind: str = "", flags: int = 0, data: str = "") -> None:
@@ -1137,11 +1138,10 @@ class MemoryGroup:
         for line in lines:
             own = mounted + line[3:].rstrip("/")
             for parent in (own, os.path.dirname(own)):
-                try:
-                    os.mkdir(f"{parent}/{name}")
-                    return cls(f"{parent}/{name}", limit)
-                except OSError:
-                    continue
+                if os.path.exists(f"{parent}/cgroup.subtree_control"):
+                    with Ignoring(OSError):
+                        os.mkdir(f"{parent}/{name}")
+                        return cls(f"{parent}/{name}", limit)
         return None
 
     def join(self) -> None:
@@ -1159,8 +1159,11 @@ class MemoryGroup:
             os.rmdir(self.path)
 
     def _write(self, name: str, text: str) -> None:
-        with open(f"{self.path}/{name}", "w") as file:
-            file.write(text)
+        fd = os.open(f"{self.path}/{name}", os.O_WRONLY)  # never made: a group without it limits nothing
+        try:
+            os.write(fd, text.encode())
+        finally:
+            os.close(fd)
 
 
 # ----------------------------------------------------------------------------------------------------------- container
@@ -1696,7 +1699,7 @@ INNER = (("mnt", CLONE_NEWNS), ("pid", CLONE_NEWPID))
 
 # ------------------------------------------------------------------------------------------------------------- sandbox
 
-PATIENCE = 10.0
+PATIENCE = 5.0
 """Seconds for a network holder that is just being started again."""
 
 
@@ -2018,9 +2021,10 @@ class Shim:
         number = getattr(signal, message.get("signal", "SIGTERM"), None)
         if not isinstance(number, int):
             raise Refusal("BadRequest", f"unknown signal {message['signal']}")
+        name, grace = message["container"], float(message["grace"])
         for container in self.containers:
-            if container.name == message["container"]:
-                container.stop(float(message["grace"]), number)
+            if container.name == name:
+                container.stop(grace, number)
         client.send({"ok": True})
 
     def _tell_states(self, client: Client, message: Obj, fds: list[int]) -> None:
