@@ -159,6 +159,26 @@ async def test_probes_decide_about_readiness_and_restarts(world: World) -> None:
     )
 
 
+async def test_pods_are_asked_on_their_own_ports(world: World) -> None:
+    """In a network of their own two pods may have the same port; without one each has its own address."""
+    serve = "exec python3 -m http.server 8000 --bind $ADDRESS"
+    probe = {"periodSeconds": 1}
+    probes: Obj = {
+        "startupProbe": {"tcpSocket": {"port": "http"}, "failureThreshold": 30, **probe},
+        "readinessProbe": {"httpGet": {"port": "http", "path": "/"}, **probe},
+        "ports": [{"name": "http", "containerPort": 8000}],
+        "env": [{"name": "ADDRESS", "valueFrom": {"fieldRef": {"fieldPath": "status.podIP"}}}],
+    }
+    for name in ("one", "two"):
+        await world.bind(name, a_program(serve, **probes))
+    for name in ("one", "two"):
+        await world.until_pod(name, _is_ready)
+
+
+def _is_ready(pod: Obj) -> bool:
+    return any(one["type"] == "Ready" and one["status"] == "True" for one in pod["status"].get("conditions") or ())
+
+
 async def test_a_pod_past_its_deadline_has_failed(world: World) -> None:
     await world.bind("late", a_program("while :; do sleep 0.05; done"), activeDeadlineSeconds=1)
     pod = await world.until_phase("late", "Failed")

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -37,4 +38,6 @@ def refusal(error: OSError, address: str) -> str:
     """A failed connection in the words that users know from kubelet events."""
     if isinstance(error, TimeoutError):
         return f"dial tcp {address}: i/o timeout"
-    return f"dial tcp {address}: connect: {(error.strerror or str(error)).lower()}"
+    # The loop words the text of some of these itself; the number is the system's.
+    cause = os.strerror(error.errno) if error.errno else str(error)
+    return f"dial tcp {address}: connect: {cause.lower()}"

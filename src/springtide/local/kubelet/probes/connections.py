@@ -61,7 +61,7 @@ async def ask_http(action: Mapping[str, Any], container: Mapping[str, Any], addr
     for _ in range(REDIRECTS):
         try:
             status, location, body = await _get(url, action, sockets)
-        except (OSError, ssl.SSLError, asyncio.IncompleteReadError, ValueError) as error:
+        except (OSError, asyncio.IncompleteReadError, asyncio.LimitOverrunError, ValueError) as error:
             return Answer(False, f'Get "{url}": {_cause(error, url)}')
         if not 300 <= status < 400:
             break
@@ -92,10 +92,17 @@ async def _get(url: str, action: Mapping[str, Any], sockets: Sockets) -> tuple[i
         await writer.drain()
         head = (await reader.readuntil(b"\r\n\r\n")).decode("latin-1").split("\r\n")
         headers = dict(_header(line) for line in head[1:] if ":" in line)
-        status = int(head[0].split(" ", 2)[1])
+        status = _status(head[0])
         length = min(int(headers.get("content-length", BODY)), BODY)
         body = b"" if 200 <= status < 300 else await reader.read(length)
         return status, headers.get("location", ""), body.decode(errors="replace")
+
+
+def _status(line: str) -> int:
+    parts = line.split(" ", 2)
+    if not parts[0].startswith("HTTP/") or len(parts) < 2 or not parts[1].isdecimal():
+        raise ValueError(f'malformed HTTP response "{line}"')
+    return int(parts[1])
 
 
 def _header(line: str) -> tuple[str, str]:

@@ -1,0 +1,119 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What an agent makes of the pods that it finds on disk."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import cast
+
+import pytest
+from tests.unit.local.kubelet.builders import NOW, UID, a_pod, ended, runs
+from tests.unit.local.kubelet.fakes import FakeShim, Stage
+
+from springtide.kube.informer import Informer
+from springtide.kube.resources import Obj
+from springtide.local.kubelet import adoption
+from springtide.local.kubelet.pods import Record
+from springtide.local.runtime.contract import ContainerState
+
+
+@pytest.fixture
+async def stage(tmp_path: Path) -> AsyncIterator[Stage]:
+    made = Stage(tmp_path)
+    yield made
+    await made.sync.stop()
+
+
+def on_disk(stage: Stage, node: str = "node-a", uid: str = UID, **fields: int) -> Path:
+    directory = stage.facts.pod_directory(uid)
+    directory.mkdir(parents=True)
+    Record(node, "default", "p", uid, "10.244.1.9", grace=4.0, earlier=dict(fields)).write(directory)
+    return directory
+
+
+def living(stage: Stage, directory: Path, *states: ContainerState) -> FakeShim:
+    shim = FakeShim(directory)
+    for state in states:
+        shim.say(state)
+    stage.runtime.living[directory] = shim
+    stage.runtime.shims.append(shim)
+    return shim
+
+
+async def adopt(stage: Stage) -> None:
+    for pod in await adoption.found(stage.means, cast("Informer[Obj]", stage.informer)):
+        stage.sync.adopt(pod)
+
+
+async def test_a_running_pod_is_taken_over_as_it_is(stage: Stage) -> None:
+    stage.put(a_pod())
+    shim = living(stage, on_disk(stage), runs(attempt=2))
+    await adopt(stage)
+    await stage.settle()
+    assert (shim.started, shim.stopped) == ([], [])
+    assert stage.status()["podIP"] == "10.244.1.9"
+    assert stage.status()["containerStatuses"][0]["restartCount"] == 2
+    assert stage.means.addresses.take("another") == "10.244.1.10"
+    assert stage.bodies.refreshed == [UID]
+
+
+async def test_its_next_change_is_heard_of(stage: Stage) -> None:
+    stage.put(a_pod(restartPolicy="Never"))
+    shim = living(stage, on_disk(stage), runs())
+    await adopt(stage)
+    await stage.settle()
+    shim.exit("main", 0)
+    await stage.settle()
+    assert stage.status()["phase"] == "Succeeded"
+
+
+async def test_the_end_of_the_attempt_before_is_read_from_disk(stage: Stage) -> None:
+    stage.put(a_pod())
+    living(stage, on_disk(stage), ended(code=9), runs(attempt=1))
+    await adopt(stage)
+    await stage.settle()
+    assert stage.status()["containerStatuses"][0]["lastState"]["terminated"]["exitCode"] == 9
+
+
+async def test_after_a_reboot_a_pod_starts_anew_in_its_place(stage: Stage) -> None:
+    stage.put(a_pod())
+    on_disk(stage)
+    stage.runtime.left = [ContainerState("main", 0, "exited", finished=NOW, exit_code=137, reason="Error")]
+    await adopt(stage)
+    await stage.settle()
+    assert stage.shim.started == [("main", 1)]
+    assert stage.status()["podIP"] == "10.244.1.9"
+
+
+async def test_after_a_reboot_a_pod_that_runs_once_has_failed(stage: Stage) -> None:
+    stage.put(a_pod(restartPolicy="Never"))
+    on_disk(stage)
+    stage.runtime.left = [ContainerState("main", 0, "exited", finished=NOW, exit_code=137, reason="Error")]
+    await adopt(stage)
+    await stage.settle()
+    assert stage.runtime.shims == []
+    assert stage.status()["phase"] == "Failed"
+
+
+async def test_an_orphan_gets_its_grace_and_is_removed(stage: Stage) -> None:
+    directory = on_disk(stage)
+    shim = living(stage, directory, runs())
+    await adopt(stage)
+    await stage.settle()
+    assert shim.stopped == [("main", 4.0, "SIGTERM")]
+    shim.exit("main", 0)
+    await stage.settle()
+    assert shim.ended
+    assert not directory.exists()
+    assert stage.client.patches == []
+
+
+async def test_other_nodes_pods_are_none_of_our_business(stage: Stage) -> None:
+    on_disk(stage, node="node-b")
+    assert await adoption.found(stage.means, cast("Informer[Obj]", stage.informer)) == []
+
+
+async def test_a_directory_without_a_record_is_passed_over(stage: Stage) -> None:
+    (stage.facts.data_dir / "pods" / "half-made").mkdir(parents=True)
+    assert await adoption.found(stage.means, cast("Informer[Obj]", stage.informer)) == []
