@@ -27,6 +27,8 @@ from typing import Any
 import load
 import yaml
 
+from springtide.local.datadir import DataDir
+
 ROOT = Path(__file__).parent.parent
 ORACLE = ROOT / "hack" / "oracle" / "control_plane.py"
 # What runs inside the oracle: says where it is and when that was, then waits for the end of its input.
@@ -75,7 +77,7 @@ class Running:
 def embedded() -> Iterator[Running]:
     with tempfile.TemporaryDirectory(prefix="bench-") as home:
         port = _free_port()
-        command = [sys.executable, "-m", "springtide.cli", "up", "--data-dir", home, "--port", str(port)]
+        command = [sys.executable, "-m", "springtide.cli", "up", "--no-nodes", "--data-dir", home, "--port", str(port)]
         # Installed packages have their byte code beside them; a development machine may forbid to write it.
         environment = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
         started = time.time()
@@ -84,7 +86,9 @@ def embedded() -> Iterator[Running]:
             _wait_ready(port, process)
             ready = time.time() - started
             address = load.Server(port, certificate=_certificate(Path(home)))
-            yield Running("embedded", address, {"springtide": process.pid}, ready)
+            server = DataDir(Path(home)).server_process()
+            assert server is not None
+            yield Running("embedded", address, {"server": server, "supervisor": process.pid}, ready)
         finally:
             process.send_signal(signal.SIGTERM)
             process.wait(30)

@@ -16,6 +16,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from tests.integration.cli.conftest import end_rest
 
 import springtide
 from springtide.local.apiserver.catalog import builtin_resources
@@ -34,8 +35,10 @@ ROW = re.compile(r"^\| `([a-z0-9./]+)` \| ((?:`[a-z/]+` ?)+) \|", re.MULTILINE)
 def home(tmp_path: Path) -> Iterator[Path]:
     yield tmp_path
     for lock in tmp_path.rglob("lock"):
-        if process := DataDir(lock.parent).process():
+        place = DataDir(lock.parent)
+        if process := place.process():
             os.kill(process, signal.SIGKILL)
+        end_rest(place)
 
 
 @PAGES
