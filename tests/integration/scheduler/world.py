@@ -14,9 +14,8 @@ from tests.integration.patience import until
 from springtide.kube.client import Client
 from springtide.kube.request import DeleteOptions, Scope
 from springtide.kube.resources import EVENTS, NODES, PODS, SERVICEACCOUNTS, Key, Obj, Resource
-from springtide.local.cluster import Cluster
+from springtide.local.cluster import Cluster, running
 from springtide.local.cluster import Options as ClusterOptions
-from springtide.local.cluster import running
 from springtide.local.scheduler.installing import install
 from springtide.local.scheduler.scheduler import Options, run
 

@@ -87,6 +87,8 @@ class Waits:
     why: tuple[tuple[Pod, Unfit], ...] = ()
     enqueued: bool = True
     """Whether it waits for nodes only; otherwise the queue or the resources that it wants at least are missing."""
+    room_is_coming: bool = False
+    """Whether victims of an earlier decision are still on their way out of the nodes promised to members."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,8 +113,9 @@ def plan(gang: Gang, snapshot: Snapshot) -> Placed | Waits | MakeRoom:
     found = _together(gang, waiting, needed, snapshot)
     if isinstance(found, Placed):
         return found
-    waits = Waits(_message(gang, snapshot, found), tuple((pod, unfit) for pod, unfit in found.items()))
-    return _room(gang, waiting, needed, snapshot, waits) or waits
+    coming = _room_is_coming(waiting, gang, snapshot)
+    waits = Waits(_message(gang, snapshot, found), tuple(found.items()), room_is_coming=coming)
+    return waits if coming else _room(gang, waiting[:needed], snapshot, waits) or waits
 
 
 def _together(gang: Gang, waiting: Sequence[Pod], needed: int, snapshot: Snapshot) -> Placed | dict[Pod, Unfit]:
@@ -181,37 +184,34 @@ def _free(name: str, snapshot: Snapshot) -> int:
 # ------------------------------------------------------------------------------------------------------- making room
 
 
-def _room(gang: Gang, waiting: Sequence[Pod], needed: int, snapshot: Snapshot, waits: Waits) -> MakeRoom | None:
+def _room(gang: Gang, least: Sequence[Pod], snapshot: Snapshot, waits: Waits) -> MakeRoom | None:
     """Victims only if then the whole gang fits, and no more of them than that takes."""
-    if not all(pod.may_preempt for pod in waiting) or _room_is_being_made(waiting, gang, snapshot):
-        return None
     lesser = preemption.most_important_first(
         pod for state in snapshot.nodes for pod in state.pods.values() if pod.priority < gang.priority
     )
-    if not lesser:
+    if not lesser or not all(pod.may_preempt for pod in least):
         return None
-    least = waiting[:needed]
+    victims: list[Pod] = []
     with snapshot.trying():
         homes = {pod.uid: snapshot.where(pod.uid) for pod in lesser}
         for pod in lesser:
             snapshot.remove(pod)
-        if not isinstance(_together(gang, least, needed, snapshot), Placed):
+        found = _together(gang, least, len(least), snapshot)
+        if not isinstance(found, Placed):
             return None
-        protected, free = preemption.by_budget(lesser, snapshot.budgets)
-        victims = []
+        protected, free = preemption.by_budget(lesser, snapshot.budgets.values())
         for pod in (*protected, *free):
             snapshot.add(pod, homes[pod.uid])
-            if not isinstance(_together(gang, least, needed, snapshot), Placed):
+            still = _together(gang, least, len(least), snapshot)
+            if isinstance(still, Placed):
+                found = still
+            else:
                 snapshot.remove(pod)
                 victims.append(pod)
-        found = _together(gang, least, needed, snapshot)
-    if not isinstance(found, Placed) or not victims:
-        return None
-    return MakeRoom(found.nodes, tuple(preemption.most_important_first(victims)), waits)
+    return MakeRoom(found.nodes, tuple(preemption.most_important_first(victims)), waits) if victims else None
 
 
-def _room_is_being_made(waiting: Sequence[Pod], gang: Gang, snapshot: Snapshot) -> bool:
-    """Whether victims of an earlier decision are still on their way out of promised nodes."""
+def _room_is_coming(waiting: Sequence[Pod], gang: Gang, snapshot: Snapshot) -> bool:
     promised = {pod.nominated for pod in waiting if pod.nominated}
     states = [state for name in promised if (state := snapshot.node(name)) is not None]
     return any(

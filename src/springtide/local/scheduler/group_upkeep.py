@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections import Counter
 from datetime import UTC, datetime
 from typing import Final
@@ -29,16 +30,24 @@ class GroupUpkeep:
         self._controller = Controller[Key]("podgroups", self._reconcile)
 
     async def run(self) -> None:
-        await self._controller.run()
+        async with asyncio.TaskGroup() as group:
+            group.create_task(self._events.run(), name="podgroup events")
+            await self._controller.run()
 
     def look(self, key: Key) -> None:
         self._controller.enqueue(key)
 
-    def decided(self, key: Key, decision: Placed | Waits | MakeRoom) -> None:
+    def decided(self, group: Group, decision: Placed | Waits | MakeRoom) -> None:
+        """Remember how the gang stands, and tell if that is news."""
+        key, old = group.key, self._waits.get(group.key)
         if isinstance(decision, Placed):
             self._waits.pop(key, None)
+            if old is not None:
+                self._events.normal(group.reference, "Scheduled", groups.READY)
         else:
-            self._waits[key] = decision.waits if isinstance(decision, MakeRoom) else decision
+            waits = self._waits[key] = decision.waits if isinstance(decision, MakeRoom) else decision
+            if old is None or old.message != waits.message:
+                self._events.warning(group.reference, "Unschedulable", waits.message)
         self.look(key)
 
     async def _reconcile(self, key: Key) -> None:

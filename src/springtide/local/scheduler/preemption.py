@@ -86,7 +86,7 @@ def _on_node(pod: Pod, state: NodeState, snapshot: Snapshot) -> Candidate | Refu
             snapshot.remove(other)
         if (refusal := _refusal(pod, state, snapshot)) is not None:
             return refusal
-        protected, free = by_budget(lesser, snapshot.budgets)
+        protected, free = by_budget(lesser, snapshot.budgets.values())
         hurt = _not_fitting(pod, state, snapshot, protected)
         victims = hurt + _not_fitting(pod, state, snapshot, free)
     return Candidate(state.node.name, tuple(most_important_first(victims)), len(hurt))

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable, Coroutine, Iterable
+from collections.abc import Callable, Coroutine, Hashable, Iterable
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any, Final, TypeVar
@@ -43,9 +43,10 @@ from springtide.local.scheduler.ledger import Change, Ledger, group_from_view
 from springtide.local.scheduler.pods import Pod
 from springtide.local.scheduler.reasons import Unfit
 from springtide.local.scheduler.snapshot import Snapshot
-from springtide.local.scheduler.storage import VolumePlan
+from springtide.local.scheduler.storage import NO_VOLUMES, VolumePlan
 from springtide.local.scheduler.units import Unit, rank, unit_of, waiting
 
+K = TypeVar("K", bound=Hashable)
 T = TypeVar("T")
 logger = logging.getLogger(__name__)
 
@@ -55,6 +56,8 @@ BREATH: Final = 50
 """After so many units others get a turn in the event loop."""
 AT_ONCE: Final = 64
 """Writes under way at the same time; they share the store's disk flushes."""
+EVENTS_AT_ONCE: Final = 16
+"""The same for events, lest they fall behind the bindings that they tell of."""
 BACKOFF: Final = Backoff(base=0.1, limit=10.0)
 
 
@@ -73,6 +76,14 @@ async def run(client: Client, options: Options) -> None:
     async with asyncio.TaskGroup() as group:
         group.create_task(informers.run(), name="scheduler informers")
         await scheduler.run(group)
+
+
+def _keep(where: dict[K, T], key: K, view: T | None) -> Change:
+    if view is None:
+        where.pop(key, None)
+    else:
+        where[key] = view
+    return Change.ROOM
 
 
 class Scheduler:
@@ -96,7 +107,8 @@ class Scheduler:
         self._group = group
         self._follow()
         for recorder in self._deeds.recorders(self._options.scheduler_names):
-            group.create_task(recorder.run(), name="scheduler events")
+            for _ in range(EVENTS_AT_ONCE):
+                group.create_task(recorder.run(), name="scheduler events")
         await self._informers.wait_synced()
         group.create_task(self._groups.run(), name="scheduler groups")
         clock = asyncio.get_running_loop().time
@@ -111,29 +123,15 @@ class Scheduler:
     # Watching
 
     def _follow(self) -> None:
-        ledger, snapshot = self.ledger, self.ledger.snapshot
-        known = snapshot.storage
-
-        def keep(where: dict[Any, Any], by_name: bool = True) -> Callable[[Key, Any], Change]:
-            def changed(key: Key, view: Any) -> Change:
-                place = key.name if by_name else key
-                if view is None:
-                    where.pop(place, None)
-                else:
-                    where[place] = view
-                return Change.ROOM
-
-            return changed
-
+        ledger, known = self.ledger, self.ledger.snapshot.storage
         self._on(NODES, views.NodeView, lambda key, view: ledger.node_changed(key.name, view))
         self._on(PODS, views.PodView, self._pod_changed)
         self._on(NAMESPACES, views.NamespaceView, self._namespace_changed)
-        self._on(PERSISTENTVOLUMES, views.VolumeView, keep(known.volumes))
-        self._on(PERSISTENTVOLUMECLAIMS, views.ClaimView, keep(known.claims, by_name=False))
-        self._on(STORAGECLASSES, views.ClassView, keep(known.classes))
+        self._on(PERSISTENTVOLUMES, views.VolumeView, lambda key, view: _keep(known.volumes, key.name, view))
+        self._on(PERSISTENTVOLUMECLAIMS, views.ClaimView, lambda key, view: _keep(known.claims, key, view))
+        self._on(STORAGECLASSES, views.ClassView, lambda key, view: _keep(known.classes, key.name, view))
         self._on(PRIORITYCLASSES, views.PriorityClassView, self._priority_changed)
-        budgets = self._informers.of(PODDISRUPTIONBUDGETS, into=views.BudgetView)
-        budgets.on_change(lambda _key: snapshot.budgets.__setitem__(slice(None), budgets.objects()))
+        self._on(PODDISRUPTIONBUDGETS, views.BudgetView, self._budget_changed)
         for resource in (groups.VOLCANO_GROUPS, groups.PLUGIN_GROUPS):
             self._on(resource, views.GroupView, self._group_follower(resource))
         self._on(groups.QUEUES, views.QueueView, lambda key, view: ledger.queue_changed(key.name, view))
@@ -176,6 +174,10 @@ class Scheduler:
         self.ledger.priorities.pop(key.name, None)
         if view is not None:
             self.ledger.priorities[key.name] = view.value
+        return Change.NOTHING
+
+    def _budget_changed(self, key: Key, view: views.BudgetView | None) -> Change:
+        _keep(self.ledger.snapshot.budgets, key, view)
         return Change.NOTHING
 
     def _group_follower(self, resource: Resource) -> Callable[[Key, views.GroupView | None], Change]:
@@ -224,7 +226,7 @@ class Scheduler:
             self.ledger.forget(pod)
         if waiting(unit, self.ledger):
             return True
-        self._parked.pop(unit, None)
+        self._leave(unit)
         return False
 
     def _decide(self, unit: Unit, pods: list[Pod]) -> None:
@@ -241,7 +243,7 @@ class Scheduler:
                 self._refuse(unit, pod, f'pod group "{unit.key}" not found')
             return
         decision = gangs.plan(self.ledger.gang(group), self.ledger.snapshot)
-        self._groups.decided(unit.key, decision)
+        self._groups.decided(group, decision)
         if isinstance(decision, Placed):
             self._assign(unit, decision.nodes)
             for pod, unfit in decision.left_out:
@@ -250,6 +252,9 @@ class Scheduler:
             self._evict_for(decision.nodes, decision.victims)
             self._refuse_gang(unit, decision.waits)
         else:
+            for pod in pods:
+                if pod.nominated and not decision.room_is_coming:
+                    self.ledger.promise(pod, "")
             self._refuse_gang(unit, decision)
 
     def _make_room(self, unit: Unit, pod: Pod, unfit: Unfit) -> None:
@@ -285,25 +290,30 @@ class Scheduler:
 
     def _assign(self, unit: Unit, nodes: tuple[tuple[Pod, str], ...]) -> None:
         """Bind them all; or, when volumes have to be made first, hold their places until they are there."""
-        plans = [(node, plan) for pod, node in nodes if (plan := self._volumes(pod, node)) is not None]
+        to_be_made = 0
         for pod, node in nodes:
             self.ledger.assume(pod, node)
-        if plans:
-            self._reserved[unit] = tuple(pod for pod, _ in nodes)
-            for node, plan in plans:
+            plan = self._volumes(pod, node)
+            if plan is None:
+                # Another member of the gang got the last volume.
+                self._again_later(unit)
+            elif plan.bindings or plan.provision:
                 self._assume_volumes(plan, node)
                 self._spawn(self._prepare(unit, plan, node))
+            to_be_made += plan != NO_VOLUMES
+        if to_be_made:
+            self._reserved[unit] = tuple(pod for pod, _ in nodes)
             return
         for pod, node in nodes:
             self._spawn(self._bind(unit, pod, node))
 
     def _volumes(self, pod: Pod, node: str) -> VolumePlan | None:
+        """What has to be done about the pod's volumes first; None when that is not possible any more."""
         state = self.ledger.snapshot.node(node)
         if not pod.claims or state is None:
-            return None
+            return NO_VOLUMES
         known = self.ledger.snapshot.storage
-        delayed = storage.claims_of(pod, known).delayed
-        return storage.plan(delayed, node, state.node.labels, known) if delayed else None
+        return storage.plan(storage.claims_of(pod, known).delayed, node, state.node.labels, known)
 
     def _assume_volumes(self, plan: VolumePlan, node: str) -> None:
         """So that no other pod gets the same volume before the watch shows whose it is."""
@@ -359,7 +369,19 @@ class Scheduler:
                 await self._deeds.prepare_volumes(plan, node)
         except errors.ApiError as error:
             logger.info("cannot prepare volumes for %s: %s", unit.key, error)
+            self._forget_volumes(plan)
             self._again_later(unit)
+
+    def _forget_volumes(self, plan: VolumePlan) -> None:
+        """Back to what the watch says of them."""
+        known = self.ledger.snapshot.storage
+        volumes = self._informers.of(PERSISTENTVOLUMES, into=views.VolumeView)
+        claims = self._informers.of(PERSISTENTVOLUMECLAIMS, into=views.ClaimView)
+        for _, volume in plan.bindings:
+            name = volume.metadata.name
+            _keep(known.volumes, name, volumes.get(Key("", name)))
+        for claim in plan.provision:
+            _keep(known.claims, claim.key, claims.get(claim.key))
 
     def _again_later(self, unit: Unit) -> None:
         failures = self._failures[unit] = self._failures.get(unit, 0) + 1

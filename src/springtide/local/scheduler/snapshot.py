@@ -14,6 +14,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 
+from springtide.kube.resources import Key
 from springtide.local.scheduler.nodes import Node, NodeState, by_name
 from springtide.local.scheduler.pods import Pod
 from springtide.local.scheduler.requirements import Labels
@@ -32,7 +33,7 @@ class _Step:
 class Snapshot:
     strict_resources: bool = False
     storage: Storage = field(default_factory=Storage)
-    budgets: list[BudgetView] = field(default_factory=list)
+    budgets: dict[Key, BudgetView] = field(default_factory=dict)
     namespaces: dict[str, Labels] = field(default_factory=dict)
     _nodes: dict[str, NodeState] = field(default_factory=dict)
     _where: dict[str, str] = field(default_factory=dict)

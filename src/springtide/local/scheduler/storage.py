@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
+from typing import Final
 
 from springtide.kube.resources import Key, Obj
 from springtide.local.scheduler import amounts, requirements
@@ -17,7 +18,7 @@ from springtide.local.scheduler.pods import Pod
 from springtide.local.scheduler.requirements import Labels
 from springtide.local.scheduler.views import ClaimView, ClassView, VolumeView
 
-NO_PROVISIONER = "kubernetes.io/no-provisioner"
+NO_PROVISIONER: Final = "kubernetes.io/no-provisioner"
 
 
 @dataclass(slots=True)
@@ -86,6 +87,9 @@ class VolumePlan:
 
     bindings: tuple[tuple[ClaimView, VolumeView], ...] = ()
     provision: tuple[ClaimView, ...] = ()
+
+
+NO_VOLUMES: Final = VolumePlan()
 
 
 def plan(claims: Iterable[ClaimView], name: str, labels: Labels, storage: Storage) -> VolumePlan | None:

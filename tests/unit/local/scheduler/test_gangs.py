@@ -168,7 +168,7 @@ def test_protected_victims_are_spared_if_others_will_do() -> None:
     kept = a_pod("kept", {GPU: "2"}, labels={"app": "kept"}, priority=1)
     other = a_pod("other", {GPU: "2"}, priority=50)
     snapshot = crowded(kept, other)
-    snapshot.budgets.append(a_budget({"app": "kept"}, 0))
+    snapshot.budgets[Key("default", "budget")] = a_budget({"app": "kept"}, 0)
     decision = plan(a_gang(members(2, priority=100), 2, 100), snapshot)
     assert isinstance(decision, MakeRoom)
     assert [victim.key.name for victim in decision.victims] == ["other"]

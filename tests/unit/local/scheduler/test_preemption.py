@@ -7,6 +7,7 @@ from collections.abc import Mapping
 
 from tests.unit.local.scheduler.things import a_budget, a_node, a_pod, a_snapshot, company
 
+from springtide.kube.resources import Key
 from springtide.local.scheduler.nodes import Node
 from springtide.local.scheduler.placing import place
 from springtide.local.scheduler.pods import Pod
@@ -67,17 +68,17 @@ def test_who_started_last_goes_first() -> None:
 
 def test_disruption_budgets_are_kept_where_that_is_possible() -> None:
     snapshot = world({"a": [low("a1", labels={"app": "kept"})], "b": [low("b1", priority=10)]})
-    snapshot.budgets.append(a_budget({"app": "kept"}, 0))
+    snapshot.budgets[Key("default", "budget")] = a_budget({"app": "kept"}, 0)
     assert victims(high(), snapshot) == ("b", ["b1"])
     alone = world({"a": [low("a1", labels={"app": "kept"})]})
-    alone.budgets.append(a_budget({"app": "kept"}, 0))
+    alone.budgets[Key("default", "budget")] = a_budget({"app": "kept"}, 0)
     assert victims(high(), alone) == ("a", ["a1"])
 
 
 def test_of_one_node_those_without_a_budget_go_first() -> None:
     there = [low("kept", labels={"app": "kept"}), low("other", priority=5)]
     snapshot = world({"a": there})
-    snapshot.budgets.append(a_budget({"app": "kept"}, 0))
+    snapshot.budgets[Key("default", "budget")] = a_budget({"app": "kept"}, 0)
     assert victims(high("2"), snapshot) == ("a", ["other"])
 
 
