@@ -20,6 +20,7 @@ from springtide.local.runtime import isolation
 _NAMESPACES = 1000
 """Wanted limit of each kind: a pod of one container takes up to three."""
 _INSTANCES, _WATCHES = 128, 8192
+_SYSTEM_PROGRAMS = "/usr/sbin:/sbin:/usr/local/sbin"
 _CGROUPS = Path("/sys/fs/cgroup")
 
 
@@ -156,4 +157,4 @@ def _own_cgroup() -> Path | None:
 
 def _program(name: str) -> bool:
     """Also where only root's PATH looks."""
-    return shutil.which(name) is not None or shutil.which(name, path="/usr/sbin:/sbin:/usr/local/sbin") is not None
+    return shutil.which(name) is not None or shutil.which(name, path=_SYSTEM_PROGRAMS) is not None
