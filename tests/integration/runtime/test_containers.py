@@ -81,6 +81,18 @@ async def test_a_program_that_cannot_start_says_why(pods: Pods, argv: tuple[str,
     assert await pod.output("echo well") == "well\n"  # the next attempt is not harmed
 
 
+@pytest.mark.parametrize(
+    ("argv", "has_cure"), [(("no-such-command",), True), (("/no/such",), True), (("/etc/passwd",), False)]
+)
+async def test_the_cure_is_named_for_a_program_that_is_not_there(
+    pods: Pods, argv: tuple[str, ...], has_cure: bool
+) -> None:
+    pod = await pods.make()
+    with pytest.raises(ShimError) as refusal:
+        await pod.start(*argv, cure="make an environment that has it")
+    assert str(refusal.value).endswith(": make an environment that has it") is has_cure
+
+
 async def test_a_working_directory_that_cannot_be_entered_says_why(pods: Pods) -> None:
     pod = await pods.make()
     with pytest.raises(ShimError, match='cannot enter the working directory "/etc/passwd"'):

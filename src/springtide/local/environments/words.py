@@ -8,9 +8,9 @@ import shlex
 from springtide.local.environments.environment import OWN, Environment
 
 
-def explain_missing(image: str, environment: Environment, argv0: str) -> str:
-    """For a command that was not found in a container."""
-    return f'"{argv0}" was not found: {_stands_for(image, environment)}. {_cure(image, environment)}'
+def explain_missing(image: str, environment: Environment) -> str:
+    """For a command that was not found in a container, after the words that say so."""
+    return f"{_stands_for(image, environment)}. {_cure(image, environment)}"
 
 
 def explain_no_command(image: str, environment: Environment, field: str) -> str:

@@ -80,6 +80,7 @@ class ContainerBodies:
             group=user.gid,
             groups=user.groups,
             read_only_root=bool((container.get("securityContext") or {}).get("readOnlyRootFilesystem")),
+            cure=words.explain_missing(container.get("image") or "", environment),
         )
         return body if self._facts.isolated else self._without_mounts(body, prepared)
 

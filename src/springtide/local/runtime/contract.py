@@ -61,6 +61,8 @@ class ContainerBody(msgspec.Struct, frozen=True, omit_defaults=True):
     group: int | None = None
     groups: tuple[int, ...] = ()
     read_only_root: bool = False
+    cure: str = ""
+    """What to tell somebody whose command is not there, after the runtime's own words."""
 
 
 class ContainerState(msgspec.Struct, frozen=True, omit_defaults=True):

@@ -732,6 +732,7 @@ def resolve(top: str, target: str) -> tuple[str, list[str]]:
 IGNORED = (signal.SIGHUP, signal.SIGINT, signal.SIGQUIT, signal.SIGTSTP, signal.SIGTERM)
 """What a terminal, its end or the end of a session sends to everybody; a shim goes on."""
 STANDARD_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
+NOT_FOUND = "NotFound"
 
 
 def find_program(name: str, env: dict[str, str]) -> str:
@@ -740,13 +741,14 @@ def find_program(name: str, env: dict[str, str]) -> str:
         try:
             os.stat(name)
         except OSError as error:
-            raise Refusal("StartError", f'exec: "{name}": stat {name}: {_plain(error)}') from None
+            reason = NOT_FOUND if error.errno == errno.ENOENT else "StartError"
+            raise Refusal(reason, f'exec: "{name}": stat {name}: {_plain(error)}') from None
         return name
     for directory in env.get("PATH", STANDARD_PATH).split(":"):
         path = f"{directory or '.'}/{name}"
         if os.path.isfile(path) and os.access(path, os.X_OK):
             return path
-    raise Refusal("StartError", f'exec: "{name}": executable file not found in $PATH')
+    raise Refusal(NOT_FOUND, f'exec: "{name}": executable file not found in $PATH')
 
 
 def _plain(error: OSError) -> str:
@@ -881,7 +883,8 @@ class Init:
                 prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
             execute(self.body["argv"], self.body["env"])
         except Refusal as refusal:
-            os.write(failing, str(refusal).encode())
+            cure = self.body.get("cure") if refusal.reason == NOT_FOUND else None
+            os.write(failing, (f"{refusal}: {cure}" if cure else str(refusal)).encode())
         except OSError as error:
             os.write(failing, describe(error).encode())
         os._exit(128)

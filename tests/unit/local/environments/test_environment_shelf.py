@@ -189,10 +189,10 @@ def test_every_directory_that_python_reads_is_named(tmp_path: Path) -> None:
 
 
 def test_a_missing_command_names_image_environment_and_cure() -> None:
-    assert words.explain_missing("horovod/horovod:0.28", Environment("tide", "/opt/tide"), "horovodrun") == (
-        '"horovodrun" was not found: image "horovod/horovod:0.28" is not pulled but runs in the environment that runs '
+    assert words.explain_missing("horovod/horovod:0.28", Environment("tide", "/opt/tide")) == (
+        'image "horovod/horovod:0.28" is not pulled but runs in the environment that runs '
         "tide (/opt/tide). Make one that has it: tide env create NAME --pip PACKAGE --image 'horovod/horovod:*'"
     )
-    assert words.explain_missing("x", Environment("e", "/e/1"), "mpirun").endswith(
+    assert words.explain_missing("x", Environment("e", "/e/1")).endswith(
         'runs in environment "e" (/e/1). Make it anew with what is missing: tide env create e --replace --pip PACKAGE'
     )
