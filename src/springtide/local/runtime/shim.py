@@ -1131,20 +1131,13 @@ class MemoryGroup:
                     raise
 
     @classmethod
-    def make(cls, name: str, limit: int, mounted: str = "/sys/fs/cgroup") -> MemoryGroup | None:
-        """Under the shim's own group or, when that is a leaf, beside it; nothing where it is not allowed."""
-        try:
-            with open("/proc/self/cgroup") as file:
-                lines = [line.strip() for line in file if line.startswith("0::")]
-        except OSError:
-            return None
-        for line in lines:
-            own = mounted + line[3:].rstrip("/")
-            for parent in (own, os.path.dirname(own)):
-                if os.path.exists(f"{parent}/cgroup.subtree_control"):
-                    with Ignoring(OSError):
-                        os.mkdir(f"{parent}/{name}")
-                        return cls(f"{parent}/{name}", limit)
+    def make(cls, own: str, name: str, limit: int) -> MemoryGroup | None:
+        """Under the group we are in or, when that is a leaf, beside it; nothing where it is not allowed."""
+        for parent in (own, os.path.dirname(own)):
+            if os.path.exists(f"{parent}/cgroup.subtree_control"):
+                with Ignoring(OSError):
+                    os.mkdir(f"{parent}/{name}")
+                    return cls(f"{parent}/{name}", limit)
         return None
 
     def join(self) -> None:
@@ -1167,6 +1160,15 @@ class MemoryGroup:
             os.write(fd, text.encode())
         finally:
             os.close(fd)
+
+
+def own_group() -> str:
+    """The directory of the cgroup v2 that the caller is in."""
+    with Ignoring(OSError), open("/proc/self/cgroup") as file:
+        for line in file:
+            if line.startswith("0::"):
+                return "/sys/fs/cgroup" + line[3:].strip().rstrip("/")
+    return ""
 
 
 # ----------------------------------------------------------------------------------------------------------- container
@@ -1221,7 +1223,7 @@ class Container:
 
     def _start(self) -> None:
         if self.body.get("memory_limit"):
-            self.group = MemoryGroup.make(f"tide-{self.shim.uid}-{self.name}", self.body["memory_limit"])
+            self.group = MemoryGroup.make(own_group(), f"tide-{self.shim.uid}-{self.name}", self.body["memory_limit"])
         stdio = self._make_streams()
         self._report, reporting = os.pipe()
         waiting, self._go = os.pipe()

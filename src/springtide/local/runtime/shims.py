@@ -18,7 +18,7 @@ import socket
 import subprocess
 import sys
 import time
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncGenerator, Sequence
 from pathlib import Path
 from typing import Any, Final
 
@@ -178,7 +178,7 @@ class Shim:
         answer, _ = await self._ask({"do": "states"})
         return msgspec.convert(answer["states"], list[ContainerState])
 
-    async def changes(self) -> AsyncIterator[ContainerState]:
+    async def changes(self) -> AsyncGenerator[ContainerState, None]:
         """First the states as they are, then each change; ends when the shim is gone."""
         try:
             channel = await self._connect()
