@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     Answer = tuple[dict[str, Any], list[int]]
 
 SHIM_PATIENCE = 1.0
-_ALIVE = 5.0
+_ALIVE = 2.0
 _KINDS = {"tcp": socket.SOCK_STREAM, "udp": socket.SOCK_DGRAM}
 
 
