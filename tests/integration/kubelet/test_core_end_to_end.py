@@ -7,6 +7,7 @@ import asyncio
 import json
 import os
 import signal
+import tempfile
 from collections.abc import AsyncIterator, Awaitable, Callable
 from pathlib import Path
 
@@ -16,13 +17,29 @@ from tests.integration.patience import until
 
 from springtide.kube.request import DeleteOptions
 from springtide.kube.resources import CONFIGMAPS, LEASES, NODES, PODS, Key, Obj
-from springtide.local.runtime import shims
+from springtide.local.runtime import isolation, shims
+
+
+@pytest.fixture(scope="module")
+def refusal() -> str:
+    """Why this machine has no namespaces for us, if it has none."""
+    findings = isolation.probe()
+    if findings.isolation != "none":
+        return ""
+    return "; ".join(f"{finding.title}: {finding.why}" for finding in findings.missing)
 
 
 @pytest.fixture(params=["namespaces", "none"])
-async def world(tmp_path: Path, request: pytest.FixtureRequest) -> AsyncIterator[World]:
-    async with a_world(tmp_path, request.param) as made:
-        yield made
+async def world(request: pytest.FixtureRequest, refusal: str) -> AsyncIterator[World]:
+    if refusal and request.param == "namespaces":
+        pytest.skip(refusal)
+    # Outside the tree that pytest keeps, because overlay's work directories stop its clean-up.
+    data = Path(tempfile.mkdtemp(prefix="tide-"))
+    try:
+        async with a_world(data, request.param) as made:
+            yield made
+    finally:
+        shims.discard(data)
 
 
 async def test_a_pod_that_prints_and_ends_has_succeeded(world: World) -> None:
