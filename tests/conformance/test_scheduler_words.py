@@ -419,10 +419,15 @@ def _decided(found: Obj) -> bool:
 
 
 def _message(found: Obj) -> str:
+    return str(_condition(found).get("message", ""))
+
+
+def _condition(found: Obj, kind: str = "PodScheduled") -> Obj:
     for condition in found.get("status", {}).get("conditions") or ():
-        if condition["type"] == "PodScheduled" and condition["status"] == "False":
-            return f"{condition['reason']}: {STRAY.sub('.', condition['message'])}"
-    return ""
+        if condition["type"] == kind:
+            told = {name: value for name, value in condition.items() if name != "lastTransitionTime"}
+            return told | ({"message": STRAY.sub(".", told["message"])} if "message" in told else {})
+    return {}
 
 
 async def _settled(client: Client, key: Key) -> Obj:
@@ -442,15 +447,10 @@ async def _look(client: Client, key: Key) -> Obj:
     mine = next(each for each in pods if each["metadata"]["name"] == key.name)
     return {
         "node": mine["spec"].get("nodeName", ""),
-        "words": _message(mine) if not mine["spec"].get("nodeName") else "",
+        "words": _condition(mine),
         "promised": mine["status"].get("nominatedNodeName", ""),
         "victims": sorted(each["metadata"]["name"] for each in pods if "deletionTimestamp" in each["metadata"]),
-        "marked": sorted(
-            (each["metadata"]["name"], condition["reason"], condition["message"])
-            for each in pods
-            for condition in each["status"].get("conditions") or ()
-            if condition["type"] == "DisruptionTarget"
-        ),
+        "marked": {each["metadata"]["name"]: _condition(each, "DisruptionTarget") for each in pods},
     }
 
 

@@ -55,6 +55,7 @@ class Deeds:
         if same and view.status.nominated_node_name == pod.nominated:
             return
         condition: Obj = {"type": "PodScheduled", "status": "False", "reason": "Unschedulable", "message": message}
+        condition["observedGeneration"] = view.metadata.generation
         if old is None or old.status != "False":
             condition["lastTransitionTime"] = self._now()
         status: Obj = {"conditions": [condition], "nominatedNodeName": pod.nominated or None}
@@ -67,6 +68,7 @@ class Deeds:
             "status": "True",
             "reason": PREEMPTED,
             "message": f"{by.scheduler}: preempting to accommodate a higher priority pod",
+            "observedGeneration": view.metadata.generation,
             "lastTransitionTime": self._now(),
         }
         old = view.condition(DISRUPTION_TARGET)

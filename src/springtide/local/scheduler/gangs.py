@@ -10,13 +10,14 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Final
 
 from springtide.kube.resources import Key
-from springtide.local.scheduler import amounts, placing, preemption
+from springtide.local.scheduler import amounts, filters, placing, preemption
 from springtide.local.scheduler.amounts import Amounts
+from springtide.local.scheduler.filters.refusal import Refusal
 from springtide.local.scheduler.filters.resources import counted
 from springtide.local.scheduler.pods import EPOCH, Pod
 from springtide.local.scheduler.reasons import Unfit
@@ -185,30 +186,51 @@ def _free(name: str, snapshot: Snapshot) -> int:
 
 
 def _room(gang: Gang, least: Sequence[Pod], snapshot: Snapshot, waits: Waits) -> MakeRoom | None:
-    """Victims only if then the whole gang fits, and no more of them than that takes."""
-    lesser = preemption.most_important_first(
-        pod for state in snapshot.nodes for pod in state.pods.values() if pod.priority < gang.priority
-    )
-    if not lesser or not all(pod.may_preempt for pod in least):
-        return None
-    victims: list[Pod] = []
+    """Room for one member after the other, as for single pods; and only if there is room for all of them."""
+    victims: dict[Pod, str] = {}
+    nodes: list[str] = []
+    members = [replace(pod, priority=gang.priority) for pod in least]
     with snapshot.trying():
-        homes = {pod.uid: snapshot.where(pod.uid) for pod in lesser}
-        for pod in lesser:
-            snapshot.remove(pod)
-        found = _together(gang, least, len(least), snapshot)
-        if not isinstance(found, Placed):
-            return None
-        protected, free = preemption.by_budget(lesser, snapshot.budgets.values())
-        for pod in (*protected, *free):
-            snapshot.add(pod, homes[pod.uid])
-            still = _together(gang, least, len(least), snapshot)
-            if isinstance(still, Placed):
-                found = still
+        for member in members:
+            found = placing.place(member, snapshot)
+            if isinstance(found, Unfit):
+                candidate = preemption.preempt(member, found, snapshot)
+                if isinstance(candidate, str):
+                    return None
+                for victim in candidate.victims:
+                    snapshot.remove(victim)
+                    victims[victim] = candidate.node
+                nodes.append(candidate.node)
             else:
-                snapshot.remove(pod)
-                victims.append(pod)
-    return MakeRoom(found.nodes, tuple(preemption.most_important_first(victims)), waits) if victims else None
+                nodes.append(found.node.name)
+            snapshot.add(member, nodes[-1])
+        placed = dict(zip(members, nodes, strict=True))
+        for victim in preemption.most_important_first(victims):
+            if _may_stay(victim, victims[victim], placed, snapshot):
+                del victims[victim]
+    if not victims:
+        return None
+    gone = tuple(preemption.most_important_first(victims))
+    return MakeRoom(tuple(zip(least, nodes, strict=True)), gone, waits)
+
+
+def _may_stay(victim: Pod, home: str, placed: dict[Pod, str], snapshot: Snapshot) -> bool:
+    """Whether a victim of one member is none any more since others have gone as well; then it is back."""
+    snapshot.add(victim, home)
+    if all(_fits(member, node, snapshot) for member, node in placed.items() if node == home or member.sociable):
+        return True
+    snapshot.remove(victim)
+    return False
+
+
+def _fits(member: Pod, node: str, snapshot: Snapshot) -> bool:
+    """Whether a member that is on a node in the snapshot would be let in there now."""
+    state = snapshot.node(node)
+    snapshot.remove(member)
+    checks = filters.checks(member, snapshot)
+    fits = state is not None and not isinstance(checks, Refusal) and filters.first_refusal(checks, state) is None
+    snapshot.add(member, node)
+    return fits
 
 
 def _room_is_coming(waiting: Sequence[Pod], gang: Gang, snapshot: Snapshot) -> bool:

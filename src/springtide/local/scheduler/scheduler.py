@@ -52,6 +52,7 @@ logger = logging.getLogger(__name__)
 
 REST: Final = 4.0
 """After a pass over waiting pods, so many times its duration is left to everybody else."""
+LONGEST_REST: Final = 2.0
 BREATH: Final = 50
 """After so many units others get a turn in the event loop."""
 AT_ONCE: Final = 64
@@ -118,7 +119,7 @@ class Scheduler:
             began = clock()
             retried = await self._pass()
             if retried:
-                await asyncio.sleep(REST * (clock() - began))
+                await asyncio.sleep(min(LONGEST_REST, REST * (clock() - began)))
 
     # Watching
 
@@ -217,8 +218,16 @@ class Scheduler:
             self._parked.pop(unit, None)
             pods = waiting(unit, self.ledger)  # things may have changed while others had their turn
             if pods:
-                self._decide(unit, pods)
+                self._attempt(unit, pods)
         return retried
+
+    def _attempt(self, unit: Unit, pods: list[Pod]) -> None:
+        try:
+            self._decide(unit, pods)
+        except Exception:
+            # The outermost loop: whatever is odd about one pod must not keep all others waiting.
+            logger.exception("cannot decide about %s; trying again later", unit.key)
+            self._again_later(unit)
 
     def _resume(self, unit: Unit) -> bool:
         """Whether the unit has pods to place. One whose volumes were being made gives its places back first."""

@@ -30,6 +30,7 @@ class Metadata(View, frozen=True):
     name: str
     namespace: str = ""
     uid: str = ""
+    generation: int = 0
     labels: dict[str, str] | None = None
     annotations: dict[str, str] | None = None
     creation_timestamp: datetime | None = None

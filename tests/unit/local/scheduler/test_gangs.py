@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 from hypothesis import given
@@ -153,6 +154,28 @@ def test_room_is_made_for_a_whole_gang_and_no_more_than_it_takes() -> None:
     assert [node for _, node in decision.nodes] == ["a", "a"]
 
 
+def test_free_nodes_are_used_before_anybody_has_to_go() -> None:
+    snapshot = gpus(4, 4)
+    for number in range(4):
+        snapshot.add(a_pod(f"low{number}", {GPU: "1"}), "b")
+    decision = plan(a_gang(members(6, priority=100), 6, 100), snapshot)
+    assert isinstance(decision, MakeRoom)
+    assert len(decision.victims) == 2
+
+
+def test_a_group_may_be_more_important_than_its_pods() -> None:
+    decision = plan(a_gang(members(2), 2, 100), crowded(a_pod("low", {GPU: "4"}, priority=50)))
+    assert isinstance(decision, MakeRoom)
+
+
+def test_a_victim_that_is_not_needed_after_all_stays() -> None:
+    """For the first member `small` would do, for the second `large` must go; then there is room for both."""
+    small, large = a_pod("small", {GPU: "1"}, priority=1), a_pod("large", {GPU: "3"}, priority=2)
+    decision = plan(a_gang(members(2, priority=100), 2, 100), crowded(small, large))
+    assert isinstance(decision, MakeRoom)
+    assert [victim.key.name for victim in decision.victims] == ["large"]
+
+
 def test_nobody_goes_when_the_whole_gang_would_still_not_fit() -> None:
     equal = a_pod("equal", {GPU: "3"}, priority=100)
     decision = plan(a_gang(members(2, priority=100), 2, 100), crowded(equal, a_pod("low", {GPU: "1"})))
@@ -227,8 +250,13 @@ def test_room_is_only_made_when_it_helps(shapes: Any, capacity: Any) -> None:
             assert all(victim.priority < gang.priority for victim in decision.victims)
             for victim in decision.victims:
                 snapshot.remove(victim)
-            decision = plan(gang, snapshot)
+            promised = {pod.uid: node for pod, node in decision.nodes}
+            pods = [replace(pod, nominated=promised.get(pod.uid, "")) for pod in gang.members]
+            decision = plan(replace(gang, members=pods), snapshot)
             assert isinstance(decision, Placed)
+            assert dict(decision.nodes) == dict(decision.nodes) | {
+                pod: promised[pod.uid] for pod in pods if pod.uid in promised
+            }
         if isinstance(decision, Placed):
             begin(decision, snapshot)
         assert within_bounds(snapshot)
