@@ -85,3 +85,4 @@ async def _announce(cluster: Cluster, node: Node) -> None:
     containers = [{"name": "main", "image": "none"}]
     pod = PODS.describe(Key("ns", "p")) | {"spec": {"nodeName": "n", "containers": containers}}
     await client.create(PODS, pod)
+    await client.patch(PODS, Key("ns", "p"), {"status": {"phase": "Running"}}, subresource="status")
