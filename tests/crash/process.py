@@ -126,7 +126,10 @@ def administrator_tls(directory: Path) -> ssl.SSLContext:
 
 def session_to(server: ServerProcess) -> aiohttp.ClientSession:
     connector = aiohttp.TCPConnector(ssl=server.tls(), limit=0)
-    return aiohttp.ClientSession(server.url, connector=connector, timeout=aiohttp.ClientTimeout(total=20))
+    session = aiohttp.ClientSession(server.url, connector=connector, timeout=aiohttp.ClientTimeout(total=20))
+    # Or a DELETE whose connection breaks is silently sent again, waits for the next server and finds nothing there.
+    session._retry_connection = False
+    return session
 
 
 def _free_port() -> int:
