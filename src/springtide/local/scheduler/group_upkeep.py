@@ -19,6 +19,8 @@ from springtide.local.scheduler.ledger import Ledger
 
 _QUEUE: Final = Key("", "")
 """Stands for all queues in the controller's keys, which are PodGroups' otherwise."""
+QUEUES_AFTER: Final = 0.2
+"""Seconds; many groups may change at once, and each queue is counted over all of them."""
 
 
 class GroupUpkeep:
@@ -59,7 +61,7 @@ class GroupUpkeep:
             self._waits.pop(key, None)
         else:
             await self._write_group(group)
-        self.look(_QUEUE)
+        self._controller.enqueue(_QUEUE, QUEUES_AFTER)
 
     async def _write_group(self, group: Group) -> None:
         gang = self._ledger.gang(group)

@@ -12,13 +12,24 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from enum import Flag, auto
 
+import msgspec
+
 from springtide.kube.resources import Key
-from springtide.local.scheduler import amounts, groups, nodes, pods
+from springtide.local.scheduler import amounts, groups, nodes, pods, storage
 from springtide.local.scheduler.gangs import Gang, Queue
 from springtide.local.scheduler.groups import PLUGIN_GROUPS, VOLCANO_GROUPS, Group
 from springtide.local.scheduler.pods import Pod
 from springtide.local.scheduler.snapshot import Snapshot
-from springtide.local.scheduler.views import GroupView, NodeView, PodView, QueueView
+from springtide.local.scheduler.storage import VolumePlan
+from springtide.local.scheduler.views import (
+    SELECTED_NODE,
+    ClaimRef,
+    NamespaceView,
+    NodeView,
+    PodView,
+    PriorityClassView,
+    QueueView,
+)
 
 
 class Change(Flag):
@@ -135,6 +146,22 @@ class Ledger:
     def view(self, key: Key) -> PodView | None:
         return self._views.get(key)
 
+    def namespace_changed(self, name: str, view: NamespaceView | None) -> Change:
+        known = self.snapshot.namespaces
+        labels = None if view is None else view.metadata.labels or {}
+        if labels == known.get(name):
+            return Change.NOTHING
+        known.pop(name, None)
+        if labels is not None:
+            known[name] = labels
+        return Change.COMPANY
+
+    def priority_changed(self, name: str, view: PriorityClassView | None) -> Change:
+        self.priorities.pop(name, None)
+        if view is not None:
+            self.priorities[name] = view.value
+        return Change.NOTHING
+
     # What was decided
 
     def assume(self, pod: Pod, node: str) -> None:
@@ -176,6 +203,26 @@ class Ledger:
         fresh = self._as_decided(pods.from_view(view))
         self._enter(fresh)
         return fresh
+
+    def volumes_for(self, pod: Pod, node: str) -> VolumePlan | None:
+        """What has to be done about the pod's volumes first; None when that is not possible any more."""
+        state = self.snapshot.node(node)
+        if not pod.claims or state is None:
+            return storage.NO_VOLUMES
+        claims = storage.claims_of(pod, self.snapshot.storage)
+        return storage.plan(claims.delayed, node, state.node.labels, self.snapshot.storage)
+
+    def assume_volumes(self, plan: VolumePlan, node: str) -> None:
+        """So that no other pod gets the same volume before the watch shows whose it is."""
+        known = self.snapshot.storage
+        for claim, volume in plan.bindings:
+            reference = ClaimRef(claim.metadata.namespace, claim.metadata.name, claim.metadata.uid)
+            spec = msgspec.structs.replace(volume.spec, claim_ref=reference)
+            known.volumes[volume.metadata.name] = msgspec.structs.replace(volume, spec=spec)
+        for claim in plan.provision:
+            annotations = (claim.metadata.annotations or {}) | {SELECTED_NODE: node}
+            metadata = msgspec.structs.replace(claim.metadata, annotations=annotations)
+            known.claims[claim.key] = msgspec.structs.replace(claim, metadata=metadata)
 
     # Gangs
 
@@ -220,9 +267,3 @@ class Ledger:
         for group in self.groups.values():
             if group.queue == name:
                 yield from (pod for pod in self.members(group.key) if self.snapshot.where(pod.uid))
-
-
-def group_from_view(resource_group: str, view: GroupView | None) -> Group | None:
-    if view is None:
-        return None
-    return Group(VOLCANO_GROUPS if resource_group == VOLCANO_GROUPS.group else PLUGIN_GROUPS, view)

@@ -11,43 +11,29 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable, Coroutine, Hashable, Iterable
+from collections.abc import Coroutine, Iterable
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import Any, Final, TypeVar
-
-import msgspec
+from typing import Any, Final
 
 from springtide.kube import errors
 from springtide.kube.client import Client
-from springtide.kube.informer import Informer, Informers
-from springtide.kube.resources import (
-    NAMESPACES,
-    NODES,
-    PERSISTENTVOLUMECLAIMS,
-    PERSISTENTVOLUMES,
-    PODDISRUPTIONBUDGETS,
-    PODS,
-    PRIORITYCLASSES,
-    STORAGECLASSES,
-    Key,
-    Resource,
-)
+from springtide.kube.informer import Informers
+from springtide.kube.resources import Key
 from springtide.kube.workqueue import Backoff
-from springtide.local.scheduler import gangs, groups, placing, preemption, storage, views
+from springtide.local.scheduler import following, gangs, placing, preemption
 from springtide.local.scheduler.deeds import Deeds
 from springtide.local.scheduler.gangs import MakeRoom, Placed, Waits
 from springtide.local.scheduler.group_upkeep import GroupUpkeep
 from springtide.local.scheduler.installing import install
-from springtide.local.scheduler.ledger import Change, Ledger, group_from_view
+from springtide.local.scheduler.ledger import Change, Ledger
 from springtide.local.scheduler.pods import Pod
 from springtide.local.scheduler.reasons import Unfit
 from springtide.local.scheduler.snapshot import Snapshot
 from springtide.local.scheduler.storage import NO_VOLUMES, VolumePlan
 from springtide.local.scheduler.units import Unit, rank, unit_of, waiting
+from springtide.local.scheduler.views import PodView
 
-K = TypeVar("K", bound=Hashable)
-T = TypeVar("T")
 logger = logging.getLogger(__name__)
 
 REST: Final = 4.0
@@ -79,14 +65,6 @@ async def run(client: Client, options: Options) -> None:
         await scheduler.run(group)
 
 
-def _keep(where: dict[K, T], key: K, view: T | None) -> Change:
-    if view is None:
-        where.pop(key, None)
-    else:
-        where[key] = view
-    return Change.ROOM
-
-
 class Scheduler:
     def __init__(self, client: Client, informers: Informers, options: Options) -> None:
         self.ledger = Ledger(Snapshot(options.strict_resources), frozenset(options.scheduler_names))
@@ -106,7 +84,7 @@ class Scheduler:
 
     async def run(self, group: asyncio.TaskGroup) -> None:
         self._group = group
-        self._follow()
+        following.follow(self._informers, self.ledger, self)
         for recorder in self._deeds.recorders(self._options.scheduler_names):
             for _ in range(EVENTS_AT_ONCE):
                 group.create_task(recorder.run(), name="scheduler events")
@@ -123,29 +101,7 @@ class Scheduler:
 
     # Watching
 
-    def _follow(self) -> None:
-        ledger, known = self.ledger, self.ledger.snapshot.storage
-        self._on(NODES, views.NodeView, lambda key, view: ledger.node_changed(key.name, view))
-        self._on(PODS, views.PodView, self._pod_changed)
-        self._on(NAMESPACES, views.NamespaceView, self._namespace_changed)
-        self._on(PERSISTENTVOLUMES, views.VolumeView, lambda key, view: _keep(known.volumes, key.name, view))
-        self._on(PERSISTENTVOLUMECLAIMS, views.ClaimView, lambda key, view: _keep(known.claims, key, view))
-        self._on(STORAGECLASSES, views.ClassView, lambda key, view: _keep(known.classes, key.name, view))
-        self._on(PRIORITYCLASSES, views.PriorityClassView, self._priority_changed)
-        self._on(PODDISRUPTIONBUDGETS, views.BudgetView, self._budget_changed)
-        for resource in (groups.VOLCANO_GROUPS, groups.PLUGIN_GROUPS):
-            self._on(resource, views.GroupView, self._group_follower(resource))
-        self._on(groups.QUEUES, views.QueueView, lambda key, view: ledger.queue_changed(key.name, view))
-
-    def _on(self, resource: Resource, into: type[T], changed: Callable[[Key, T | None], Change]) -> None:
-        informer: Informer[T] = self._informers.of(resource, into=into)
-
-        def notice(key: Key) -> None:
-            self._woken(changed(key, informer.get(key)))
-
-        informer.on_change(notice)
-
-    def _pod_changed(self, key: Key, view: views.PodView | None) -> Change:
+    def pod_changed(self, key: Key, view: PodView | None) -> None:
         before = self.ledger.pods.get(key)
         change = self.ledger.pod_changed(key, view)
         pod = self.ledger.pods.get(key)
@@ -158,37 +114,14 @@ class Scheduler:
             if not unit.gang:
                 self._leave(unit)
         elif Change.ITSELF in change:
-            self._due.add(unit_of(pod))
-            self._wake.set()
-        return change & ~Change.ITSELF
+            self._again(unit_of(pod))
+        self.changed(change)
 
-    def _namespace_changed(self, key: Key, view: views.NamespaceView | None) -> Change:
-        labels = (view.metadata.labels or {}) if view is not None else None
-        if labels is None:
-            self.ledger.snapshot.namespaces.pop(key.name, None)
-        elif self.ledger.snapshot.namespaces.get(key.name) != labels:
-            self.ledger.snapshot.namespaces[key.name] = labels
-            return Change.COMPANY
-        return Change.NOTHING
+    def group_changed(self, key: Key) -> None:
+        self._groups.look(key)
 
-    def _priority_changed(self, key: Key, view: views.PriorityClassView | None) -> Change:
-        self.ledger.priorities.pop(key.name, None)
-        if view is not None:
-            self.ledger.priorities[key.name] = view.value
-        return Change.NOTHING
-
-    def _budget_changed(self, key: Key, view: views.BudgetView | None) -> Change:
-        _keep(self.ledger.snapshot.budgets, key, view)
-        return Change.NOTHING
-
-    def _group_follower(self, resource: Resource) -> Callable[[Key, views.GroupView | None], Change]:
-        def changed(key: Key, view: views.GroupView | None) -> Change:
-            self._groups.look(key)
-            return self.ledger.group_changed(resource.group, key, group_from_view(resource.group, view))
-
-        return changed
-
-    def _woken(self, change: Change) -> None:
+    def changed(self, change: Change) -> None:
+        """Have those looked at again to whom it may matter."""
         if Change.ROOM in change:
             woken: Iterable[Unit] = [*self._parked, *self._reserved]
         elif Change.COMPANY in change:
@@ -299,42 +232,22 @@ class Scheduler:
 
     def _assign(self, unit: Unit, nodes: tuple[tuple[Pod, str], ...]) -> None:
         """Bind them all; or, when volumes have to be made first, hold their places until they are there."""
-        to_be_made = 0
+        ready = True
         for pod, node in nodes:
             self.ledger.assume(pod, node)
-            plan = self._volumes(pod, node)
+            plan = self.ledger.volumes_for(pod, node)
             if plan is None:
                 # Another member of the gang got the last volume.
                 self._again_later(unit)
-            elif plan.bindings or plan.provision:
-                self._assume_volumes(plan, node)
+            elif plan != NO_VOLUMES:
+                self.ledger.assume_volumes(plan, node)
                 self._spawn(self._prepare(unit, plan, node))
-            to_be_made += plan != NO_VOLUMES
-        if to_be_made:
+            ready = ready and plan == NO_VOLUMES
+        if not ready:
             self._reserved[unit] = tuple(pod for pod, _ in nodes)
             return
         for pod, node in nodes:
             self._spawn(self._bind(unit, pod, node))
-
-    def _volumes(self, pod: Pod, node: str) -> VolumePlan | None:
-        """What has to be done about the pod's volumes first; None when that is not possible any more."""
-        state = self.ledger.snapshot.node(node)
-        if not pod.claims or state is None:
-            return NO_VOLUMES
-        known = self.ledger.snapshot.storage
-        return storage.plan(storage.claims_of(pod, known).delayed, node, state.node.labels, known)
-
-    def _assume_volumes(self, plan: VolumePlan, node: str) -> None:
-        """So that no other pod gets the same volume before the watch shows whose it is."""
-        known = self.ledger.snapshot.storage
-        for claim, volume in plan.bindings:
-            reference = views.ClaimRef(claim.metadata.namespace, claim.metadata.name, claim.metadata.uid)
-            spec = msgspec.structs.replace(volume.spec, claim_ref=reference)
-            known.volumes[volume.metadata.name] = msgspec.structs.replace(volume, spec=spec)
-        for claim in plan.provision:
-            annotations = (claim.metadata.annotations or {}) | {views.SELECTED_NODE: node}
-            metadata = msgspec.structs.replace(claim.metadata, annotations=annotations)
-            known.claims[claim.key] = msgspec.structs.replace(claim, metadata=metadata)
 
     # Doing
 
@@ -352,7 +265,7 @@ class Scheduler:
             self.ledger.forget(pod)
             self._again_later(unit)
 
-    async def _report(self, pod: Pod, view: views.PodView, message: str) -> None:
+    async def _report(self, pod: Pod, view: PodView, message: str) -> None:
         try:
             async with self._slots:
                 await self._deeds.report(pod, view, message)
@@ -378,19 +291,8 @@ class Scheduler:
                 await self._deeds.prepare_volumes(plan, node)
         except errors.ApiError as error:
             logger.info("cannot prepare volumes for %s: %s", unit.key, error)
-            self._forget_volumes(plan)
+            following.reread(self._informers, self.ledger, plan)
             self._again_later(unit)
-
-    def _forget_volumes(self, plan: VolumePlan) -> None:
-        """Back to what the watch says of them."""
-        known = self.ledger.snapshot.storage
-        volumes = self._informers.of(PERSISTENTVOLUMES, into=views.VolumeView)
-        claims = self._informers.of(PERSISTENTVOLUMECLAIMS, into=views.ClaimView)
-        for _, volume in plan.bindings:
-            name = volume.metadata.name
-            _keep(known.volumes, name, volumes.get(Key("", name)))
-        for claim in plan.provision:
-            _keep(known.claims, claim.key, claims.get(claim.key))
 
     def _again_later(self, unit: Unit) -> None:
         failures = self._failures[unit] = self._failures.get(unit, 0) + 1
