@@ -496,7 +496,7 @@ class Root:
         # Unbindable, so that binding a directory above it does not bind it into itself.
         mount(self.top, self.top, flags=MS_BIND)
         mount("", self.top, flags=MS_UNBINDABLE)
-        self._mirror("/", self.top, lambda entry: entry.name in {"dev", "proc", *PRIVATE})
+        self._mirror("/", self.top, lambda entry: entry.name in {"boot", "dev", "lost+found", "proc", *PRIVATE})
         self._add_private()
         self._add_system()
         added = [self._add(item) for item in mounts]
@@ -542,9 +542,10 @@ class Root:
         except OSError:  # refused where the host's own is partly hidden, as inside most containers
             mount("/proc", f"{self.top}/proc", flags=MS_BIND | MS_REC)
         if self._is_root:
+            points = mount_points(f"{self.top}/")
             for name in SYSTEM:
                 path = f"{self.top}/{name}"
-                if os.path.isdir(path) and not os.path.islink(path) and not self._overlay(f"/{name}"):
+                if os.path.isdir(path) and not os.path.islink(path) and not self._overlay(f"/{name}", points):
                     set_read_only(path, recursive=True)
 
     def _add(self, item: Obj) -> str:
@@ -567,7 +568,7 @@ class Root:
         if not missing:
             return inside
         if not (self._owned(inside) and self._make_missing(inside, missing, is_directory)):
-            if not self._overlay(inside):
+            if not self._overlay(inside, mount_points(f"{self.top}{inside}/")):
                 self._cover(inside)
             if not self._make_missing(inside, missing, is_directory):
                 raise OSError(errno.EACCES, f"cannot make the mount point {target}")
@@ -592,10 +593,14 @@ class Root:
             return False
         return True
 
-    def _overlay(self, inside: str) -> bool:
-        """Lay a private writable layer over a directory, on disk or else in memory; False where it is refused."""
+    def _overlay(self, inside: str, points: list[str]) -> bool:
+        """Lay a private writable layer over a directory, on disk or else in memory; False where it is refused.
+
+        What is mounted below would be hidden by it, and is bound again over it.
+        """
         place = self.top + inside
-        hidden = [(path, os.open(path, os.O_PATH)) for path in _outermost(mount_points(f"{place}/"))]
+        below = [path for path in points if path.startswith(f"{place}/")]
+        hidden = [(path, os.open(path, os.O_PATH)) for path in _outermost(below)]
         done = False
         for in_memory in (False, True):
             try:
@@ -669,14 +674,24 @@ def _escaped(path: str) -> str:
     return path.replace("\\", "\\\\").replace(":", "\\:").replace(",", "\\,")
 
 
+USELESS = frozenset(
+    """
+    autofs block bsg btrfs-control bus char console core cpu cpu_dma_latency disk hpet hugepages hwrng initctl
+    input kmsg log loop-control mapper mcelog mem nvram port ppp rfkill rtc rtc0 shm snapshot uhid uinput
+    userfaultfd vga_arbiter vhci vhost-net vhost-vsock vsock
+    """.split()  # noqa: SIM905 - a table, read as one
+)
+
+
 def _useless_device(entry: os.DirEntry[str]) -> bool:
-    """Disks, consoles and sockets of the host; accelerators of every make stay."""
-    if entry.name in ("shm", "console", "log") or entry.name.startswith(("ttyS", "vcs", "loop")):
-        return True
-    if entry.name.startswith("tty") and entry.name[3:4].isdigit():
+    """The host's consoles, disks and management, and what the user may not open; accelerators of every make stay."""
+    name = entry.name
+    if name in USELESS or name.startswith(("ttyS", "vcs")) or (name.startswith("tty") and name[3:4].isdigit()):
         return True
     mode = entry.stat(follow_symlinks=False).st_mode
-    return stat.S_ISBLK(mode) or stat.S_ISSOCK(mode)
+    if stat.S_ISBLK(mode) or stat.S_ISSOCK(mode):
+        return True
+    return stat.S_ISCHR(mode) and not os.access(entry.path, os.R_OK | os.W_OK)
 
 
 def mount_points(prefix: str) -> list[str]:
