@@ -192,36 +192,33 @@ def _kind(name: object) -> int:
 
 def enter(data_dir: str) -> bool:
     """Move into the network of the pods that live, or into a new one; whether it has a user namespace."""
-    for descriptors in _kept_by_shims(os.path.join(data_dir, "pods")):
-        try:
-            if len(descriptors) == 2:
-                namespaces.join(descriptors[0], namespaces.NEW_USER)
-            namespaces.join(descriptors[-1], namespaces.NEW_NET)
-            return len(descriptors) == 2
-        finally:
-            messages.close_all(descriptors)
-    return namespaces.new_network()
+    kept = _kept_by_shims(os.path.join(data_dir, "pods"))
+    if not kept:
+        return namespaces.new_network()
+    try:
+        if len(kept) == 2:
+            namespaces.join(kept[0], namespaces.NEW_USER)
+        namespaces.join(kept[-1], namespaces.NEW_NET)
+    finally:
+        messages.close_all(kept)
+    return len(kept) == 2
 
 
-def _kept_by_shims(pods: str) -> list[list[int]]:
-    """The network's namespaces from the first living shim that answers: none or one."""
+def _kept_by_shims(pods: str) -> list[int]:
+    """The network's namespaces, user (if any) and net, from the first living shim that answers."""
     try:
         names = sorted(os.listdir(pods))
     except OSError:
         return []
     for name in names:
-        try:
+        with contextlib.suppress(OSError, ValueError, Refused):
             conversation = Conversation(os.path.join(pods, name, "shim.sock"), SHIM_PATIENCE)
-        except OSError:
-            continue
-        try:
-            _, descriptors = conversation.ask({"do": "namespaces"})
-        except (OSError, ValueError, Refused):
-            continue
-        finally:
-            conversation.close()
-        if descriptors:
-            return [descriptors]
+            try:
+                _, kept = conversation.ask({"do": "namespaces"})
+            finally:
+                conversation.close()
+            if kept:
+                return kept
     return []
 
 
