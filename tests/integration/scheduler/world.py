@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any, TypeVar
@@ -12,8 +12,10 @@ from typing import Any, TypeVar
 from tests.integration.patience import until
 
 from springtide.kube.client import Client
-from springtide.kube.request import DeleteOptions, Scope
+from springtide.kube.request import DeleteOptions, Request, Response, Scope
 from springtide.kube.resources import EVENTS, NODES, PODS, SERVICEACCOUNTS, Key, Obj, Resource
+from springtide.local.access.identity import MASTERS, User
+from springtide.local.apiserver.loopback import Loopback
 from springtide.local.cluster import Cluster, running
 from springtide.local.cluster import Options as ClusterOptions
 from springtide.local.scheduler.installing import install
@@ -33,9 +35,13 @@ class World:
         self._cluster = cluster
         self._options = options
         self._scheduler: asyncio.Task[None] | None = None
+        self.refusals: dict[str, int] = {}
+        """How many of the scheduler's next requests whose target contains a text shall fail."""
 
     def start(self) -> None:
-        self._scheduler = asyncio.create_task(run(self._cluster.client("system:kube-scheduler"), self._options))
+        user = User("system:kube-scheduler", groups=(MASTERS,))
+        client = Client(_Moody(Loopback(self._cluster.server.dispatcher, user), self.refusals))
+        self._scheduler = asyncio.create_task(run(client, self._options))
 
     async def stop(self) -> None:
         if self._scheduler is not None:
@@ -98,6 +104,27 @@ class World:
 
     async def finish_off(self, name: str) -> None:
         await self.client.delete(PODS, Key(NAMESPACE, name), DeleteOptions(grace=0))
+
+
+class _Moody:
+    """A transport whose server fails now and then."""
+
+    def __init__(self, inner: Loopback, refusals: dict[str, int]) -> None:
+        self._inner = inner
+        self._refusals = refusals
+
+    async def send(self, request: Request) -> Response:
+        for text, left in self._refusals.items():
+            if left and request.method != "GET" and text in request.target:
+                self._refusals[text] = left - 1
+                return Response(500, {}, b"")
+        return await self._inner.send(request)
+
+    def stream(self, request: Request) -> AsyncGenerator[bytes, None]:
+        return self._inner.stream(request)
+
+    async def close(self) -> None:
+        await self._inner.close()
 
 
 def _resource(name: str) -> str:
