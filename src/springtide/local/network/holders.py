@@ -35,16 +35,20 @@ def socket_path(data_dir: Path) -> Path:
     return data_dir / "network" / "holder.sock"
 
 
-def command(data_dir: Path) -> list[str]:
+def command(data_dir: Path, *, uplink: bool = True) -> list[str]:
     """The interpreter below any virtual environment: the holder needs none of its packages."""
     interpreter = os.path.realpath(getattr(sys, "_base_executable", "") or sys.executable)
-    return [interpreter, "-I", "-S", str(Path(__file__).with_name("__main__.py")), str(data_dir.absolute())]
+    script = Path(__file__).with_name("__main__.py")
+    return [interpreter, "-I", "-S", str(script), str(data_dir.absolute()), *(() if uplink else ("--no-uplink",))]
 
 
-async def ensure(data_dir: Path) -> int:
-    """A holder that answers, found or started, and its process id. HolderError with its own last words."""
+async def ensure(data_dir: Path, *, uplink: bool = True) -> int:
+    """A holder that answers, found or started, and its process id. HolderError with its own last words.
+
+    Without `uplink`, one that is started looks for no way to the outside, and leaves the host's network alone.
+    """
     for _ in range(_TRIES):
-        answer = await _living(data_dir) or await _start(data_dir)
+        answer = await _living(data_dir) or await _start(data_dir, uplink)
         if answer is not None:
             return int(answer["pid"])
     raise HolderError("The pods' network could not be started: somebody kills its holder while it starts")
@@ -105,13 +109,13 @@ def _told(data_dir: Path, request: dict[str, Any]) -> Conversation:
     return conversation
 
 
-async def _start(data_dir: Path) -> dict[str, Any] | None:
+async def _start(data_dir: Path, uplink: bool) -> dict[str, Any] | None:
     """What it says of itself, or None when it was killed before that."""
     directory = data_dir / "network"
     directory.mkdir(mode=0o700, parents=True, exist_ok=True)
     log = directory / "holder.log"
     with log.open("ab") as output:
-        process = await asyncio.to_thread(_spawned, data_dir, output)
+        process = await asyncio.to_thread(_spawned, command(data_dir, uplink=uplink), output)
     loop = asyncio.get_running_loop()
     deadline = loop.time() + START_PATIENCE
     while loop.time() < deadline:
@@ -127,10 +131,10 @@ async def _start(data_dir: Path) -> dict[str, Any] | None:
     raise HolderError(f"The pods' network could not be started: {_last_words(log)} (more in {log})")
 
 
-def _spawned(data_dir: Path, output: IO[bytes]) -> subprocess.Popen[bytes]:
+def _spawned(argv: list[str], output: IO[bytes]) -> subprocess.Popen[bytes]:
     """Not asyncio's way: that kills the children it still has when its loop is closed."""
     process = subprocess.Popen(
-        command(data_dir),
+        argv,
         stdin=subprocess.DEVNULL,
         stdout=output,
         stderr=output,
