@@ -44,8 +44,20 @@ async def _adopt(means: Means, record: Record, obj: Obj | None) -> LocalPod:
     pod.removed = obj is None
     pod.stale = True
     pod.status = dict((obj or {}).get("status") or {})
+    pod.images = _images(pod)
     logger.info("found pod %s, %s", pod.key, "running" if shim is not None else "without its shim")
     return pod
+
+
+def _images(pod: LocalPod) -> dict[str, str]:
+    """What running attempts were started with, as reported; of others there is nothing to know."""
+    fields = ("containerStatuses", "initContainerStatuses")
+    reported = [status for field in fields for status in pod.status.get(field) or ()]
+    return {
+        status["name"]: status["image"]
+        for status in reported
+        if (state := pod.states.get(status["name"])) is not None and state.attempt == status["restartCount"]
+    }
 
 
 def _remains(record: Record, names: list[str]) -> Obj:

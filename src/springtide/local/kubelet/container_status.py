@@ -13,8 +13,8 @@ from typing import Any
 
 from springtide.kube.resources import Obj
 from springtide.local.kubelet import restarts, specs
-from springtide.local.kubelet.lifecycle import Observed, Verdict
 from springtide.local.kubelet.moments import stamp
+from springtide.local.kubelet.observed import Observed, Verdict
 from springtide.local.runtime.contract import ContainerState
 
 MESSAGES = 12 * 1024
@@ -97,6 +97,7 @@ def _of_attempt(pod: Mapping[str, Any], container: Obj, field: str, seen: Observ
     last = _terminated(pod, seen.previous.get(state.name)) or _older_end(pod, state, old)
     resources = container.get("resources") or {}
     status: Obj = {
+        "image": seen.images.get(state.name, container.get("image", "")),
         "restartCount": state.attempt,
         "containerID": container_id(specs.uid_of(pod), state),
         "resources": resources,

@@ -13,81 +13,29 @@ reverse order, KILL by the shim at the end of the grace, then the sandbox, then 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any
 
 from springtide.kube.resources import Obj
 from springtide.local.kubelet import restarts, specs
-from springtide.local.kubelet.restarts import BackOff
+from springtide.local.kubelet.actions import (
+    Action,
+    BackOffRestart,
+    BeginStop,
+    DeletePod,
+    EndSandbox,
+    Finish,
+    Forget,
+    RequeueAfter,
+    SignalStop,
+    StartContainer,
+    StartSandbox,
+)
+from springtide.local.kubelet.observed import Observed, Stop, Verdict
 from springtide.local.runtime.contract import ContainerState
 
 MINIMUM_GRACE = 2.0
 """Seconds between TERM and KILL that even a container without any grace left gets."""
-
-# What is seen
-
-
-@dataclass(frozen=True, slots=True)
-class Verdict:
-    """What a running attempt's probes say; None as long as they have said nothing."""
-
-    startup: bool | None = None
-    liveness: bool | None = None
-    readiness: bool | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Stop:
-    """A stop under way."""
-
-    attempt: int
-    began: float
-    grace: float
-    hook_running: bool = False
-    signalled: bool = False
-
-    @property
-    def deadline(self) -> float:
-        return self.began + self.grace
-
-
-@dataclass(frozen=True, slots=True)
-class Failure:
-    """Why a container is not running although it should be, and when it may be tried again."""
-
-    reason: str
-    message: str
-    until: float = 0.0
-
-
-@dataclass(frozen=True, slots=True)
-class Observed:
-    sandbox: bool = False
-    """Whether the pod's shim lives."""
-    states: Mapping[str, ContainerState] = field(default_factory=dict)
-    """The newest attempt of each container."""
-    previous: Mapping[str, ContainerState] = field(default_factory=dict)
-    """The attempts before those."""
-    earlier: Mapping[str, int] = field(default_factory=dict)
-    """The newest attempts that belong to a sandbox before this one."""
-    verdicts: Mapping[str, Verdict] = field(default_factory=dict)
-    stops: Mapping[str, Stop] = field(default_factory=dict)
-    starting: frozenset[str] = frozenset()
-    """Containers whose postStart hook runs."""
-    back_offs: Mapping[str, BackOff] = field(default_factory=dict)
-    failures: Mapping[str, Failure] = field(default_factory=dict)
-    sandbox_failure: Failure | None = None
-    start: float | None = None
-    """When the pod was first seen here."""
-    phase: str = ""
-    """As last reported."""
-    removed: bool = False
-    """The object is gone from the API."""
-    closing: bool = False
-    """The agent was told to end its pods and to leave their objects alone."""
-    finished: bool = False
-    """All containers ended for good, and that is reported."""
 
 
 class Ending(StrEnum):
@@ -97,86 +45,6 @@ class Ending(StrEnum):
     DEADLINE = "deadline"
     CLOSING = "closing"
     DONE = "done"
-
-
-# What is to be done
-
-
-@dataclass(frozen=True, slots=True)
-class StartSandbox:
-    pass
-
-
-@dataclass(frozen=True, slots=True)
-class StartContainer:
-    name: str
-    attempt: int
-
-
-@dataclass(frozen=True, slots=True)
-class BackOffRestart:
-    """Say that a container has to wait, and come back at `until`."""
-
-    name: str
-    delay: int
-    until: float
-
-
-@dataclass(frozen=True, slots=True)
-class BeginStop:
-    """Announce the end of a container and run its preStop hook within the grace."""
-
-    name: str
-    attempt: int
-    grace: float
-    message: str
-
-
-@dataclass(frozen=True, slots=True)
-class SignalStop:
-    """TERM now, KILL after the grace."""
-
-    name: str
-    grace: float
-
-
-@dataclass(frozen=True, slots=True)
-class EndSandbox:
-    pass
-
-
-@dataclass(frozen=True, slots=True)
-class Finish:
-    """Report the last state; everything that the pod held on this node is free again."""
-
-
-@dataclass(frozen=True, slots=True)
-class DeletePod:
-    """Nothing of it is left: the API server may forget it."""
-
-
-@dataclass(frozen=True, slots=True)
-class Forget:
-    """Remove what is left on disk; the object is gone."""
-
-
-@dataclass(frozen=True, slots=True)
-class RequeueAfter:
-    seconds: float
-
-
-Action = (
-    StartSandbox
-    | StartContainer
-    | BackOffRestart
-    | BeginStop
-    | SignalStop
-    | EndSandbox
-    | Finish
-    | DeletePod
-    | Forget
-    | RequeueAfter
-)
 
 
 def plan(pod: Mapping[str, Any], seen: Observed, now: float) -> tuple[Action, ...]:
@@ -331,18 +199,30 @@ def _start(name: str, attempt: int, seen: Observed, now: float) -> Iterator[Acti
 
 
 def _check_health(container: Obj, pod: Mapping[str, Any], seen: Observed, now: float) -> Iterator[Action]:
+    """Stop a container that its probes condemn or that is no longer what the pod asks for, or go on stopping it."""
     name = container["name"]
-    verdict = seen.verdicts.get(name, Verdict())
-    probe = "liveness" if verdict.liveness is False else "startup" if verdict.startup is False else ""
-    if not probe and not _stop_of(name, seen):
+    why, probe = _complaint(container, seen)
+    if not why and not _stop_of(name, seen):
         return
     is_init = any(name == init["name"] for init in specs.init_containers(pod))
-    message = f"{'Init container' if is_init else 'Container'} {name} failed {probe} probe"
+    message = f"{'Init container' if is_init else 'Container'} {name} {why}"
     if not is_init and restarts.restarts_on_failure(container, _policy(pod)):
         message += ", will be restarted"
-    asked = (container.get(f"{probe}Probe") or {}).get("terminationGracePeriodSeconds")
+    asked = probe.get("terminationGracePeriodSeconds")
     grace = specs.grace_of(pod) if asked is None else float(asked)
     yield from _stop(name, seen, grace, message, now)
+
+
+def _complaint(container: Obj, seen: Observed) -> tuple[str, Obj]:
+    """What is wrong with a running container, and the probe that found it."""
+    verdict = seen.verdicts.get(container["name"], Verdict())
+    if seen.images.get(container["name"], container.get("image")) != container.get("image"):
+        return "definition changed", {}
+    if verdict.liveness is False:
+        return "failed liveness probe", container.get("livenessProbe") or {}
+    if verdict.startup is False:
+        return "failed startup probe", container.get("startupProbe") or {}
+    return "", {}
 
 
 def _without_overtaking(steps: list[Action], seen: Observed) -> Iterator[Action]:

@@ -18,8 +18,8 @@ import msgspec
 from springtide.kube.resources import Key, Obj
 from springtide.local.kubelet import specs
 from springtide.local.kubelet.bodies import Prepared
-from springtide.local.kubelet.lifecycle import Failure, Observed, Stop, Verdict
 from springtide.local.kubelet.logs import files_of
+from springtide.local.kubelet.observed import Failure, Observed, Stop, Verdict
 from springtide.local.kubelet.restarts import BackOff
 from springtide.local.runtime.contract import ContainerState
 
@@ -85,6 +85,7 @@ class LocalPod:
     states: dict[str, ContainerState] = field(default_factory=dict)
     """The newest attempt of each container."""
     previous: dict[str, ContainerState] = field(default_factory=dict)
+    images: dict[str, str] = field(default_factory=dict)
     earlier: dict[str, int] = field(default_factory=dict)
     status: Obj = field(default_factory=dict)
     """As last reported to the API."""
@@ -140,6 +141,7 @@ class LocalPod:
             sandbox=self.shim is not None,
             states=self.states,
             previous=self.previous,
+            images=self.images,
             earlier=self.earlier,
             verdicts=self.verdicts,
             stops=self.stops,

@@ -91,7 +91,7 @@ def status(node: Mapping[str, Any], machine: Machine, resources: Mapping[str, st
             "kernelVersion": machine.kernel,
             "osImage": machine.os_image,
             "containerRuntimeVersion": f"springtide://{springtide.__version__}",
-            "kubeletVersion": VERSION,
+            "kubeletVersion": f"{VERSION}+springtide.{springtide.__version__}",
             "kubeProxyVersion": "",
             "operatingSystem": machine.operating_system,
             "architecture": machine.architecture,

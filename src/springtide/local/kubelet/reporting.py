@@ -12,7 +12,10 @@ from springtide.local.kubelet.pods import LocalPod
 
 
 async def report(means: Means, pod: LocalPod) -> None:
-    """Write the pod's status if there is news. ApiError when the server cannot take it now: to be tried again."""
+    """Write the pod's status if there is news. ApiError when the server does not take it: to be tried again.
+
+    Also when it says that there is no such pod: then the watch will say so, too, and there is nothing to report.
+    """
     if pod.removed or pod.closing:
         return
     host = means.facts.host_ip
@@ -20,13 +23,9 @@ async def report(means: Means, pod: LocalPod) -> None:
     place = status.Place(host, pod.address if has_address else "")
     fresh = status.derive(pod.obj, pod.observed(), pod.status, place, means.clock())
     patch = status.difference(pod.obj, pod.status, fresh)
-    if patch is None:
-        return
-    try:
+    if patch is not None:
         await means.client.patch(PODS, pod.key, patch, Patch.STRATEGIC, subresource="status")
-    except (errors.NotFound, errors.Conflict):
-        return  # it is gone, or another of its name is there: the watch will tell
-    pod.status = fresh
+        pod.status = fresh
 
 
 async def delete(means: Means, pod: LocalPod) -> None:

@@ -18,8 +18,8 @@ from springtide.local.kubelet import hooks, restarts, specs
 from springtide.local.kubelet.addresses import NoAddressLeft
 from springtide.local.kubelet.bodies import NotReady, Prepared
 from springtide.local.kubelet.device_placing import NoDeviceError
-from springtide.local.kubelet.lifecycle import Failure, Stop
 from springtide.local.kubelet.means import Means
+from springtide.local.kubelet.observed import Failure, Stop
 from springtide.local.kubelet.pods import LocalPod, Record, read_state
 from springtide.local.kubelet.tasks import Tasks
 from springtide.local.kubelet.termination import last_words
@@ -152,6 +152,7 @@ class Starter:
             pod, name, "Pulled", f'Container image "{image}" runs in environment {environment.name}, nothing to pull'
         )
         self._say(pod, name, "Created", "Container created")
+        pod.images[name] = image
         before = pod.states.get(name)
         if before is not None:
             pod.back_offs[name] = restarts.restarted(pod.back_offs.get(name), before.finished, self._means.clock())

@@ -16,8 +16,9 @@ from springtide.kube.resources import Obj
 from springtide.local.kubelet import specs
 from springtide.local.kubelet.conditions import OWN, conditions
 from springtide.local.kubelet.container_status import UNKNOWN, statuses
-from springtide.local.kubelet.lifecycle import Ending, Observed, ending, is_initialized
+from springtide.local.kubelet.lifecycle import Ending, ending, is_initialized
 from springtide.local.kubelet.moments import stamp
+from springtide.local.kubelet.observed import Observed
 from springtide.local.kubelet.phases import phase
 
 _DEADLINE = {

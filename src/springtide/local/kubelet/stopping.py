@@ -11,8 +11,9 @@ from dataclasses import replace
 
 from springtide.kube.resources import Obj
 from springtide.local.kubelet import hooks, specs
-from springtide.local.kubelet.lifecycle import BeginStop, SignalStop, Stop
+from springtide.local.kubelet.actions import BeginStop, SignalStop
 from springtide.local.kubelet.means import Means
+from springtide.local.kubelet.observed import Stop
 from springtide.local.kubelet.pods import LocalPod
 from springtide.local.kubelet.tasks import Tasks
 from springtide.local.runtime.shims import ShimError

@@ -12,11 +12,13 @@ import asyncio
 from springtide.kube.controller import Result
 from springtide.kube.informer import Informer
 from springtide.kube.resources import Obj
-from springtide.local.kubelet import lifecycle, reporting, specs
+from springtide.local.kubelet import actions, lifecycle, reporting, specs
+from springtide.local.kubelet.actions import Action
 from springtide.local.kubelet.bodies import NotReady
-from springtide.local.kubelet.lifecycle import Action, Ending, Failure
+from springtide.local.kubelet.lifecycle import Ending
 from springtide.local.kubelet.means import Means
 from springtide.local.kubelet.moments import duration
+from springtide.local.kubelet.observed import Failure
 from springtide.local.kubelet.pods import LocalPod
 from springtide.local.kubelet.probes.prober import Prober
 from springtide.local.kubelet.starting import Starter
@@ -49,10 +51,10 @@ class Sync:
             return None
         requeue: float | None = None
         for _ in range(ROUNDS):
-            actions = lifecycle.plan(pod.obj, pod.observed(), self._means.clock())
-            requeue = min((a.seconds for a in actions if isinstance(a, lifecycle.RequeueAfter)), default=None)
+            steps = lifecycle.plan(pod.obj, pod.observed(), self._means.clock())
+            requeue = min((step.seconds for step in steps if isinstance(step, actions.RequeueAfter)), default=None)
             moved = False
-            for action in actions:
+            for action in steps:
                 moved |= await self._act(pod, action)
             if not moved:
                 break
@@ -103,13 +105,13 @@ class Sync:
     async def _act(self, pod: LocalPod, action: Action) -> bool:
         """Whether the plan should be asked again."""
         match action:
-            case lifecycle.StartSandbox():
+            case actions.StartSandbox():
                 return await self._starter.sandbox(pod)
-            case lifecycle.StartContainer(name, attempt):
+            case actions.StartContainer(name, attempt):
                 return not pod.starting and await self._starter.container(pod, name, attempt)
-            case lifecycle.BackOffRestart(name, delay, until):
+            case actions.BackOffRestart(name, delay, until):
                 self._hold_back(pod, name, delay, until)
-            case lifecycle.RequeueAfter():
+            case actions.RequeueAfter():
                 pass
             case _:
                 return await self._wind_down(pod, action)
@@ -117,23 +119,23 @@ class Sync:
 
     async def _wind_down(self, pod: LocalPod, action: Action) -> bool:
         match action:
-            case lifecycle.BeginStop():
+            case actions.BeginStop():
                 self._say_late(pod)
                 self._stopper.begin(pod, action)
                 return True
-            case lifecycle.SignalStop():
+            case actions.SignalStop():
                 await self._stopper.signal(pod, action)
-            case lifecycle.EndSandbox():
+            case actions.EndSandbox():
                 await self._stopper.end_sandbox(pod)
                 return True
-            case lifecycle.Finish():
+            case actions.Finish():
                 await self._finish(pod)
                 return True
-            case lifecycle.DeletePod():
+            case actions.DeletePod():
                 await reporting.report(self._means, pod)
                 await reporting.delete(self._means, pod)
                 return pod.removed
-            case lifecycle.Forget():
+            case actions.Forget():
                 await self._forget(pod)
         return False
 

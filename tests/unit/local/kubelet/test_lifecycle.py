@@ -9,21 +9,18 @@ import pytest
 from tests.unit.local.kubelet.builders import NOW, a_container, a_pod, a_sidecar, ended, runs, states
 
 from springtide.kube.resources import Obj
-from springtide.local.kubelet.lifecycle import (
+from springtide.local.kubelet.actions import (
     BackOffRestart,
     BeginStop,
     EndSandbox,
-    Failure,
     Finish,
-    Observed,
     RequeueAfter,
     SignalStop,
     StartContainer,
     StartSandbox,
-    Stop,
-    Verdict,
-    plan,
 )
+from springtide.local.kubelet.lifecycle import plan
+from springtide.local.kubelet.observed import Failure, Observed, Stop, Verdict
 from springtide.local.kubelet.restarts import BackOff
 
 UP = Observed(sandbox=True, start=NOW - 100, phase="Pending")
@@ -203,6 +200,13 @@ def test_a_probe_may_have_a_grace_of_its_own() -> None:
     pod = a_pod(a_container(livenessProbe={"terminationGracePeriodSeconds": 3}), restartPolicy="Never")
     seen = replace(UP, states=states(runs()), verdicts={"main": Verdict(liveness=False)})
     assert plan(pod, seen, NOW) == (BeginStop("main", 0, 3.0, "Container main failed liveness probe"),)
+
+
+def test_a_container_that_is_to_have_another_image_is_stopped_and_starts_again() -> None:
+    seen = replace(UP, states=states(runs()), images={"main": "busybox:old"})
+    message = "Container main definition changed, will be restarted"
+    assert plan(a_pod(), seen, NOW) == (BeginStop("main", 0, 30.0, message),)
+    assert plan(a_pod(), replace(seen, images={"main": "busybox"}), NOW) == ()
 
 
 def test_a_stop_that_a_failed_hook_began_is_carried_through() -> None:

@@ -7,21 +7,9 @@ from dataclasses import replace
 
 from tests.unit.local.kubelet.builders import NOW, a_container, a_pod, a_sidecar, deleted, ended, runs, states
 
-from springtide.local.kubelet.lifecycle import (
-    BeginStop,
-    DeletePod,
-    EndSandbox,
-    Ending,
-    Finish,
-    Forget,
-    Observed,
-    RequeueAfter,
-    SignalStop,
-    Stop,
-    Verdict,
-    ending,
-    plan,
-)
+from springtide.local.kubelet.actions import BeginStop, DeletePod, EndSandbox, Finish, Forget, RequeueAfter, SignalStop
+from springtide.local.kubelet.lifecycle import Ending, ending, plan
+from springtide.local.kubelet.observed import Observed, Stop, Verdict
 
 RUNNING = Observed(sandbox=True, states=states(runs()), start=NOW - 100, phase="Running")
 

@@ -10,8 +10,8 @@ import pytest
 from tests.unit.local.kubelet.builders import NOW, UID, a_container, a_pod, a_sidecar, deleted, ended, runs, states
 
 from springtide.kube.resources import Obj
-from springtide.local.kubelet.lifecycle import Failure, Observed, Verdict
 from springtide.local.kubelet.moments import stamp
+from springtide.local.kubelet.observed import Failure, Observed, Verdict
 from springtide.local.kubelet.status import Place, derive, difference
 
 PLACE = Place("127.0.0.1", "10.244.1.2")

@@ -10,8 +10,8 @@ from tests.unit.local.kubelet.builders import NOW, UID, a_container, a_pod, dele
 
 from springtide.kube.resources import Obj
 from springtide.local.kubelet.container_status import statuses
-from springtide.local.kubelet.lifecycle import Failure, Observed, Verdict
 from springtide.local.kubelet.moments import stamp
+from springtide.local.kubelet.observed import Failure, Observed, Verdict
 
 UP = Observed(sandbox=True)
 

@@ -233,6 +233,18 @@ async def test_volumes_are_refreshed_when_labels_change(stage: Stage) -> None:
     assert stage.bodies.refreshed == [UID]
 
 
+async def test_a_container_gets_another_image(stage: Stage) -> None:
+    stage.put(a_pod())
+    await stage.settle()
+    stage.put(a_pod(a_container(image="busybox:new")) | {"status": stage.status()})
+    await stage.settle()
+    assert stage.status()["containerStatuses"][0]["image"] == "busybox"
+    stage.shim.exit("main", 143)
+    await stage.settle()
+    assert stage.shim.started[-1] == ("main", 1)
+    assert stage.status()["containerStatuses"][0]["image"] == "busybox:new"
+
+
 async def test_containers_start_in_order(stage: Stage) -> None:
     stage.put(a_pod(a_container("b"), a_container("a")))
     await stage.settle()

@@ -16,7 +16,7 @@ from functools import partial
 
 from springtide.kube.resources import Obj
 from springtide.local.kubelet import errands, specs
-from springtide.local.kubelet.lifecycle import Verdict
+from springtide.local.kubelet.observed import Verdict
 from springtide.local.kubelet.pods import LocalPod
 from springtide.local.kubelet.probes import connections
 from springtide.local.kubelet.probes.answers import Answer, ProbeError
