@@ -9,6 +9,7 @@ import time
 
 import click
 
+from springtide.cli.durations import Duration
 from springtide.cli.options import Chosen, which_cluster
 from springtide.local.datadir import DataDir
 from springtide.local.supervisor import leftovers
@@ -25,9 +26,9 @@ _SILENCE = 2.0
 @click.option("--keep-pods", is_flag=True, help="Leave pods running; the next `tide up` takes them over.")
 @click.option(
     "--grace",
-    type=click.FloatRange(min=0.0),
-    metavar="SECONDS",
-    help="Kill pods that have not ended after so long; 0 kills them at once.  [default: what each asks for]",
+    type=Duration(),
+    metavar="TIME",
+    help="Kill pods that have not ended after so long, such as 10s; 0 kills them at once.  [default: what each asks for]",
 )
 def down(cluster: Chosen, keep_pods: bool, grace: float | None) -> None:
     """Stop the embedded cluster; its objects are kept.
@@ -43,10 +44,14 @@ def down(cluster: Chosen, keep_pods: bool, grace: float | None) -> None:
     _leave_word(cluster.place, keep_pods, grace)
     process = _asked_to_stop(cluster)
     _wait(cluster, process)
-    kept = " Its pods run on." if keep_pods and _pods(cluster.place) else ""
+    kept = " Its pods run on." if keep_pods and leftovers.living(cluster.place) else ""
     click.echo(
         f"Cluster {cluster.name!r} is down.{kept} Its objects are kept: tide up{cluster.flags} brings them back."
     )
+
+
+def waiting_for(pods: int) -> str:
+    return f"Waiting for {'1 pod' if pods == 1 else f'{pods} pods'} to end."
 
 
 def _leave_word(place: DataDir, keep_pods: bool, grace: float | None) -> None:
@@ -79,13 +84,10 @@ def _wait(cluster: Chosen, process: int | None) -> None:
     said = False
     while cluster.is_running():
         now = time.monotonic()
-        if now - begun > _SILENCE and (count := _pods(cluster.place)):
+        if now - begun > _SILENCE and (count := leftovers.living(cluster.place)):
             since_pods = now
             if not said:
-                pods = "1 pod" if count == 1 else f"{count} pods"
-                click.echo(
-                    f"Waiting for {pods} to end. At once, from another terminal: tide down --grace 0{cluster.flags}"
-                )
+                click.echo(f"{waiting_for(count)} At once, from another terminal: tide down --grace 0{cluster.flags}")
                 said = True
         if now - since_pods > _WAIT:
             raise click.ClickException(
@@ -93,8 +95,3 @@ def _wait(cluster: Chosen, process: int | None) -> None:
                 "Everything that was acknowledged is on disk."
             )
         time.sleep(0.02)
-
-
-def _pods(place: DataDir) -> int:
-    """With a living shim."""
-    return sum(leftovers.shim(pod.path) is not None for pod in leftovers.pods(place))

@@ -13,6 +13,7 @@ import click
 
 from springtide.cli import messages
 from springtide.cli.background import Starter
+from springtide.cli.down import waiting_for
 from springtide.cli.options import Chosen
 from springtide.local.datadir import DEFAULT_PORT, InUseError
 from springtide.local.supervisor.failures import DeadError, FailedError
@@ -37,7 +38,7 @@ def run(cluster: Chosen, port: int | None, audit: bool, nodes: Nodes | None) -> 
         nodes=nodes,
     )
     try:
-        asyncio.run(supervise(settings, lambda report: _announce(cluster, report, starter)))
+        asyncio.run(supervise(settings, _Told(cluster, starter)))
     except (InUseError, FailedError, DeadError, OSError) as error:
         why = _explained(error, cluster, wanted)
         if starter:
@@ -47,16 +48,26 @@ def run(cluster: Chosen, port: int | None, audit: bool, nodes: Nodes | None) -> 
         click.echo(f"\nCluster {cluster.name!r} is down.")
 
 
-def _announce(cluster: Chosen, report: Report, starter: Starter | None) -> None:
-    if report.moved_from is not None:
-        click.echo(f"Port {report.moved_from} is taken; taking another one.\n")
-    if starter:
-        starter.told_up(report.port, report.notes)
-        return
-    click.echo(messages.next_steps(cluster, report.port))
-    for note in report.notes:
-        click.echo(f"\n! {note}")
-    click.echo("\nCtrl-C stops it; its objects are kept.")
+class _Told:
+    """What is said on the way, to whoever is there."""
+
+    def __init__(self, cluster: Chosen, starter: Starter | None) -> None:
+        self._cluster, self._starter = cluster, starter
+
+    def up(self, report: Report) -> None:
+        if report.moved_from is not None:
+            click.echo(f"Port {report.moved_from} is taken; taking another one.\n")
+        if self._starter:
+            self._starter.told_up(report.port, report.notes)
+            return
+        click.echo(messages.next_steps(self._cluster, report.port))
+        for note in report.notes:
+            click.echo(f"\n! {note}")
+        click.echo("\nCtrl-C stops it; its objects are kept.")
+
+    def waiting(self, pods: int) -> None:
+        if pods and not self._starter:
+            click.echo(f"\n{waiting_for(pods)} Ctrl-C again ends them at once.")
 
 
 def _explained(error: Exception, cluster: Chosen, port: int) -> str:

@@ -7,7 +7,6 @@ import asyncio
 import os
 import signal
 import subprocess
-import time
 from pathlib import Path
 
 import pytest
@@ -31,8 +30,9 @@ def test_a_second_ctrl_c_waits_for_no_pod(tide: Tide) -> None:
         asyncio.run(create(tide.place(), STUBBORN))
         until(lambda: asyncio.run(phase(tide.place(), "p")) == "Running")
         process.send_signal(signal.SIGINT)
-        time.sleep(0.5)  # long enough for a cluster that did not wait for its pod
-        assert process.poll() is None
+        assert process.stdout
+        said = [process.stdout.readline() for _ in range(2)]
+        assert said == ["\n", "Waiting for 1 pod to end. Ctrl-C again ends them at once.\n"]
         process.send_signal(signal.SIGINT)
         out, _ = process.communicate(timeout=20)
     assert process.returncode == 0

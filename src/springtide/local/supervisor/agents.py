@@ -54,6 +54,9 @@ class Agents:
 
     # For the end of the cluster
 
+    def living_pods(self) -> int:
+        return leftovers.living(self._directory)
+
     async def leave(self) -> None:
         """End all agents, with their pods running on."""
         await asyncio.gather(*(kept.end(signal.SIGTERM, _PATIENCE) for kept in self._kept.values()))

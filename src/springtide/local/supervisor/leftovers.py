@@ -49,6 +49,11 @@ def _pod(path: Path) -> PodOnDisk | None:
         return None
 
 
+def living(directory: DataDir) -> int:
+    """How many pods have a living shim."""
+    return sum(shim(pod.path) is not None for pod in pods(directory))
+
+
 def kill(directory: DataDir, node: str | None = None) -> None:
     """All pods, or those of one node, with all that runs in them: the kernel ends what a shim leaves behind."""
     doomed = {pod.path for pod in pods(directory, node)}

@@ -13,6 +13,7 @@ import socket
 from collections.abc import Awaitable, Callable
 from datetime import datetime
 
+from springtide.kube import errors
 from springtide.kube.client import Client
 from springtide.local.datadir import LOOPBACK, DataDir
 from springtide.local.network import holders
@@ -20,11 +21,15 @@ from springtide.local.runtime import isolation
 from springtide.local.supervisor import node_specs, nodes, readiness
 from springtide.local.supervisor.agents import Agents
 from springtide.local.supervisor.endings import Ending
+from springtide.local.supervisor.failures import FailedError
 from springtide.local.supervisor.settings import Nodes
 
 logger = logging.getLogger(__name__)
 
-_AGAIN = 1.0
+_PASSING = (errors.Unreachable, errors.ServerError, errors.TooManyRequests, errors.Conflict, errors.NotFound)
+_SOON, _AGAIN = 0.1, 1.0
+_SILENCE = 1.0
+"""Seconds after which we say that we wait for pods."""
 _READY = 20.0
 """Seconds that nodes get to be ready before `tide up` says that they are not."""
 
@@ -49,27 +54,43 @@ class Machine:
     async def start(self, since: datetime) -> list[str]:
         """With the server up: returns when the nodes are ready. What does not work, in sentences."""
         client = self._client = await Client.connect(str(self._directory.kubeconfig))
-        await nodes.ensure_nodes(client, self._wanted.wanted, self._default)
+        await self._ensure_nodes(client)
         self._tasks.append(asyncio.create_task(self._keep_nodes(client)))
         late = await readiness.wait(client, since, _READY)
         notes = [f"node {name} is not ready; its agent's log is {self._log(name)}" for name in late]
         return notes + await self._shortcomings()
 
-    async def end(self, ending: Ending, next_ending: Callable[[], Awaitable[Ending]]) -> None:
+    async def end(
+        self, ending: Ending, next_ending: Callable[[], Awaitable[Ending]], waiting: Callable[[int], None]
+    ) -> None:
         """All agents, and with them the pods unless they are kept. Another ending may make haste meanwhile."""
         await self._cancel()
         if ending.keep_pods:
             await self._agents.leave()
         else:
+            patience = asyncio.get_running_loop().call_later(_SILENCE, lambda: waiting(self._agents.living_pods()))
             await self._end_pods(ending, next_ending)
+            patience.cancel()
             if self._has_network:
                 await self._end_network()
         if self._client is not None:
             await self._client.close()
 
+    async def _ensure_nodes(self, client: Client) -> None:
+        """However often the server dies meanwhile."""
+        while True:
+            try:
+                await nodes.ensure_nodes(client, self._wanted.wanted, self._default)
+                return
+            except _PASSING as error:
+                logger.info("cannot make the nodes yet: %s", error)
+            except errors.ApiError as error:
+                raise FailedError(f"the nodes cannot be made: {error}") from None
+            await asyncio.sleep(_SOON)
+
     async def _end_network(self) -> None:
         if self._directory.is_still_there():
-            with contextlib.suppress(holders.HolderError):
+            with contextlib.suppress(holders.HolderError, OSError):
                 await holders.ensure(self._directory.path)  # one that is only starting could not be told to end
         await holders.end(self._directory.path)
 
@@ -114,7 +135,7 @@ class Machine:
         while True:
             try:
                 await holders.keep(self._directory.path)
-            except holders.HolderError as error:
+            except (holders.HolderError, OSError) as error:
                 self._trouble = str(error)
                 logger.warning("%s", error)
             await asyncio.sleep(_AGAIN)

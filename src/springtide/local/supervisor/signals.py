@@ -28,8 +28,9 @@ class Endings:
     def listen(self) -> None:
         loop = asyncio.get_running_loop()
         loop.add_signal_handler(signal.SIGTERM, lambda: self._asked.put_nowait(asked(self._directory)))
-        for number in (signal.SIGINT, signal.SIGHUP):
-            loop.add_signal_handler(number, self._interrupted)
+        loop.add_signal_handler(signal.SIGINT, self._interrupted)
+        # A terminal that closes may send several: they are no sign of haste.
+        loop.add_signal_handler(signal.SIGHUP, lambda: self._asked.put_nowait(Ending()))
         asked(self._directory)  # left over from one that was killed
 
     def _interrupted(self) -> None:

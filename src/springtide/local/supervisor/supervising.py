@@ -12,12 +12,10 @@ from __future__ import annotations
 
 import asyncio
 import errno
-import logging
 import socket
-from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 from springtide.local.datadir import BACKLOG, LOOPBACK, DataDir
 from springtide.local.supervisor.endings import Ending
@@ -27,8 +25,6 @@ from springtide.local.supervisor.signals import Endings
 
 if TYPE_CHECKING:
     from springtide.local.supervisor.machine import Machine
-
-logger = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,8 +38,18 @@ class Report:
     """What does not work on this machine, or not yet."""
 
 
-async def supervise(settings: Settings, told: Callable[[Report], None]) -> None:
-    """Runs until somebody wants it to end; `told` is called when the cluster is up.
+class Audience(Protocol):
+    """Whoever started the cluster."""
+
+    def up(self, report: Report) -> None:
+        """The cluster is up."""
+
+    def waiting(self, pods: int) -> None:
+        """The cluster is to end, and so many pods take their time."""
+
+
+async def supervise(settings: Settings, audience: Audience) -> None:
+    """Runs until somebody wants it to end.
 
     InUseError, OSError, or FailedError and DeadError from the server, when it does not come up.
     """
@@ -53,7 +59,7 @@ async def supervise(settings: Settings, told: Callable[[Report], None]) -> None:
         endings = Endings(directory)
         endings.listen()
         with _bound(settings) as listener:
-            await _Cluster(settings, directory, endings).run(listener, told)
+            await _Cluster(settings, directory, endings, audience).run(listener)
     finally:
         directory.release()
 
@@ -69,15 +75,15 @@ def _bound(settings: Settings) -> socket.socket:
 
 
 class _Cluster:
-    def __init__(self, settings: Settings, directory: DataDir, endings: Endings) -> None:
-        self._settings, self._directory, self._endings = settings, directory, endings
+    def __init__(self, settings: Settings, directory: DataDir, endings: Endings, audience: Audience) -> None:
+        self._settings, self._directory, self._endings, self._audience = settings, directory, endings, audience
         self._began = datetime.now(UTC)
         self._machine: Machine | None = None
 
-    async def run(self, listener: socket.socket, told: Callable[[Report], None]) -> None:
+    async def run(self, listener: socket.socket) -> None:
         port = listener.getsockname()[1]
         server = Server(self._server_settings(), listener)
-        work = asyncio.create_task(self._bring_up(server, port, told))
+        work = asyncio.create_task(self._bring_up(server, port))
         asked = asyncio.create_task(self._endings.next())
         # A cluster that cannot be kept up leaves its pods running: they are more than our failure is worth.
         ending = Ending(keep_pods=True)
@@ -95,10 +101,10 @@ class _Cluster:
             work.cancel()
             await asyncio.gather(work, return_exceptions=True)
             if self._machine is not None:
-                await self._machine.end(ending, self._endings.next)
+                await self._machine.end(ending, self._endings.next, self._audience.waiting)
             await server.end()
 
-    async def _bring_up(self, server: Server, port: int, told: Callable[[Report], None]) -> None:
+    async def _bring_up(self, server: Server, port: int) -> None:
         """The heavy half is imported here: the server needs as long to start as this takes."""
         notes: list[str] = []
         if self._settings.nodes is not None:
@@ -110,7 +116,7 @@ class _Cluster:
         if self._machine is not None:
             notes = await self._machine.start(self._began)
         moved_from = self._settings.port if port != self._settings.port != 0 else None
-        told(Report(port, moved_from, tuple(notes)))
+        self._audience.up(Report(port, moved_from, tuple(notes)))
 
     def _server_settings(self) -> ServerSettings:
         settings, nodes = self._settings, self._settings.nodes

@@ -66,6 +66,14 @@ async def test_a_second_ctrl_c_makes_haste(directory: DataDir, number: signal.Si
     assert await endings.next() == AT_ONCE
 
 
+async def test_a_terminal_that_closes_twice_makes_no_haste(directory: DataDir) -> None:
+    endings = Endings(directory)
+    endings.listen()
+    for _ in range(2):
+        os.kill(os.getpid(), signal.SIGHUP)
+        assert await endings.next() == Ending()
+
+
 async def test_a_directory_that_disappears_ends_everything(directory: DataDir, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(signals, "_LOOK", 0.001)
     endings = Endings(directory)
