@@ -32,7 +32,7 @@ async def test_a_log_is_followed_to_the_end_of_its_attempt(node: Node, tmp_path:
         while pod.states["main"].status == "running":
             await node.look(pod)
             await asyncio.sleep(0.01)
-        assert (await reading).rstrip() == b"four"
+        assert await reading == b"four"
 
 
 async def test_attempts_have_logs_of_their_own(node: Node) -> None:

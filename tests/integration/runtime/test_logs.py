@@ -14,9 +14,9 @@ async def test_lines_have_time_stream_and_mark(pods: Pods) -> None:
     pod = await pods.make()
     await pod.script("echo out; echo err >&2; printf 'no end'")
     await pod.ended()
-    pattern = r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{9}Z (stdout|stderr) F .*"
+    pattern = r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{9}Z (stdout|stderr) [FP] .*"
     assert all(re.fullmatch(pattern, line) for line in pod.log_path().read_text().splitlines())
-    assert sorted(pod.lines()) == [("stderr", "F", "err"), ("stdout", "F", "no end"), ("stdout", "F", "out")]
+    assert sorted(pod.lines()) == [("stderr", "F", "err"), ("stdout", "F", "out"), ("stdout", "P", "no end")]
 
 
 async def test_nothing_is_lost_and_each_stream_keeps_its_order(pods: Pods) -> None:

@@ -1001,11 +1001,10 @@ def stamp(now: int) -> bytes:
 def log_lines(prefix: bytes, text: bytes, at_end: bool) -> tuple[bytes, bytes]:
     """Complete lines in the format of container runtimes, and the rest that waits for its end.
 
-    `prefix` is time and stream. A line longer than the limit is written in parts marked P, the last one F.
+    `prefix` is time and stream. A line longer than the limit is written in parts marked P, the last one F. What a
+    stream ends with is all P when no line break came: whoever reads the log adds none.
     """
     *lines, rest = text.split(b"\n")
-    if at_end and rest:
-        lines, rest = [*lines, rest], b""
     parts = []
     for line in lines:
         while len(line) > LINE_LIMIT:
@@ -1015,6 +1014,9 @@ def log_lines(prefix: bytes, text: bytes, at_end: bool) -> tuple[bytes, bytes]:
     while len(rest) > LINE_LIMIT:
         parts.append(b"%s P %s\n" % (prefix, rest[:LINE_LIMIT]))
         rest = rest[LINE_LIMIT:]
+    if at_end and rest:
+        parts.append(b"%s P %s\n" % (prefix, rest))
+        rest = b""
     return b"".join(parts), rest
 
 
