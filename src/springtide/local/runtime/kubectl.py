@@ -1,4 +1,4 @@
-#!/usr/bin/env python3
+#!/usr/bin/env -S python3 -I -S
 # SPDX-License-Identifier: Apache-2.0
 """The small kubectl that pods find at the end of their PATH, for launchers whose image would have brought one.
 
