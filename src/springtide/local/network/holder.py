@@ -266,6 +266,6 @@ def main(data_dir: str, uplink: str = "") -> int:
     if uplink != "--no-uplink":
         holder.lead_out()
     _introduce(directory)
-    signal.signal(signal.SIGTERM, lambda *_: loop.stop())
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit())  # out of whatever it waits for
     loop.run()
     return 0

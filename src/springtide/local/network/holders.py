@@ -54,9 +54,9 @@ async def ensure(data_dir: Path, *, uplink: bool = True) -> int:
     raise HolderError("The pods' network could not be started: somebody kills its holder while it starts")
 
 
-async def keep(data_dir: Path) -> None:
+async def keep(data_dir: Path, *, uplink: bool = True) -> None:
     """Until cancelled: whenever there is no holder, start one. A first failure is the caller's HolderError."""
-    await ensure(data_dir)
+    await ensure(data_dir, uplink=uplink)
     failures = 0
     while True:
         try:
@@ -68,7 +68,7 @@ async def keep(data_dir: Path) -> None:
             failures += 1
         await asyncio.sleep(_BACKOFF[min(failures, len(_BACKOFF) - 1)])
         try:
-            await ensure(data_dir)
+            await ensure(data_dir, uplink=uplink)
         except HolderError as problem:
             failures += 1
             logger.error("%s", problem)

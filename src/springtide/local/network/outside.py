@@ -17,7 +17,7 @@ import socket
 import sys
 
 from springtide.local.network import messages
-from springtide.local.network.messages import Incoming, Refused
+from springtide.local.network.messages import Incoming
 from springtide.local.network.namespaces import die_with_parent
 from springtide.local.network.nat import Translation
 
@@ -49,6 +49,7 @@ class Outside:
         theirs.close()
         ours.settimeout(_PATIENCE)
         self._socket, self._incoming = ours, Incoming(ours)
+        self._number = 0
 
     def fileno(self) -> int:
         return self._socket.fileno()
@@ -77,14 +78,21 @@ class Outside:
         self._ask({"do": "nat", "link": link}, [namespace])
 
     def _ask(self, request: dict[str, Any], descriptors: list[int] | None = None) -> Answer:
-        messages.send(self._socket, request, descriptors or ())
-        while (answer := self._incoming.take()) is None:
-            if not self._incoming.read():
-                raise ConnectionResetError("the process on the host's side is gone")
-        body, received = answer
+        self._number += 1
+        messages.send(self._socket, {**request, "number": self._number}, descriptors or ())
+        body, received = self._next()
+        while body["number"] != self._number:  # the answer to a question that we had given up
+            messages.close_all(received)
+            body, received = self._next()
         if "error" in body:
             raise OSError(int(body.get("errno") or errno.EIO), str(body["error"]))
         return body, received
+
+    def _next(self) -> Answer:
+        while (answer := self._incoming.take()) is None:
+            if not self._incoming.read():
+                raise ConnectionResetError("the process on the host's side is gone")
+        return answer
 
 
 def _serve(sock: socket.socket, directory: str) -> None:
@@ -120,12 +128,13 @@ class _Servant:
 
     def _reply(self, request: dict[str, Any], received: list[int]) -> None:
         given: list[int] = []
+        number = request["number"]
         try:
             body, given = self._answer(request, received)
-            messages.send(self._socket, {"ok": True, **body}, given)
-        except (OSError, Refused) as problem:
-            number = problem.errno if isinstance(problem, OSError) else 0
-            messages.send(self._socket, {"error": getattr(problem, "strerror", "") or str(problem), "errno": number})
+            messages.send(self._socket, {"number": number, **body}, given)
+        except OSError as problem:
+            refusal = {"number": number, "error": problem.strerror or str(problem), "errno": problem.errno}
+            messages.send(self._socket, refusal)
         finally:
             messages.close_all([*received, *given])
 

@@ -131,12 +131,19 @@ class _Upstream:
         if not servers or len(self._waiting) >= _MOST_WAITING:
             come(None)
         elif by_stream:
-            kind = "tcp6" if ":" in servers[0] else "tcp4"
-            _Exchange(self._loop, self._outside.socket(kind), servers[0], packet, come)
+            self._ask_by_stream(servers[0], packet, come)
         else:
             number = self._number()
             waiting = self._waiting[number] = _Waiting(number.to_bytes(2, "big") + packet[2:], servers, come)
             self._try(number, waiting)
+
+    def _ask_by_stream(self, server: str, packet: bytes, come: Callable[[bytes | None], None]) -> None:
+        try:
+            sock = self._outside.socket("tcp6" if ":" in server else "tcp4")
+        except OSError:
+            come(None)
+            return
+        _Exchange(self._loop, sock, server, packet, come)
 
     def _number(self) -> int:
         while (number := int.from_bytes(os.urandom(2), "big")) in self._waiting:
@@ -272,8 +279,13 @@ class _Exchange(_Framed):
     ) -> None:
         super().__init__(loop, sock)
         self._come: Callable[[bytes | None], None] | None = come
-        with contextlib.suppress(BlockingIOError):
+        try:
             sock.connect((server, PORT))
+        except BlockingIOError:
+            pass  # as it should be: it takes a while
+        except OSError:
+            self.close()
+            return
         self.send(packet)
 
     def received(self, packet: bytes) -> None:
