@@ -60,6 +60,11 @@ async def test_a_terminals_signals_do_not_reach_it(data_dir: Path, number: int) 
     assert await pid(data_dir) == first
 
 
+async def test_it_says_what_way_out_there_is(data_dir: Path) -> None:
+    answer = await holders.settled(data_dir)
+    assert (answer["uplink"], answer["why"], answer["looking"]) == ("none", "not wanted", False)
+
+
 async def test_it_ends_when_it_is_told_to(data_dir: Path) -> None:
     await holders.end(data_dir)
     assert await holders.info(data_dir) == {}

@@ -58,14 +58,14 @@ def start(network: Network, stage: Path, *tools: str) -> None:
     network.prefix = ["unshare", "-n", "-m", "sh", str(HERE / "world.sh"), *world, interpreter, str(HERE / "world.py")]
     network.path = os.environ["PATH"]
     network.start_holder()
-    eventually(lambda: network.info()["why"] != "still looking for a way out")
+    eventually(lambda: not network.info()["looking"])
 
 
 @pytest.mark.parametrize("tool", ["pasta", "slirp4netns"])
 def test_a_tool_leads_out(prepared: Network, stage: Path, tool: str) -> None:
     start(prepared, stage, tool)
     expected = "nat" if tool == "pasta" and prepared.person.uid == 0 else tool
-    assert prepared.info() | {"pid": 0} == {"ok": True, "pid": 0, "uplink": expected, "why": ""}
+    assert (prepared.info()["uplink"], prepared.info()["why"]) == (expected, "")
     prepared.services(service("far", external="example.com"))
     code = CALLING + "call('203.0.113.7'); call('example.com'); call('far')"
     assert prepared.pod("10.244.1.2", code).said().splitlines() == ["you are 198.51.100.2"] * 3

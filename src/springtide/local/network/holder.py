@@ -118,7 +118,8 @@ class Holder:
         return {}, [socket.socket(socket.AF_INET, _kind(request.get("kind", "tcp"))).detach()]
 
     def _info(self, request: dict[str, Any], descriptors: list[int]) -> Answer:
-        return {"pid": os.getpid(), "uplink": self._uplink.name, "why": self._uplink.why}, []
+        uplink = self._uplink
+        return {"pid": os.getpid(), "uplink": uplink.name, "why": uplink.why, "looking": uplink.looking}, []
 
     def _table(self, request: dict[str, Any], descriptors: list[int]) -> Answer:
         table = request["table"]

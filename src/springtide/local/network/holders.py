@@ -21,6 +21,7 @@ from springtide.local.network import dialing
 from springtide.local.network.messages import Conversation, Refused
 
 START_PATIENCE: Final = 10.0
+SETTLE_PATIENCE: Final = 2.0
 _AGAIN: Final = 0.02
 _TRIES: Final = 3
 _BACKOFF: Final = (0.0, 0.1, 0.5, 2.0, 5.0)
@@ -77,6 +78,15 @@ async def keep(data_dir: Path, *, uplink: bool = True) -> None:
 async def info(data_dir: Path) -> dict[str, Any]:
     """What the holder says of itself, or {} where none answers."""
     return await _living(data_dir) or {}
+
+
+async def settled(data_dir: Path, patience: float = SETTLE_PATIENCE) -> dict[str, Any]:
+    """The same once it has found a way to the outside or knows that there is none; that takes a tool a moment."""
+    loop = asyncio.get_running_loop()
+    deadline = loop.time() + patience
+    while (answer := await info(data_dir)).get("looking") and loop.time() < deadline:
+        await asyncio.sleep(_AGAIN)
+    return answer
 
 
 async def end(data_dir: Path) -> None:

@@ -24,6 +24,7 @@ LINK = "uplink"
 _TABLE = "springtide-pods"
 _ADDRESS, _GATEWAY = "10.0.2.100", "10.0.2.2"
 _LOOK, _PATIENCE, _WATCH = 0.05, 5.0, 2.0
+_LOOKING = "still looking for a way out"
 _SOMEWHERE = ("192.0.2.1", 9)
 """Nobody's address: connecting a datagram socket to it sends nothing, but fails where no route leads out."""
 
@@ -54,11 +55,15 @@ class Uplink:
         self._deadline = 0.0
 
     @property
+    def looking(self) -> bool:
+        return self.why == _LOOKING
+
+    @property
     def there(self) -> bool:
         return self.name != "none"
 
     def start(self) -> None:
-        self.name, self.why, self._failures = "none", "still looking for a way out", []
+        self.name, self.why, self._failures = "none", _LOOKING, []
         self._left = [*self._commands, *(() if self._own_user else ("nat",))]
         self._next()
 

@@ -120,7 +120,7 @@ class Machine:
             refused = [finding for finding in self._findings.missing if finding.name in isolation.NEEDED]
             why = f": {refused[0].title}: {refused[0].why}" if refused else ""
             return [f"pods share this machine's network and files{why} (tide doctor knows more)"]
-        info = await holders.info(self._directory.path)
+        info = await holders.settled(self._directory.path)
         if info.get("uplink", "none") == "none":
             return [f"pods cannot reach other machines: {info.get('why') or 'the network holder does not say why'}"]
         return []
