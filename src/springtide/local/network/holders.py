@@ -84,9 +84,11 @@ async def settled(data_dir: Path, patience: float = SETTLE_PATIENCE) -> dict[str
     """The same once it has found a way to the outside or knows that there is none; that takes a tool a moment."""
     loop = asyncio.get_running_loop()
     deadline = loop.time() + patience
-    while (answer := await info(data_dir)).get("looking") and loop.time() < deadline:
+    while True:
+        answer = await info(data_dir)
+        if not answer.get("looking") or loop.time() > deadline:
+            return answer
         await asyncio.sleep(_AGAIN)
-    return answer
 
 
 async def end(data_dir: Path) -> None:
