@@ -23,6 +23,7 @@ from tests.integration.patience import until
 from springtide.kube.client import Client
 from springtide.kube.request import DeleteOptions, Scope
 from springtide.kube.resources import (
+    CUSTOMRESOURCEDEFINITIONS,
     NAMESPACES,
     NODES,
     PERSISTENTVOLUMECLAIMS,
@@ -37,6 +38,8 @@ from springtide.kube.resources import (
     Resource,
 )
 from springtide.local import cluster
+from springtide.local.scheduler.groups import QUEUES
+from springtide.local.scheduler.installing import install
 from springtide.local.scheduler.scheduler import Options, run
 
 PATIENCE = 30.0
@@ -367,6 +370,22 @@ async def test_both_schedulers_decide_alike(name: str, real_kubeconfig: str, tmp
             if theirs == ours:
                 break
     assert ours == theirs
+
+
+async def test_both_servers_take_the_definitions(real_kubeconfig: str, tmp_path: Path) -> None:
+    async with await Client.connect(real_kubeconfig) as real:
+        await install(real)
+        theirs = await _definitions(real)
+        assert (await real.get(QUEUES, Key("", "default")))["spec"] == {"weight": 1, "reclaimable": True}
+    async with embedded(tmp_path) as client:
+        await install(client)
+        ours = await _definitions(client)
+    assert ours == theirs
+
+
+async def _definitions(client: Client) -> Obj:
+    found = (await client.list(CUSTOMRESOURCEDEFINITIONS)).items
+    return {each["metadata"]["name"]: (each["spec"], each["status"]["acceptedNames"]) for each in found}
 
 
 async def outcome(client: Client, situation: Situation) -> Obj:

@@ -53,6 +53,8 @@ class Gang:
     wanted: Amounts = field(default_factory=dict)
     """minResources"""
     queue: Queue = ANY_QUEUE
+    schedulers: frozenset[str] = frozenset()
+    """Whose members are placed here; empty stands for all."""
 
     def holding(self, snapshot: Snapshot) -> int:
         """How many members count as started: on a node, or through with their work."""
@@ -63,7 +65,12 @@ class Gang:
 
     def waiting(self, snapshot: Snapshot) -> list[Pod]:
         """The members that need a node; the larger first, lest small ones take the only place of a large one."""
-        found = [pod for pod in self.members if pod.waiting and not snapshot.where(pod.uid)]
+        ours = self.schedulers
+        found = [
+            pod
+            for pod in self.members
+            if pod.waiting and not snapshot.where(pod.uid) and (not ours or pod.scheduler in ours)
+        ]
         return sorted(found, key=lambda pod: (-pod.priority, -_size(pod), pod.created, pod.key))
 
 
@@ -87,7 +94,7 @@ class Waits:
     message: str
     why: tuple[tuple[Pod, Unfit], ...] = ()
     enqueued: bool = True
-    """Whether it waits for nodes only; otherwise the queue or the resources that it wants at least are missing."""
+    """Whether it waits for members or nodes only; otherwise its queue or its least resources keep it back."""
     room_is_coming: bool = False
     """Whether victims of an earlier decision are still on their way out of the nodes promised to members."""
 
@@ -104,13 +111,13 @@ class MakeRoom:
 def plan(gang: Gang, snapshot: Snapshot) -> Placed | Waits | MakeRoom:
     waiting = gang.waiting(snapshot)
     needed = gang.least - gang.holding(snapshot)
-    if needed > len(waiting):
-        return Waits(_message(gang, snapshot, {}), enqueued=False)
-    if why := _kept_back(gang, waiting[: max(needed, 0)], needed, snapshot):
-        return Waits(f"{_message(gang, snapshot, {})}; {why}", enqueued=False)
     if needed <= 0:
         placed, left_out = _attempt(gang, waiting, snapshot, Taste.SPREAD)
         return Placed(tuple(placed), tuple(left_out.items()))
+    if why := kept_back(gang, snapshot):
+        return Waits(f"{_message(gang, snapshot, {})}; {why}", enqueued=False)
+    if needed > len(waiting):
+        return Waits(_message(gang, snapshot, {}))
     found = _together(gang, waiting, needed, snapshot)
     if isinstance(found, Placed):
         return found
@@ -151,13 +158,13 @@ def _attempt(
     return placed, unfit
 
 
-def _kept_back(gang: Gang, first: Sequence[Pod], needed: int, snapshot: Snapshot) -> str:
-    """What has nothing to do with single nodes: the queue and the resources wanted at least."""
+def kept_back(gang: Gang, snapshot: Snapshot) -> str:
+    """What has nothing to do with members and nodes: the queue, and the resources wanted at least. Empty is good."""
     queue = gang.queue
     if not queue.exists:
         return f'queue "{queue.name}" not found'
-    if needed <= 0:
-        return ""
+    needed = max(0, gang.least - gang.holding(snapshot))
+    first = gang.waiting(snapshot)[:needed]
     if missing := _over(queue.used, amounts.summed(pod.requests for pod in first), queue.capability):
         return f'queue "{queue.name}" is at its capability: {", ".join(missing)}'
     held = amounts.summed(pod.requests for pod in gang.members if snapshot.where(pod.uid))

@@ -12,7 +12,7 @@ from springtide.kube.client import Client
 from springtide.kube.controller import Controller
 from springtide.kube.events import EventRecorder
 from springtide.kube.resources import Key, Obj
-from springtide.local.scheduler import amounts, groups
+from springtide.local.scheduler import amounts, gangs, groups
 from springtide.local.scheduler.gangs import MakeRoom, Placed, Waits
 from springtide.local.scheduler.groups import QUEUES, VOLCANO_GROUPS, Group, Standing
 from springtide.local.scheduler.ledger import Ledger
@@ -38,6 +38,12 @@ class GroupUpkeep:
 
     def look(self, key: Key) -> None:
         self._controller.enqueue(key)
+
+    def look_at_those_kept_back(self) -> None:
+        """A group may be let in before it has any pod that could be looked at: some create pods only then."""
+        for group in self._ledger.groups.values():
+            if (group.view.status or {}).get("phase") == "Pending":
+                self.look(group.key)
 
     def decided(self, group: Group, decision: Placed | Waits | MakeRoom) -> None:
         """Remember how the gang stands, and tell if that is news."""
@@ -69,9 +75,8 @@ class GroupUpkeep:
         waits = self._waits.get(group.key)
         if waits is not None and holding >= gang.least:
             waits = None
-        standing = Standing(
-            gang.members, holding, waits.message if waits else "", enqueued=waits is not None and waits.enqueued
-        )
+        enqueued = waits.enqueued if waits else not gangs.kept_back(gang, self._ledger.snapshot)
+        standing = Standing(gang.members, holding, waits.message if waits else "", enqueued)
         now = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
         wanted = groups.status(group, standing, now)
         old = group.view.status or {}

@@ -245,7 +245,8 @@ class Ledger:
 
     def gang(self, group: Group) -> Gang:
         queue = self._queue(group.queue) if group.queue else None
-        return groups.gang(group, self.members(group.key), queue, self.priorities)
+        gang = groups.gang(group, self.members(group.key), queue, self.priorities)
+        return replace(gang, schedulers=self.schedulers)
 
     def queue_changed(self, name: str, view: QueueView | None) -> Change:
         old = self.queues.pop(name, None)

@@ -42,9 +42,7 @@ LONGEST_REST: Final = 2.0
 BREATH: Final = 50
 """After so many units others get a turn in the event loop."""
 AT_ONCE: Final = 64
-"""Writes under way at the same time; they share the store's disk flushes."""
-EVENTS_AT_ONCE: Final = 16
-"""The same for events, lest they fall behind the bindings that they tell of."""
+"""Writes under way at the same time, and as many events; they share the store's disk flushes."""
 BACKOFF: Final = Backoff(base=0.1, limit=10.0)
 
 
@@ -86,7 +84,7 @@ class Scheduler:
         self._group = group
         following.follow(self._informers, self.ledger, self)
         for recorder in self._deeds.recorders(self._options.scheduler_names):
-            for _ in range(EVENTS_AT_ONCE):
+            for _ in range(AT_ONCE):
                 group.create_task(recorder.run(), name="scheduler events")
         await self._informers.wait_synced()
         group.create_task(self._groups.run(), name="scheduler groups")
@@ -124,6 +122,7 @@ class Scheduler:
         """Have those looked at again to whom it may matter."""
         if Change.ROOM in change:
             woken: Iterable[Unit] = [*self._parked, *self._reserved]
+            self._groups.look_at_those_kept_back()
         elif Change.COMPANY in change:
             woken = [unit for unit, sociable in self._parked.items() if sociable]
         else:

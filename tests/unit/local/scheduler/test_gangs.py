@@ -59,7 +59,7 @@ def test_fewer_members_than_the_least_number_are_not_even_tried() -> None:
     decision = plan(a_gang(members(2), 3), gpus(4))
     assert isinstance(decision, Waits)
     assert decision.message == "3/2 tasks in gang unschedulable: pod group is not ready, 2 Pending, 3 minAvailable"
-    assert not decision.enqueued
+    assert decision.enqueued
 
 
 def test_gated_members_and_those_on_their_way_out_do_not_count() -> None:
@@ -83,6 +83,11 @@ def test_members_that_run_count() -> None:
     decision = plan(a_gang(pods, 2), snapshot)
     assert isinstance(decision, Placed)
     assert [pod.key.name for pod, _ in decision.nodes] == ["m1"]
+
+
+def test_members_of_other_schedulers_are_left_to_them() -> None:
+    pods = [*members(1), a_pod("foreign", schedulerName="another")]
+    assert isinstance(plan(a_gang(pods, 2, schedulers=frozenset({"default-scheduler"})), gpus(4)), Waits)
 
 
 def test_members_that_succeeded_count_and_failed_ones_do_not() -> None:
