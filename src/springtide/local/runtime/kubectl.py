@@ -14,7 +14,6 @@ import array
 import base64
 import contextlib
 import fcntl
-import http.client
 import json
 import os
 import pty
@@ -23,14 +22,15 @@ import signal
 import socket
 import ssl
 import sys
-import tempfile
 import termios
-import threading
 import time
 import tty
-from collections.abc import Iterator, Sequence
-from typing import Any, NamedTuple
 from urllib.parse import quote, urlencode, urlsplit
+
+TYPE_CHECKING = False  # `typing` and `http.client` would double the time that this takes to start
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+    from typing import Any
 
 TICKETS = os.environ.get("SPRINGTIDE_EXEC_DIR", "/run/springtide/exec")
 ACCOUNT = "/var/run/secrets/kubernetes.io/serviceaccount"
@@ -40,6 +40,14 @@ KNOWN = "the built-in kubectl knows exec, get pods and version; install kubectl 
 
 class Failed(Exception):
     """What is printed before the program exits with 1."""
+
+
+class Refused(Failed):
+    """The API server said no."""
+
+    def __init__(self, reason: str, message: str) -> None:
+        super().__init__(f"Error from server ({reason}): {message}" if reason else f"Error from server: {message}")
+        self.message = message
 
 
 class Busy(Exception):
@@ -101,16 +109,18 @@ class Asked:
 # Whom to ask
 
 
-class Access(NamedTuple):
-    server: str
-    tls: ssl.SSLContext | None
-    token: str
-    token_file: str
-    namespace: str
+class Access:
+    """A server, what it is trusted by, and who asks it."""
+
+    def __init__(
+        self, server: str, tls: ssl.SSLContext, namespace: str, *, token: str = "", token_file: str = ""
+    ) -> None:
+        self.server, self.tls, self.namespace = server, tls, namespace
+        self.token, self.token_file = token, token_file
 
     def bearer(self) -> str:
         """Read again each time: the token in a pod is renewed before it ends."""
-        return _text(self.token_file).strip() if self.token_file else self.token
+        return self.token or (_text(self.token_file).strip() if self.token_file else "")
 
 
 def _text(path: str) -> str:
@@ -124,15 +134,11 @@ def _text(path: str) -> str:
 def access(asked: Asked) -> Access:
     """From a kubeconfig where one is named, otherwise as the pod's service account; flags win over both."""
     path = asked.values.get("kubeconfig") or os.environ.get("KUBECONFIG", "").split(":")[0]
-    if path:
-        found = _from_kubeconfig(path, asked)
-    else:
-        found = _in_cluster(asked)
-    token = asked.values.get("token")
-    found = found._replace(token=token, token_file="") if token else found
-    return found._replace(
-        server=asked.values.get("server", found.server), namespace=asked.values.get("namespace", found.namespace)
-    )
+    found = _from_kubeconfig(path, asked) if path else _in_cluster(asked)
+    for name in ("server", "namespace", "token"):
+        if asked.values.get(name):
+            setattr(found, name, asked.values[name])
+    return found
 
 
 def _in_cluster(asked: Asked) -> Access:
@@ -142,7 +148,7 @@ def _in_cluster(asked: Asked) -> Access:
     authority = _text(f"{ACCOUNT}/ca.crt")
     server = f"https://[{host}]:{port}" if ":" in host else f"https://{host}:{port}"
     namespace = _text(f"{ACCOUNT}/namespace").strip() or "default"
-    return Access(server, _tls(authority, asked.on("insecure")), "", f"{ACCOUNT}/token", namespace)
+    return Access(server, _tls(authority, asked.on("insecure")), namespace, token_file=f"{ACCOUNT}/token")
 
 
 def _from_kubeconfig(path: str, asked: Asked) -> Access:
@@ -159,7 +165,8 @@ def _from_kubeconfig(path: str, asked: Asked) -> Access:
     if certificate and key:
         _show(tls, certificate, key)
     token_file = os.path.join(beside, user["tokenFile"]) if user.get("tokenFile") else ""
-    return Access(cluster["server"], tls, user.get("token", ""), token_file, context.get("namespace") or "default")
+    namespace = context.get("namespace") or "default"
+    return Access(cluster["server"], tls, namespace, token=user.get("token", ""), token_file=token_file)
 
 
 def _named(config: dict[str, Any], kind: str, name: str) -> dict[str, Any]:
@@ -185,10 +192,14 @@ def _tls(authority: str, insecure: bool) -> ssl.SSLContext:
 
 
 def _show(context: ssl.SSLContext, certificate: str, key: str) -> None:
-    with tempfile.NamedTemporaryFile("w") as file:  # mode 0600; OpenSSL reads keys from files alone
+    path = os.path.join(os.environ.get("TMPDIR", "/tmp"), f".kubectl-{os.getpid()}-{time.monotonic_ns()}")
+    # OpenSSL reads keys from files alone.
+    with os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w") as file:
         file.write(certificate + "\n" + key)
-        file.flush()
-        context.load_cert_chain(file.name)
+    try:
+        context.load_cert_chain(path)
+    finally:
+        os.unlink(path)
 
 
 def read_config(text: str) -> dict[str, Any]:
@@ -242,7 +253,7 @@ def ask(to: Access, method: str, path: str, headers: dict[str, str]) -> dict[str
     while True:
         try:
             return _ask_once(to, method, path, headers, max(1.0, until - time.monotonic()))
-        except (OSError, http.client.HTTPException, Busy) as problem:
+        except (OSError, Busy) as problem:
             if isinstance(problem, ssl.SSLCertVerificationError) or time.monotonic() + pause > until:
                 raise Failed(f"the API server at {to.server} does not answer: {problem}") from None
         time.sleep(pause)
@@ -251,38 +262,32 @@ def ask(to: Access, method: str, path: str, headers: dict[str, str]) -> dict[str
 
 def _ask_once(to: Access, method: str, path: str, headers: dict[str, str], timeout: float) -> dict[str, Any]:
     parts = urlsplit(to.server)
-    if parts.scheme == "http":
-        connection = http.client.HTTPConnection(parts.hostname or "", parts.port, timeout=timeout)
-    else:
-        connection = http.client.HTTPSConnection(parts.hostname or "", parts.port, timeout=timeout, context=to.tls)
-    sent = {"Accept": "application/json", **headers}
-    if to.bearer():
-        sent["Authorization"] = f"Bearer {to.bearer()}"
+    host, secure = parts.hostname or "", parts.scheme != "http"
+    sent = {"Host": parts.netloc, "Accept": "application/json", "Content-Length": "0", **headers}
+    if bearer := to.bearer():
+        sent["Authorization"] = f"Bearer {bearer}"
+    # HTTP/1.0: one answer, as it is, and then the end of the connection.
+    lines = [f"{method} {parts.path.rstrip('/')}{path} HTTP/1.0", *(f"{name}: {text}" for name, text in sent.items())]
+    with socket.create_connection((host, parts.port or (443 if secure else 80)), timeout) as plain:
+        connection = to.tls.wrap_socket(plain, server_hostname=host) if secure else plain
+        with connection:
+            connection.sendall("\r\n".join([*lines, "", ""]).encode())
+            text = b"".join(iter(lambda: connection.recv(1 << 16), b""))
+    head, _, body = text.partition(b"\r\n\r\n")
+    return _read(int(head.split()[1]) if head.startswith(b"HTTP/1.") else 0, body)
+
+
+def _read(code: int, body: bytes) -> dict[str, Any]:
     try:
-        connection.request(method, parts.path.rstrip("/") + path, headers=sent)
-        response = connection.getresponse()
-        body = response.read()
-    finally:
-        connection.close()
-    if response.status in (429, 502, 503, 504):
-        raise Busy(_message(body, response.status))
-    if response.status >= 400:
-        raise Failed(_refusal(body, response.status))
-    answer = json.loads(body)
-    return answer if isinstance(answer, dict) else {}
-
-
-def _message(body: bytes, code: int) -> str:
-    with contextlib.suppress(ValueError, AttributeError):
-        return str(json.loads(body).get("message") or code)
-    return body.decode(errors="replace").strip() or f"the server answered with {code}"
-
-
-def _refusal(body: bytes, code: int) -> str:
-    with contextlib.suppress(ValueError, AttributeError):
-        reason = json.loads(body).get("reason")
-        return f"Error from server{f' ({reason})' if reason else ''}: {_message(body, code)}"
-    return f"Error from server: {_message(body, code)}"
+        answer = json.loads(body)
+        message, reason = str(answer.get("message", "")), str(answer.get("reason", ""))
+    except (ValueError, AttributeError):
+        answer, message, reason = None, body.decode(errors="replace").strip() or f"it answered with {code}", ""
+    if code in (0, 429, 502, 503, 504) or (code < 400 and answer is None):  # broken off, or not now
+        raise Busy(message or "it broke off")
+    if code >= 400:
+        raise Refused(reason, message)
+    return dict(answer)
 
 
 # exec
@@ -312,11 +317,19 @@ def execute(asked: Asked) -> int:
 
 def _ticket(to: Access, pod: str, asked: Asked, argv: list[str], terminal: bool) -> dict[str, Any]:
     path = f"/api/v1/namespaces/{quote(to.namespace)}/pods/{quote(pod)}"
-    container = asked.values.get("container") or _default_container(ask(to, "GET", path, {}), asked.on("quiet"))
-    query = [("container", container), ("stdout", "true"), ("stderr", "true")]
+    query = [("stdout", "true"), ("stderr", "true"), *(("command", word) for word in argv)]
     query += [(name, "true") for name, on in (("stdin", asked.on("stdin")), ("tty", terminal)) if on]
-    query += [("command", word) for word in argv]
-    answer = ask(to, "POST", f"{path}/exec?{urlencode(query)}", {"X-Springtide-Direct": "1", "Content-Length": "0"})
+
+    def with_container(name: str) -> dict[str, Any]:
+        wanted = [("container", name), *query] if name else query
+        return ask(to, "POST", f"{path}/exec?{urlencode(wanted)}", {"X-Springtide-Direct": "1"})
+
+    try:
+        answer = with_container(asked.values.get("container", ""))
+    except Refused as refused:
+        if not refused.message.startswith("a container name must be specified"):
+            raise
+        answer = with_container(_default_container(ask(to, "GET", path, {}), asked.on("quiet")))
     if "ticket" not in answer:
         raise Failed(f"this cluster gives out no tickets; {KNOWN}")
     return answer
@@ -354,22 +367,34 @@ def _hand_over(channel: socket.socket, ticket: dict[str, Any], streams: Sequence
     channel.sendmsg([line], [(socket.SOL_SOCKET, socket.SCM_RIGHTS, array.array("i", streams))])
 
 
-def _ended(channel: socket.socket) -> int:
-    """The command's exit code, when it has one."""
-    with channel.makefile("rb") as lines:
+class Answers:
+    """What a shim says about a command: that it runs or cannot, and at last how it ended."""
+
+    def __init__(self, channel: socket.socket) -> None:
+        self._channel, self._text = channel, b""
+
+    def look(self) -> int | None:
+        """Wait for the next words; the exit code when it is among them."""
+        data = self._channel.recv(1 << 16)
+        if not data:
+            raise Failed("the connection to the pod was lost: its shim has ended")
+        *lines, self._text = (self._text + data).split(b"\n")
         for answer in map(json.loads, lines):
             if "error" in answer:
                 raise Failed(f"Internal error occurred: error executing command in container: {answer['error']}")
             if "exited" in answer:
                 return int(answer["exited"])
-    raise Failed("the connection to the pod was lost: its shim has ended")
+        return None
 
 
 def _directly(channel: socket.socket, ticket: dict[str, Any], asked: Asked) -> int:
     nowhere = os.open(os.devnull, os.O_RDWR)
     _hand_over(channel, ticket, [0 if asked.on("stdin") else nowhere, 1, 2])
     os.close(nowhere)
-    return _ended(channel)
+    answers, code = Answers(channel), None
+    while code is None:
+        code = answers.look()
+    return code
 
 
 def _on_terminal(channel: socket.socket, ticket: dict[str, Any], interactive: bool) -> int:
@@ -378,39 +403,24 @@ def _on_terminal(channel: socket.socket, ticket: dict[str, Any], interactive: bo
     _copy_size(ours)
     _hand_over(channel, ticket, [theirs])
     os.close(theirs)
-    result: list[int | Failed] = []
-    over, ended = os.pipe()
-
-    def wait() -> None:
-        try:
-            result.append(_ended(channel))
-        except Failed as problem:
-            result.append(problem)
-        os.close(ended)
-
-    threading.Thread(target=wait, daemon=True).start()
     with _raw_keyboard(interactive):
         signal.signal(signal.SIGWINCH, lambda *_: _copy_size(ours))
-        _relay(ours, over, interactive)
-    if isinstance(result[0], Failed):
-        raise result[0]
-    return result[0]
+        return _relay(ours, channel, interactive)
 
 
-def _relay(terminal: int, over: int, interactive: bool) -> None:
-    sources = [terminal, over, *([0] if interactive else [])]
-    while terminal in sources:
-        ready = select.select(sources, [], [], None if over in sources else 0.1)[0]
-        if terminal in ready and not _copy(terminal, 1):
-            sources.remove(terminal)
-        if 0 in ready and not _copy(0, terminal):
-            sources.remove(0)
-        if over in ready:
-            sources.remove(over)  # what the command has written last is still to be shown
-        elif over not in sources and terminal not in ready:
-            return
-    if over in sources:
-        select.select([over], [], [])
+def _relay(terminal: int, channel: socket.socket, interactive: bool) -> int:
+    answers, code = Answers(channel), None
+    sources = [terminal, channel.fileno(), *([0] if interactive else [])]
+    while True:
+        # What the command has written last is shown before its end is told.
+        ready = select.select(sources, [], [], None if code is None else 0.1)[0]
+        for source, target in ((terminal, 1), (0, terminal)):
+            if source in ready and not _copy(source, target):
+                sources.remove(source)
+        if code is not None and (terminal not in ready or terminal not in sources):
+            return code
+        if code is None and channel.fileno() in ready:
+            code = answers.look()
 
 
 def _copy(source: int, target: int) -> bool:
@@ -501,8 +511,7 @@ def main(arguments: Sequence[str]) -> int:
             raise Failed(f'unknown command "{verb}" for "kubectl"; {KNOWN}' if verb else KNOWN)
         return VERBS[verb](asked)
     except Failed as problem:
-        text = str(problem)
-        print(text if text.startswith("Error from server") else f"error: {text}", file=sys.stderr)
+        print(problem if isinstance(problem, Refused) else f"error: {problem}", file=sys.stderr)
         return 1
     except BrokenPipeError:  # whoever read the output has seen enough
         return 1
