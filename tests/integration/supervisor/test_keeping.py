@@ -5,6 +5,8 @@ from __future__ import annotations
 
 import asyncio
 import stat
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -57,6 +59,48 @@ def test_whatever_is_killed_comes_back_and_the_pod_runs_on(tide: Tide) -> None:
 
     assert shims(place) == [shim]
     assert "2 of 2 ready" in tide.ok("status")
+
+
+ASK = """
+import ssl, time, urllib.request
+while True:
+    try:
+        context = ssl.create_default_context(cafile="/var/run/secrets/kubernetes.io/serviceaccount/ca.crt")
+        urllib.request.urlopen("https://kubernetes.default.svc/readyz", context=context, timeout=2).read()
+        print("answered", time.time(), flush=True)
+    except OSError as error:
+        print("trying again:", error, flush=True)
+    time.sleep(0.1)
+"""
+
+
+def is_another(find: Callable[[], int | None], before: int | None) -> bool:
+    return find() not in (None, before)
+
+
+def grows_beyond(count: Callable[[], int], number: int) -> bool:
+    return count() > number
+
+
+def test_pods_reach_the_server_again_whoever_was_killed(tide: Tide) -> None:
+    tide.ok("up", "-d", "--port", "0")
+    place = tide.place()
+    if holder(place) is None:
+        pytest.skip("pods have no network of their own here")
+    pod = a_pod("p", "")
+    pod["spec"]["containers"][0]["command"] = ["python3", "-c", ASK]
+    asyncio.run(create(place, pod))
+
+    def answers() -> int:
+        logs = (place.path / "logs").glob("default_p_*/main/*.log")
+        return sum(path.read_text().count(" answered ") for path in logs)
+
+    until(answers)
+    for find in (lambda: holder(place), place.server_process):
+        victim = find()
+        kill(victim)
+        until(partial(is_another, find, victim))
+        until(partial(grows_beyond, answers, answers() + 2))
 
 
 def test_server_and_agents_go_with_a_killed_supervisor_and_pods_do_not(tide: Tide) -> None:
