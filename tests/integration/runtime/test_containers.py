@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import resource
 import signal
@@ -146,13 +147,22 @@ async def test_a_second_stop_may_shorten_the_grace(pods: Pods) -> None:
     assert (await pod.ended()).exit_code == 137
 
 
-@pytest.mark.parametrize("name", ["SIGHUP", "SIGINT", "SIGUSR1"])
-async def test_other_signals_reach_the_program(pods: Pods, name: str) -> None:
+@pytest.mark.parametrize(("name", "number"), [("SIGHUP", 1), ("SIGINT", 2), ("SIGUSR1", 10), ("SIGRTMIN+3", 37)])
+async def test_other_signals_reach_the_program(pods: Pods, name: str, number: int) -> None:
     pod = await pods.make()
-    await pod.script(f"trap 'exit 9' {name[3:]}; echo up; while :; do sleep 0.02; done")
+    await pod.script(f"trap 'exit 9' {number}; echo up; while :; do sleep 0.02; done")
     await pod.printed("up")
     await pod.shim.stop("main", 30, name)
     assert (await pod.ended()).exit_code == 9
+
+
+async def test_a_stop_that_comes_while_a_container_starts_is_not_lost(pods: Pods) -> None:
+    pod = await pods.make()
+    starting = asyncio.create_task(pod.script("sleep 300"))
+    while not (await pod.shim.states() or starting.done()):
+        await pod.shim.stop("main", 0.01)
+    await asyncio.wait([starting])
+    assert (await pod.ended()).exit_code in (143, 137, 128)
 
 
 async def test_background_processes_end_with_the_program(pods: Pods) -> None:
@@ -194,7 +204,8 @@ async def test_containers_of_a_pod_can_share_their_processes(pods: Pods) -> None
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root can become somebody else")
 async def test_root_can_run_a_program_as_somebody_else(pods: Pods) -> None:
     pod = await pods.make()
-    assert await pod.output("id -u; id -g; id -G", user=1234, group=2345, groups=(3456,)) == "1234\n2345\n2345 3456\n"
+    text = "id -u; id -g; id -G; echo written > /dev/stdout"
+    assert await pod.output(text, user=1234, group=2345, groups=(3456,)) == "1234\n2345\n2345 3456\nwritten\n"
 
 
 async def test_states_are_on_disk_before_they_are_told(pods: Pods) -> None:

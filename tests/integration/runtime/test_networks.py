@@ -40,7 +40,14 @@ async def test_containers_of_a_pod_share_its_address(networked: Pods) -> None:
     assert pod.body.address in await pod.output(text, name="other")
 
 
-async def test_a_holder_that_is_not_there_is_a_clear_refusal(networked: Pods, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_any_user_may_listen_on_a_low_port(networked: Pods) -> None:
+    pod = await networked.make()
+    text = "import socket; socket.create_server(('', 80)); print('bound')"
+    await pod.start("python3", "-S", "-c", text)
+    assert (await pod.ended()).exit_code == 0
+
+
+async def test_a_holder_that_is_not_there_is_a_clear_refusal(networked: Pods) -> None:
     nowhere = str(networked.data / "nowhere.sock")
     with pytest.raises(shims.ShimError, match=f"the network holder does not answer at {nowhere}") as refusal:
         await networked.make(holder=nowhere)

@@ -123,8 +123,10 @@ async def test_a_shim_ends_when_told(pods: Pods) -> None:
 
 async def test_a_shim_whose_pod_was_removed_ends_by_itself(pods: Pods) -> None:
     pod = await pods.make()
-    shims.discard(pod.directory)
+    await pod.script("sleep 300", env={"MARK": pod.body.uid, "PATH": "/usr/bin:/bin"})
+    (pod.directory / "body.json").unlink()
     await until(lambda: not alive(pod.shim.pid))
+    await until_gone(f"MARK={pod.body.uid}")
 
 
 async def test_signals_of_a_terminal_do_not_reach_a_shim(pods: Pods) -> None:

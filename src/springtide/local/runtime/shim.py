@@ -778,6 +778,8 @@ def become(body: Obj, terminal: bool, stdio: Sequence[int]) -> None:
     # First out of the way of 0, 1 and 2, then into place: one may stand where another has to go.
     for number, fd in enumerate([fcntl.fcntl(fd, fcntl.F_DUPFD_CLOEXEC, 10) for fd in stdio]):
         os.dup2(fd, number)
+    if body.get("user") is not None:
+        own_streams(body["user"])
     if body.get("groups") or body.get("user") is not None or body.get("group") is not None:
         os.setgroups(body.get("groups") or [])
     if body.get("group") is not None:
@@ -785,6 +787,15 @@ def become(body: Obj, terminal: bool, stdio: Sequence[int]) -> None:
     if body.get("user") is not None:
         os.setuid(body["user"])
     os.umask(0o022)
+
+
+def own_streams(user: int) -> None:
+    """Give pipes and terminals to the program's user, or it could not open /dev/stdout."""
+    for fd in (0, 1, 2):
+        mode = os.fstat(fd).st_mode
+        if stat.S_ISFIFO(mode) or os.isatty(fd):
+            with Ignoring(OSError):
+                os.fchown(fd, user, -1)
 
 
 def execute(argv: Sequence[str], env: dict[str, str]) -> NoReturn:
@@ -816,14 +827,32 @@ def enter_directory(path: str) -> None:
 
 
 def report(fd: int, **facts: Any) -> None:
-    os.write(fd, encode(facts).encode() + b"\n")
+    with Ignoring(BrokenPipeError):  # whoever waited for it is dead; what has to be done next is the same
+        os.write(fd, encode(facts).encode() + b"\n")
 
 
 # ---------------------------------------------------------------------------------------------------------------- init
 
-FORWARDED = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGQUIT, signal.SIGUSR1, signal.SIGUSR2)
 END_ALL = signal.SIGABRT
 """Asks an init that does not own its PID namespace to kill all it has ever started."""
+NOT_FORWARDED = frozenset(
+    getattr(signal, f"SIG{name}")
+    for name in ["ABRT", "BUS", "CHLD", "FPE", "ILL", "KILL", "SEGV", "STOP", "SYS", "TRAP", "TSTP", "TTIN", "TTOU"]
+)
+FORWARDED = tuple(sorted(set(signal.valid_signals()) - NOT_FORWARDED))
+
+
+def signal_number(name: str) -> int:
+    """The number of `SIGTERM` or `SIGRTMIN+3`, as manifests spell signals."""
+    base, sign, offset = name, "", ""
+    for sign in "+-":
+        if sign in name:
+            base, _, offset = name.partition(sign)
+            break
+    number = getattr(signal, base, None) if base.startswith("SIG") else None
+    if not isinstance(number, int) or (offset and not offset.isdigit()):
+        raise Refusal("BadRequest", f"unknown signal {name}")
+    return int(number) + int(f"{sign}{offset}" if offset else 0)
 
 
 class Init:
@@ -869,6 +898,8 @@ class Init:
         if self.root:
             unshare(CLONE_NEWNS)
             self.root.build(self.body.get("mounts") or (), bool(self.body.get("read_only_root")))
+            if not self.owns_processes and not self.root.fresh_proc:  # another's numbers would be taken for ours
+                raise Refusal("StartError", "containers cannot share their processes: a fresh /proc is refused here")
         enter_directory(self.body["cwd"])
         if self.user:
             own_user_namespace(self.user)
@@ -1031,7 +1062,6 @@ class Log:
         self._last = 0
         self._rests: dict[str, bytes] = {}
         self._pending = b""
-        os.makedirs(os.path.dirname(path), exist_ok=True)
         self._open()
 
     def feed(self, stream: str, data: bytes) -> bool:
@@ -1050,14 +1080,16 @@ class Log:
                 written = os.write(self._fd, self._pending)
                 self._size += written
                 self._pending = self._pending[written:]
-            self.trouble = ""
-            if self._size >= LOG_SIZE:
-                self._rotate()
         except OSError as error:
             self.trouble = (
                 f"cannot write the log {self.path}: {_plain(error)}; the program waits until it can be written"
             )
             return False
+        self.trouble = ""
+        if self._size >= LOG_SIZE:
+            self._size = 0
+            with Ignoring(OSError):  # a longer file is better than none; tried again after as much again
+                self._rotate()
         return True
 
     def close(self) -> None:
@@ -1066,6 +1098,7 @@ class Log:
         self._fd = -1
 
     def _open(self) -> None:
+        os.makedirs(os.path.dirname(self.path), exist_ok=True)
         self._fd = os.open(self.path, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o640)
         self._size = os.fstat(self._fd).st_size
 
@@ -1074,11 +1107,11 @@ class Log:
         moment = time.strftime("%Y%m%d-%H%M%S", time.gmtime(now // 10**9))
         os.rename(self.path, f"{self.path}.{moment}.{now % 10**9:09d}")
         self.close()
+        self._open()
         folder, name = os.path.split(self.path)
         old = sorted(entry for entry in os.listdir(folder) if entry.startswith(f"{name}."))
         for entry in old[: max(0, len(old) - LOG_FILES + 1)]:
             os.unlink(f"{folder}/{entry}")
-        self._open()
 
 
 # -------------------------------------------------------------------------------------------------------------- memory
@@ -1222,6 +1255,7 @@ class Container:
         self._reaped = False
         self._out_of_memory = False
         self._streams: dict[int, str] = {}
+        self._stop_wanted: tuple[float, int] | None = None
         self._killer: Timer | None = None
         self._kill_due = 0.0
         self._report = self._go = -1
@@ -1339,12 +1373,13 @@ class Container:
             self._change(status="running", pid=self.pid, started=facts["started"])
             self.on_started("")
             self.shim.sample_memory()
+            if self._stop_wanted:
+                self.stop(*self._stop_wanted)
         else:
             self._end = (facts["code"], facts["signal"])
 
     def _fail(self, message: str) -> None:
-        now = time.time()
-        self._change(status="exited", started=now, finished=now, exit_code=128, reason="StartError", message=message)
+        self._change(status="exited", finished=time.time(), exit_code=128, reason="StartError", message=message)
         self.on_started(message)
         if not self.pid:
             self._close()
@@ -1403,7 +1438,12 @@ class Container:
     # the end
 
     def stop(self, grace: float, number: int) -> None:
-        if not self.pid or self._reaped:
+        if self._reaped:
+            return
+        if self.state["status"] == "starting":  # nobody there yet to take a signal
+            self._stop_wanted = (grace, number)
+            if grace <= 0:
+                self.kill()
             return
         if grace > 0:
             os.kill(self.pid, number)
@@ -1667,6 +1707,8 @@ class Execution:
             become(body, self._terminal, stdio)
             if not self.container.shim.isolated:
                 prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
+                if hung_up(reporting):  # the shim is dead already
+                    os._exit(126)
             execute(self._argv, body["env"] if self._env is None else self._env)
         except Refusal as refusal:
             report(reporting, error=str(refusal))
@@ -1721,6 +1763,12 @@ INNER = (("mnt", CLONE_NEWNS), ("pid", CLONE_NEWPID))
 
 # ------------------------------------------------------------------------------------------------------------- sandbox
 
+SYSCTLS = (
+    ("ip_unprivileged_port_start", "0"),
+    ("ping_group_range", "0 0"),
+    ("ping_group_range", "0 2147483647"),  # refused where an ordinary user's network knows one group only
+)
+"""In the pod's own network anybody may listen on port 80, and ping, as container runtimes have it."""
 PATIENCE = 5.0
 """Seconds for a network holder that is just being started again."""
 
@@ -1781,6 +1829,9 @@ class Sandbox:
             if self.user:
                 setns(self.network[0], CLONE_NEWUSER)
             unshare(CLONE_NEWUTS | CLONE_NEWIPC | CLONE_NEWNS | CLONE_NEWNET)
+            for name, text in SYSCTLS:
+                with Ignoring(OSError), open(f"/proc/sys/net/ipv4/{name}", "w") as file:
+                    file.write(text)
             inside = os.open("/proc/self/ns/net", os.O_RDONLY)
             netlink = socket.socket(socket.AF_NETLINK, socket.SOCK_RAW, socket.NETLINK_ROUTE)
             request = {"do": "attach", "pod": self.body["uid"], "address": self.body["address"]}
@@ -1997,8 +2048,8 @@ class Shim:
 
     def _look_round(self) -> None:
         """A pod that was removed while nobody could tell the shim needs it no more."""
-        if not self.containers and not os.path.exists(f"{self.directory}/body.json"):
-            self.loop.done = True
+        if not os.path.exists(f"{self.directory}/body.json"):
+            self._end_all()
         self.loop.after(LOOK_ROUND, self._look_round)
 
     # requests
@@ -2040,9 +2091,7 @@ class Shim:
         container.start()
 
     def _stop(self, client: Client, message: Obj, fds: list[int]) -> None:
-        number = getattr(signal, message.get("signal", "SIGTERM"), None)
-        if not isinstance(number, int):
-            raise Refusal("BadRequest", f"unknown signal {message['signal']}")
+        number = signal_number(message.get("signal", "SIGTERM"))
         name, grace = message["container"], float(message["grace"])
         for container in self.containers:
             if container.name == name:
@@ -2059,7 +2108,10 @@ class Shim:
         client.on_close.append(lambda: self._watchers.remove(client))
 
     def _exec(self, client: Client, message: Obj, fds: list[int]) -> None:
-        Execution(self._running(message), client, message, fds)
+        try:
+            Execution(self._running(message), client, message, fds)
+        except OSError as error:
+            raise Refusal("StartError", f"cannot start the command: {describe(error)}") from None
 
     def _attach(self, client: Client, message: Obj, fds: list[int]) -> None:
         Attachment(self._running(message), client, message, fds)
@@ -2096,10 +2148,13 @@ class Shim:
         client.send({"ok": True}, self.sandbox.network)
 
     def _end(self, client: Client, message: Obj, fds: list[int]) -> None:
+        client.send({"ok": True})
+        self._end_all()
+
+    def _end_all(self) -> None:
         self._ending = True
         for container in self.containers:
-            container.kill()
-        client.send({"ok": True})
+            container.stop(0, signal.SIGKILL)
         self.loop.done = not self.containers
 
     def close(self) -> None:
@@ -2124,9 +2179,10 @@ def left_states(directory: str) -> list[Obj]:
         for entry in os.listdir(f"{directory}/containers/{name}"):
             attempt = entry[: -len(".json")]
             if entry.endswith(".json") and attempt.isdigit():
-                state = read_json(f"{directory}/containers/{name}/{entry}")
-                if name not in found or found[name]["attempt"] < state["attempt"]:
-                    found[name] = state
+                with Ignoring(ValueError):  # cut short by the end of the machine
+                    state = read_json(f"{directory}/containers/{name}/{entry}")
+                    if name not in found or found[name]["attempt"] < state["attempt"]:
+                        found[name] = state
     return list(found.values())
 
 

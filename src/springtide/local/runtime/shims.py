@@ -64,6 +64,7 @@ async def spawn(directory: Path) -> Shim:
     try:
         answer = await asyncio.wait_for(_last_line(reading), START_PATIENCE)
     except TimeoutError:
+        child.kill()
         raise ShimError("SandboxError", f"the pod's shim was not ready after {START_PATIENCE:.0f} s") from None
     finally:
         os.close(reading)
