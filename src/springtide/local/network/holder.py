@@ -124,7 +124,10 @@ class Holder:
     def _table(self, request: dict[str, Any], descriptors: list[int]) -> Answer:
         table = request["table"]
         self._apply(table)
-        _write(os.path.join(self._directory, "table.json"), table)
+        try:
+            _write(os.path.join(self._directory, "table.json"), table)
+        except OSError as problem:  # a full disk: it is in force all the same
+            print(f"cannot keep the table for a successor: {problem}", file=sys.stderr)
         return {}, []
 
     def _read_table(self) -> None:

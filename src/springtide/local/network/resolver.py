@@ -12,6 +12,7 @@ import contextlib
 import os
 import socket
 import struct
+from functools import partial
 
 from springtide.local.network import dns
 from springtide.local.network.dns import BadMessage, Question, Record
@@ -54,9 +55,9 @@ class Resolver:
                 packet, asker = self._udp.recvfrom(dns.LARGEST)
             except OSError:
                 return
-            self.asked(packet, lambda answer, asker=asker: self._send(answer, asker), None)  # type: ignore[misc]
+            self.asked(packet, partial(self._send, asker), None)
 
-    def _send(self, answer: bytes, asker: tuple[str, int]) -> None:
+    def _send(self, asker: tuple[str, int], answer: bytes) -> None:
         with contextlib.suppress(OSError):
             self._udp.sendto(answer, asker)
 

@@ -11,6 +11,7 @@ from __future__ import annotations
 import os
 import socket
 import sys
+from functools import partial
 
 from springtide.local.network import cabling, nat, netfilter, netlink
 from springtide.local.network.netlink import NEW_ADDRESS, NEW_LINK, NEW_ROUTE, Route
@@ -76,7 +77,7 @@ class Uplink:
                     return
                 self._outside.run(self._commands[name])
                 self._deadline = self._loop.now() + _PATIENCE
-                self._loop.later(_LOOK, lambda name=name: self._look(name))  # type: ignore[misc]
+                self._loop.later(_LOOK, partial(self._look, name))
                 return
             except OSError as problem:
                 self._failures.append(f"{name}: {problem.strerror or problem}")
@@ -89,7 +90,7 @@ class Uplink:
         if running and _leads_out():
             self._ready(name)
         elif running and self._loop.now() < self._deadline:
-            self._loop.later(_LOOK, lambda: self._look(name))
+            self._loop.later(_LOOK, partial(self._look, name))
         else:
             self._outside.stop()
             self._failures.append(f"{name}: {said or 'it made no way out'}")
