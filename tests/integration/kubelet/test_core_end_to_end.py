@@ -131,6 +131,20 @@ async def test_init_containers_run_before_and_sidecars_beside(world: World) -> N
     assert ends["side"]["exitCode"] != 0
 
 
+async def test_a_rule_makes_all_containers_begin_again(world: World) -> None:
+    gate = world.shared / "gate"
+    codes = {"operator": "In", "values": [42]}
+    rules = [{"action": "RestartAllContainers", "exitCodes": codes}]
+    watcher = a_program(
+        f"test -e {gate} && exit 0; touch {gate}; exit 42", "watcher", restartPolicy="Never", restartPolicyRules=rules
+    )
+    worker = a_program(f"while ! test -e {gate}; do sleep 0.02; done; sleep 0.5", "worker")
+    await world.bind("again", worker, watcher, initContainers=[a_program("true", "one")], restartPolicy="Never")
+    pod = await world.until_phase("again", "Succeeded")
+    statuses = (*pod["status"]["initContainerStatuses"], *pod["status"]["containerStatuses"])
+    assert [one["restartCount"] for one in statuses] == [1, 1, 1]
+
+
 async def test_hooks_run_after_the_start_and_before_the_end(world: World) -> None:
     after, before = world.shared / "after", world.shared / "before"
     hooks = {

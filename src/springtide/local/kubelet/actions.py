@@ -45,6 +45,11 @@ class SignalStop:
 
 
 @dataclass(frozen=True, slots=True)
+class StartOver:
+    """Forget all attempts so far: everything begins again, in the same sandbox."""
+
+
+@dataclass(frozen=True, slots=True)
 class EndSandbox:
     pass
 
@@ -75,6 +80,7 @@ Action = (
     | BackOffRestart
     | BeginStop
     | SignalStop
+    | StartOver
     | EndSandbox
     | Finish
     | DeletePod

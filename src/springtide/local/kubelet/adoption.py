@@ -36,7 +36,8 @@ async def _adopt(means: Means, record: Record, obj: Obj | None) -> LocalPod:
     states = await shim.states() if shim is not None else means.runtime.lost(directory)
     logs = facts.log_directory(record.namespace, record.name, record.uid)
     names = [state.name for state in states]
-    pod = LocalPod(obj or _remains(record, names), directory, logs, record.address, shim, earlier=dict(record.earlier))
+    pod = LocalPod(obj or _remains(record, names), directory, logs, record.address, shim)
+    pod.earlier, pod.reset = dict(record.earlier), dict(record.reset)
     if record.address != facts.host_ip:
         means.addresses.keep(record.uid, record.address)
     for state in states:

@@ -4,28 +4,37 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import Any
+from typing import Any, NamedTuple
 
 from springtide.kube.resources import Obj
-from springtide.local.kubelet import specs
+from springtide.local.kubelet import restarts, specs
 
-OWN = ("PodReadyToStartContainers", "Initialized", "Ready", "ContainersReady", "PodScheduled")
+_RESTARTING = "AllContainersRestarting"
+OWN = ("PodReadyToStartContainers", "Initialized", "Ready", "ContainersReady", "PodScheduled", _RESTARTING)
 _PHASE_REASONS = {"Succeeded": "PodCompleted", "Failed": "PodFailed"}
 
 
+class Signs(NamedTuple):
+    """What conditions tell that container statuses do not."""
+
+    sandbox: bool
+    starting_over: bool = False
+
+
 def conditions(
-    pod: Mapping[str, Any], phase: str, containers: Mapping[str, Obj], sandbox: bool, old: Iterable[Obj], now: str
+    pod: Mapping[str, Any], phase: str, containers: Mapping[str, Obj], signs: Signs, old: Iterable[Obj], now: str
 ) -> list[Obj]:
     """The kubelet's own, with the time of their last change; `containers` are init and main statuses by name."""
     old = list(old)
     before = {condition["type"]: condition for condition in old}
     ready = _containers_ready(pod, phase, containers)
     found = [
-        _condition("PodReadyToStartContainers", sandbox),
+        _condition("PodReadyToStartContainers", signs.sandbox),
         _initialized(pod, phase, containers),
         _ready(pod, ready, [condition for condition in old if condition["type"] not in OWN]),
         ready,
         _condition("PodScheduled", True),
+        *_restarting(pod, phase, signs.starting_over),
     ]
     return [_dated(pod, condition, before.get(condition["type"]), now) for condition in found]
 
@@ -61,6 +70,16 @@ def _was_started(status: Obj) -> bool:
     if status.get("started") or "running" in status["state"]:
         return True
     return "terminated" in status["state"] or "terminated" in status["lastState"]
+
+
+def _restarting(pod: Mapping[str, Any], phase: str, starting_over: bool) -> list[Obj]:
+    """Only of pods that have a rule for it."""
+    if not restarts.could_restart_all((*specs.init_containers(pod), *specs.main_containers(pod))):
+        return []
+    if not starting_over or phase in _PHASE_REASONS:
+        return [_condition(_RESTARTING, False, _PHASE_REASONS.get(phase, ""))]
+    message = "container exited with restart policy rule"
+    return [_condition(_RESTARTING, True, "RestartAllContainersStarted", message)]
 
 
 def _containers_ready(pod: Mapping[str, Any], phase: str, containers: Mapping[str, Obj]) -> Obj:

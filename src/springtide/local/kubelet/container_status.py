@@ -35,6 +35,10 @@ def statuses(pod: Mapping[str, Any], field: str, seen: Observed, old: Mapping[st
     return found if field == "initContainers" else sorted(found, key=lambda status: str(status["name"]))
 
 
+_REMOVED = {
+    "reason": "RestartingAllContainers",
+    "message": "The container is removed because RestartAllContainers in place",
+}
 _STATUS_FIELDS = {
     "containers": "containerStatuses",
     "initContainers": "initContainerStatuses",
@@ -48,14 +52,17 @@ def _status(pod: Mapping[str, Any], container: Obj, field: str, seen: Observed, 
     status = _header(container)
     if state is None:
         status |= _of_none(pod, container, seen, old)
+    elif state.attempt <= seen.reset.get(name, -1):
+        status |= {"state": {"waiting": _REMOVED}, "lastState": {"terminated": _REMOVED | {"exitCode": 137}}}
+        status["restartCount"] = state.attempt
     elif name in seen.starting:
         last = _terminated(pod, seen.previous.get(name)) or (old or {}).get("lastState") or {}
         status |= {"state": _waiting(pod), "lastState": last, "restartCount": state.attempt}
     else:
         status |= _of_attempt(pod, container, field, seen, old)
-    status["started"] = _is_started(container, status, seen, old)
-    status["ready"] = _is_ready(container, status, field, seen, old)
-    return status
+    started = _is_started(container, status, seen, old)
+    status["ready"] = _is_ready(container, status | {"started": started}, field, seen, old)
+    return status if field == "ephemeralContainers" else status | {"started": started}
 
 
 def _header(container: Obj) -> Obj:

@@ -44,6 +44,8 @@ class Heartbeat:
         self._resources = resources
         self._lease = Key("kube-node-lease", name)
         self._asked = asyncio.Event()
+        self._node: Obj | None = None
+        self._said: dict[str, str] = {}
 
     def report_soon(self) -> None:
         """The node's capacity may have changed."""
@@ -57,7 +59,7 @@ class Heartbeat:
             pause = RENEW
             try:
                 await self._renew()
-                if self._asked.is_set() or loop.time() - reported >= STATUS:
+                if self._asked.is_set() or self._has_changed() or loop.time() - reported >= STATUS:
                     self._asked.clear()
                     await self._report(port)
                     reported = loop.time()
@@ -67,12 +69,17 @@ class Heartbeat:
             with suppress(TimeoutError):
                 await asyncio.wait_for(self._asked.wait(), pause)
 
+    def _has_changed(self) -> bool:
+        """Whether the node has other resources than it said: devices are shared with nodes that come and go."""
+        return self._node is not None and self._resources(self._node) != self._said
+
     async def _report(self, port: int) -> None:
-        node = await self._client.get(NODES, Key("", self._name))
+        node = self._node = await self._client.get(NODES, Key("", self._name))
+        self._said = self._resources(node)
         marks = registration.labels(self._name, self._machine)
         if not marks.items() <= (node["metadata"].get("labels") or {}).items():
             await self._client.patch(NODES, Key("", self._name), {"metadata": {"labels": marks}})
-        status = registration.status(node, self._machine, self._resources(node), port, time.time())
+        status = registration.status(node, self._machine, self._said, port, time.time())
         await self._client.patch(NODES, Key("", self._name), {"status": status}, Patch.STRATEGIC, subresource="status")
 
     async def _renew(self) -> None:

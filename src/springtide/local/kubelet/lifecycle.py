@@ -29,6 +29,7 @@ from springtide.local.kubelet.actions import (
     RequeueAfter,
     SignalStop,
     StartContainer,
+    StartOver,
     StartSandbox,
 )
 from springtide.local.kubelet.observed import Observed, Stop, Verdict
@@ -54,6 +55,8 @@ def plan(pod: Mapping[str, Any], seen: Observed, now: float) -> tuple[Action, ..
         return tuple(_wind_down(pod, seen, now))
     if not seen.sandbox:
         return _sandbox(seen, now)
+    if starts_over(pod, seen):
+        return tuple(_start_over(pod, seen, now))
     steps = [*_ephemeral(pod, seen), *_initialization(pod, seen, now)]
     if is_initialized(pod, seen):
         steps += _keep_all(specs.main_containers(pod), pod, seen, now)
@@ -69,25 +72,45 @@ def ending(pod: Mapping[str, Any], seen: Observed, now: float) -> Ending | None:
         return Ending.DELETED
     if seen.closing:
         return Ending.CLOSING
-    if seen.phase in specs.TERMINAL or is_done(pod, seen):
+    if seen.phase in specs.TERMINAL:
         return Ending.DONE
+    if _is_late(pod, seen, now):
+        return Ending.DEADLINE
+    return Ending.DONE if is_done(pod, seen) and not starts_over(pod, seen) else None
+
+
+def _is_late(pod: Mapping[str, Any], seen: Observed, now: float) -> bool:
+    """Whether the pod outran its deadline, be it that nothing of it runs any more: then the deadline ended it."""
     deadline = specs.deadline_of(pod, seen.start)
-    return Ending.DEADLINE if deadline is not None and now >= deadline else None
+    if deadline is None or now < deadline:
+        return False
+    inits = [one for one in specs.init_containers(pod) if not specs.is_sidecar(one)]
+    states = [seen.states.get(one["name"]) for one in (*inits, *specs.main_containers(pod))]
+    return not is_done(pod, seen) or any(state is not None and state.finished >= deadline for state in states)
 
 
 def is_done(pod: Mapping[str, Any], seen: Observed) -> bool:
     """Whether no container will run again: all are done, or initialization failed, or the sandbox broke for good."""
     policy = _policy(pod)
-    if not seen.sandbox and seen.states and policy == "Never":
+    if not seen.sandbox and policy == "Never" and any(_latest(name, seen) for name in seen.states):
         return True
     if any(_failed_for_good(container, seen, policy) for container in specs.init_containers(pod)):
         return True
-    states = [(container, seen.states.get(container["name"])) for container in specs.main_containers(pod)]
+    states = [(container, _latest(container["name"], seen)) for container in specs.main_containers(pod)]
     return all(
         state is not None
         and state.status == "exited"
         and not restarts.should_restart(container, policy, state.exit_code)
         for container, state in states
+    )
+
+
+def starts_over(pod: Mapping[str, Any], seen: Observed) -> bool:
+    """Whether a container ended in a way that makes all of them begin again."""
+    containers = (*specs.init_containers(pod), *specs.main_containers(pod))
+    ends = [(container, _current(container["name"], seen)) for container in containers]
+    return any(
+        state and state.status == "exited" and restarts.restarts_all(one, state.exit_code) for one, state in ends
     )
 
 
@@ -103,9 +126,15 @@ def _policy(pod: Mapping[str, Any]) -> str:
     return str(pod["spec"].get("restartPolicy") or "Always")
 
 
-def _current(name: str, seen: Observed) -> ContainerState | None:
-    """The newest attempt, if it was made in this sandbox."""
+def _latest(name: str, seen: Observed) -> ContainerState | None:
+    """The newest attempt, if it was made since everything last began again."""
     state = seen.states.get(name)
+    return state if state is not None and state.attempt > seen.reset.get(name, -1) else None
+
+
+def _current(name: str, seen: Observed) -> ContainerState | None:
+    """The newest attempt, if it was also made in this sandbox."""
+    state = _latest(name, seen)
     return state if state is not None and state.attempt > seen.earlier.get(name, -1) else None
 
 
@@ -168,9 +197,9 @@ def _keep_all(containers: Iterable[Obj], pod: Mapping[str, Any], seen: Observed,
 def _keep(container: Obj, pod: Mapping[str, Any], seen: Observed, now: float) -> Iterator[Action]:
     """Whatever it takes to have this container running, or done."""
     name = container["name"]
-    state = seen.states.get(name)
+    state = _latest(name, seen)
     if state is None:
-        yield from _start(name, 0, seen, now)
+        yield from _start(name, seen.reset.get(name, -1) + 1, seen, now)
     elif state.status == "running":
         yield from _check_health(container, pod, seen, now)
     elif _may_run_again(container, pod, state, seen):
@@ -234,6 +263,15 @@ def _without_overtaking(steps: list[Action], seen: Observed) -> Iterator[Action]
         yield step
     if waits:
         yield RequeueAfter(max(min(waits), 0.0))
+
+
+def _start_over(pod: Mapping[str, Any], seen: Observed, now: float) -> Iterator[Action]:
+    """Kill what still runs, without any grace; then forget it all."""
+    running = [one["name"] for one in specs.all_containers(pod) if _runs(one["name"], seen)]
+    for name in running:
+        yield from _stop(name, seen, 0.0, "killing", now)
+    if not running:
+        yield StartOver()
 
 
 # Going down

@@ -55,6 +55,8 @@ class Observed:
     """What the newest attempts were started with."""
     earlier: Mapping[str, int] = field(default_factory=dict)
     """The newest attempts that belong to a sandbox before this one."""
+    reset: Mapping[str, int] = field(default_factory=dict)
+    """The newest attempts when all containers were last made to start over: as if they had never been."""
     verdicts: Mapping[str, Verdict] = field(default_factory=dict)
     stops: Mapping[str, Stop] = field(default_factory=dict)
     starting: frozenset[str] = frozenset()

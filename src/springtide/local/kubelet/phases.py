@@ -27,7 +27,10 @@ class _Count:
 
 
 def phase(pod: Mapping[str, Any], containers: Mapping[str, Obj], initialized: bool, terminal: bool) -> str:
-    """`terminal`: nothing runs any more and nothing will, whatever the restart policy says."""
+    """Of a pod that is not about to start over.
+
+    `terminal`: nothing runs any more and nothing will, whatever the restart policy says.
+    """
     count = _counted(pod, containers)
     if count.broken:
         return "Failed"
@@ -63,12 +66,18 @@ def _end_of(status: Obj) -> Obj | None:
     return end
 
 
+def _runs_again(container: Obj, end: Obj, policy: str) -> bool:
+    if end.get("reason") == "RestartingAllContainers":
+        return True
+    return restarts.should_restart(container, policy, end["exitCode"])
+
+
 def _count_init(count: _Count, container: Obj, status: Obj, policy: str) -> None:
     end = _end_of(status)
     if end is None:
         count.pending += 1
     elif end["exitCode"] != 0:
-        count.broken += not restarts.should_restart(container, policy, end["exitCode"])
+        count.broken += not _runs_again(container, end, policy)
 
 
 def _count_sidecar(count: _Count, status: Obj) -> None:
@@ -88,5 +97,5 @@ def _count_main(count: _Count, container: Obj, status: Obj, policy: str) -> None
         count.waiting += 1
     else:
         count.stopped += 1
-        count.stopped_for_good += not restarts.should_restart(container, policy, end["exitCode"])
+        count.stopped_for_good += not _runs_again(container, end, policy)
         count.succeeded += "terminated" in status["state"] and end["exitCode"] == 0

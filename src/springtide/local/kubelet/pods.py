@@ -41,6 +41,8 @@ class Record(msgspec.Struct, frozen=True, omit_defaults=True):
     """For a pod whose object is gone by the time an agent looks again."""
     earlier: dict[str, int] = {}
     """The newest attempt of each container when the present sandbox was made."""
+    reset: dict[str, int] = {}
+    """The same, when all containers were last made to start over."""
 
     def write(self, directory: Path) -> None:
         fresh = directory / f"{_RECORD}.new"
@@ -87,6 +89,7 @@ class LocalPod:
     previous: dict[str, ContainerState] = field(default_factory=dict)
     images: dict[str, str] = field(default_factory=dict)
     earlier: dict[str, int] = field(default_factory=dict)
+    reset: dict[str, int] = field(default_factory=dict)
     status: Obj = field(default_factory=dict)
     """As last reported to the API."""
     verdicts: dict[str, Verdict] = field(default_factory=dict)
@@ -120,6 +123,10 @@ class LocalPod:
     def attempt_log(self, container: str, attempt: int) -> list[Path]:
         return files_of(self.logs / container, attempt)
 
+    def attempts(self) -> dict[str, int]:
+        """The number of the newest attempt of each container."""
+        return {name: state.attempt for name, state in self.states.items()}
+
     def take_in(self, state: ContainerState) -> bool:
         """What the shim says; whether that is news."""
         known = self.states.get(state.name)
@@ -143,6 +150,7 @@ class LocalPod:
             previous=self.previous,
             images=self.images,
             earlier=self.earlier,
+            reset=self.reset,
             verdicts=self.verdicts,
             stops=self.stops,
             starting=frozenset(self.starting),

@@ -4,11 +4,14 @@
 from __future__ import annotations
 
 from springtide.kube import errors
+from springtide.kube.controller import Retry
 from springtide.kube.request import DeleteOptions, Patch
 from springtide.kube.resources import PODS
 from springtide.local.kubelet import status
 from springtide.local.kubelet.means import Means
 from springtide.local.kubelet.pods import LocalPod
+
+INVALID_PAUSE = 5.0
 
 
 async def report(means: Means, pod: LocalPod) -> None:
@@ -23,9 +26,14 @@ async def report(means: Means, pod: LocalPod) -> None:
     place = status.Place(host, pod.address if has_address else "")
     fresh = status.derive(pod.obj, pod.observed(), pod.status, place, means.clock())
     patch = status.difference(pod.obj, pod.status, fresh)
-    if patch is not None:
+    if patch is None:
+        return
+    try:
         await means.client.patch(PODS, pod.key, patch, Patch.STRATEGIC, subresource="status")
-        pod.status = fresh
+    except errors.Invalid as error:
+        # As with a kubelet, init containers that run again in a new sandbox are not believed until they are through.
+        raise Retry(f"the server does not accept the status: {error}", INVALID_PAUSE) from error
+    pod.status = fresh
 
 
 async def delete(means: Means, pod: LocalPod) -> None:

@@ -7,7 +7,7 @@ that ran for ten minutes starts over from the beginning. Pure; the agent keeps o
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -26,9 +26,19 @@ class BackOff:
 
 def should_restart(container: Mapping[str, Any], pod_policy: str, exit_code: int) -> bool:
     policy = container.get("restartPolicy")
-    if policy is not None and _rule_matches(container, exit_code):
+    if policy is not None and _rule_at(container, exit_code) in ("Restart", "RestartAllContainers"):
         return True
     return {"Always": True, "OnFailure": exit_code != 0, "Never": False}.get(policy or pod_policy, True)
+
+
+def restarts_all(container: Mapping[str, Any], exit_code: int) -> bool:
+    """Whether this end makes all containers of the pod start over."""
+    return _rule_at(container, exit_code) == "RestartAllContainers"
+
+
+def could_restart_all(containers: Iterable[Mapping[str, Any]]) -> bool:
+    rules = (rule for container in containers for rule in container.get("restartPolicyRules") or ())
+    return any(rule.get("action") == "RestartAllContainers" for rule in rules)
 
 
 def restarts_on_failure(container: Mapping[str, Any], pod_policy: str) -> bool:
@@ -36,14 +46,14 @@ def restarts_on_failure(container: Mapping[str, Any], pod_policy: str) -> bool:
     return (container.get("restartPolicy") or pod_policy) != "Never"
 
 
-def _rule_matches(container: Mapping[str, Any], exit_code: int) -> bool:
-    """Whether a rule restarts at this exit code. `RestartAllContainers` counts: this container runs again, too."""
+def _rule_at(container: Mapping[str, Any], exit_code: int) -> str:
+    """What the first rule that fits the exit code asks for."""
     for rule in container.get("restartPolicyRules") or ():
         codes = rule.get("exitCodes") or {}
         listed = exit_code in (codes.get("values") or ())
         if listed == (codes.get("operator") == "In"):
-            return rule.get("action") in ("Restart", "RestartAllContainers")
-    return False
+            return str(rule.get("action"))
+    return ""
 
 
 def wait_until(back_off: BackOff | None, finished: float, now: float) -> float | None:

@@ -64,8 +64,11 @@ class Starter:
         """Directory and address, and the note that says whose they are."""
         if not pod.obj["spec"].get("hostNetwork"):
             pod.address = self._means.addresses.take(pod.uid)
-        pod.earlier = {name: state.attempt for name, state in pod.states.items()}
+        pod.earlier = pod.attempts()
         pod.directory.mkdir(parents=True, exist_ok=True, mode=0o700)
+        self._note(pod)
+
+    def _note(self, pod: LocalPod) -> None:
         metadata = pod.obj["metadata"]
         Record(
             self._means.facts.node,
@@ -75,7 +78,15 @@ class Starter:
             pod.address,
             specs.grace_of(pod.obj),
             pod.earlier,
+            pod.reset,
         ).write(pod.directory)
+
+    def over(self, pod: LocalPod) -> None:
+        """All containers begin again."""
+        pod.reset = pod.attempts()
+        pod.back_offs.clear()
+        pod.failures.clear()
+        self._note(pod)
 
     async def _spawn_and_prepare(self, pod: LocalPod) -> Shim:
         """Both at once. What volumes lack is told by the first container, which tries again."""

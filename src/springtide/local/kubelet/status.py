@@ -14,9 +14,9 @@ from typing import Any
 
 from springtide.kube.resources import Obj
 from springtide.local.kubelet import specs
-from springtide.local.kubelet.conditions import OWN, conditions
+from springtide.local.kubelet.conditions import OWN, Signs, conditions
 from springtide.local.kubelet.container_status import UNKNOWN, statuses
-from springtide.local.kubelet.lifecycle import Ending, ending, is_initialized
+from springtide.local.kubelet.lifecycle import Ending, ending, is_initialized, starts_over
 from springtide.local.kubelet.moments import stamp
 from springtide.local.kubelet.observed import Observed
 from springtide.local.kubelet.phases import phase
@@ -71,9 +71,8 @@ def derive(pod: Mapping[str, Any], seen: Observed, old: Mapping[str, Any], place
     current = (pod.get("status") or {}).get("conditions") or ()
     others = [condition for condition in current if condition["type"] not in OWN]
     ours = [condition for condition in old.get("conditions") or () if condition["type"] in OWN]
-    status["conditions"] = conditions(
-        pod, status["phase"], _by_name(status), seen.sandbox, [*others, *ours], stamp(now)
-    )
+    signs = Signs(seen.sandbox, starts_over(pod, seen))
+    status["conditions"] = conditions(pod, status["phase"], _by_name(status), signs, [*others, *ours], stamp(now))
     return status
 
 
@@ -90,6 +89,8 @@ def _phase(pod: Mapping[str, Any], seen: Observed, old: Mapping[str, Any], statu
         return {"phase": before} | kept
     if ending(pod, seen, now) is Ending.DEADLINE:
         found: Obj = {"phase": "Failed"} | _DEADLINE
+    elif starts_over(pod, seen) and not seen.finished:
+        found = {"phase": before}
     else:
         found = {"phase": phase(pod, _by_name(status), is_initialized(pod, seen), seen.finished)}
     if seen.finished and found["phase"] not in specs.TERMINAL:

@@ -41,6 +41,7 @@ class Stopper:
             await asyncio.wait_for(hooks.run(handler, container, pod), action.grace)
         except TimeoutError:
             logger.info("the preStop hook of %s took all its grace", action.name)
+            self._means.announce(pod, action.name, "FailedPreStopHook", "PreStopHook failed")
         except hooks.HookError as error:
             logger.info("%s", error)
             self._means.announce(pod, action.name, "FailedPreStopHook", "PreStopHook failed")

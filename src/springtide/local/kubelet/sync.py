@@ -111,6 +111,9 @@ class Sync:
                 return not pod.starting and await self._starter.container(pod, name, attempt)
             case actions.BackOffRestart(name, delay, until):
                 self._hold_back(pod, name, delay, until)
+            case actions.StartOver():
+                self._starter.over(pod)
+                return True
             case actions.RequeueAfter():
                 pass
             case _:

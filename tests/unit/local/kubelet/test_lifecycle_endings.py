@@ -68,6 +68,17 @@ def test_a_pod_that_is_active_for_too_long_is_stopped() -> None:
     assert ending(pod, RUNNING, NOW - 1) is None
 
 
+def test_a_pod_that_its_deadline_ended_is_not_taken_for_one_that_was_done() -> None:
+    pod = a_pod(activeDeadlineSeconds=100, restartPolicy="Never", init=(a_container("init"),))
+    for left in (ended(code=143), ended("init")):
+        assert ending(pod, replace(RUNNING, states=states(left), sandbox=False), NOW + 5) is Ending.DEADLINE
+
+
+def test_a_pod_that_was_done_before_its_deadline_is_done() -> None:
+    pod = a_pod(activeDeadlineSeconds=100, restartPolicy="Never")
+    assert ending(pod, replace(RUNNING, states=states(ended(finished=NOW - 1))), NOW + 5) is Ending.DONE
+
+
 def test_a_pod_that_somebody_declared_failed_is_stopped() -> None:
     assert ending(a_pod(), replace(RUNNING, phase="Failed"), NOW) is Ending.DONE
 

@@ -15,7 +15,7 @@ from dataclasses import replace
 from functools import partial
 
 from springtide.kube.resources import Obj
-from springtide.local.kubelet import errands, specs
+from springtide.local.kubelet import commands, errands, specs
 from springtide.local.kubelet.observed import Verdict
 from springtide.local.kubelet.pods import LocalPod
 from springtide.local.kubelet.probes import connections
@@ -125,7 +125,7 @@ class Prober:
         if shim is None:
             raise ProbeError("the pod's sandbox is gone")
         if "exec" in probe:
-            return await _ask_command(probe["exec"].get("command") or [], shim, container["name"], timeout)
+            return await _ask_command(_command(probe["exec"], container), shim, container["name"], timeout)
         sockets = partial(shim.socket, "tcp")
         address = self._pod.address
         if "httpGet" in probe:
@@ -148,6 +148,12 @@ def _late(probe: Obj, timeout: float) -> str:
     if "tcpSocket" in probe:
         return "i/o timeout"
     return "context deadline exceeded (Client.Timeout exceeded while awaiting headers)"
+
+
+def _command(action: Obj, container: Obj) -> list[str]:
+    """With references to variables whose values stand in the container; of others a probe knows nothing."""
+    known = {one["name"]: one.get("value", "") for one in container.get("env") or () if "valueFrom" not in one}
+    return list(commands.argv(action.get("command") or (), (), known))
 
 
 async def _ask_command(command: list[str], shim: Shim, container: str, timeout: float) -> Answer:
