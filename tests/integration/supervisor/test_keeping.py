@@ -96,7 +96,8 @@ def test_pods_reach_the_server_again_whoever_was_killed(tide: Tide) -> None:
         return sum(path.read_text().count(" answered ") for path in logs)
 
     until(answers)
-    for find in (lambda: holder(place), place.server_process):
+    finders: list[Callable[[], int | None]] = [partial(holder, place), place.server_process]
+    for find in finders:
         victim = find()
         kill(victim)
         until(partial(is_another, find, victim))
