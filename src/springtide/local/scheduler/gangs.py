@@ -120,7 +120,8 @@ def plan(gang: Gang, snapshot: Snapshot) -> Placed | Waits | MakeRoom:
         return Waits(_message(gang, snapshot, {}))
     found = _together(gang, waiting, needed, snapshot)
     if isinstance(found, Placed):
-        return found
+        short = _short(gang, snapshot, {})
+        return Waits(f"{_message(gang, snapshot, {})}; {short}", enqueued=False) if short else found
     coming = _room_is_coming(waiting, gang, snapshot)
     waits = Waits(_message(gang, snapshot, found), tuple(found.items()), room_is_coming=coming)
     return waits if coming else _room(gang, waiting[:needed], snapshot, waits) or waits
@@ -146,7 +147,7 @@ def _attempt(
     with snapshot.trying():
         for pod in waiting:
             if _over(used, pod.requests, gang.queue.capability):
-                unfit[pod] = Unfit(len(snapshot.nodes), {}, f"queue {gang.queue.name} is at its capability")
+                unfit[pod] = Unfit(len(snapshot.nodes), {}, f'queue "{gang.queue.name}" is at its capability')
                 continue
             found = placing.place(pod, snapshot, taste)
             if isinstance(found, Unfit):
@@ -167,22 +168,25 @@ def kept_back(gang: Gang, snapshot: Snapshot) -> str:
     first = gang.waiting(snapshot)[:needed]
     if missing := _over(queue.used, amounts.summed(pod.requests for pod in first), queue.capability):
         return f'queue "{queue.name}" is at its capability: {", ".join(missing)}'
+    lesser = (pod for state in snapshot.nodes for pod in state.pods.values() if pod.priority < gang.priority)
+    return _short(gang, snapshot, amounts.summed(pod.requests for pod in lesser) if gang.wanted else {})
+
+
+def _short(gang: Gang, snapshot: Snapshot, might_go: Amounts) -> str:
+    """What there is too little of for minResources, even if those went that might."""
     held = amounts.summed(pod.requests for pod in gang.members if snapshot.where(pod.uid))
+    countable = {name for state in snapshot.nodes for name in state.node.allocatable} - {"pods"}
     short = [
         name
         for name, amount in counted(gang.wanted, snapshot.strict_resources).items()
-        if name in _countable(snapshot) and amount - held.get(name, 0) > _free(name, snapshot)
+        # Volcano writes names such as `requests.cpu` and `count/pods` into minResources too; those are no resources.
+        if name in countable and amount - held.get(name, 0) > _free(name, snapshot) + might_go.get(name, 0)
     ]
     return f"not enough for minResources: {', '.join(sorted(short))}" if short else ""
 
 
 def _over(used: Amounts, more: Amounts, cap: Amounts) -> list[str]:
     return sorted(name for name, limit in cap.items() if more.get(name) and used.get(name, 0) + more[name] > limit)
-
-
-def _countable(snapshot: Snapshot) -> set[str]:
-    """Names such as `requests.cpu` or `count/pods`, which Volcano writes into minResources too, are no resources."""
-    return {name for state in snapshot.nodes for name in state.node.allocatable} - {"pods"}
 
 
 def _free(name: str, snapshot: Snapshot) -> int:

@@ -192,6 +192,20 @@ def test_a_gang_that_may_not_preempt() -> None:
     assert isinstance(plan(a_gang(pods, 2, 100), crowded(a_pod("low", {GPU: "4"}))), Waits)
 
 
+def test_resources_wanted_at_least_may_be_those_of_victims() -> None:
+    decision = plan(a_gang(members(2, priority=100), 2, 100, wanted={GPU: 2}), crowded(a_pod("low", {GPU: "4"})))
+    assert isinstance(decision, MakeRoom)
+    decision = plan(a_gang(members(2, priority=100), 2, 100, wanted={GPU: 5}), crowded(a_pod("low", {GPU: "4"})))
+    assert isinstance(decision, Waits)
+    assert not decision.enqueued
+
+
+def test_nobody_goes_for_resources_that_no_member_asks_for() -> None:
+    decision = plan(a_gang(members(1, priority=100), 1, 100, wanted={GPU: 4}), crowded(a_pod("low", {GPU: "2"})))
+    assert isinstance(decision, Waits)
+    assert decision.message.endswith(f"; not enough for minResources: {GPU}")
+
+
 def test_protected_victims_are_spared_if_others_will_do() -> None:
     kept = a_pod("kept", {GPU: "2"}, labels={"app": "kept"}, priority=1)
     other = a_pod("other", {GPU: "2"}, priority=50)

@@ -4,7 +4,9 @@
 from __future__ import annotations
 
 import msgspec
-from tests.unit.local.scheduler.things import GPU, a_node_view, a_pod_view
+from hypothesis import given
+from hypothesis import strategies as st
+from tests.unit.local.scheduler.things import GPU, a_node_view, a_pod_view, company
 
 from springtide.kube.resources import Key, Obj
 from springtide.local.scheduler.groups import VOLCANO_GROUPS, Group
@@ -99,6 +101,62 @@ def test_a_condemned_pod_is_on_its_way_out_until_it_is_pardoned() -> None:
     assert the_pod(ledger).preempted
     ledger.pardon(the_pod(ledger))
     assert not the_pod(ledger).deleting
+
+
+NAMES = ("p", "q", "r")
+deeds = st.lists(
+    st.tuples(
+        st.sampled_from(("put", "bound", "done", "gone", "assume", "forget", "promise", "condemn", "node", "no node")),
+        st.sampled_from(NAMES),
+        st.sampled_from(("a", "b")),
+    ),
+    max_size=25,
+)
+
+
+def do(ledger: Ledger, deed: str, name: str, node: str) -> None:
+    key = Key("default", name)
+    news: dict[str, Obj] = {
+        "put": {},
+        "bound": {"nodeName": node},
+        "done": {"nodeName": node, "status": {"phase": "Succeeded"}},
+    }
+    pod = ledger.pods.get(key)
+    if deed in news:
+        shy = company("podAntiAffinity", "x") if name == "q" else None
+        ledger.pod_changed(key, a_pod_view(name, {GPU: "1"}, uid=name, affinity=shy, **news[deed]))
+    elif deed == "gone":
+        ledger.pod_changed(key, None)
+    elif deed == "node":
+        ledger.node_changed(node, a_node_view(node, {GPU: "4"}))
+    elif deed == "no node":
+        ledger.node_changed(node, None)
+    elif pod is not None and deed == "assume" and ledger.is_ours(pod):
+        ledger.assume(pod, node)
+    elif pod is not None and deed == "forget":
+        ledger.forget(pod)
+    elif pod is not None and deed == "promise" and ledger.is_ours(pod):
+        ledger.promise(pod, node)
+    elif pod is not None and deed == "condemn":
+        ledger.condemn(pod)
+
+
+@given(deeds)
+def test_when_all_decisions_are_forgotten_only_what_is_remains(done: list[tuple[str, str, str]]) -> None:
+    ledger = a_ledger()
+    for each in done:
+        do(ledger, *each)
+    for pod in list(ledger.pods.values()):
+        ledger.forget(pod)
+        ledger.pardon(ledger.pods[pod.key])
+    views = [view for name in NAMES if (view := ledger.view(Key("default", name))) is not None]
+    fresh = a_ledger(*views, nodes=tuple(state.node.name for state in ledger.snapshot.nodes))
+    assert [(state.name, set(state.pods)) for state in ledger.snapshot.nodes] == [
+        (state.name, set(state.pods)) for state in fresh.snapshot.nodes
+    ]
+    for ours, new in zip(ledger.snapshot.nodes, fresh.snapshot.nodes, strict=True):
+        assert ours.used.get(GPU, 0) == new.used.get(GPU, 0)
+    assert ledger.snapshot.anybody_apart == fresh.snapshot.anybody_apart
 
 
 # ------------------------------------------------------------------------------------------------- what changes mean
