@@ -29,10 +29,11 @@ class Entry:
     server: str
     ca: bytes
     client: KeyPair
+    role: str = "admin"
 
     @property
     def user(self) -> str:
-        return f"{self.name}-admin"
+        return f"{self.name}-{self.role}"
 
 
 def as_config(entry: Entry) -> Config:

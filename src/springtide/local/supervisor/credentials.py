@@ -33,7 +33,8 @@ def make(directory: DataDir, node: str, server: str) -> Credentials:
     pair = pki.node_pair(authority, node, (LOOPBACK,))
     place = directory.nodes / node
     made = Credentials(place / "kubeconfig", place / "serving.pem", place / "ca.pem")
-    _write(made.kubeconfig, kubeconfig.as_text(kubeconfig.Entry(node, server, authority.certificate, pair)).encode())
+    entry = kubeconfig.Entry(node, server, authority.certificate, pair, role="agent")
+    _write(made.kubeconfig, kubeconfig.as_text(entry).encode())
     _write(made.pair, pair.key + pair.certificate)
     _write(made.client_ca, authority.certificate)
     return made
