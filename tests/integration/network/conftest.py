@@ -77,6 +77,16 @@ class Network:
         return self.data_dir / "network" / "holder.sock"
 
     def start_holder(self) -> None:
+        """One that answers."""
+        holder = self.spawn_holder()
+        eventually(lambda: bool(self.info()) or holder.poll() is not None)
+        if holder.poll() is not None:
+            words = (self.data_dir / "holder.log").read_text()
+            if "Operation not permitted" in words or "No space left on device" in words:
+                pytest.skip(f"this system refuses namespaces: {words.strip().splitlines()[-1]}")
+            raise AssertionError(words)
+
+    def spawn_holder(self) -> subprocess.Popen[str]:
         script = self.person.source / "springtide" / "local" / "network" / "__main__.py"
         argv = [*self.prefix, self.person.interpreter, "-I", "-S", str(script), str(self.data_dir), *self.options]
         log = (self.data_dir / "holder.log").open("a")
@@ -88,12 +98,7 @@ class Network:
             self.holder = self.person.start(argv, **options)
         log.close()
         self.started.append(self.holder)
-        eventually(lambda: bool(self.info()) or (self.holder is not None and self.holder.poll() is not None))
-        if self.holder.poll() is not None:
-            words = (self.data_dir / "holder.log").read_text()
-            if "Operation not permitted" in words or "No space left on device" in words:
-                pytest.skip(f"this system refuses namespaces: {words.strip().splitlines()[-1]}")
-            raise AssertionError(words)
+        return self.holder
 
     def kill_holder(self) -> None:
         assert self.holder is not None

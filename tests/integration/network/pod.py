@@ -9,6 +9,7 @@ namespaces and hands them out. Both end with the pod.
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
 import os
 import signal
@@ -49,9 +50,9 @@ def keep(kept: list[int], directory: str) -> None:
     listener.setblocking(True)
     while True:
         peer, _ = listener.accept()
-        peer.recv(1000)
-        messages.send(peer, {"ok": True}, kept)
-        peer.close()
+        with peer, contextlib.suppress(OSError):  # a holder may be killed while it asks
+            peer.recv(1000)
+            messages.send(peer, {"ok": True}, kept)
 
 
 def bind_resolver(directory: str) -> None:

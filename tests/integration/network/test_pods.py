@@ -3,8 +3,11 @@
 
 from __future__ import annotations
 
+import random
 import textwrap
+import time
 
+import pytest
 from tests.integration.network.conftest import Network, eventually, service
 
 ECHO = textwrap.dedent("""
@@ -176,6 +179,25 @@ def test_a_killed_holder_is_not_noticed_by_pods_that_talk_and_its_successor_serv
     talking.tell("after?")
     assert talking.line() == "10.244.1.2 heard after?"
     # From the file of the last table, by name, from a pod that is new on the old network.
+    assert network.pod("10.244.2.3", asking("web", 80)).said() == "10.244.1.2 heard hello?\n"
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_a_holder_killed_again_and_again_at_any_moment_of_its_start_leaves_the_network_whole(
+    network: Network, seed: int
+) -> None:
+    chance = random.Random(seed)
+    echoing(network, A)
+    network.services(service("web", "10.96.7.1", ports=[("", "TCP", 80, [(A, 23456)])]))
+    talking = network.pod("10.244.2.2", HOLDING_ON)
+    for number in range(8):
+        network.kill_holder()
+        network.spawn_holder()
+        time.sleep(chance.random() * 0.1)
+        talking.tell(f"round {number}?")
+        assert talking.line() == f"10.244.1.2 heard round {number}?"
+    network.kill_holder()
+    network.start_holder()
     assert network.pod("10.244.2.3", asking("web", 80)).said() == "10.244.1.2 heard hello?\n"
 
 
