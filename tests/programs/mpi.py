@@ -1,0 +1,35 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What runs of `mpirun` have in common: an environment with Open MPI, and an allreduce whose result is known."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+from tests.programs.wheels import PACKAGES
+from tests.programs.world import Cluster
+
+
+def allowed(user: str) -> str:
+    if user == "ordinary user" and os.geteuid() != 0:
+        pytest.skip("whoever runs the tests is an ordinary user already")
+    return user
+
+
+def make_environment(cluster: Cluster, packages: Path) -> None:
+    """From the wheels that were fetched, by pip or by uv."""
+    index = {f"{tool}_FIND_LINKS": str(packages) for tool in ("PIP", "UV")}
+    cluster.tide.environment.update(index | {"PIP_NO_INDEX": "1", "UV_OFFLINE": "1"})
+    wanted = [word for package in PACKAGES for word in ("--pip", package)]
+    made = cluster.tide.run("env", "create", "mpi", *wanted, "--image", "mpi/*")
+    assert made.returncode == 0, made
+
+
+def check(logs: str, steps: int) -> None:
+    """Every step in its order, and every rank with the total of the last one."""
+    lines = logs.splitlines()
+    assert [line for line in lines if line.startswith("step")] == [f"step {step}" for step in range(steps)]
+    total = 3 + 3 * (steps - 1)
+    ranks = sorted(line for line in lines if line.startswith("rank"))
+    assert ranks == [f"rank {rank} of 3 on worker-{rank} total {total}" for rank in range(3)], logs
