@@ -12,6 +12,7 @@ from tests.conformance.programs import Kubectl
 from tests.pods.clusters import Cluster
 
 from springtide.kube.client import Client
+from springtide.kube.errors import BadRequest
 from springtide.kube.request import DeleteOptions, Request, Scope, path_of
 from springtide.kube.resources import CONFIGMAPS, EVENTS, PODS, SECRETS, SERVICES, Key, Obj, Resource
 
@@ -99,8 +100,14 @@ class Space:
 
     async def says(self, name: str, text: str, container: str = "") -> str:
         """The log once it has this text in it."""
-        found: str = await self.eventually(lambda: self.log(name, container), lambda log: text in log)
+        found: str = await self.eventually(lambda: self._log_so_far(name, container), lambda log: text in log)
         return found
+
+    async def _log_so_far(self, name: str, container: str) -> str:
+        try:
+            return await self.log(name, container)
+        except BadRequest:  # no log yet
+            return ""
 
     async def event(self, name: str, reason: str) -> str:
         """The message of an event about a pod, once there is one."""
