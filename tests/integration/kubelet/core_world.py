@@ -120,7 +120,7 @@ async def a_world(path: Path, isolation: str) -> AsyncIterator[World]:
         world.shared.mkdir()
         try:
             if isolation != "none":
-                await holders.ensure(path)
+                await holders.ensure(path, uplink=False)
             world.start_agent()
             yield world
             await _remove_all(world)

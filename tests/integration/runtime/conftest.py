@@ -41,7 +41,7 @@ async def pods(namespaces: None, data: Path) -> AsyncIterator[Pods]:
 @pytest.fixture
 async def networked(namespaces: None, data: Path) -> AsyncIterator[Pods]:
     """Pods with addresses of their own."""
-    await holders.ensure(data)
+    await holders.ensure(data, uplink=False)
     made = Pods(data, str(holders.socket_path(data)))
     yield made
     await made.end()

@@ -140,10 +140,10 @@ async def test_signals_of_a_terminal_do_not_reach_a_shim(pods: Pods) -> None:
 async def test_a_killed_holder_leaves_the_pods_their_network(networked: Pods) -> None:
     first = await networked.make()
     await first.script("sleep 300")
-    os.kill(await holders.ensure(networked.data), signal.SIGKILL)
+    os.kill(await holders.ensure(networked.data, uplink=False), signal.SIGKILL)
     waiting = asyncio.create_task(networked.make())  # waits for the holder that is started now
     await asyncio.sleep(0.1)
-    await holders.ensure(networked.data)
+    await holders.ensure(networked.data, uplink=False)
     async with asyncio.timeout(PATIENCE):
         second = await waiting
     await second.script("sleep 300")
