@@ -52,6 +52,20 @@ async def test_a_claim_that_could_not_be_told_is_told_again(tmp_path: Path) -> N
         )
 
 
+async def test_words_that_could_not_be_said_are_said_again_and_only_once(tmp_path: Path) -> None:
+    async with a_world(tmp_path) as world:
+        world.refusals["/pods/p/status"] = 2
+        await world.pod("p")
+        why = "no nodes available to schedule pods"
+        assert await world.waits("p") == why
+        await world.until(lambda: world.events("FailedScheduling"), bool)
+        await world.stop()
+        world.start()
+        await world.pod("q")
+        await world.waits("q")
+        assert (await world.until(lambda: world.events("FailedScheduling"), lambda told: len(told) >= 2)) == [why, why]
+
+
 async def _half_begun(world: World) -> None:
     """As a scheduler leaves it that dies between two bindings."""
     await world.stop()

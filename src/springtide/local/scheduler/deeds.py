@@ -26,7 +26,8 @@ class Deeds:
         self._clock = clock
         self._recorders: dict[str, EventRecorder] = {}
         self._said: dict[str, str] = {}
-        """By pod uid, the last reason given in an event: a new one is told only when the reason changes."""
+        """By pod uid, the last reason given in an event: another is told only when the reason changes. What a
+        scheduler before this one said is read off the pod."""
 
     def recorders(self, names: tuple[str, ...]) -> list[EventRecorder]:
         """One for each name the scheduler goes by, since events are signed with it."""
@@ -46,11 +47,12 @@ class Deeds:
 
     async def report(self, pod: Pod, view: PodView, message: str) -> None:
         """Say why the pod waits, if that is news, and which node it was promised."""
-        if self._said.get(pod.uid) != message:
+        old = view.condition("PodScheduled")
+        said = self._said.setdefault(pod.uid, old.message if old is not None and old.status == "False" else "")
+        if said != message:
             self._said[pod.uid] = message
             note = message if len(message) <= LONGEST_NOTE else message[: LONGEST_NOTE - 4] + " ..."
             self._recorders[pod.scheduler].warning(pod.reference, "FailedScheduling", note)
-        old = view.condition("PodScheduled")
         same = old is not None and (old.status, old.reason, old.message) == ("False", "Unschedulable", message)
         if same and view.status.nominated_node_name == pod.nominated:
             return

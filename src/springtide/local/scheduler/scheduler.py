@@ -227,7 +227,7 @@ class Scheduler:
         self._parked[unit] = self._parked.get(unit, False) or pod.sociable
         view = self.ledger.view(pod.key)
         if view is not None:
-            self._spawn(self._report(pod, view, message))
+            self._spawn(self._report(unit, pod, view, message))
 
     def _assign(self, unit: Unit, nodes: tuple[tuple[Pod, str], ...]) -> None:
         """Bind them all; or, when volumes have to be made first, hold their places until they are there."""
@@ -264,13 +264,15 @@ class Scheduler:
             self.ledger.forget(pod)
             self._again_later(unit)
 
-    async def _report(self, pod: Pod, view: PodView, message: str) -> None:
+    async def _report(self, unit: Unit, pod: Pod, view: PodView, message: str) -> None:
         try:
             async with self._slots:
                 await self._deeds.report(pod, view, message)
+        except errors.NotFound:
+            pass  # nobody is left to be told
         except errors.ApiError as error:
-            # The pod is gone or being changed; if it still waits, the next pass says it again.
             logger.info("cannot say why %s waits: %s", pod.key, error)
+            self._again_later(unit)
 
     async def _evict(self, victim: Pod, by: Pod, node: str) -> None:
         view = self.ledger.view(victim.key)
