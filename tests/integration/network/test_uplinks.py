@@ -71,6 +71,22 @@ def test_a_tool_leads_out(prepared: Network, stage: Path, tool: str) -> None:
     assert prepared.pod("10.244.1.2", code).said().splitlines() == ["you are 198.51.100.2"] * 3
 
 
+def test_names_outside_are_also_found_by_tcp(prepared: Network, stage: Path) -> None:
+    start(prepared, stage, "slirp4netns")
+    code = textwrap.dedent("""
+        import socket, struct
+        from springtide.local.network import dns
+        peer = socket.create_connection(("10.96.0.10", 53), 5)
+        for name in "example.com", "example.org":
+            question = dns.query(7, name, dns.A)
+            peer.sendall(struct.pack("!H", len(question)) + question)
+            (length,) = struct.unpack("!H", peer.recv(2, socket.MSG_WAITALL))
+            answer = peer.recv(length, socket.MSG_WAITALL)
+            print(answer[:2] == question[:2], [socket.inet_ntoa(r.data) for r in dns.parse_answer(answer)[1]])
+    """)
+    assert prepared.pod("10.244.1.2", code).said().splitlines() == ["True ['203.0.113.7']", "True []"]
+
+
 def test_a_tool_that_ends_is_started_again(prepared: Network, stage: Path) -> None:
     start(prepared, stage, "slirp4netns")
     (tool,) = _tools(prepared)
