@@ -5,6 +5,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from hypothesis import given
+from hypothesis import strategies as st
 from tests.unit.local.scheduler.things import a_budget, a_node, a_pod, a_snapshot, company
 
 from springtide.kube.resources import Key
@@ -137,3 +139,28 @@ def test_the_promised_node_is_taken_although_another_is_emptier() -> None:
     found = place(pod, snapshot)
     assert not isinstance(found, Unfit)
     assert found.node.name == "b"
+
+
+there = st.lists(st.tuples(st.integers(1, 3), st.integers(0, 4)), max_size=4)
+
+
+@given(st.lists(there, min_size=1, max_size=3), st.integers(1, 4), st.integers(0, 5))
+def test_victims_are_lesser_enough_and_none_too_many(nodes: list[list[tuple[int, int]]], cpu: int, rank: int) -> None:
+    pods = {
+        f"n{number}": [low(f"n{number}-{index}", f"{size}", each) for index, (size, each) in enumerate(on_it)]
+        for number, on_it in enumerate(nodes)
+    }
+    snapshot = world(pods)
+    pod = a_pod("important", {"cpu": f"{cpu}"}, priority=rank)
+    unfit = place(pod, snapshot)
+    found = preempt(pod, unfit, snapshot) if isinstance(unfit, Unfit) else ""
+    if isinstance(found, str):
+        return
+    assert all(victim.priority < rank for victim in found.victims)
+    for victim in found.victims:
+        snapshot.remove(victim)
+    assert not isinstance(place(pod, snapshot), Unfit)
+    state = snapshot.node(found.node)
+    assert state is not None
+    for victim in found.victims:
+        assert state.free("cpu") - victim.requests["cpu"] < pod.requests["cpu"]
