@@ -157,6 +157,33 @@ async def test_attaching_shows_new_output_and_takes_input(pods: Pods) -> None:
     assert (read_all(out), read_all(err)) == ("got hello\n", "err\n")
 
 
+async def test_a_slow_reader_gets_all_that_was_printed_at_the_end(pods: Pods) -> None:
+    pod = await a_running_pod(pods, "echo up; read a; seq 1 60000", stdin=True)
+    given, giving = os.pipe()
+    out, writing = os.pipe()
+    attachment = await pod.shim.attach("main", stdin=given, stdout=writing)
+    os.close(given)
+    os.close(writing)
+    os.write(giving, b"go\n")
+    await pod.ended()
+    os.close(giving)
+    text = await asyncio.to_thread(read_all, out)
+    assert await attachment.wait() == 0
+    assert text.split() == [str(number) for number in range(1, 60001)]
+
+
+async def test_a_command_ends_with_its_container_where_processes_are_shared(pods: Pods) -> None:
+    pod = await pods.make(share_processes=True)
+    await pod.script(UP)
+    await pod.printed("up")
+    null = os.open("/dev/null", os.O_RDWR)
+    execution = await pod.shim.exec("main", ["sh", "-c", "sleep 300; true"], [null] * 3, env={"MARK": pod.body.uid})
+    os.close(null)
+    await pod.shim.stop("main", 0)
+    assert await execution.wait() == 137
+    await until_gone(f"MARK={pod.body.uid}")
+
+
 async def test_stdin_once_ends_with_the_first_who_attached(pods: Pods) -> None:
     pod = await a_running_pod(pods, "echo up; cat; echo end", stdin=True, stdin_once=True)
     given, giving = os.pipe()

@@ -9,7 +9,7 @@ import resource
 import signal
 
 import pytest
-from tests.integration.runtime.pods import Pods, bind, until_gone
+from tests.integration.runtime.pods import Pods, bind, until, until_gone
 
 from springtide.local.runtime.shims import ShimError
 
@@ -178,7 +178,18 @@ async def test_orphans_are_reaped(pods: Pods) -> None:
     assert await pod.output(text) == "0\n"
 
 
-async def test_a_started_container_is_not_started_twice(pods: Pods) -> None:
+async def test_an_attempt_that_is_asked_for_again_is_the_same_attempt(pods: Pods) -> None:
+    """By the successor of an agent that was killed before it heard the answer."""
+    pod = await pods.make()
+    starting = asyncio.create_task(pod.script("echo once; sleep 300"))
+    await until(lambda: (pod.directory / "containers" / "main" / "0.body.json").exists())
+    await asyncio.gather(starting, pod.shim.start("main", 0))
+    await pod.shim.start("main", 0)
+    await pod.printed("once")
+    assert pod.text() == "once\n"
+
+
+async def test_a_running_container_is_not_started_twice(pods: Pods) -> None:
     pod = await pods.make()
     await pod.script("sleep 300")
     with pytest.raises(ShimError) as refusal:

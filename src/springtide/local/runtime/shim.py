@@ -232,6 +232,7 @@ def close_others(kept: Iterable[int]) -> None:
 # ------------------------------------------------------------------------------------------------------------ messages
 
 MAX_MESSAGE = 1 << 22
+MAX_FDS = 16
 MAX_BACKLOG = 1 << 20
 
 
@@ -308,7 +309,7 @@ class Client:
             data, ancillary = b"", []
         self._fds += unpack_fds(ancillary)
         self._inbox += data
-        if not data or len(self._inbox) > MAX_MESSAGE:
+        if not data or len(self._inbox) > MAX_MESSAGE or len(self._fds) > MAX_FDS:
             self.close()
             return
         while self.open and b"\n" in self._inbox:
@@ -460,6 +461,9 @@ class Loop:
             signal.set_wakeup_fd(-1)
             signal.signal(signal.SIGCHLD, signal.SIG_DFL)
             work()
+        except BaseException:
+            sys.excepthook(*sys.exc_info())
+            raise
         finally:
             os._exit(70)
 
@@ -488,7 +492,7 @@ class Root:
         self._layers = 0
         self._own = {"/", "/dev"}  # where missing mount points are simply made
 
-    def build(self, mounts: Iterable[Obj], read_only: bool) -> None:
+    def build(self, mounts: Iterable[Obj], read_only: bool, search_path: str) -> None:
         """Replace the root of the calling process, which is in a mount namespace of its own."""
         remove_tree(self.base)  # of a start that was cut short
         os.makedirs(self.top)
@@ -498,6 +502,7 @@ class Root:
         mount("", self.top, flags=MS_UNBINDABLE)
         self._mirror("/", self.top, lambda entry: entry.name in {"boot", "dev", "lost+found", "proc", *PRIVATE})
         self._add_private()
+        self._furnish(search_path)
         self._add_system()
         added = [self._add(item) for item in mounts]
         if read_only:
@@ -528,6 +533,13 @@ class Root:
             os.chmod(f"{self.base}/{name}", mode)
             mount(f"{self.base}/{name}", f"{self.top}/{name}", flags=MS_BIND)
             self._own.add(f"/{name}")
+
+    def _furnish(self, search_path: str) -> None:
+        """What an image with sshd has: it separates its privileges in a directory, and clears PATH for its shells."""
+        os.mkdir(f"{self.base}/run/sshd", 0o755)
+        quoted = search_path.replace("'", "'\\''")
+        with open(f"{self.base}/root/.bashrc", "w") as file:  # bash reads it when sshd starts it, too
+            file.write(f"export PATH='{quoted}'\n")
 
     def _add_system(self) -> None:
         os.makedirs(f"{self.top}/dev", exist_ok=True)
@@ -897,7 +909,8 @@ class Init:
     def _settle(self) -> None:
         if self.root:
             unshare(CLONE_NEWNS)
-            self.root.build(self.body.get("mounts") or (), bool(self.body.get("read_only_root")))
+            path = self.body["env"].get("PATH", STANDARD_PATH)
+            self.root.build(self.body.get("mounts") or (), bool(self.body.get("read_only_root")), path)
             if not self.owns_processes and not self.root.fresh_proc:  # another's numbers would be taken for ours
                 raise Refusal("StartError", "containers cannot share their processes: a fresh /proc is refused here")
         enter_directory(self.body["cwd"])
@@ -1062,7 +1075,8 @@ class Log:
         self._last = 0
         self._rests: dict[str, bytes] = {}
         self._pending = b""
-        self._open()
+        with Ignoring(OSError):  # tried again with the first line, and complained about then
+            self._open()
 
     def feed(self, stream: str, data: bytes) -> bool:
         """Take what a stream gave (nothing: its end); False while the disk does not take it."""
@@ -1225,20 +1239,22 @@ def own_group() -> str:
 
 DRAIN = 2.0
 """Seconds that output may still come after the end, should somebody outside hold the stream."""
+LAST_WORDS = 10.0
+"""Seconds that one who is attached has to read what is left."""
 READ_SIZE = 1 << 16
 
 
 class Container:
     """One attempt to run a container, from the shim's side: streams, log, state and end."""
 
-    def __init__(self, shim: Shim, body: Obj, on_started: Callable[[str], None]) -> None:
+    def __init__(self, shim: Shim, body: Obj) -> None:
         self.shim = shim
         self.loop = shim.loop
         self.body = body
         self.name: str = body["name"]
         self.attempt: int = body["attempt"]
-        self.on_started = on_started
-        """Told once, with an error or nothing."""
+        self.waiting: list[Client] = []
+        """Who asked for the start and wants to know how it went."""
         self.folder = f"{shim.directory}/containers/{self.name}"
         self.state: Obj = {"name": self.name, "attempt": self.attempt, "status": "starting"}
         self.pid = 0
@@ -1246,7 +1262,6 @@ class Container:
         """Until its end is in the state file."""
         self.attachments: list[Attachment] = []
         self.execution_time = 0.0
-        self.executions: dict[int, Execution] = {}
         self.master = -1
         self.stdin = -1
         self.fresh_proc = False
@@ -1371,7 +1386,7 @@ class Container:
         elif "started" in facts:
             self.fresh_proc = facts["fresh_proc"]
             self._change(status="running", pid=self.pid, started=facts["started"])
-            self.on_started("")
+            self._answer("")
             self.shim.sample_memory()
             if self._stop_wanted:
                 self.stop(*self._stop_wanted)
@@ -1380,9 +1395,17 @@ class Container:
 
     def _fail(self, message: str) -> None:
         self._change(status="exited", finished=time.time(), exit_code=128, reason="StartError", message=message)
-        self.on_started(message)
+        self._answer(message)
         if not self.pid:
             self._close()
+
+    def _answer(self, error: str) -> None:
+        waiting, self.waiting = self.waiting, []
+        for client in waiting:
+            if error:
+                client.refuse("StartError", error)
+            else:
+                client.send({"ok": True})
 
     # the streams
 
@@ -1470,6 +1493,10 @@ class Container:
         self._end = self._end or (137, 9)
         self.state["finished"] = self.state.get("finished") or time.time()
         self.loop.cancel(self._killer)
+        if not self.shim.owns_processes:  # otherwise the kernel has killed them with init
+            for pid in descendants(parents("/proc"), self.executions()):
+                with Ignoring(ProcessLookupError):
+                    os.kill(pid, signal.SIGKILL)
         if self._streams:
             self.loop.after(DRAIN, self._drained)
         self._maybe_finish()
@@ -1495,7 +1522,7 @@ class Container:
         was_running = self.state["status"] == "running"
         self._change(status="exited", exit_code=code, signal=number, reason=reason)
         if not was_running:
-            self.on_started("it was stopped before it began")
+            self._answer("it was stopped before it began")
 
     def _close(self) -> None:
         if not self.alive:
@@ -1526,9 +1553,12 @@ class Container:
             return own, set(parents(own)) - {1}
         if self.fresh_proc:
             tree = parents(own)
-            inner = [inner_pid(pid) for pid in (self.pid, *self.executions)]
+            inner = [inner_pid(pid) for pid in (self.pid, *self.executions())]
             return own, descendants(tree, inner) - {inner[0]}
-        return "/proc", descendants(parents("/proc"), [self.pid, *self.executions]) - {self.pid}
+        return "/proc", descendants(parents("/proc"), [self.pid, *self.executions()]) - {self.pid}
+
+    def executions(self) -> list[int]:
+        return [pid for pid, execution in self.shim.executions.items() if execution.container is self]
 
     def usage(self) -> Obj:
         proc, pids = self.processes()
@@ -1558,14 +1588,14 @@ class Attachment:
         self.container = container
         self.client = client
         self.loop = container.loop
-        copies = [os.dup(fd) for fd in fds]
         wanted = [name for name in ("stdin", "stdout", "stderr") if message.get(name)]
-        if len(copies) < len(wanted):
-            raise Refusal("BadRequest", "fewer descriptors than streams")
-        self._fds = {name: copies[number] for number, name in enumerate(wanted)}
+        if len(fds) != len(wanted):
+            raise Refusal("BadRequest", "as many descriptors are needed as streams")
+        self._fds = {name: os.dup(fds[number]) for number, name in enumerate(wanted)}
         self._pending = b""
+        self._code: int | None = None
         self._outgoing: dict[str, bytes] = {name: b"" for name in ("stdout", "stderr") if name in self._fds}
-        for fd in copies:
+        for fd in self._fds.values():
             os.set_blocking(fd, False)
         if "stdin" in self._fds and container.stdin >= 0:
             self.loop.watch(self._fds["stdin"], select.POLLIN, self._typed)
@@ -1593,6 +1623,7 @@ class Attachment:
             self.loop.watch(fd, select.POLLOUT, lambda _: self._push(stream))
         else:
             self.loop.forget(fd)
+            self._maybe_end()
 
     def _typed(self, _: int) -> None:
         try:
@@ -1603,16 +1634,15 @@ class Attachment:
             data = b""
         if data:
             self._pending += data
-            self._pass_on(0)
+            self._pass_on()
             return
         self.loop.forget(self._fds["stdin"])
         if self.container.body.get("stdin_once"):
             self.container.close_stdin()
 
-    def _pass_on(self, _: int) -> None:
+    def _pass_on(self) -> None:
         target = self.container.stdin
-        if target < 0:
-            self._pending = b""
+        if target < 0 or self not in self.container.attachments:
             return
         try:
             self._pending = self._pending[os.write(target, self._pending) :]
@@ -1622,13 +1652,20 @@ class Attachment:
             self._pending = b""
         if self._pending:  # the program is slow: take no more until it has read this
             self.loop.forget(self._fds["stdin"])
-            self.loop.after(0.02, lambda: self._pass_on(0))
+            self.loop.after(0.02, self._pass_on)
         else:
             self.loop.watch(self._fds["stdin"], select.POLLIN, self._typed)
 
     def end(self, code: int) -> None:
-        self.client.send({"exited": code})
-        self.close()
+        """The container is gone; whoever looks still gets all it had printed."""
+        self._code = code
+        self.loop.after(LAST_WORDS, self.close)
+        self._maybe_end()
+
+    def _maybe_end(self) -> None:
+        if self._code is not None and not any(self._outgoing.values()):
+            self.client.send({"exited": self._code})
+            self.close()
 
     def close(self) -> None:
         if self not in self.container.attachments:
@@ -1637,7 +1674,6 @@ class Attachment:
         for fd in self._fds.values():
             self.loop.forget(fd)
             os.close(fd)
-        self._pending = b""
         if "stdin" in self._fds and self.container.body.get("stdin_once"):
             self.container.close_stdin()
 
@@ -1677,7 +1713,7 @@ class Execution:
             self.loop.children[child] = lambda status, usage: self.read_report()
         else:
             self.pid = child
-            container.executions[child] = self
+            container.shim.executions[child] = self
 
     def _child(self, stdio: Sequence[int], reporting: int) -> None:
         shim = self.container.shim
@@ -1728,9 +1764,9 @@ class Execution:
             at_end = False
         facts = [decode(line) for line in self._text.split(b"\n")[:-1]]
         for fact in facts:
-            if "pid" in fact:
+            if "pid" in fact and not self.pid:
                 self.pid = fact["pid"]
-                self.container.executions[self.pid] = self
+                self.container.shim.executions[self.pid] = self
         if at_end:
             self._settle([fact["error"] for fact in facts if "error" in fact])
 
@@ -1748,7 +1784,6 @@ class Execution:
 
     def ended(self, status: int, usage: Any) -> None:
         self.container.execution_time += usage.ru_utime + usage.ru_stime
-        self.container.executions.pop(self.pid, None)
         self._status = status
         self.read_report()
         if self._settled:
@@ -1868,7 +1903,9 @@ class Shim:
         self.loop.on_stranger = self._stranger_ended
         self.containers: list[Container] = []
         """Those that live."""
+        self.executions: dict[int, Execution] = {}
         self.unsettled: list[Execution] = []
+        """Executions that have not said yet whether they could start."""
         self.states: dict[str, Obj] = {}
         self._unwritten: list[Obj] = []
         self._watchers: list[Client] = []
@@ -2020,13 +2057,14 @@ class Shim:
         """A process that a go-between left to us; its number may still wait in the pipe."""
         for container in self.containers:
             container.read_report()
-        for execution in list(self.unsettled):
-            execution.read_report()
+        for unsettled in list(self.unsettled):
+            unsettled.read_report()
         for container in list(self.containers):
             if container.pid == pid:
                 container.ended(status)
-            elif pid in container.executions:
-                container.executions[pid].ended(status, usage)
+        execution = self.executions.pop(pid, None)
+        if execution:
+            execution.ended(status, usage)
 
     def sample_memory(self) -> None:
         if not self._sampling and self._limited():
@@ -2075,17 +2113,17 @@ class Shim:
 
     def _start(self, client: Client, message: Obj, fds: list[int]) -> None:
         name, attempt = message["container"], message["attempt"]
-        if self._ending or any(c.name == name and c.state["status"] != "exited" for c in self.containers):
-            raise Refusal("AlreadyRunning", f'container "{name}" is already running')
-        body = read_json(f"{self.directory}/containers/{name}/{attempt}.body.json")
-
-        def started(error: str) -> None:
-            if error:
-                client.refuse("StartError", error)
-            else:
+        current = next((c for c in self.containers if c.name == name and c.state["status"] != "exited"), None)
+        if current and current.attempt == attempt:  # asked again by the successor of an agent that was killed
+            if current.state["status"] == "running":
                 client.send({"ok": True})
-
-        container = Container(self, body, started)
+            else:
+                current.waiting.append(client)
+            return
+        if current or self._ending:
+            raise Refusal("AlreadyRunning", f'container "{name}" is {"ending" if self._ending else "already running"}')
+        container = Container(self, read_json(f"{self.directory}/containers/{name}/{attempt}.body.json"))
+        container.waiting.append(client)
         self.containers.append(container)
         self.publish(container.state)
         container.start()
