@@ -9,8 +9,10 @@ import signal
 import ssl
 import tempfile
 from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from datetime import UTC, datetime
 from pathlib import Path
+from urllib.parse import urlencode
 
 import aiohttp
 import pytest
@@ -21,6 +23,7 @@ from tests.integration.patience import until
 from springtide.kube.resources import Obj
 from springtide.local.access import pki
 from springtide.local.runtime import isolation, shims
+from springtide.local.streams.channels import SPDY_PROTOCOL, Wanted, open_command
 from springtide.local.streams.dialing import ask
 from springtide.local.streams.kubelet import Location
 from springtide.local.streams.session import Session
@@ -77,6 +80,22 @@ async def test_a_running_command_does_not_notice_a_killed_agent(world: World) ->
     assert "went on" in world.log(launcher)
 
 
+async def test_a_command_outlives_the_agent_that_carried_its_streams(world: World) -> None:
+    await world.bind("worker", a_program("sleep 600"))
+    await world.until_phase("worker", "Running")
+    go, end = world.shared / "go", world.shared / "end"
+    script = f"echo begun; while [ ! -e {go} ]; do sleep 0.05; done; echo unheard; env echo too; touch {end}"
+    query = urlencode([("stdout", "1"), ("stderr", "1"), *(("command", word) for word in ("sh", "-c", script))])
+    wanted = Wanted(stdout=True, stderr=True)
+    async with _session(world, f"worker/exec?{query}", SPDY_PROTOCOL) as session:
+        streams = await open_command(session, wanted)
+        assert await streams["stdout"].read() == b"begun\n"
+        await world.stop_agent(signal.SIGKILL)
+        assert await streams["error"].read_all(1000) == b""
+    go.touch()
+    await eventually(end.exists, PATIENCE)
+
+
 async def test_a_command_waits_for_an_agent_that_is_being_restarted(world: World) -> None:
     await world.bind("worker", a_program("sleep 600"))
     await world.until_phase("worker", "Running")
@@ -129,18 +148,24 @@ async def test_ports_are_forwarded_to_the_pod_that_was_asked_for(world: World) -
 
 
 async def _forwarded(world: World, pod: str) -> bytes:
-    target = f"/api/v1/namespaces/default/pods/{pod}/portforward"
-    headers = (
-        ("Host", "x"),
-        ("Connection", "Upgrade"),
-        ("Upgrade", "SPDY/3.1"),
-        ("X-Stream-Protocol-Version", "portforward.k8s.io"),
-    )
-    answer = await ask(Location("127.0.0.1", world.cluster.port, target, _tls(world)), "POST", headers)
-    assert answer.head.status == 101
-    async with Session(answer.duplex, server=False) as session:
+    async with _session(world, f"{pod}/portforward", "portforward.k8s.io") as session:
         error = await session.open({"streamtype": "error", "port": "2222", "requestid": "0"})
         data = await session.open({"streamtype": "data", "port": "2222", "requestid": "0"})
         said = await data.read_all(100)
         assert said or not await error.read_all(1000)
         return said
+
+
+@asynccontextmanager
+async def _session(world: World, path: str, protocol: str) -> AsyncIterator[Session]:
+    headers = (
+        ("Host", "x"),
+        ("Connection", "Upgrade"),
+        ("Upgrade", "SPDY/3.1"),
+        ("X-Stream-Protocol-Version", protocol),
+    )
+    target = f"/api/v1/namespaces/default/pods/{path}"
+    answer = await ask(Location("127.0.0.1", world.cluster.port, target, _tls(world)), "POST", headers)
+    assert answer.head.status == 101
+    async with Session(answer.duplex, server=False) as session:
+        yield session

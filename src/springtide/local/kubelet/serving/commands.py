@@ -39,7 +39,7 @@ Resize = Callable[[int, int], Awaitable[None]]
 
 async def execute(shim: PodShim, container: str, argv: Sequence[str], wanted: Wanted, command: Command) -> Status:
     """Run a program in a container until it ends. Cancelled, it leaves the program running."""
-    ours = ends.terminal() if wanted.tty else ends.pipes(wanted)
+    ours = ends.terminal() if wanted.tty else ends.pipes(wanted, lasting=True)
     given = ours.theirs[:1] if wanted.tty else ours.theirs
     try:
         with _or_nothing(given) as fds:

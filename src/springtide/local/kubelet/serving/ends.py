@@ -44,16 +44,31 @@ class Ends:
                 end.close()
 
 
-def pipes(wanted: Wanted) -> Ends:
+def pipes(wanted: Wanted, *, lasting: bool = False) -> Ends:
+    """`lasting`: whoever writes into them may go on doing so when this process is killed."""
     stdin = os.pipe() if wanted.stdin else None
     stdout = os.pipe() if wanted.stdout else None
     stderr = os.pipe() if wanted.stderr else None
+    written = _lasting if lasting else int
     return Ends(
         Descriptor(stdin[1]) if stdin else None,
         Descriptor(stdout[0]) if stdout else None,
         Descriptor(stderr[0]) if stderr else None,
-        (stdin[0] if stdin else None, stdout[1] if stdout else None, stderr[1] if stderr else None),
+        (stdin[0] if stdin else None, written(stdout[1]) if stdout else None, written(stderr[1]) if stderr else None),
     )
+
+
+def _lasting(number: int) -> int:
+    """The end of a pipe, opened for both directions: its holder is a reader himself, and never writes in vain.
+
+    Container runtimes open their pipes like this. Where the system cannot, a killed agent is noticed with SIGPIPE.
+    """
+    try:
+        opened = os.open(f"/proc/self/fd/{number}", os.O_RDWR | os.O_CLOEXEC)
+    except OSError:
+        return number
+    os.close(number)
+    return opened
 
 
 def terminal() -> Ends:
