@@ -190,6 +190,27 @@ async def test_probes_decide_about_readiness_and_restarts(world: World) -> None:
     )
 
 
+async def test_a_probe_that_takes_too_long_has_failed_and_is_killed(world: World) -> None:
+    seconds = f"1000.{os.getpid()}"
+    probe = {"exec": {"command": ["sleep", seconds]}, "timeoutSeconds": 1, "periodSeconds": 60}
+    await world.bind("slow", a_program("while :; do sleep 0.05; done", readinessProbe=probe))
+    message = await world.until_event("slow", "Unhealthy")
+    assert message == f'Readiness probe failed: command timed out: "sleep {seconds}" timed out after 1s'
+    await until(_commands, lambda commands: not any(seconds in command for command in commands), 5)
+
+
+async def _commands() -> list[str]:
+    """The command lines of all processes."""
+    return await asyncio.to_thread(lambda: [_command(path) for path in Path("/proc").glob("[0-9]*/cmdline")])
+
+
+def _command(path: Path) -> str:
+    try:
+        return path.read_bytes().replace(b"\0", b" ").decode(errors="replace")
+    except OSError:
+        return ""  # it ended
+
+
 async def test_pods_are_asked_on_their_own_ports(world: World) -> None:
     """In a network of their own two pods may have the same port; without one each has its own address."""
     serve = "exec python3 -m http.server 8000 --bind $ADDRESS"

@@ -36,5 +36,10 @@ class Tasks:
             group.discard(task)
             if not group:
                 del self._tasks[uid]
-        if not task.cancelled() and (error := task.exception()) is not None:
-            logger.error("%s broke", task.get_name(), exc_info=error)
+        complain(task)
+
+
+def complain(task: asyncio.Task[None]) -> None:
+    """Nobody waits for such tasks, so somebody has to say when one of them breaks."""
+    if not task.cancelled() and (error := task.exception()) is not None:
+        logger.error("%s broke", task.get_name(), exc_info=error)

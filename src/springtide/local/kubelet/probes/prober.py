@@ -21,6 +21,7 @@ from springtide.local.kubelet.pods import LocalPod
 from springtide.local.kubelet.probes import connections
 from springtide.local.kubelet.probes.answers import Answer, ProbeError
 from springtide.local.kubelet.probes.thresholds import Streak, delay_before, period_of, timeout_of
+from springtide.local.kubelet.tasks import complain
 from springtide.local.runtime.contract import ContainerState
 from springtide.local.runtime.shims import Shim, ShimError
 
@@ -57,7 +58,9 @@ class Prober:
             self._started.pop(gone[:2], None)
         for key in wanted.keys() - self._tasks.keys():
             container, state = wanted[key]
-            self._tasks[key] = asyncio.create_task(self._watch(container, state, key[2]), name=f"{key[2]} probe")
+            name = f"{key[2]} probe of container {key[0]} of pod {self._pod.uid}"
+            self._tasks[key] = asyncio.create_task(self._watch(container, state, key[2]), name=name)
+            self._tasks[key].add_done_callback(complain)
 
     def stop(self) -> None:
         for task in self._tasks.values():
