@@ -28,11 +28,11 @@ def folder(parent: Path, name: str, **files: str) -> Path:
     return made
 
 
-@pytest.mark.parametrize("path", ["/tmp", "/run", "/root"])
-async def test_private_directories_are_empty_and_writable(pods: Pods, path: str) -> None:
+@pytest.mark.parametrize(("path", "furniture"), [("/tmp", ""), ("/run", "sshd\n"), ("/root", ".bashrc\n")])
+async def test_private_directories_have_nothing_of_the_host_s(pods: Pods, path: str, furniture: str) -> None:
     pod = await pods.make()
-    assert await pod.output(f"ls -A {path}; echo x > {path}/file; cat {path}/file") == "x\n"
-    assert await pod.output(f"ls -A {path}") == ""  # a new attempt has a new root
+    assert await pod.output(f"ls -A {path}; echo x > {path}/file; cat {path}/file") == f"{furniture}x\n"
+    assert await pod.output(f"ls -A {path}") == furniture  # a new attempt has a new root
     assert not on_host(f"{path}/file")
 
 

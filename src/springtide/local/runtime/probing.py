@@ -76,7 +76,7 @@ def root(scratch: str, user: tuple[int, int] | None) -> None:
     os.makedirs(f"{scratch}/shm")
     built = shim.Root(f"{scratch}/root", user is None, f"{scratch}/shm")
     mounts = [{"target": "/usr/share/springtide-probe/here", "source": f"{scratch}/shm"}]
-    if not attempt("root", lambda: built.build(mounts, False)):
+    if not attempt("root", lambda: built.build(mounts, False, "")):
         return
     tell("proc", note="" if built.fresh_proc else "a fresh /proc is refused; pods see the host's processes")
     tell("overlay", note=built.overlay_refusal)
