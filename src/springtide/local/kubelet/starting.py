@@ -29,7 +29,7 @@ from springtide.local.runtime.shims import Shim, ShimError, ShimGoneError
 logger = logging.getLogger(__name__)
 
 FIRST_PAUSE = 0.5
-LONGEST_PAUSE = 60.0
+LONGEST_PAUSE = 10.0
 
 
 class Starter:
