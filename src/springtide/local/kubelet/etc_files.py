@@ -176,13 +176,14 @@ class Account(NamedTuple):
 def passwd(host_file: str, own: Account) -> str:
     """The host's users, with home at /root for root and for whoever programs run as.
 
-    An ordinary user's programs run under his own uid, and sshd and ssh look up home and shell by it.
+    An ordinary user's programs run under his own uid, and sshd and ssh look up home and shell by it. His password is
+    said to be no shadow's business: nothing in his pod may read that file, and sshd's PAM would turn him away.
     """
     lines = [line for line in host_file.splitlines() if line.count(":") == 6]
     kept = [line for line in lines if line.split(":")[2] not in ("0", str(own.uid))]
     ours = [f"root:x:0:0:root:/root:{own.shell}"]
     if own.uid:
-        ours.append(f"{own.name}:x:{own.uid}:{own.gid}:{own.name}:/root:{own.shell}")
+        ours.append(f"{own.name}:*:{own.uid}:{own.gid}:{own.name}:/root:{own.shell}")
     return "".join(f"{line}\n" for line in (*ours, *kept))
 
 
