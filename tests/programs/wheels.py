@@ -32,5 +32,5 @@ def _fetch(scratch: Path) -> None:
     tools, environment = Tools.found(), scratch / "environment"
     tools.virtual_environment(environment, "")
     tools.install(environment, ["pip"])
-    command = [environment / "bin" / "python", "-m", "pip", "download", "--quiet", "--only-binary=:all:"]
-    subprocess.run([*command, "--dest", scratch / "wheels", *PACKAGES], check=True)
+    download = ["-m", "pip", "download", "--quiet", "--only-binary=:all:", "--dest", str(scratch / "wheels")]
+    subprocess.run([environment / "bin" / "python", *download, *PACKAGES], check=True)

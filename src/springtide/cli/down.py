@@ -28,7 +28,7 @@ _SILENCE = 2.0
     "--grace",
     type=Duration(),
     metavar="TIME",
-    help="Kill pods that have not ended after so long, such as 10s; 0 kills them at once.  [default: what each asks for]",
+    help="Kill pods that run after so long, such as 10s; 0 kills them at once.  [default: what each asks for]",
 )
 def down(cluster: Chosen, keep_pods: bool, grace: float | None) -> None:
     """Stop the embedded cluster; its objects are kept.

@@ -5,7 +5,7 @@ import socket
 import sys
 import time
 
-from mpi4py import MPI
+from mpi4py import MPI  # type: ignore[import-not-found,unused-ignore]
 
 steps, pause = int(sys.argv[1]), float(sys.argv[2])
 world = MPI.COMM_WORLD
