@@ -23,6 +23,14 @@ def namespaces() -> None:
 
 
 @pytest.fixture
+def own_proc(namespaces: None) -> None:
+    """Skip where a pod must make do with the host's /proc, as inside most containers."""
+    for finding in isolation.probe().missing:
+        if finding.name == "proc":
+            pytest.skip(finding.why)
+
+
+@pytest.fixture
 def data() -> Iterator[Path]:
     """A data directory; outside the tree that pytest keeps, because overlay's work directories stop its clean-up."""
     folder = Path(tempfile.mkdtemp(prefix="tide-"))

@@ -43,7 +43,7 @@ async def test_output_and_exit_code(pods: Pods) -> None:
     assert await pod.run("sh", "-c", "kill -9 $$") == (137, "")
 
 
-async def test_a_command_sees_what_the_program_sees(pods: Pods) -> None:
+async def test_a_command_sees_what_the_program_sees(own_proc: None, pods: Pods) -> None:
     volume = pods.data / "volume"
     volume.mkdir()
     (volume / "a").write_text("1\n")
@@ -172,7 +172,7 @@ async def test_a_slow_reader_gets_all_that_was_printed_at_the_end(pods: Pods) ->
     assert text.split() == [str(number) for number in range(1, 60001)]
 
 
-async def test_a_command_ends_with_its_container_where_processes_are_shared(pods: Pods) -> None:
+async def test_a_command_ends_with_its_container_where_processes_are_shared(own_proc: None, pods: Pods) -> None:
     pod = await pods.make(share_processes=True)
     await pod.script(UP)
     await pod.printed("up")

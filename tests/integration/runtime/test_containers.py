@@ -49,7 +49,7 @@ async def test_a_missing_working_directory_is_made(pods: Pods) -> None:
     assert await pod.output("pwd", cwd="/examples/mnist") == "/examples/mnist\n"
 
 
-async def test_a_container_sees_its_own_processes_only(pods: Pods) -> None:
+async def test_a_container_sees_its_own_processes_only(own_proc: None, pods: Pods) -> None:
     pod = await pods.make()
     assert (await pod.output("echo /proc/[0-9]*")).split() == ["/proc/1", "/proc/2"]
 
@@ -172,7 +172,7 @@ async def test_background_processes_end_with_the_program(pods: Pods) -> None:
     await until_gone(f"MARK={pod.body.uid}")
 
 
-async def test_orphans_are_reaped(pods: Pods) -> None:
+async def test_orphans_are_reaped(own_proc: None, pods: Pods) -> None:
     pod = await pods.make()
     text = "(sleep 0.05 & ) ; (sleep 0.05 & ) ; sleep 0.3; cat /proc/[0-9]*/stat | grep -c ' Z ' || true"
     assert await pod.output(text) == "0\n"
@@ -197,7 +197,7 @@ async def test_a_running_container_is_not_started_twice(pods: Pods) -> None:
     assert refusal.value.reason == "AlreadyRunning"
 
 
-async def test_containers_of_a_pod_can_share_their_processes(pods: Pods) -> None:
+async def test_containers_of_a_pod_can_share_their_processes(own_proc: None, pods: Pods) -> None:
     pod = await pods.make(share_processes=True)
     await pod.script("echo up; exec sleep 54321", name="other", env={"MARK": pod.body.uid, "PATH": "/usr/bin:/bin"})
     await pod.printed("up", "other")
