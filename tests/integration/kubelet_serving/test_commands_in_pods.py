@@ -72,8 +72,11 @@ async def test_a_broken_stream_does_not_end_the_process(node: Node, tmp_path: Pa
     await eventually(lambda: (tmp_path / "end").exists())
 
 
-@pytest.mark.parametrize("verb", ["exec", "attach"])
-async def test_a_container_that_does_not_run_is_not_found(node: Node, verb: str) -> None:
+@pytest.mark.parametrize(
+    ("verb", "words"),
+    [("exec", 'container not found ("main")'), ("attach", "container main not found in pod p_ns")],
+)
+async def test_a_container_that_does_not_run_is_not_found(node: Node, verb: str, words: str) -> None:
     pod = await node.run("p", "true")
     while not any(state.status == "exited" for state in pod.states.values()):
         await node.look(pod)
@@ -81,7 +84,7 @@ async def test_a_container_that_does_not_run_is_not_found(node: Node, verb: str)
     with pytest.raises(Refusal) as refused:
         async with node.streams(verb, "p", OUTPUT, "true"):
             pass
-    assert (refused.value.code, refused.value.text) == (500, 'container not found ("main")')
+    assert (refused.value.code, refused.value.text) == (500, words)
     with pytest.raises(Refusal) as refused:
         async with node.streams(verb, "other", OUTPUT, "true"):
             pass

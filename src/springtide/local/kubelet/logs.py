@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import AsyncIterator, Callable, Iterator, Sequence
+from collections.abc import AsyncGenerator, Callable, Iterator, Sequence
 from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
@@ -224,7 +224,7 @@ def _backwards(file: BinaryIO) -> Iterator[tuple[bytes, int]]:
         pending = block[: end - position]
 
 
-async def text(files: Files, options: Options, running: Callable[[], bool]) -> AsyncIterator[bytes]:
+async def text(files: Files, options: Options, running: Callable[[], bool]) -> AsyncGenerator[bytes, None]:
     """The log in pieces; where it is followed, until the attempt is over (`running` says so) and all was read."""
     shaper = Shaper(options)
     with closing(Tape(files, options.tail)) as tape:

@@ -113,8 +113,9 @@ class Endpoint:
         response = web.StreamResponse(headers={"Content-Type": "text/plain"})
         await response.prepare(request)
         running = partial(self._goes_on, specs.uid_of(pod.obj), asked, attempt)
-        async for piece in logs.text(files, options, running):
-            await response.write(piece)
+        async with contextlib.aclosing(logs.text(files, options, running)) as pieces:
+            async for piece in pieces:
+                await response.write(piece)
         return response
 
     def _goes_on(self, uid: str, asked: Asked, attempt: int) -> bool:
@@ -198,6 +199,8 @@ class Endpoint:
     def _running(self, asked: Asked) -> tuple[HostedPod, PodShim]:
         pod = self._found(asked)
         if pod.shim is None or not is_running(pod, asked.container):
+            if asked.verb == "attach":
+                raise Refused(500, f"container {asked.container} not found in pod {asked.pod}_{asked.namespace}")
             raise Refused(500, f'container not found ("{asked.container}")')
         return pod, pod.shim
 
