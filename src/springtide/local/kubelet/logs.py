@@ -29,7 +29,7 @@ Files = Callable[[], list[Path]]
 
 
 def files_of(directory: Path, attempt: int) -> list[Path]:
-    """The files of an attempt under its container's log directory: `3.log.<time>` where it was rotated, then `3.log`."""
+    """The files of an attempt in its container's log directory: `3.log.<time>` where it was rotated, then `3.log`."""
     live = f"{attempt}.log"
     try:
         names = os.listdir(directory)
