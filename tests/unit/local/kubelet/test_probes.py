@@ -8,9 +8,12 @@ import errno
 from typing import Any, cast
 
 import pytest
+from tests.unit.local.kubelet.builders import a_container
 
+from springtide.kube.resources import Obj
 from springtide.local.kubelet.probes import grpc_health
 from springtide.local.kubelet.probes.answers import Answer, ProbeError, port_number, refusal
+from springtide.local.kubelet.probes.prober import late
 from springtide.local.kubelet.probes.thresholds import Streak, delay_before, period_of, timeout_of
 
 # Thresholds
@@ -131,3 +134,19 @@ async def test_an_answer_without_a_message_is_a_refusal(end: bytes) -> None:
 async def test_somebody_who_speaks_something_else_is_not_believed() -> None:
     with pytest.raises(ConnectionAbortedError):
         await checked(b"HTTP/1.1 400 Bad Request\r\n\r\n")
+
+
+def test_an_answer_that_is_late_says_from_where() -> None:
+    container = a_container(ports=[{"name": "web", "containerPort": 8080}])
+    asked: list[Obj] = [
+        {"httpGet": {"port": "web", "path": "x"}},
+        {"tcpSocket": {"port": "web"}},
+        {"tcpSocket": {"port": 1, "host": "h"}},
+        {"grpc": {"port": 9}},
+    ]
+    assert [late(probe, container, "10.0.0.1", 1.0) for probe in asked] == [
+        'Get "http://10.0.0.1:8080/x": context deadline exceeded (Client.Timeout exceeded while awaiting headers)',
+        "dial tcp 10.0.0.1:8080: i/o timeout",
+        "dial tcp h:1: i/o timeout",
+        "timeout: health rpc did not complete within 1s",
+    ]

@@ -54,10 +54,7 @@ async def ask_tcp(action: Mapping[str, Any], container: Mapping[str, Any], addre
 
 async def ask_http(action: Mapping[str, Any], container: Mapping[str, Any], address: str, sockets: Sockets) -> Answer:
     """Redirects on the same host are followed; one that leads elsewhere counts as an answer, with a warning."""
-    host = action.get("host") or address
-    scheme = str(action.get("scheme") or "HTTP").lower()
-    path = str(action.get("path") or "/")
-    url = first = f"{scheme}://{host}:{port_number(action['port'], container)}{path if path[0] == '/' else '/' + path}"
+    url = first = url_of(action, container, address)
     for _ in range(REDIRECTS):
         try:
             status, location, body = await _get(url, action, sockets)
@@ -74,6 +71,13 @@ async def ask_http(action: Mapping[str, Any], container: Mapping[str, Any], addr
     if 200 <= status < 300:
         return Answer(True, body)
     return Answer(False, f"HTTP probe failed with statuscode: {status}")
+
+
+def url_of(action: Mapping[str, Any], container: Mapping[str, Any], address: str) -> str:
+    host = action.get("host") or address
+    scheme = str(action.get("scheme") or "HTTP").lower()
+    path = str(action.get("path") or "/")
+    return f"{scheme}://{host}:{port_number(action['port'], container)}{path if path[0] == '/' else '/' + path}"
 
 
 def _cause(error: Exception, url: str) -> str:

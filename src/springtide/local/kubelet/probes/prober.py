@@ -19,7 +19,7 @@ from springtide.local.kubelet import commands, errands, specs
 from springtide.local.kubelet.observed import Verdict
 from springtide.local.kubelet.pods import LocalPod
 from springtide.local.kubelet.probes import connections
-from springtide.local.kubelet.probes.answers import Answer, ProbeError
+from springtide.local.kubelet.probes.answers import Answer, ProbeError, port_number, refusal
 from springtide.local.kubelet.probes.thresholds import Streak, delay_before, period_of, timeout_of
 from springtide.local.kubelet.tasks import complain
 from springtide.local.runtime.contract import ContainerState
@@ -142,15 +142,19 @@ class Prober:
         try:
             return await asyncio.wait_for(asking, timeout)
         except TimeoutError:
-            return Answer(False, _late(probe, timeout))
+            return Answer(False, late(probe, container, address, timeout))
 
 
-def _late(probe: Obj, timeout: float) -> str:
+def late(probe: Obj, container: Obj, address: str, timeout: float) -> str:
+    """An answer that did not come in time, in the kubelet's words."""
     if "grpc" in probe:
         return f"timeout: health rpc did not complete within {timeout:g}s"
     if "tcpSocket" in probe:
-        return "i/o timeout"
-    return "context deadline exceeded (Client.Timeout exceeded while awaiting headers)"
+        action = probe["tcpSocket"]
+        place = f"{action.get('host') or address}:{port_number(action['port'], container)}"
+        return refusal(TimeoutError(), place)
+    url = connections.url_of(probe["httpGet"], container, address)
+    return f'Get "{url}": context deadline exceeded (Client.Timeout exceeded while awaiting headers)'
 
 
 def _command(action: Obj, container: Obj) -> list[str]:
