@@ -13,7 +13,7 @@ from tests.pods.clusters import Cluster
 
 from springtide.kube.client import Client
 from springtide.kube.errors import BadRequest
-from springtide.kube.request import DeleteOptions, Request, Scope, path_of
+from springtide.kube.request import DeleteOptions, Patch, Request, Scope, path_of
 from springtide.kube.resources import CONFIGMAPS, EVENTS, PODS, SECRETS, SERVICES, Key, Obj, Resource
 
 KNOWN = {resource.kind: resource for resource in (PODS, SERVICES, CONFIGMAPS, SECRETS)}
@@ -57,6 +57,13 @@ class Space:
         for obj in objects:
             body = obj | {"metadata": obj["metadata"] | {"namespace": self.name}}
             await self.client.apply(KNOWN[obj["kind"]], body, field_manager="tests")
+
+    async def change(self, obj: Obj) -> None:
+        """Merge into an object; what is null goes."""
+        await self.client.patch(KNOWN[obj["kind"]], self.key(obj["metadata"]["name"]), obj)
+
+    async def patch_status(self, name: str, change: Obj) -> None:
+        await self.client.patch(PODS, self.key(name), change, Patch.STRATEGIC, subresource="status")
 
     async def settle(self) -> None:
         """Until a node agent has surely heard of what was created before: pods only wait for what they name."""
@@ -109,10 +116,13 @@ class Space:
         except BadRequest:  # no log yet
             return ""
 
-    async def event(self, name: str, reason: str) -> str:
-        """The message of an event about a pod, once there is one."""
-        found = await self.eventually(lambda: self.events(name), lambda all_of_them: reason in dict(all_of_them))
-        return str(dict(found)[reason])
+    async def event(self, name: str, reason: str, text: str = "") -> str:
+        """The message of an event about a pod, once there is one, with this text in it."""
+
+        async def matching() -> list[str]:
+            return [message for found, message in await self.events(name) if found == reason and text in message]
+
+        return str((await self.eventually(matching, bool))[0])
 
     # Reading
 

@@ -51,7 +51,9 @@ async def test_never_means_never(space: Space) -> None:
 
 
 async def test_a_restarted_container_has_a_fresh_root_and_its_old_volumes(space: Space) -> None:
-    script = f"if [ -e /v/again ]; then ls /tmp /root; echo again; {WAIT}; fi; touch /tmp/old /root/old /v/again; exit 1"
+    script = (
+        f"if [ -e /v/again ]; then ls /tmp /root; echo again; {WAIT}; fi; touch /tmp/old /root/old /v/again; exit 1"
+    )
     await space.create(pod(sh(script, **SHARED), restartPolicy="Always", volumes=VOLUME))
     assert "old" not in await space.says("p", "again")
 
