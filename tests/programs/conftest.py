@@ -41,6 +41,14 @@ def packages(public: Path) -> Path:
     return public / "wheels"
 
 
+@pytest.fixture(scope="module", params=["own user", "ordinary user"])
+def user(request: pytest.FixtureRequest) -> str:
+    """As whoever runs the tests, and, where that is root, as somebody without rights, too."""
+    if request.param == "ordinary user" and os.geteuid() != 0:
+        pytest.skip("whoever runs the tests is an ordinary user already")
+    return str(request.param)
+
+
 @contextmanager
 def _home(user: str) -> Iterator[Tide]:
     """Not in pytest's folders, which only their owner enters."""

@@ -17,9 +17,9 @@ BUILT_IN = "/run/springtide/bin/kubectl"
 STOCK = "/opt/kube/kubectl"
 
 
-@pytest.fixture(scope="module", params=["own user", "ordinary user"])
-def cluster(request: pytest.FixtureRequest, started: Start, packages: Path) -> Cluster:
-    cluster = started(user=mpi.allowed(request.param))
+@pytest.fixture(scope="module")
+def cluster(user: str, started: Start, packages: Path) -> Cluster:
+    cluster = started(user=user)
     mpi.make_environment(cluster, packages)
     cluster.config_map("mpi", "hostfile", "kubexec.sh", "allreduce.py")
     cluster.apply("mpi-exec.yaml")

@@ -15,12 +15,10 @@ from tests.programs.world import Cluster
 pytestmark = pytest.mark.timeout(300)
 
 
-@pytest.fixture(scope="module", params=["own user", "ordinary user"])
-def cluster(
-    request: pytest.FixtureRequest, started: Start, packages: Path, tmp_path_factory: pytest.TempPathFactory
-) -> Cluster:
+@pytest.fixture(scope="module")
+def cluster(user: str, started: Start, packages: Path, tmp_path_factory: pytest.TempPathFactory) -> Cluster:
     assert Path("/usr/sbin/sshd").exists(), "sshd is missing: apt-get install openssh-server"
-    cluster = started(user=mpi.allowed(request.param))
+    cluster = started(user=user)
     mpi.make_environment(cluster, packages)
     cluster.config_map("mpi", "hostfile-ssh", "allreduce.py")
     make_key(cluster, tmp_path_factory.mktemp("ssh") / "key")
