@@ -136,13 +136,13 @@ def bind(source: Path, target: str, read_only: bool = False) -> Mount:
     return Mount(target=target, source=str(source), read_only=read_only)
 
 
-def processes_with(mark: str) -> Sequence[int]:
-    """Living processes of the machine whose environment has a mark."""
+def processes_with(mark: str, files: Sequence[str] = ("environ",)) -> Sequence[int]:
+    """Living processes of the machine that have a mark in their environment."""
     found = []
     for entry in Path("/proc").iterdir():
         if entry.name.isdigit():
             try:
-                if mark.encode() in (entry / "environ").read_bytes():
+                if any(mark.encode() in (entry / file).read_bytes() for file in files):
                     found.append(int(entry.name))
             except OSError:
                 continue
@@ -151,6 +151,11 @@ def processes_with(mark: str) -> Sequence[int]:
 
 async def until_gone(mark: str) -> None:
     await until(lambda: not processes_with(mark))
+
+
+async def until_nothing_is_left(pod: Pod) -> None:
+    """Neither a program marked with the pod's uid nor the shim or one of its forks, which have the pod's directory."""
+    await until(lambda: not processes_with(pod.body.uid, ("environ", "cmdline")))
 
 
 async def until(true: Callable[[], object]) -> None:

@@ -5,13 +5,14 @@ from __future__ import annotations
 
 import asyncio
 import os
+import random
 import signal
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
-from tests.integration.runtime.pods import PATIENCE, Pods, bind, until, until_gone
+from tests.integration.runtime.pods import PATIENCE, Pods, bind, until, until_gone, until_nothing_is_left
 
 from springtide.local.network import holders
 from springtide.local.runtime import shims
@@ -76,8 +77,7 @@ async def test_a_killed_shim_takes_everything_with_it(networked: Pods) -> None:
     os.kill(pod.shim.pid, signal.SIGKILL)
     async for _ in pod.shim.changes():
         pass  # the watch ends
-    await until_gone(f"MARK={pod.body.uid}")
-    await until(lambda: not alive(pod.shim.pid))
+    await until_nothing_is_left(pod)
     assert await shims.adopt(pod.directory) is None
     states = {state.name: state for state in shims.lost(pod.directory)}
     assert [(state.status, state.exit_code, state.reason) for state in states.values()] == [
@@ -85,6 +85,23 @@ async def test_a_killed_shim_takes_everything_with_it(networked: Pods) -> None:
     ] * 2
     numbers = [int(text) for _, _, text in pod.lines()]
     assert numbers == list(range(1, len(numbers) + 1))
+
+
+@pytest.mark.parametrize("share_processes", [False, True])
+@pytest.mark.parametrize("seed", range(4))
+async def test_a_shim_killed_at_any_moment_of_a_start_leaves_nothing(
+    pods: Pods, seed: int, share_processes: bool
+) -> None:
+    pod = await pods.make(share_processes=share_processes)
+    env = {"MARK": pod.body.uid, "PATH": "/usr/bin:/bin"}
+    text = "(setsid sleep 300 &); sleep 300 & wait"
+    starts = [asyncio.create_task(pod.script(text, name=name, env=env)) for name in ("one", "two")]
+    await asyncio.sleep(random.Random(seed).random() * 0.05)
+    os.kill(pod.shim.pid, signal.SIGKILL)
+    await asyncio.wait(starts)
+    for start in starts:
+        start.exception()
+    await until_nothing_is_left(pod)
 
 
 async def test_a_new_shim_takes_over_from_a_killed_one(pods: Pods) -> None:

@@ -148,6 +148,11 @@ def describe(error: OSError) -> str:
     return f"{error.filename}: {text}" if error.filename else text
 
 
+def complain(text: str) -> None:
+    with Ignoring(OSError):  # the disk that is complained about is the one the complaint goes to
+        print(text, file=sys.stderr, flush=True)
+
+
 def mount(source: str, target: str, kind: str = "", flags: int = 0, data: str = "") -> None:
     what = f"cannot mount {source or kind} at {target}"
     as_bytes = (os.fsencode(source), os.fsencode(target), kind.encode(), flags, os.fsencode(data))
@@ -1450,6 +1455,8 @@ class Container:
             return
         self._change(trouble="")
         self._watch_streams()
+        if self._reaped:
+            self.loop.after(DRAIN, self._drained)
         self._maybe_finish()
 
     def close_stdin(self) -> None:
@@ -1494,10 +1501,11 @@ class Container:
         self.state["finished"] = self.state.get("finished") or time.time()
         self.loop.cancel(self._killer)
         if not self.shim.owns_processes:  # otherwise the kernel has killed them with init
-            for pid in descendants(parents("/proc"), self.executions()):
+            commands = self.executions()
+            for pid in (*commands, *descendants(parents("/proc"), commands)):  # a shell must not outlive its command
                 with Ignoring(ProcessLookupError):
                     os.kill(pid, signal.SIGKILL)
-        if self._streams:
+        if self._streams or self.log.trouble:
             self.loop.after(DRAIN, self._drained)
         self._maybe_finish()
 
@@ -1509,8 +1517,13 @@ class Container:
     def _drained(self) -> None:
         """Somebody outside holds the output open, or the disk is full and what is in the pipes waits for it."""
         self._publish_end()
-        if not self.log.trouble:
+        if not self.log.trouble or self.shim.ending:
             self._close()
+
+    def give_up(self) -> None:
+        """Wait no longer for the disk: the pod is to go, maybe because it has filled that."""
+        if self._reaped and self.log.trouble:
+            self._drained()
 
     def _publish_end(self) -> None:
         if self.state["status"] == "exited":
@@ -1813,7 +1826,7 @@ def call_holder(path: str) -> socket.socket:
     deadline = time.monotonic() + PATIENCE
     while True:
         connection = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
-        connection.settimeout(PATIENCE)
+        connection.settimeout(4 * PATIENCE)  # it may be busy with hundreds of others
         try:
             at_directory(path, connection.connect)
             return connection
@@ -1910,7 +1923,7 @@ class Shim:
         self._unwritten: list[Obj] = []
         self._watchers: list[Client] = []
         self._tickets: dict[str, Obj] = {}
-        self._sampling = self._ending = False
+        self._sampling = self.ending = False
         self._listeners: list[tuple[socket.socket, str]] = []
         self._exec_socket: str = body.get("exec_socket", "")
         self._requests: dict[str, Callable[[Client, Obj, list[int]], None]] = {
@@ -2014,7 +2027,7 @@ class Shim:
         except FileNotFoundError:
             pass  # the pod's directory is gone, and nobody will ask
         except OSError as error:  # a full disk: the watchers know already, the file follows
-            print(f"cannot write the state of {state['name']}: {describe(error)}", file=sys.stderr)
+            complain(f"cannot write the state of {state['name']}: {describe(error)}")
             if not self._unwritten:
                 self.loop.after(1.0, self._write_again)
             if state not in self._unwritten:
@@ -2031,7 +2044,7 @@ class Shim:
             self.sweep(f"{container.folder}/root/{container.attempt}")
         elif not self.containers:
             self._kill_orphans()
-        if self._ending and not self.containers:
+        if self.ending and not self.containers:
             self.loop.done = True
 
     def sweep(self, path: str) -> None:
@@ -2120,8 +2133,8 @@ class Shim:
             else:
                 current.waiting.append(client)
             return
-        if current or self._ending:
-            raise Refusal("AlreadyRunning", f'container "{name}" is {"ending" if self._ending else "already running"}')
+        if current or self.ending:
+            raise Refusal("AlreadyRunning", f'container "{name}" is {"ending" if self.ending else "already running"}')
         container = Container(self, read_json(f"{self.directory}/containers/{name}/{attempt}.body.json"))
         container.waiting.append(client)
         self.containers.append(container)
@@ -2190,9 +2203,10 @@ class Shim:
         self._end_all()
 
     def _end_all(self) -> None:
-        self._ending = True
-        for container in self.containers:
+        self.ending = True
+        for container in list(self.containers):
             container.stop(0, signal.SIGKILL)
+            container.give_up()
         self.loop.done = not self.containers
 
     def close(self) -> None:
