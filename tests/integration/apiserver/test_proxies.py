@@ -14,6 +14,7 @@ import pytest_asyncio
 from aiohttp import web
 from aiohttp.test_utils import TestServer
 from tests.integration.apiserver.http1 import PATIENCE, administrator
+from yarl import URL
 
 from springtide.kube.resources import PODS, SERVICES, Key
 from springtide.local.cluster import Cluster
@@ -98,6 +99,12 @@ async def test_every_method_reaches_the_program(session: aiohttp.ClientSession, 
     async with session.request(method, f"{door}/some/path?a=1&a=2", data=b"hello") as answer:
         seen = await answer.json()
     assert seen == {"method": method, "path": "/some/path?a=1&a=2", "body": b"hello".hex(), "token": ""}
+
+
+@pytest.mark.parametrize("path", ["/", "/folder/", "/a%20b/%C3%BC%3F", "/plain:@x+y,z;=~", "/a//b"])
+async def test_paths_arrive_as_they_were_sent(session: aiohttp.ClientSession, door: str, path: str) -> None:
+    async with session.get(URL(f"{door}{path}", encoded=True)) as answer:
+        assert (await answer.json())["path"] == path
 
 
 async def test_refusals_of_the_program_come_back_as_they_are(session: aiohttp.ClientSession, door: str) -> None:

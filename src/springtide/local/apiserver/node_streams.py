@@ -12,7 +12,7 @@ import ssl
 from collections.abc import AsyncIterator
 from http import HTTPStatus
 from typing import Any
-from urllib.parse import parse_qs
+from urllib.parse import parse_qs, quote
 
 import aiohttp
 from aiohttp import web
@@ -41,6 +41,8 @@ _COMMANDS = {"exec": kubelet.exec_location, "attach": kubelet.attach_location}
 _CONNECTIONS = (*_COMMANDS, "portforward", "proxy")
 _METRICS_PATH = "metrics.k8s.io/resource-metrics-path"  # the metrics server minds it; one KWOK stands for many nodes
 _OPTIONS = WriteOptions(False, "Ignore", "")
+_PLAIN = "/:@!$&'()*+,;="
+"""What stands as it is in the path of a URL."""
 
 
 class NodeStreams:
@@ -171,7 +173,7 @@ class NodeStreams:
     def _destination(self, target: Target, raw_query: str) -> tuple[kubelet.Location, str]:
         """Where a proxied path leads, and the path of ours that stands for its root."""
         name = destinations.parse_name(target.name, target.resource.removesuffix("s"))
-        wanted = f"/{target.rest}" + (f"?{raw_query}" if raw_query else "")
+        wanted = "/" + quote(target.rest, safe=_PLAIN) + (f"?{raw_query}" if raw_query else "")
         space = f"/namespaces/{target.namespace}" if target.namespace else ""
         prefix = f"/api/v1{space}/{target.resource}/{target.name}/proxy"
         owner = target.named(target.namespace, name.name)

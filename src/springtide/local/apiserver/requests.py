@@ -107,7 +107,7 @@ def parse_target(method: str, raw_path: str, query: Query) -> Target | None:
     target.resource = rest[0]
     target.name = rest[1] if len(rest) > 1 else ""
     target.subresource = rest[2] if len(rest) > 2 else ""
-    target.rest = "/".join(rest[3:])
+    target.rest = "/".join(rest[3:]) + ("/" if len(rest) > 3 and raw_path.endswith("/") else "")
     target.verb = _verb(method, target, query, legacy_watch)
     if target.verb in ("list", "watch") and not target.name:
         target.selected = _selected(query.get("fieldSelector"))

@@ -33,6 +33,8 @@ PODS = Target("list", "", "v1", "pods")
         ("DELETE", "/apis/apps/v1/deployments", Target("deletecollection", "apps", "v1", "deployments")),
         ("PATCH", "/apis/x.io/v2/things/t", Target("patch", "x.io", "v2", "things", "", "t")),
         ("GET", "/api/v1/nodes/n/proxy/a/b", Target("get", "", "v1", "nodes", "", "n", "proxy", "a/b")),
+        ("GET", "/api/v1/nodes/n/proxy/a/", Target("get", "", "v1", "nodes", "", "n", "proxy", "a/")),
+        ("GET", "/api/v1/nodes/n/proxy/", Target("get", "", "v1", "nodes", "", "n", "proxy", "")),
         ("GET", "/apis/rbac.authorization.k8s.io/v1/clusterroles/system%3Anode",
          Target("get", "rbac.authorization.k8s.io", "v1", "clusterroles", "", "system:node")),
         ("OPTIONS", "/api/v1/pods", Target("", "", "v1", "pods")),
