@@ -12,7 +12,7 @@ from tests.conformance.programs import Kubectl
 from tests.pods.clusters import Cluster
 
 from springtide.kube.client import Client
-from springtide.kube.errors import BadRequest
+from springtide.kube.errors import BadRequest, NotFound
 from springtide.kube.request import DeleteOptions, Patch, Request, Scope, path_of
 from springtide.kube.resources import CONFIGMAPS, EVENTS, PODS, SECRETS, SERVICES, Key, Obj, Resource
 
@@ -113,7 +113,7 @@ class Space:
     async def _log_so_far(self, name: str, container: str) -> str:
         try:
             return await self.log(name, container)
-        except BadRequest:  # no log yet
+        except (BadRequest, NotFound):  # no container yet, or a node that has not heard of it
             return ""
 
     async def event(self, name: str, reason: str, text: str = "") -> str:
