@@ -155,8 +155,8 @@ def complain(text: str) -> None:
 
 def mount(source: str, target: str, kind: str = "", flags: int = 0, data: str = "") -> None:
     what = f"cannot mount {source or kind} at {target}"
-    as_bytes = (os.fsencode(source), os.fsencode(target), kind.encode(), flags, os.fsencode(data))
-    _call(what, "mount", *as_bytes[:3], ctypes.c_ulong(flags), as_bytes[4])
+    texts = [os.fsencode(text) for text in (source, target, kind, data)]
+    _call(what, "mount", *texts[:3], ctypes.c_ulong(flags), texts[3])
 
 
 def unshare(flags: int) -> None:
@@ -861,15 +861,13 @@ FORWARDED = tuple(sorted(set(signal.valid_signals()) - NOT_FORWARDED))
 
 def signal_number(name: str) -> int:
     """The number of `SIGTERM` or `SIGRTMIN+3`, as manifests spell signals."""
-    base, sign, offset = name, "", ""
-    for sign in "+-":
-        if sign in name:
-            base, _, offset = name.partition(sign)
-            break
-    number = getattr(signal, base, None) if base.startswith("SIG") else None
-    if not isinstance(number, int) or (offset and not offset.isdigit()):
+    sign = "-" if "-" in name else "+"
+    base, _, offset = name.partition(sign)
+    known = base.startswith("SIG") and not base.startswith("SIG_") and (offset or "0").isdigit()
+    number = int(getattr(signal, base, 0)) + int(sign + (offset or "0")) if known else 0
+    if number not in signal.valid_signals():
         raise Refusal("BadRequest", f"unknown signal {name}")
-    return int(number) + int(f"{sign}{offset}" if offset else 0)
+    return number
 
 
 class Init:

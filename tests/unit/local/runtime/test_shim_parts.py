@@ -51,6 +51,19 @@ def test_exit_codes(status: int, code: tuple[int, int]) -> None:
     assert shim.exit_code(status) == code
 
 
+@pytest.mark.parametrize(
+    ("name", "number"), [("SIGTERM", 15), ("SIGUSR1", 10), ("SIGRTMIN", 34), ("SIGRTMIN+3", 37), ("SIGRTMAX-1", 63)]
+)
+def test_signals_as_manifests_spell_them(name: str, number: int) -> None:
+    assert shim.signal_number(name) == number
+
+
+@pytest.mark.parametrize("name", ["", "TERM", "SIGNONE", "SIGTERM+x", "SIG_IGN+", "set_wakeup_fd"])
+def test_unknown_signals_are_refused(name: str) -> None:
+    with pytest.raises(shim.Refusal, match="unknown signal"):
+        shim.signal_number(name)
+
+
 def test_descendants_of_several_roots() -> None:
     tree = {1: 0, 2: 1, 3: 2, 4: 1, 5: 4, 6: 99, 7: 6}
     assert shim.descendants(tree, [2, 6, 1000]) == {2, 3, 6, 7}
