@@ -14,6 +14,8 @@ from pathlib import Path
 import pytest
 from tests.integration.network.conftest import Network, eventually, service
 
+from springtide.local.network.nat import Place
+
 HERE = Path(__file__).parent
 CALLING = textwrap.dedent("""
     import socket
@@ -114,3 +116,96 @@ def test_without_tools_root_translates_and_others_are_told_why_they_cannot(prepa
         assert prepared.info()["uplink"] == "none"
         assert prepared.info()["why"] == "pasta: pasta is not installed; slirp4netns: slirp4netns is not installed"
         assert said == ["101", "-3"]  # no route; the name could not be asked for
+
+
+class Host:
+    """The machine that a holder found its way out of, to look at after the holder is gone."""
+
+    def __init__(self, network: Network) -> None:
+        forks = [pid for pid in _children(network.info()["pid"]) if b"-S" in Path(f"/proc/{pid}/cmdline").read_bytes()]
+        (self.servant,) = forks
+        self.namespace = os.open(f"/proc/{self.servant}/ns/net", os.O_RDONLY)
+
+    def run(self, *argv: str) -> str:
+        inside = [str(shutil.which("nsenter")), f"--net=/proc/self/fd/{self.namespace}", *argv]
+        return subprocess.run(inside, pass_fds=[self.namespace], text=True, capture_output=True, check=True).stdout
+
+    def traces(self) -> list[str]:
+        """What is there of us: links, and translation where nft is there to tell."""
+        tables = self.run("nft", "list", "tables") if shutil.which("nft") else ""
+        return [
+            word for word in (self.run("ip", "-o", "link") + tables).split() if word.startswith(("tide-", "spring"))
+        ]
+
+    def forwards(self) -> bool:
+        return self.run("cat", "/proc/sys/net/ipv4/conf/wan/forwarding") == "1\n"
+
+    def forward(self, link: str) -> None:
+        self.run("sh", "-c", f"echo 1 > /proc/sys/net/ipv4/conf/{link}/forwarding")
+
+    def close(self) -> None:
+        os.close(self.namespace)
+
+
+@pytest.fixture
+def host(prepared: Network, stage: Path) -> Iterator[Host]:
+    """One that translates for root."""
+    if prepared.person.uid:
+        pytest.skip("only root translates")
+    start(prepared, stage)
+    found = Host(prepared)
+    assert found.forwards()
+    assert found.traces()
+    yield found
+    found.close()
+
+
+def end(network: Network) -> None:
+    assert network.holder is not None
+    network.ask({"do": "end"})
+    network.holder.wait()
+
+
+def test_translation_leaves_the_host_as_it_was(prepared: Network, host: Host) -> None:
+    end(prepared)
+    assert (host.traces(), host.forwards()) == ([], False)
+
+
+def test_translation_ends_when_the_holder_is_killed(prepared: Network, host: Host) -> None:
+    prepared.kill_holder()
+    eventually(lambda: not host.traces() and not host.forwards())
+
+
+def test_what_a_killed_servant_left_is_undone_by_the_next(prepared: Network, host: Host) -> None:
+    os.kill(host.servant, 9)
+    assert prepared.holder is not None
+    prepared.holder.wait()  # it is no use without the servant
+    assert (len(host.traces()) > 0, host.forwards()) == (True, True)
+    prepared.prefix = [str(shutil.which("nsenter")), f"--net=/proc/{os.getpid()}/fd/{host.namespace}"]
+    prepared.path = str(prepared.data_dir)
+    prepared.start_holder()
+    eventually(lambda: not prepared.info()["looking"])
+    end(prepared)
+    assert (host.traces(), host.forwards()) == ([], False)
+
+
+def test_a_link_that_forwards_for_others_goes_on(prepared: Network, host: Host) -> None:
+    host.forward("all")
+    end(prepared)
+    assert host.forwards()
+
+
+def test_the_last_of_two_clusters_ends_the_forwarding(prepared: Network, host: Host, tmp_path: Path) -> None:
+    other = Network(prepared.person, tmp_path, path=str(tmp_path))
+    other.prefix = [str(shutil.which("nsenter")), f"--net=/proc/{os.getpid()}/fd/{host.namespace}"]
+    try:
+        other.start_holder()
+        eventually(lambda: not other.info()["looking"])
+        assert other.info()["uplink"] == "nat"
+        end(prepared)
+        assert host.forwards()
+        assert Place(str(prepared.data_dir / "network")).link not in " ".join(host.traces())
+        end(other)
+        assert (host.traces(), host.forwards()) == ([], False)
+    finally:
+        other.close()

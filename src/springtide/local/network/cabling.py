@@ -14,9 +14,9 @@ from __future__ import annotations
 import contextlib
 import os
 import socket
-import sys
 
 from springtide.local.network import namespaces, netlink
+from springtide.local.network.complaints import say
 from springtide.local.network.netlink import NEW_ADDRESS, NEW_LINK, NEW_ROUTE, Route
 
 BRIDGE, GATEWAY, PREFIX = "pods", "10.244.0.1", 16
@@ -92,7 +92,7 @@ def _settle_inside(namespace: int) -> None:
         finally:
             namespaces.join(home, namespaces.NEW_NET)
     except OSError as problem:
-        print(f"cannot enter a pod's network namespace: {problem}", file=sys.stderr)
+        say(f"cannot enter a pod's network namespace: {problem}")
     finally:
         os.close(home)
 

@@ -19,6 +19,7 @@ import socket
 import sys
 
 from springtide.local.network import cabling, messages, namespaces
+from springtide.local.network.complaints import say
 from springtide.local.network.loop import READ, Loop
 from springtide.local.network.messages import Conversation, Incoming, Refused
 from springtide.local.network.outside import Outside
@@ -127,7 +128,7 @@ class Holder:
         try:
             _write(os.path.join(self._directory, "table.json"), table)
         except OSError as problem:  # a full disk: it is in force all the same
-            print(f"cannot keep the table for a successor: {problem}", file=sys.stderr)
+            say(f"cannot keep the table for a successor: {problem}")
         return {}, []
 
     def _read_table(self) -> None:
@@ -256,7 +257,7 @@ def main(data_dir: str, uplink: str = "") -> int:
     directory = os.path.join(data_dir, "network")
     os.makedirs(directory, mode=0o700, exist_ok=True)
     if not _only_one(directory):
-        print("another network holder serves this data directory already", file=sys.stderr)
+        say("another network holder serves this data directory already")
         return 0
     for number in (signal.SIGINT, signal.SIGHUP, signal.SIGQUIT):
         signal.signal(number, signal.SIG_IGN)
@@ -271,5 +272,8 @@ def main(data_dir: str, uplink: str = "") -> int:
         holder.lead_out()
     _introduce(directory)
     signal.signal(signal.SIGTERM, lambda *_: sys.exit())  # out of whatever it waits for
-    loop.run()
+    try:
+        loop.run()
+    finally:
+        outside.close()
     return 0

@@ -2,8 +2,11 @@
 """The way out for root where no tool is installed: a cable to the host, and address translation there.
 
 The only thing of ours that the host ever sees: one veth and one nf_tables table, both named after the cluster, and
-packet forwarding on the link to the world while we are there. All of it goes when the holder ends. Standard library
-only.
+packet forwarding on the link to the world while we are there. All of it goes when the holder ends.
+
+Which link did not forward before us is noted in the kernel, as the name of another table, an empty one. So it is not
+lost with a process that is killed, and while another cluster needs the link, the note is left to that one. Standard
+library only.
 """
 
 from __future__ import annotations
@@ -18,6 +21,7 @@ from springtide.local.network.netlink import NEW_ADDRESS, NEW_LINK, Route
 _FORWARD = "/proc/sys/net/ipv4/conf/{}/forwarding"
 _FORWARD_ALL = "/proc/sys/net/ipv4/ip_forward"
 _ROUTES = "/proc/net/route"
+_LINK, _TABLE, _OPENED = "tide-", "springtide-", "-opened-"
 
 
 class Place:
@@ -25,8 +29,8 @@ class Place:
 
     def __init__(self, cluster: str) -> None:
         number = zlib.crc32(cluster.encode())
-        self.table = f"springtide-{number:08x}"
-        self.link = f"tide-{number:08x}"
+        self.table = f"{_TABLE}{number:08x}"
+        self.link = f"{_LINK}{number:08x}"
         # Link-local, so that it can be nobody's real network.
         base = f"169.254.{1 + (number >> 6) % 254}."
         self.host, self.inside = base + str((number & 63) * 4 + 1), base + str((number & 63) * 4 + 2)
@@ -37,8 +41,6 @@ class Translation:
 
     def __init__(self, cluster: str) -> None:
         self._place = Place(cluster)
-        self._opened: list[str] = []
-        """Links that did not forward before us."""
 
     def install(self, namespace: int, link: str) -> None:
         """The other end of the cable is then `link` in `namespace`, without an address. OSError."""
@@ -49,27 +51,38 @@ class Translation:
             cable = netlink.veth(place.link, 0, link, b"\x0a\x58" + socket.inet_aton(place.inside), namespace)
             route.create(NEW_LINK, cable)
             route.ensure(NEW_ADDRESS, netlink.address(route.index(place.link), place.host, 30))
+            netfilter.send(netfilter.masquerade(place.table, leaving))
         finally:
             route.close()
-        netfilter.send(netfilter.masquerade(place.table, leaving))
+        if _read(_FORWARD.format(leaving)) == "0":
+            netfilter.send(netfilter.empty(f"{place.table}{_OPENED}{leaving}"))
         for name in (place.link, leaving):
-            if _set(_FORWARD.format(name), "1"):
-                self._opened.append(name)
+            _set(_FORWARD.format(name), "1")
 
     def remove(self) -> None:
         """Also what a predecessor left that was killed; nothing where there is nothing."""
-        if _read(_FORWARD_ALL) == "0":  # otherwise somebody else has come to need it
-            for name in self._opened:
-                with contextlib.suppress(OSError):
-                    _set(_FORWARD.format(name), "0")
         with contextlib.suppress(OSError):
             netfilter.remove(self._place.table)
-        with contextlib.suppress(OSError):
-            route = Route()
-            try:
+        route = Route()
+        try:
+            with contextlib.suppress(OSError):
                 route.remove_link(self._place.link)
-            finally:
-                route.close()
+        finally:
+            route.close()
+        with contextlib.suppress(OSError):
+            self._restore()
+
+    def _restore(self) -> None:
+        mark = f"{self._place.table}{_OPENED}"
+        heirs = [name.removeprefix(_LINK) for _, name in socket.if_nameindex() if name.startswith(_LINK)]
+        for note in [name for name in netfilter.tables() if name.startswith(mark)]:
+            link = note.removeprefix(mark)
+            if heirs:
+                netfilter.send(netfilter.empty(f"{_TABLE}{heirs[0]}{_OPENED}{link}"))
+            elif _read(_FORWARD_ALL) == "0":  # otherwise somebody else has come to need it
+                with contextlib.suppress(OSError):  # the link is gone
+                    _set(_FORWARD.format(link), "0")
+            netfilter.remove(note)
 
 
 def _default_link() -> str:
@@ -86,10 +99,7 @@ def _read(path: str) -> str:
         return file.read().strip()
 
 
-def _set(path: str, value: str) -> bool:
-    """Whether that changed anything."""
-    if _read(path) == value:
-        return False
-    with open(path, "w") as file:
-        file.write(value)
-    return True
+def _set(path: str, value: str) -> None:
+    if _read(path) != value:  # it may be read-only, and right
+        with open(path, "w") as file:
+            file.write(value)

@@ -16,8 +16,9 @@ from springtide.local.network.netlink import attribute, message
 
 _NETFILTER = 12
 _BATCH_BEGIN, _BATCH_END, _SUBSYSTEM = 16, 17, 10
-_NEW_TABLE, _DELETE_TABLE, _NEW_CHAIN, _NEW_RULE = 0, 2, 3, 6
-_REQUEST, _ACK, _CREATE, _APPEND = 0x1, 0x4, 0x400, 0x800
+_NEW_TABLE, _GET_TABLE, _DELETE_TABLE, _NEW_CHAIN, _NEW_RULE = 0, 1, 2, 3, 6
+_REQUEST, _ACK, _DUMP, _CREATE, _APPEND = 0x1, 0x4, 0x300, 0x400, 0x800
+_ERROR, _DONE = 2, 3
 _NESTED = 0x8000
 _POSTROUTING, _SOURCE_NAT = 4, 100
 _OUT_LINK_NAME, _EQUAL, _REGISTER = 7, 0, 1
@@ -63,6 +64,11 @@ def masquerade(table: str, link: str) -> list[tuple[int, int, bytes]]:
     ]
 
 
+def empty(table: str) -> list[tuple[int, int, bytes]]:
+    """A table that does nothing: its name is a note that nobody who is killed can lose."""
+    return [_message(_NEW_TABLE, _CREATE, _text(1, table))]
+
+
 def removal(table: str) -> list[tuple[int, int, bytes]]:
     return [_message(_DELETE_TABLE, 0, _text(1, table))]
 
@@ -94,6 +100,32 @@ def send(messages: list[tuple[int, int, bytes]]) -> None:
                     raise OSError(-code, os.strerror(-code))
                 acknowledged += 1
                 at += -(-length // 4) * 4
+
+
+def tables() -> list[str]:
+    """The names of all there are."""
+    kind, _, body = _message(_GET_TABLE, 0, b"")
+    found: list[str] = []
+    with socket.socket(socket.AF_NETLINK, socket.SOCK_RAW | socket.SOCK_CLOEXEC, _NETFILTER) as sock:
+        sock.settimeout(5.0)
+        sock.send(message(kind, _REQUEST | _DUMP, body, 1))
+        while True:
+            answer = sock.recv(65536)
+            while answer:
+                length, answered = struct.unpack_from("=IH", answer)
+                if answered == _ERROR:
+                    (code,) = struct.unpack_from("=i", answer, 16)
+                    raise OSError(-code, os.strerror(-code))
+                if answered == _DONE:
+                    return found
+                found += _names(answer[20:length])
+                answer = answer[-(-length // 4) * 4 :]
+
+
+def _names(attributes: bytes) -> list[str]:
+    """The first attribute is the name; after it come flags and counts."""
+    length, kind = struct.unpack_from("=HH", attributes)
+    return [attributes[4:length].rstrip(b"\0").decode()] if kind == 1 else []
 
 
 def remove(table: str) -> None:

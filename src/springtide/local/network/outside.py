@@ -43,7 +43,8 @@ class Outside:
     def __init__(self, directory: str) -> None:
         """Forks. The directory is the cluster's for its network; it names our traces on the host, if any."""
         ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_STREAM)
-        if os.fork() == 0:
+        self._servant = os.fork()
+        if self._servant == 0:
             ours.close()
             _serve(theirs, directory)
         theirs.close()
@@ -76,6 +77,12 @@ class Outside:
     def translate(self, namespace: int, link: str) -> None:
         """Join the namespace to the host's network with address translation; for root only. OSError."""
         self._ask({"do": "nat", "link": link}, [namespace])
+
+    def close(self) -> None:
+        """When it returns, the host looks as it did before us."""
+        self._socket.close()
+        with contextlib.suppress(ChildProcessError):
+            os.waitpid(self._servant, 0)
 
     def _ask(self, request: dict[str, Any], descriptors: list[int] | None = None) -> Answer:
         self._number += 1

@@ -3,9 +3,8 @@
 
 from __future__ import annotations
 
-import sys
-
 from springtide.local.network.backends import Backends, doors
+from springtide.local.network.complaints import say
 from springtide.local.network.tcp_proxy import TcpProxy
 from springtide.local.network.udp_proxy import UdpProxy
 
@@ -38,6 +37,6 @@ class Services:
         try:
             proxy = (TcpProxy if door[2] == "TCP" else UdpProxy)(self._loop, door, backends)
         except OSError as problem:  # tried again with the next table
-            print(f"cannot listen on {door[2]} {door[0]}:{door[1]}: {problem}", file=sys.stderr)
+            say(f"cannot listen on {door[2]} {door[0]}:{door[1]}: {problem}")
             return
         self._open[door] = proxy, backends

@@ -10,10 +10,10 @@ from __future__ import annotations
 
 import os
 import socket
-import sys
 from functools import partial
 
 from springtide.local.network import cabling, nat, netfilter, netlink
+from springtide.local.network.complaints import say
 from springtide.local.network.netlink import NEW_ADDRESS, NEW_LINK, NEW_ROUTE, Route
 
 TYPE_CHECKING = False
@@ -82,7 +82,7 @@ class Uplink:
             except OSError as problem:
                 self._failures.append(f"{name}: {problem.strerror or problem}")
         self.why = "; ".join(self._failures)
-        print(f"pods cannot reach the outside: {self.why}", file=sys.stderr)
+        say(f"pods cannot reach the outside: {self.why}")
 
     def _look(self, name: str) -> None:
         """Whether the tool that was started has made its link."""
@@ -114,7 +114,7 @@ class Uplink:
         if running:
             self._loop.later(_WATCH, self._watch)
             return
-        print(f"{self.name} ended, starting again: {said}", file=sys.stderr)
+        say(f"{self.name} ended, starting again: {said}")
         self.start()
 
     def _translate(self) -> None:
