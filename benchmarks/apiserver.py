@@ -13,19 +13,13 @@ from __future__ import annotations
 import argparse
 import json
 import os
-import platform
-import shutil
-import sqlite3
-import ssl
-import statistics
-import subprocess
 import time
-from importlib import metadata
 from pathlib import Path
-from typing import Any
 
 import load
+import machine
 import servers
+from machine import Figures, shown
 
 PODS = 5_000
 WRITES = 4_000
@@ -44,8 +38,6 @@ AIMS = {  # what the embedded server shall reach, as a share of the real one's f
     "memory empty MB": 0.25,
     f"memory with {PODS} pods MB": 0.25,
 }
-
-Figures = dict[str, float]
 
 
 def measure(running: servers.Running, share: float) -> Figures:
@@ -88,38 +80,6 @@ def _memory(figures: Figures, what: str, running: servers.Running) -> None:
         figures |= {f"{what}, {name} MB": size for name, size in parts.items()}
 
 
-def machine() -> dict[str, Any]:
-    """What the figures were measured on."""
-    processor = next(
-        (line.partition(":")[2].strip() for line in _lines("/proc/cpuinfo") if line.startswith("model name")), "unknown"
-    )
-    memory = next(int(line.split()[1]) for line in _lines("/proc/meminfo") if line.startswith("MemTotal"))
-    etcd = subprocess.run(["etcd", "--version"], capture_output=True, text=True, check=False) if _has("etcd") else None
-    return {
-        "processor": processor,
-        "cores": os.cpu_count(),
-        "memory_gib": round(memory / (1 << 20)),
-        "kernel": platform.release(),
-        "python": platform.python_version(),
-        "openssl": ssl.OPENSSL_VERSION,
-        "sqlite": sqlite3.sqlite_version,
-        "packages": {name: metadata.version(name) for name in ("aiohttp", "msgspec")},
-        "etcd": etcd.stdout.split("\n")[0].rpartition(" ")[2] if etcd else None,
-    }
-
-
-def _lines(path: str) -> list[str]:
-    return Path(path).read_text().splitlines()
-
-
-def _has(program: str) -> bool:
-    return shutil.which(program) is not None
-
-
-def medians(rounds: list[Figures]) -> Figures:
-    return {name: statistics.median(figures[name] for figures in rounds) for name in rounds[0]}
-
-
 def table(found: dict[str, Figures]) -> str:
     """A Markdown table; the last two columns only when both servers were measured."""
     names = list(dict.fromkeys(name for figures in found.values() for name in figures))
@@ -127,14 +87,13 @@ def table(found: dict[str, Figures]) -> str:
     rows = [["", *found, *(["ratio", "aim"] if both else [])]]
     for name in names:
         values = [figures.get(name) for figures in found.values()]
-        row = [name, *(_shown(value) for value in values)]
+        row = [name, *(shown(value) for value in values)]
         if both:
             ours, theirs = values
             row.append(f"{ours / theirs:.2f}" if ours is not None and theirs else "")
             row.append(_aim(name))
         rows.append(row)
-    rows.insert(1, ["---"] + ["---:"] * (len(rows[0]) - 1))
-    return "\n".join("| " + " | ".join(row) + " |" for row in rows)
+    return machine.table(rows)
 
 
 def _aim(name: str) -> str:
@@ -142,12 +101,6 @@ def _aim(name: str) -> str:
         return "at most 1 s"
     share = AIMS.get(name)
     return "" if share is None else f"at {'most' if share < 1 else 'least'} {share:g}"
-
-
-def _shown(value: float | None) -> str:
-    if value is None:
-        return ""
-    return f"{value:,.0f}" if value >= 100 else f"{value:.2f}" if value < 10 else f"{value:.1f}"
 
 
 def main() -> None:
@@ -172,9 +125,9 @@ def main() -> None:
                 versions[name] = running.version()
                 rounds[name].append(measure(running, 1 / 8 if arguments.quick else 1))
         loads.append(os.getloadavg()[0])
-    found = {name: medians(figures) for name, figures in rounds.items()}
+    found = {name: machine.medians(figures) for name, figures in rounds.items()}
     report = {
-        "machine": machine(),
+        "machine": machine.described(),
         "versions": versions,
         "load_average": {"before": loads[0], "after_each_round": loads[1:]},
         "medians": found,

@@ -25,6 +25,7 @@ from pathlib import Path
 from typing import Any
 
 import load
+import machine
 import yaml
 
 from springtide.local.datadir import DataDir
@@ -49,11 +50,11 @@ class Running:
 
     def memory(self) -> dict[str, float]:
         """Resident memory in MB, by process."""
-        return {name: _resident(pid) for name, pid in self.processes.items()}
+        return {name: machine.resident(pid) for name, pid in self.processes.items()}
 
     def processor_seconds(self) -> float:
         """Used so far, by all processes."""
-        return sum(_used(pid) for pid in self.processes.values())
+        return sum(machine.used(pid) for pid in self.processes.values())
 
     def ask(self, what: str, **arguments: Any) -> Any:
         """One measurement by a load process of its own."""
@@ -101,12 +102,12 @@ def real() -> Iterator[Running]:
         assert process.stdin is not None
         assert process.stdout is not None
         ready, environment = json.loads(process.stdout.readline())
-        processes = {_program(pid): pid for pid in _children(process.pid)}
+        processes = {Path(machine.words(pid)[0]).name: pid for pid in machine.children(process.pid)}
         processes = {name: processes[name] for name in ("kube-apiserver", "etcd")}
         port = int(environment["SPRINGTIDE_ORACLE_SERVER"].rpartition(":")[2])
         address = load.Server(port, environment["SPRINGTIDE_ORACLE_TOKEN"])
         try:
-            yield Running("kube-apiserver", address, processes, ready - _started(processes["etcd"]))
+            yield Running("kube-apiserver", address, processes, ready - machine.started(processes["etcd"]))
         finally:
             process.stdin.close()
 
@@ -144,38 +145,3 @@ def _certificate(home: Path) -> str:
     pair = home / "bench.pem"
     pair.write_bytes(b"".join(base64.b64decode(user[f"client-{part}-data"]) for part in ("certificate", "key")))
     return str(pair)
-
-
-# -- processes, as Linux shows them ------------------------------------------------------------------------------------
-
-
-def _resident(pid: int) -> float:
-    for line in Path(f"/proc/{pid}/status").read_text().splitlines():
-        if line.startswith("VmRSS:"):
-            return int(line.split()[1]) / 1024
-    raise SystemExit(f"process {pid} is gone")
-
-
-def _children(pid: int) -> list[int]:
-    return [int(child) for child in Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
-
-
-def _program(pid: int) -> str:
-    return Path(Path(f"/proc/{pid}/cmdline").read_text().split("\0")[0]).name
-
-
-def _used(pid: int) -> float:
-    user, system = _stat(pid)[11:13]
-    return (int(user) + int(system)) / os.sysconf("SC_CLK_TCK")
-
-
-def _started(pid: int) -> float:
-    """When a process began, in seconds since the epoch."""
-    ticks = int(_stat(pid)[19])
-    up = float(Path("/proc/uptime").read_text().split()[0])
-    return time.time() - up + ticks / os.sysconf("SC_CLK_TCK")
-
-
-def _stat(pid: int) -> list[str]:
-    """The fields after the program's name, from the state on."""
-    return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
