@@ -8,20 +8,19 @@ from __future__ import annotations
 
 import os
 import shutil
-import tempfile
 from collections.abc import Callable
 from pathlib import Path
 
 from springtide.cli.wrong import Wrong
 from springtide.local.datadir import DataDir
 from springtide.local.kubelet import gpus
-from springtide.local.runtime import isolation
+from springtide.local.runtime import isolation, shim
 
 _NAMESPACES = 1000
 """Wanted limit of each kind: a pod of one container takes up to three."""
 _INSTANCES, _WATCHES = 128, 8192
 _SYSTEM_PROGRAMS = "/usr/sbin:/sbin:/usr/local/sbin"
-_CGROUPS = Path("/sys/fs/cgroup")
+_SOME_MEMORY = 1 << 30
 
 
 def namespaces(place: DataDir) -> str:
@@ -80,18 +79,14 @@ def inotify(place: DataDir) -> str:
 
 def memory_limits(place: DataDir) -> str:
     """A delegated cgroup lets the kernel hold pods to their limits; otherwise their shims look every so often."""
-    own = _own_cgroup()
-    try:
-        if own is None or "memory" not in (own / "cgroup.controllers").read_text().split():
-            raise PermissionError
-        with tempfile.TemporaryDirectory(prefix="tide-doctor-", dir=own):
-            pass
-    except OSError:
+    group = shim.MemoryGroup.make(shim.own_group(), f"tide-doctor-{os.getpid()}", _SOME_MEMORY)
+    if group is None:
         raise Wrong(
             "memory limits of pods are watched, not enforced: no memory controller (cgroup v2) is delegated to you",
             "It works well enough; with systemd: systemd-run --user --scope -p Delegate=yes tide up",
             needed=False,
-        ) from None
+        )
+    group.remove()
     return "memory limits of pods are enforced by the kernel (cgroup v2)"
 
 
@@ -144,15 +139,6 @@ def _number(path: Path) -> int | None:
         return int(path.read_text())
     except (OSError, ValueError):
         return None
-
-
-def _own_cgroup() -> Path | None:
-    """Of version 2; the line begins with two colons."""
-    try:
-        lines = Path("/proc/self/cgroup").read_text().splitlines()
-    except OSError:
-        return None
-    return next((_CGROUPS / line.removeprefix("0::/") for line in lines if line.startswith("0::")), None)
 
 
 def _program(name: str) -> bool:
