@@ -18,7 +18,7 @@ import socket
 import subprocess
 import sys
 import time
-from collections.abc import AsyncGenerator, Sequence
+from collections.abc import AsyncGenerator, Callable, Sequence
 from pathlib import Path
 from typing import Any, Final
 
@@ -62,13 +62,21 @@ async def spawn(directory: Path) -> Shim:
     """Start a shim for the `body.json` in a directory and wait until its sandbox is ready."""
     child, reading = _launch(directory)
     try:
-        answer = await asyncio.wait_for(_last_line(reading), START_PATIENCE)
-    except TimeoutError:
+        return await born(directory, reading)
+    except BaseException:
         child.kill()
-        raise ShimError("SandboxError", f"the pod's shim was not ready after {START_PATIENCE:.0f} s") from None
+        raise
     finally:
         os.close(reading)
         child.wait()
+
+
+async def born(directory: Path, reading: int) -> Shim:
+    """The shim that is being started and will speak through a pipe, once its sandbox is ready."""
+    try:
+        answer = await asyncio.wait_for(_last_line(reading), START_PATIENCE)
+    except TimeoutError:
+        raise ShimError("SandboxError", f"the pod's shim was not ready after {START_PATIENCE:.0f} s") from None
     if answer.get("reason") == "AlreadyRunning":
         return await _await_other(directory)
     if "error" in answer:
@@ -347,6 +355,7 @@ class _Channel:
         self._connection = connection
         self._text = b""
         self._fds: list[int] = []
+        self._watches: set[_Watch] = set()
 
     async def ask(self, request: dict[str, Any], fds: Sequence[int] = ()) -> tuple[dict[str, Any], list[int]]:
         await self._send(msgspec.json.encode(request) + b"\n", fds)
@@ -357,7 +366,7 @@ class _Channel:
 
     async def receive(self) -> tuple[dict[str, Any], list[int]]:
         while b"\n" not in self._text:
-            await _ready(self._connection.fileno())
+            await self._ready()
             try:
                 data, ancillary, _, _ = self._connection.recvmsg(65536, socket.CMSG_SPACE(64))
             except BlockingIOError:
@@ -379,29 +388,58 @@ class _Channel:
                     data = data[self._connection.sendmsg([data], body.pack_fds(fds)) :]
                     fds = ()
                 except BlockingIOError:
-                    await _ready(self._connection.fileno(), writing=True)
+                    await self._ready(writing=True)
         except OSError:
             raise ShimGoneError from None
 
+    async def _ready(self, writing: bool = False) -> None:
+        if self._connection.fileno() < 0:
+            raise ShimGoneError("the connection to the pod's shim was closed")
+        watch = _Watch(self._connection.fileno(), writing)
+        self._watches.add(watch)
+        try:
+            await watch.done
+        finally:
+            self._watches.discard(watch)
+            watch.end()
+
     def close(self) -> None:
+        """Whoever still waits hears of it: no more will come."""
+        for watch in self._watches:
+            watch.end()
         for fd in self._fds:
             os.close(fd)
         self._fds = []
         self._connection.close()
 
 
-async def _ready(fd: int, writing: bool = False) -> None:
-    """Until a descriptor can be read or written."""
-    loop = asyncio.get_running_loop()
-    done: asyncio.Future[None] = loop.create_future()
-    add, remove = (loop.add_writer, loop.remove_writer) if writing else (loop.add_reader, loop.remove_reader)
-    add(fd, _settle, done)
+class _Watch:
+    """A wait until a descriptor can be read or written. It must end before the descriptor is closed: the number is soon
+    another's, and the event loop, which knows numbers only, would never hear of that one."""
+
+    def __init__(self, fd: int, writing: bool) -> None:
+        loop = asyncio.get_running_loop()
+        self.done: asyncio.Future[None] = loop.create_future()
+        add, remove = (loop.add_writer, loop.remove_writer) if writing else (loop.add_reader, loop.remove_reader)
+        self._remove: Callable[[int], bool] | None = remove
+        self._fd = fd
+        add(fd, self._settle)
+
+    def end(self) -> None:
+        if self._remove is not None:
+            self._remove(self._fd)
+            self._remove = None
+            self._settle()
+
+    def _settle(self) -> None:
+        if not self.done.done():
+            self.done.set_result(None)
+
+
+async def _ready(fd: int) -> None:
+    """Until a descriptor of ours can be read."""
+    watch = _Watch(fd, writing=False)
     try:
-        await done
+        await watch.done
     finally:
-        remove(fd)
-
-
-def _settle(done: asyncio.Future[None]) -> None:
-    if not done.done():
-        done.set_result(None)
+        watch.end()
