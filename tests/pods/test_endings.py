@@ -3,10 +3,12 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from tests.pods.manifests import WAIT, mount, pod, py, sh
 from tests.pods.spaces import Space, condition, kept, last_state, restarts, state, waiting
 
-SHARED = {"volumeMounts": [mount("v", "/v")]}
+SHARED: dict[str, Any] = {"volumeMounts": [mount("v", "/v")]}
 VOLUME = [{"name": "v", "emptyDir": {}}]
 DEAF = "trap '' TERM; while :; do sleep 0.1; done"
 

@@ -82,7 +82,7 @@ async def test_a_service_s_name_is_its_address(space: Space) -> None:
     await space.start(pod(sh(WAIT)))
     address = space.kubectl("get", "service", "web", "-o", "jsonpath={.spec.clusterIP}")
     names = ["web", f"web.{space.name}", f"web.{space.name}.svc", f"web.{space.name}.svc.cluster.local"]
-    assert await resolve(space, *names) == dict.fromkeys(names, [address])
+    assert await resolve(space, *names) == {name: [address] for name in names}
 
 
 async def test_unknown_names_are_unknown(space: Space) -> None:

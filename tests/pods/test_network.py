@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-
 from tests.pods.manifests import WAIT, pod, py, service, sh
 from tests.pods.spaces import Space, condition
 

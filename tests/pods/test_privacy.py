@@ -3,12 +3,13 @@
 
 from __future__ import annotations
 
+from typing import Any
 
 from tests.pods.manifests import WAIT, mount, pod, py, sh
 from tests.pods.spaces import Space
 
 VOLUME = {"name": "v", "emptyDir": {}}
-SHARED = {"volumeMounts": [mount("v", "/v")]}
+SHARED: dict[str, Any] = {"volumeMounts": [mount("v", "/v")]}
 
 
 async def test_each_container_has_its_own_scratch_places(space: Space) -> None:

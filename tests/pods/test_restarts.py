@@ -3,11 +3,13 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 from tests.pods.manifests import WAIT, mount, pod, sh
 from tests.pods.spaces import Space, last_state, restarts, state, waiting
 
-SHARED = {"volumeMounts": [mount("v", "/v")]}
+SHARED: dict[str, Any] = {"volumeMounts": [mount("v", "/v")]}
 VOLUME = [{"name": "v", "emptyDir": {}}]
 
 

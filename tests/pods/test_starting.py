@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from tests.pods.manifests import IMAGE, WAIT, mount, pod, sh
 from tests.pods.spaces import Space, condition, containers, last_state, restarts, state, status, waiting
 
@@ -117,7 +119,7 @@ async def test_a_working_directory_is_made_where_there_is_none(space: Space) -> 
 
 async def test_a_relative_command_is_looked_for_in_the_working_directory(space: Space) -> None:
     script = "printf '#!/bin/sh\\necho found \"$1\"\\n' > /work-dir/tool; chmod +x /work-dir/tool"
-    volume = {"volumeMounts": [mount("v", "/work-dir")]}
+    volume: dict[str, Any] = {"volumeMounts": [mount("v", "/work-dir")]}
     main = sh("", workingDir="/work-dir", **volume) | {"command": ["./tool"], "args": ["it"]}
     pods = pod(main, initContainers=[sh(script, "make", **volume)], volumes=[{"name": "v", "emptyDir": {}}])
     assert await space.run(pods) == "found it\n"

@@ -41,6 +41,26 @@ async def test_an_empty_dir_can_be_in_memory(space: Space) -> None:
     assert await space.run(at("/v", volume, "stat -f -c %T /v; stat -c %a /v")) == "tmpfs\n777\n"
 
 
+async def test_one_in_memory_holds_what_it_may_hold(space: Space) -> None:
+    volume = {"name": "v", "emptyDir": {"medium": "Memory", "sizeLimit": "4Mi"}}
+    script = "head -c 5000000 /dev/zero > /v/file 2>/dev/null || stat -c %s /v/file"
+    assert await space.run(at("/v", volume, script)) == "4194304\n"
+
+
+async def test_one_in_memory_is_no_larger_than_the_memory_of_its_pod(space: Space) -> None:
+    volume = {"name": "v", "emptyDir": {"medium": "Memory", "sizeLimit": "1Gi"}}
+    main = sh("df -k /v | tail -1 | awk '{print $2}'", volumeMounts=[mount("v", "/v")])
+    main["resources"] = {"limits": {"memory": "32Mi"}}
+    assert await space.run(pod(main, volumes=[volume])) == "32768\n"
+
+
+async def test_one_in_memory_has_parts(space: Space) -> None:
+    volume = {"name": "v", "emptyDir": {"medium": "Memory"}}
+    init = sh("echo here > /part/file", "init", volumeMounts=[mount("v", "/part", subPath="a/b")])
+    main = sh("cat /v/a/b/file; stat -c %a /v/a/b", volumeMounts=[mount("v", "/v")])
+    assert await space.run(pod(main, initContainers=[init], volumes=[volume])) == "here\n777\n"
+
+
 async def test_one_in_memory_is_shared_too(space: Space) -> None:
     volume = {"name": "v", "emptyDir": {"medium": "Memory"}}
     init = sh("echo here > /v/file", "init", volumeMounts=[mount("v", "/v")])
@@ -218,7 +238,7 @@ async def test_several_sources_in_one_volume(space: Space) -> None:
         {"serviceAccountToken": {"path": "token", "audience": "somebody", "expirationSeconds": 600}},
     ]
     volume = {"name": "v", "projected": {"sources": sources, "defaultMode": 0o440}}
-    script = "cd /v; cat from/config from/secret name; echo; stat -L -c %a from/config from/secret; tr . '\n' < token | wc -l"
+    script = "cd /v/from; cat config secret ../name; echo; stat -L -c %a config secret; tr . '\n' < ../token | wc -l"
     assert await space.run(at("/v", volume, script)) == "configsecretp\n440\n400\n2\n"
 
 
