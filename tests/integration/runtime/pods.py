@@ -16,6 +16,7 @@ from tests.integration import patience
 
 from springtide.local.runtime import shims
 from springtide.local.runtime.contract import ContainerBody, ContainerState, Mount, PodBody
+from springtide.local.runtime.nurseries import Nursery
 
 PATIENCE = 20.0
 ENV = {"PATH": "/usr/local/bin:/usr/bin:/bin", "HOME": "/root"}
@@ -32,10 +33,10 @@ class Pod:
         self.shim: shims.Shim
         self._attempts: dict[str, int] = {}
 
-    async def open(self) -> Pod:
+    async def open(self, nursery: Nursery | None = None) -> Pod:
         self.directory.mkdir(parents=True, mode=0o700, exist_ok=True)
         (self.directory / "body.json").write_bytes(msgspec.json.encode(self.body))
-        self.shim = await shims.spawn(self.directory)
+        self.shim = await (nursery or shims).spawn(self.directory)
         return self
 
     async def start(self, *argv: str, name: str = "main", env: dict[str, str] | None = None, **more: Any) -> None:
@@ -112,7 +113,7 @@ class Pods:
         self.holder = holder
         self.made: list[Pod] = []
 
-    async def make(self, **more: Any) -> Pod:
+    async def make(self, nursery: Nursery | None = None, **more: Any) -> Pod:
         number = len(self.made) + 2
         if self.holder and more.get("isolation") != "none":
             more.setdefault("holder", self.holder)
@@ -121,7 +122,7 @@ class Pods:
         body = PodBody(uid=uid, namespace="default", name=f"pod-{number}", hostname=f"pod-{number}", **more)
         pod = Pod(self.data, body)
         self.made.append(pod)
-        return await pod.open()
+        return await pod.open(nursery)
 
     async def end(self) -> None:
         for pod in self.made:

@@ -33,7 +33,7 @@ from springtide.local.kubelet.means import Means
 from springtide.local.kubelet.pods import Pods
 from springtide.local.kubelet.serving.server import serve
 from springtide.local.kubelet.sync import Sync, uids
-from springtide.local.runtime import shims
+from springtide.local.runtime.nurseries import Nursery
 
 logger = logging.getLogger(__name__)
 
@@ -69,13 +69,14 @@ class Agent:
         environments = Environments(default_root())
         maker = Maker(client, self._informers, facts, environments, self._devices)
         index = registration.index_of(node) or 1
+        self._nursery = Nursery()
         self._means = Means(
             client=client,
             facts=facts,
             pods=Pods(),
             addresses=Addresses(range_of(index, options.isolation)),
             bodies=maker,
-            runtime=shims,
+            runtime=self._nursery,
             devices=self._devices,
             recorder=EventRecorder(client, "kubelet", options.node),
             wake=self._controller.enqueue,
@@ -97,6 +98,7 @@ class Agent:
                 self._sync.adopt(pod)
                 self._controller.enqueue(pod.uid)
             settled()
+            self._nursery.open()
             self._controller.watches(self._informer, uids)
             group.create_task(self._means.recorder.run(), name="events")
             group.create_task(self._controller.run(), name="pods")
@@ -105,6 +107,7 @@ class Agent:
                     await self._live(port)
                 finally:
                     await self._sync.stop()
+                    self._nursery.close()
 
     async def _live(self, port: int) -> None:
         beat = Heartbeat(self._client, self._options.node, self._machine, self._resources)

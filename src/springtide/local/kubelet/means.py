@@ -39,7 +39,7 @@ class Bodies(Protocol):
 
 
 class Runtime(Protocol):
-    """Starts and finds shims; the module `runtime.shims` is one."""
+    """Starts and finds shims; `runtime.nurseries.Nursery` does."""
 
     async def spawn(self, directory: Path) -> Shim: ...
 

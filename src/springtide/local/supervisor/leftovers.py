@@ -21,7 +21,7 @@ from typing import Any
 from springtide.local.datadir import DataDir
 
 _PROC = Path("/proc")
-_SHIM = b"springtide.local.runtime.shim"
+_SHIM = b"springtide.local.runtime."
 """Somewhere in the command line of every shim."""
 _GONE = 5.0
 """Seconds a killed process may take to be gone."""
