@@ -193,5 +193,5 @@ async def test_nothing_is_followed_for_pods_that_are_gone(tmp_path: Path) -> Non
 async def test_the_built_in_kubectl_is_a_program(tmp_path: Path) -> None:
     async with a_node(tmp_path) as node:
         program = node.data / "bin/kubectl"
-        assert program.read_text().startswith("#!/usr/bin/env python3\n")
+        assert program.read_text().startswith("#!/usr/bin/env -S python3 ")
         assert os.access(program, os.X_OK)

@@ -56,11 +56,11 @@ def of_volumes(
         volume = volumes.get(mount["name"])
         if volume is None:
             raise MountError(f'cannot find volume "{mount["name"]}" to mount into container "{container["name"]}"')
-        source = volume.path
-        if part := _subpath(mount, variables):
-            source = _part(source, part, mount["name"], container["name"])
+        source, part = volume.path, _subpath(mount, variables)
+        if part:
+            source, part = _part(volume, part, mount["name"], container["name"])
         target = os.path.normpath(os.path.join("/", mount["mountPath"]))
-        found.append(Mount(target, str(source), read_only=volume.read_only or bool(mount.get("readOnly"))))
+        found.append(Mount(target, str(source), volume.read_only or bool(mount.get("readOnly")), part))
     return found
 
 
@@ -74,9 +74,13 @@ def _subpath(mount: Mapping[str, Any], variables: Mapping[str, str]) -> str:
     return commands.expand(expression, known)
 
 
-def _part(volume: Path, part: str, name: str, container: str) -> Path:
+def _part(volume: Volume, part: str, name: str, container: str) -> tuple[Path, str]:
+    """Where it is, or what is left to find for the shim."""
     try:
-        return subpaths.inside(volume, part)
+        if volume.in_memory:
+            subpaths.check(part)
+            return volume.path, part
+        return subpaths.inside(volume.path, part), ""
     except subpaths.EscapeError:
         raise MountError(f'failed to prepare subPath for volumeMount "{name}" of container "{container}"') from None
     except OSError:

@@ -14,7 +14,8 @@ from springtide.kube.resources import Obj
 from springtide.local.kubelet import etc_files
 from springtide.local.kubelet.facts import Facts
 from springtide.local.kubelet.refusals import NotReady
-from springtide.local.runtime.contract import PodBody
+from springtide.local.kubelet.volumes import empty_dirs
+from springtide.local.runtime.contract import Memory, PodBody
 
 _ETC = Path("/etc")
 
@@ -41,9 +42,16 @@ def write(pod: Obj, directory: Path, facts: Facts) -> PodBody:
         exec_socket=str(facts.exec_directory / f"{metadata['uid']}.sock"),
         isolation=facts.isolation,
         share_processes=bool(spec.get("shareProcessNamespace")),
+        memory=_memory(pod, directory, facts),
     )
     _write_body(directory, msgspec.json.encode(body))
     return body
+
+
+def _memory(pod: Obj, directory: Path, facts: Facts) -> tuple[Memory, ...]:
+    if not facts.isolated:
+        return ()
+    return tuple(empty_dirs.in_memory(pod, directory / "volumes", facts.allocatable, is_root=facts.is_root))
 
 
 def _write_body(directory: Path, text: bytes) -> None:

@@ -17,8 +17,20 @@ class Mount(msgspec.Struct, frozen=True, omit_defaults=True):
     source: str = ""
     """A host path to bind; empty for a fresh tmpfs."""
     read_only: bool = False
+    part: str = ""
+    """What of the source is bound, made where it is missing; only the shim sees into a volume in memory."""
     size: int | None = None
     """Bytes that a tmpfs may hold."""
+
+
+class Memory(msgspec.Struct, frozen=True, omit_defaults=True):
+    """A volume in memory, which all containers of a pod share: a tmpfs of the shim's, and nobody else sees it."""
+
+    path: str
+    size: int
+    """Bytes that it may hold."""
+    group: int | None = None
+    """Whose its files are, where the agent runs as root."""
 
 
 class PodBody(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -39,6 +51,7 @@ class PodBody(msgspec.Struct, frozen=True, omit_defaults=True):
     isolation: str = "namespaces"
     """`namespaces`, or `none` where the system refuses them."""
     share_processes: bool = False
+    memory: tuple[Memory, ...] = ()
 
 
 class ContainerBody(msgspec.Struct, frozen=True, omit_defaults=True):

@@ -567,7 +567,11 @@ class Root:
 
     def _add(self, item: Obj) -> str:
         source, target = item.get("source", ""), item["target"]
+        if item.get("part"):
+            source = f"/proc/self/fd/{open_part(source, item['part'])}"
         inside = self._place(target, not source or os.path.isdir(source))
+        if inside == "/" or f"{inside}/".startswith("/proc/"):
+            raise Refusal("StartError", f"nothing can be mounted at {target}: every container has its own {inside}")
         place = self.top + inside
         if source:
             mount(source, place, flags=MS_BIND | MS_REC)
@@ -663,6 +667,24 @@ class Root:
         for path in (self.top, *mount_points(f"{self.top}/")):
             if not any(path == other or path.startswith(f"{other}/") for other in spared):
                 set_read_only(path, recursive=False)
+
+
+def open_part(volume: str, part: str) -> int:
+    """A part of a volume, made where it is missing; never through a link, which a program may have put in our way."""
+    here = os.open(volume, os.O_PATH | os.O_DIRECTORY | os.O_CLOEXEC)
+    mode = stat.S_IMODE(os.fstat(here).st_mode)
+    for name in part.split("/"):
+        if name in ("", "."):
+            continue
+        with Ignoring(FileExistsError):
+            os.mkdir(name, dir_fd=here)
+            os.chmod(name, mode, dir_fd=here)
+        below = os.open(name, os.O_PATH | os.O_NOFOLLOW | os.O_CLOEXEC, dir_fd=here)
+        os.close(here)
+        here = below
+        if name == ".." or stat.S_ISLNK(os.fstat(here).st_mode):
+            raise OSError(errno.ELOOP, f"subPath {part} leads through a link or out of its volume")
+    return here
 
 
 def remove_tree(path: str) -> None:
@@ -1861,6 +1883,8 @@ class Sandbox:
             mount("", "/", flags=MS_SLAVE | MS_REC)
             os.makedirs(self.shm, exist_ok=True)
             mount("tmpfs", self.shm, "tmpfs", MS_NOSUID | MS_NODEV, "mode=1777")
+            for volume in self.body.get("memory") or ():
+                _add_memory(volume)
             socket.sethostname(self.body["hostname"])
             if self.body.get("domain"):
                 name = self.body["domain"].encode()
@@ -1888,6 +1912,13 @@ class Sandbox:
             raise Refusal("NetworkNotReady", f"the network holder failed: {describe(error)}") from None
         finally:
             connection.close()
+
+
+def _add_memory(volume: Obj) -> None:
+    group = volume.get("group")
+    owner = "mode=0777" if group is None else f"mode=2777,gid={group}"
+    os.makedirs(volume["path"], exist_ok=True)
+    mount("tmpfs", volume["path"], "tmpfs", MS_NOSUID | MS_NODEV, f"size={volume['size']},{owner}")
 
 
 # ---------------------------------------------------------------------------------------------------------------- shim

@@ -103,6 +103,34 @@ def test_a_volume_that_may_outgrow_the_memory_file_system_is_on_disk(
     assert empty_dirs.make({"medium": "Memory", "sizeLimit": "1Ei"}, "u", "v", tmp_path / "v") == tmp_path / "v"
 
 
+@pytest.mark.parametrize(
+    ("limit", "containers", "allocatable", "size"),
+    [
+        ("8Mi", [{}], "1Gi", 8 << 20),
+        ("2Gi", [{}], "1Gi", 1 << 30),
+        ("8Mi", [{"memory": "4Mi"}], "1Gi", 4 << 20),
+        (None, [{"memory": "4Mi"}, {"memory": "4Mi"}], "1Gi", 8 << 20),
+        (None, [{"memory": "4Mi"}, {}], "1Gi", 1 << 30),
+        ("0", [{}], "1Gi", 1 << 30),
+    ],
+)
+def test_volumes_in_memory_are_as_large_as_kubelet_makes_them(
+    tmp_path: Path, limit: str | None, containers: list[dict[str, str]], allocatable: str, size: int
+) -> None:
+    volume = {"name": "v", "emptyDir": {"medium": "Memory"} | ({"sizeLimit": limit} if limit else {})}
+    limits = [{"name": f"c{number}", "resources": {"limits": held}} for number, held in enumerate(containers)]
+    pod = {"spec": {"containers": limits, "volumes": [volume, {"name": "disk", "emptyDir": {}}]}}
+    (made,) = empty_dirs.in_memory(pod, tmp_path, {"memory": allocatable}, is_root=False)
+    assert (made.path, made.size, made.group) == (str(tmp_path / "v"), size, None)
+
+
+def test_volumes_in_memory_belong_to_the_pod_s_group_where_root_says_so(tmp_path: Path) -> None:
+    volume = {"name": "v", "emptyDir": {"medium": "Memory"}}
+    pod = {"spec": {"containers": [], "volumes": [volume], "securityContext": {"fsGroup": 2000}}}
+    assert [made.group for made in empty_dirs.in_memory(pod, tmp_path, {}, is_root=True)] == [2000]
+    assert [made.group for made in empty_dirs.in_memory(pod, tmp_path, {}, is_root=False)] == [None]
+
+
 def test_other_media_are_refused(tmp_path: Path) -> None:
     with pytest.raises(empty_dirs.MediumError, match='unknown storage medium "HugePages"'):
         empty_dirs.make({"medium": "HugePages"}, "u", "v", tmp_path / "v")

@@ -46,6 +46,8 @@ class Volume:
 
     path: Path
     read_only: bool = False
+    in_memory: bool = False
+    """It is there only for the pod's shim, which has made it."""
 
 
 Make = Callable[[], Volume]
@@ -128,6 +130,8 @@ class Volumes:
 
     def _empty_dir(self, pod: Obj, volume: Obj, place: Path) -> Make:
         def make() -> Volume:
+            if self._facts.isolated and (volume["emptyDir"] or {}).get("medium") == "Memory":
+                return Volume(place, in_memory=True)
             path = empty_dirs.make(volume["emptyDir"] or {}, pod["metadata"]["uid"], volume["name"], place)
             if (group := self._group(pod)) is not None:
                 ownership.give_to_group(path, group, only_on_mismatch=True)

@@ -18,14 +18,19 @@ class EscapeError(Exception):
 
 def inside(volume: Path, subpath: str) -> Path:
     """The real path of a volume's part, made as a directory where it is missing. OSError when that is refused."""
-    if subpath.startswith("/"):
-        raise SubpathError(f"error SubPath `{subpath}` must not be an absolute path")
-    if ".." in subpath.split("/"):
-        raise SubpathError(f"unable to provision SubPath `{subpath}`: must not contain '..'")
+    check(subpath)
     found = real_path(volume, subpath)
     if not found.exists():
         _make(Path(os.path.realpath(volume)), found)
     return found
+
+
+def check(subpath: str) -> None:
+    """SubpathError for what no volume can have."""
+    if subpath.startswith("/"):
+        raise SubpathError(f"error SubPath `{subpath}` must not be an absolute path")
+    if ".." in subpath.split("/"):
+        raise SubpathError(f"unable to provision SubPath `{subpath}`: must not contain '..'")
 
 
 def real_path(volume: Path, subpath: str) -> Path:
