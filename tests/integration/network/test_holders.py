@@ -65,6 +65,17 @@ async def test_it_says_what_way_out_there_is(data_dir: Path) -> None:
     assert (answer["uplink"], answer["why"], answer["looking"]) == ("none", "not wanted", False)
 
 
+async def test_one_that_is_only_starting_is_waited_for(data_dir: Path) -> None:
+    await holders.end(data_dir)
+    waiting = asyncio.create_task(holders.settled(data_dir, patience=30))
+    number = await holders.ensure(data_dir, uplink=False)
+    assert (await waiting)["pid"] == number
+
+
+async def test_one_that_never_comes_is_not_waited_for_without_end(tmp_path: Path) -> None:
+    assert await holders.settled(tmp_path, patience=0.1) == {}
+
+
 async def test_it_ends_when_it_is_told_to(data_dir: Path) -> None:
     await holders.end(data_dir)
     assert await holders.info(data_dir) == {}

@@ -81,12 +81,12 @@ async def info(data_dir: Path) -> dict[str, Any]:
 
 
 async def settled(data_dir: Path, patience: float = SETTLE_PATIENCE) -> dict[str, Any]:
-    """The same once it has found a way to the outside or knows that there is none; that takes a tool a moment."""
+    """The same once it is up and has found a way to the outside, or knows that there is none; that takes a moment."""
     loop = asyncio.get_running_loop()
     deadline = loop.time() + patience
     while True:
         answer = await info(data_dir)
-        if not answer.get("looking") or loop.time() > deadline:
+        if (answer and not answer.get("looking")) or loop.time() > deadline:
             return answer
         await asyncio.sleep(_AGAIN)
 

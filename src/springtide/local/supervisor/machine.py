@@ -121,9 +121,10 @@ class Machine:
             why = f": {refused[0].title}: {refused[0].why}" if refused else ""
             return [f"pods share this machine's network and files{why} (tide doctor knows more)"]
         info = await holders.settled(self._directory.path)
-        if info.get("uplink", "none") == "none":
-            return [f"pods cannot reach other machines: {info.get('why') or 'the network holder does not say why'}"]
-        return []
+        if not info:
+            log = self._directory.network / "holder.log"
+            return [f"the pods' network is not up yet, and pods wait for it; its log is {log}"]
+        return [] if info["uplink"] != "none" else [f"pods cannot reach other machines: {info['why']}"]
 
     def _expected(self) -> set[str]:
         """The nodes there will be, as far as can be told without the server; those that are not will be ended."""

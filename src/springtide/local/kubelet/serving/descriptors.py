@@ -58,7 +58,8 @@ class Descriptor:
         try:
             await event.wait()
         finally:
-            remove(self._number)
+            if not self._closed:
+                remove(self._number)
 
     def drain(self) -> None:
         """Read and drop whatever comes until its writers are gone, then close."""
@@ -72,7 +73,11 @@ class Descriptor:
         loop.add_reader(self._number, drop)
 
     def close(self) -> None:
+        """The event loop lets go of it first: it knows the number only, which is soon another's."""
         if not self._closed:
             self._closed = True
+            loop = asyncio.get_running_loop()
+            loop.remove_reader(self._number)
+            loop.remove_writer(self._number)
             with contextlib.suppress(OSError):
                 os.close(self._number)
