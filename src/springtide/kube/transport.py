@@ -98,6 +98,9 @@ class HttpTransport:
             # Compressing costs more than it saves on a local network, and everything is decoded once anyway.
             headers={"User-Agent": "springtide", "Accept-Encoding": "identity"},
         )
+        # A PUT or DELETE whose connection broke may have been carried out. Sent again, as aiohttp would, it is answered
+        # by 409 or 404, and whoever asked believes that it was somebody else. There is no public switch for this.
+        session._retry_connection = False
         return session
 
     async def close(self) -> None:

@@ -160,3 +160,32 @@ async def test_a_server_that_is_not_there_is_unreachable() -> None:
     with pytest.raises(errors.Unreachable, match=r"GET http://127\.0\.0\.1:1/healthz"):
         await transport.send(Request("GET", "/healthz"))
     await transport.close()
+
+
+@pytest.mark.parametrize("method", ["GET", "PUT", "PATCH", "POST", "DELETE"])
+async def test_a_request_is_sent_once_whatever_becomes_of_its_connection(method: str) -> None:
+    """A deletion that was carried out and then sent again would be answered by 404, as if somebody else had done it."""
+    seen: list[bytes] = []
+
+    async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        """Well the first time, so that the connection is kept; then gone with the request."""
+        while line := await reader.readline():
+            seen.append(line.split()[0])
+            await reader.readuntil(b"\r\n\r\n")
+            if len(seen) > 1:
+                break
+            writer.write(b"HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n")
+        writer.close()
+
+    server = await asyncio.start_server(serve, "127.0.0.1", 0)
+    port = server.sockets[0].getsockname()[1]
+    transport = HttpTransport(Connection(f"http://127.0.0.1:{port}"))
+    try:
+        await transport.send(Request("GET", "/"))
+        with pytest.raises(errors.Unreachable):
+            await transport.send(Request(method, "/"))
+        assert seen == [b"GET", method.encode()]
+    finally:
+        await transport.close()
+        server.close()
+        await server.wait_closed()
