@@ -8,6 +8,7 @@ known of it stands in its record.
 
 from __future__ import annotations
 
+import asyncio
 import logging
 
 from springtide.kube.informer import Informer
@@ -15,6 +16,7 @@ from springtide.kube.resources import Obj
 from springtide.local.kubelet.means import Means
 from springtide.local.kubelet.pods import LocalPod, Record, records
 from springtide.local.kubelet.starting import with_last_words
+from springtide.local.runtime.shims import ShimGoneError
 
 logger = logging.getLogger(__name__)
 
@@ -22,18 +24,22 @@ logger = logging.getLogger(__name__)
 async def found(means: Means, informer: Informer[Obj]) -> list[LocalPod]:
     """This node's pods on disk. The informer is filled already, and knows them by uid."""
     facts = means.facts
-    pods = []
-    for record in records(facts.data_dir / "pods", facts.node):
-        objects = informer.where("uid", record.uid)
-        pods.append(await _adopt(means, record, objects[0] if objects else None))
-    return pods
+    left = list(records(facts.data_dir / "pods", facts.node))
+    objects = [informer.where("uid", record.uid) for record in left]
+    # All at once: one whose shim does not answer must not keep the others waiting.
+    return await asyncio.gather(
+        *(_adopt(means, record, found[0] if found else None) for record, found in zip(left, objects, strict=True))
+    )
 
 
 async def _adopt(means: Means, record: Record, obj: Obj | None) -> LocalPod:
     facts = means.facts
     directory = facts.pod_directory(record.uid)
     shim = await means.runtime.adopt(directory)
-    states = await shim.states() if shim is not None else means.runtime.lost(directory)
+    try:
+        states = await shim.states() if shim is not None else means.runtime.lost(directory)
+    except ShimGoneError:  # in this moment
+        shim, states = None, means.runtime.lost(directory)
     logs = facts.log_directory(record.namespace, record.name, record.uid)
     names = [state.name for state in states]
     pod = LocalPod(obj or _remains(record, names), directory, logs, record.address, shim)

@@ -7,6 +7,7 @@ a bind mount goes on showing the file that a rename would have replaced.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -217,5 +218,26 @@ def write(directory: Path, files: Mapping[str, str]) -> None:
                 continue
         except FileNotFoundError:
             pass
-        path.write_text(text, errors="surrogateescape")
+        _rewrite(path, text.encode(errors="surrogateescape"))
         path.chmod(0o644)
+
+
+def _rewrite(path: Path, text: bytes) -> None:
+    """In place, and never a part of it: where the disk is full, what was there before is there again."""
+    descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
+    try:
+        before = os.pread(descriptor, os.fstat(descriptor).st_size, 0)
+        try:
+            _fill(descriptor, text)
+        except OSError:
+            _fill(descriptor, before)
+            raise
+    finally:
+        os.close(descriptor)
+
+
+def _fill(descriptor: int, text: bytes) -> None:
+    done = 0
+    while done < len(text):
+        done += os.pwrite(descriptor, text[done:], done)
+    os.ftruncate(descriptor, len(text))

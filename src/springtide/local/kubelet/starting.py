@@ -50,7 +50,7 @@ class Starter:
             self._means.bodies.sandbox(pod.obj, pod.directory)
             shim = await self._spawn_and_prepare(pod)
         except (ShimError, NoAddressLeft, OSError) as error:
-            self._fail_sandbox(pod, "FailedCreatePodSandBox", f"Failed to create pod sandbox: {error}")
+            self._fail_sandbox(pod, "FailedCreatePodSandBox", f"Failed to create pod sandbox: {_why(pod, error)}")
             return False
         except NotReady as lack:
             self._fail_sandbox(pod, lack.reason, lack.message)
@@ -139,7 +139,10 @@ class Starter:
         self._means.wake(pod.uid, 0)
 
     def _take_in(self, pod: LocalPod, state: ContainerState) -> None:
+        before = pod.states.get(state.name)
         if pod.take_in(with_last_words(pod, state)):
+            if state.trouble and (before is None or before.trouble != state.trouble):
+                self._means.announce(pod, state.name, "FailedLogWrite", state.trouble)
             self._means.wake(pod.uid, 0)
 
     # Containers
@@ -155,7 +158,7 @@ class Starter:
             self._fail_to_make(pod, name, lack)
             return False
         except (OSError, NoDeviceError) as error:
-            self._fail_to_make(pod, name, NotReady("CreateContainerError", str(error)))
+            self._fail_to_make(pod, name, NotReady("CreateContainerError", _why(pod, error)))
             return False
         image = str(container.get("image") or "")
         environment = self._means.bodies.environment(image)
@@ -244,6 +247,13 @@ class Starter:
         finally:
             pod.starting.discard(name)
             self._means.wake(pod.uid, 0)
+
+
+def _why(pod: LocalPod, error: Exception) -> str:
+    """What went wrong, without Python's decoration."""
+    if not isinstance(error, OSError):
+        return str(error)
+    return f"{error.filename or pod.directory}: {(error.strerror or str(error)).lower()}"
 
 
 def with_last_words(pod: LocalPod, state: ContainerState) -> ContainerState:

@@ -16,7 +16,7 @@ from springtide.local.kubelet.means import Means
 from springtide.local.kubelet.observed import Stop
 from springtide.local.kubelet.pods import LocalPod
 from springtide.local.kubelet.tasks import Tasks
-from springtide.local.runtime.shims import ShimError
+from springtide.local.runtime.shims import NO_ANSWER, ShimError
 
 logger = logging.getLogger(__name__)
 
@@ -60,6 +60,8 @@ class Stopper:
             await shim.stop(action.name, action.grace, specs.stop_signal_of(container))
         except ShimError as error:
             self._means.announce(pod, "", "FailedKillPod", f"error killing pod: {error}")
+            if error.reason == NO_ANSWER:
+                shim.kill()
             self._means.wake(pod.uid, 1)
             return
         pod.stops[action.name] = replace(stop, signalled=True)

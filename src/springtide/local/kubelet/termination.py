@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+import os
+import stat
 from collections import deque
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -27,12 +29,16 @@ def last_words(container: Mapping[str, Any], exit_code: int, message: Path, log:
 
 
 def _end_of(path: Path, most: int) -> bytes:
+    """Nothing where it is no file: without mounts a program may put a link or a pipe in its place."""
     try:
-        with path.open("rb") as file:
-            file.seek(max(0, path.stat().st_size - most))
-            return file.read(most)
-    except FileNotFoundError:
+        file = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+    except OSError:
         return b""
+    try:
+        status = os.fstat(file)
+        return os.pread(file, most, max(0, status.st_size - most)) if stat.S_ISREG(status.st_mode) else b""
+    finally:
+        os.close(file)
 
 
 def _log_end(path: Path) -> bytes:

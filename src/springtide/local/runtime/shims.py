@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import signal
 import socket
 import subprocess
 import sys
@@ -28,6 +29,11 @@ from springtide.local.runtime import shim as body
 from springtide.local.runtime.contract import ContainerState
 
 START_PATIENCE: Final = 30.0
+PATIENCE: Final = 30.0
+"""Seconds after which a shim that does not answer is stuck: stopped, or waiting for a disk that does not come back."""
+SOON: Final = 5.0
+"""Seconds after which what is on disk is as good an answer."""
+NO_ANSWER: Final = "NoAnswer"
 _AGAIN: Final = 0.02
 _PACKAGES: Final = str(Path(__file__).parents[3])
 
@@ -156,9 +162,13 @@ def living(directory: Path) -> int | None:
 
 def lost(directory: Path) -> list[ContainerState]:
     """What the state files say of a pod whose shim is gone: what ran was killed with it."""
-    states = [msgspec.convert(state, ContainerState) for state in body.left_states(str(directory))]
+    states = _written(directory)
     end: dict[str, Any] = {**body.LOST, "finished": time.time()}
     return [state if state.status == "exited" else msgspec.structs.replace(state, **end) for state in states]
+
+
+def _written(directory: Path) -> list[ContainerState]:
+    return [msgspec.convert(state, ContainerState) for state in body.left_states(str(directory))]
 
 
 def discard(directory: Path) -> None:
@@ -183,8 +193,13 @@ class Shim:
         await self._ask({"do": "stop", "container": container, "grace": grace, "signal": signal})
 
     async def states(self) -> list[ContainerState]:
-        """The newest attempt of each container."""
-        answer, _ = await self._ask({"do": "states"})
+        """The newest attempt of each container; as last written down, where the shim does not answer soon."""
+        try:
+            answer, _ = await self._ask({"do": "states"}, SOON)
+        except ShimError as error:
+            if error.reason != NO_ANSWER:
+                raise
+            return _written(self.directory)
         return msgspec.convert(answer["states"], list[ContainerState])
 
     async def changes(self) -> AsyncGenerator[ContainerState, None]:
@@ -255,34 +270,47 @@ class Shim:
 
     async def usage(self) -> dict[str, dict[str, float]]:
         """Per running container: seconds of CPU (`cpu`) and bytes of memory (`memory`)."""
-        answer, _ = await self._ask({"do": "usage"})
+        answer, _ = await self._ask({"do": "usage"}, SOON)
         return msgspec.convert(answer["usage"], dict[str, dict[str, float]])
 
     async def end(self) -> None:
-        """Kill everything at once; returns when the shim is gone."""
+        """Kill everything at once; returns when the shim is gone. One that does not answer is killed itself."""
         channel = None
         try:
             channel = await self._connect()
-            await channel.ask({"do": "end"})
-            while True:
-                await channel.receive()
+            async with asyncio.timeout(PATIENCE):
+                await channel.ask({"do": "end"})
+                while True:
+                    await channel.receive()
         except ShimGoneError:
             return
+        except TimeoutError:
+            self.kill()
         finally:
             if channel:
                 self._drop(channel)
+
+    def kill(self) -> None:
+        """With everything in the pod."""
+        if living(self.directory) == self.pid:
+            os.kill(self.pid, signal.SIGKILL)
 
     def close(self) -> None:
         """Let go of the shim, which goes on."""
         for channel in list(self._channels):
             self._drop(channel)
 
-    async def _ask(self, request: dict[str, Any]) -> tuple[dict[str, Any], list[int]]:
-        channel = await self._connect()
+    async def _ask(self, request: dict[str, Any], patience: float = PATIENCE) -> tuple[dict[str, Any], list[int]]:
+        channel = None
         try:
-            return await channel.ask(request)
+            async with asyncio.timeout(patience):
+                channel = await self._connect()
+                return await channel.ask(request)
+        except TimeoutError:
+            raise ShimError(NO_ANSWER, f"the pod's shim has not answered for {patience:.0f} s") from None
         finally:
-            self._drop(channel)
+            if channel:
+                self._drop(channel)
 
     async def _connect(self) -> _Channel:
         connection = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)

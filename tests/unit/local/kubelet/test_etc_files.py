@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 from __future__ import annotations
 
+import errno
 import os
 from pathlib import Path
 from typing import Any
@@ -170,3 +171,19 @@ def test_an_equal_file_is_left_alone(tmp_path: Path) -> None:
     os.utime(tmp_path / "hosts", (1, 1))
     etc_files.write(tmp_path, {"hosts": "a"})
     assert (tmp_path / "hosts").stat().st_mtime == 1
+
+
+def test_a_full_disk_leaves_the_old_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    etc_files.write(tmp_path, {"hosts": "127.0.0.1 localhost"})
+    real = os.pwrite
+
+    def full(descriptor: int, text: bytes, offset: int) -> int:
+        room = 30 - offset
+        if room <= 0:
+            raise OSError(errno.ENOSPC, "No space left on device")
+        return real(descriptor, text[:room], offset)
+
+    monkeypatch.setattr(os, "pwrite", full)
+    with pytest.raises(OSError, match="No space left"):
+        etc_files.write(tmp_path, {"hosts": "10.244.1.2 me\n" * 10})
+    assert (tmp_path / "hosts").read_text() == "127.0.0.1 localhost"

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 from springtide.local.kubelet.termination import last_words
@@ -51,3 +52,12 @@ def test_no_more_than_eighty_lines_and_two_kilobytes_of_it(tmp_path: Path) -> No
 
 def test_nothing_is_said_where_there_is_nothing(tmp_path: Path) -> None:
     assert last_words(FALLBACK, 1, tmp_path / "missing", []) == ""
+
+
+def test_neither_links_nor_pipes_are_read(tmp_path: Path) -> None:
+    (tmp_path / "secret").write_text("not for everybody")
+    (tmp_path / "link").symlink_to(tmp_path / "secret")
+    os.mkfifo(tmp_path / "pipe")
+    assert last_words({}, 1, tmp_path / "link", []) == ""
+    assert last_words({}, 1, tmp_path / "pipe", []) == ""
+    assert last_words({}, 1, tmp_path, []) == ""
