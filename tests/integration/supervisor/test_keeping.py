@@ -23,6 +23,8 @@ from tests.integration.supervisor.conftest import (
     until,
 )
 
+from springtide.kube.client import Client
+from springtide.kube.resources import PODS, Key
 from springtide.local.datadir import DataDir
 
 pytestmark = pytest.mark.skipif(not Path("/proc/self/cmdline").exists(), reason="needs /proc")
@@ -128,6 +130,31 @@ def test_pods_can_be_left_running(tide: Tide) -> None:
     tide.ok("up", "-d")
     assert shims(place) == [shim]
     assert "pods         1 of 1 running" in tide.ok("status")
+
+
+def test_pods_begin_again_with_the_cluster_at_whatever_address_and_can_be_deleted(tide: Tide) -> None:
+    tide.ok("up", "-d", "--port", "0")
+    place = tide.place()
+    pods = [a_pod(name, FOR_EVER) for name in ("p", "q", "r")]
+    asyncio.run(create(place, *pods))
+    until(lambda: all(asyncio.run(phase(place, name)) == "Running" for name in "pqr"))
+    tide.ok("down")
+    tide.ok("up", "-d")
+    until(lambda: all(asyncio.run(restarts(place, name)) == 1 for name in "pqr"))
+    asyncio.run(delete(place, "p", "q", "r"))
+    until(lambda: all(asyncio.run(phase(place, name)) == "gone" for name in "pqr"))
+
+
+async def restarts(place: DataDir, name: str) -> int:
+    async with await Client.connect(str(place.kubeconfig)) as client:
+        pod = await client.get(PODS, Key("default", name))
+        return int(pod["status"]["containerStatuses"][0]["restartCount"])
+
+
+async def delete(place: DataDir, *names: str) -> None:
+    async with await Client.connect(str(place.kubeconfig)) as client:
+        for name in names:
+            await client.delete(PODS, Key("default", name))
 
 
 def test_nothing_is_left_when_the_cluster_is_down(tide: Tide) -> None:

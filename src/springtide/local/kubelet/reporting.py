@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+import logging
+
 from springtide.kube import errors
 from springtide.kube.controller import Retry
 from springtide.kube.request import DeleteOptions, Patch
@@ -10,6 +12,8 @@ from springtide.kube.resources import PODS
 from springtide.local.kubelet import status
 from springtide.local.kubelet.means import Means
 from springtide.local.kubelet.pods import LocalPod
+
+logger = logging.getLogger(__name__)
 
 INVALID_PAUSE = 5.0
 
@@ -32,6 +36,7 @@ async def report(means: Means, pod: LocalPod) -> None:
         await means.client.patch(PODS, pod.key, patch, Patch.STRATEGIC, subresource="status")
     except errors.Invalid as error:
         # As with a kubelet, init containers that run again in a new sandbox are not believed until they are through.
+        logger.info("the status of pod %s is not accepted: %s", pod.key, error)
         raise Retry(f"the server does not accept the status: {error}", INVALID_PAUSE) from error
     pod.status = fresh
 

@@ -121,6 +121,8 @@ def difference(pod: Mapping[str, Any], old: Mapping[str, Any], new: Obj) -> Obj 
     """A strategic merge patch from one status to the next, bound to this very pod; None when nothing changed."""
     changed = {name: value for name, value in new.items() if name != "conditions" and old.get(name) != value}
     changed |= {name: None for name in ("reason", "message") if old.get(name) and name not in new}
+    # Merged by address otherwise, and a pod that was given another one would have both.
+    changed |= {name: [{"$patch": "replace"}, *changed[name]] for name in ("podIPs", "hostIPs") if name in changed}
     before = {condition["type"]: _essence(condition) for condition in old.get("conditions") or ()}
     fresh = [one for one in new["conditions"] if before.get(one["type"]) != _essence(one)]
     if fresh:

@@ -256,3 +256,13 @@ def test_conditions_of_others_are_not_sent_back() -> None:
     patch = difference(pod, pod["status"], new)
     assert patch is not None
     assert "DisruptionTarget" not in [one["type"] for one in patch["status"]["conditions"]]
+
+
+def test_a_new_address_takes_the_place_of_the_old_one() -> None:
+    """Merged by address, as the schema has it, the pod would have two, which no server accepts."""
+    pod, seen = a_pod(), replace(UP, states=states(runs()))
+    old = status_of(pod, seen)
+    new = derive(pod, seen, old, replace(PLACE, pod_address="10.244.1.9"), NOW)
+    patch = difference(pod, old, new)
+    assert patch is not None
+    assert patch["status"] == {"podIP": "10.244.1.9", "podIPs": [{"$patch": "replace"}, {"ip": "10.244.1.9"}]}
