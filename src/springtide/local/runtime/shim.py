@@ -477,14 +477,18 @@ class Loop:
 
 SYSTEM = ("bin", "etc", "lib", "lib32", "lib64", "libx32", "opt", "sbin", "usr", "var")
 """Directories of the host that a pod of root sees but never writes."""
-PRIVATE = {"tmp": 0o1777, "run": 0o755, "root": 0o700}
+PRIVATE = {"tmp": 0o1777, "root": 0o700}
+"""Directories of a container's own, on disk."""
+IN_MEMORY = {"dev": "mode=755", "run": "mode=755,size=10%"}
+OTHERS = frozenset(("boot", "lost+found", "proc", *PRIVATE, *IN_MEMORY))
+"""What of the host's root a container does not see."""
 
 
 class Root:
     """A container's own root: the host's directories bound into a private one, and what the pod adds over them.
 
     It is built beside the host's tree and pivoted to at the end, so whatever it hides is still there as a source while
-    it is built. The private parts lie in the pod's directory on disk, not in memory: programs write checkpoints there.
+    it is built. What programs write lies in the pod's directory on disk, not in memory: it may be checkpoints.
     """
 
     def __init__(self, base: str, is_root: bool, shm: str) -> None:
@@ -495,17 +499,14 @@ class Root:
         self._is_root = is_root
         self._shm = shm
         self._layers = 0
-        self._own = {"/", "/dev"}  # where missing mount points are simply made
+        self._own = {"/"}  # where missing mount points are simply made
 
     def build(self, mounts: Iterable[Obj], read_only: bool, search_path: str) -> None:
         """Replace the root of the calling process, which is in a mount namespace of its own."""
         remove_tree(self.base)  # of a start that was cut short
-        os.makedirs(self.top)
-        os.chmod(self.top, 0o755)
-        # Unbindable, so that binding a directory above it does not bind it into itself.
-        mount(self.top, self.top, flags=MS_BIND)
-        mount("", self.top, flags=MS_UNBINDABLE)
-        self._mirror("/", self.top, lambda entry: entry.name in {"boot", "dev", "lost+found", "proc", *PRIVATE})
+        entries = _entries("/", lambda entry: entry.name in OTHERS)
+        self._lay_ground(entries)
+        self._show(entries, self.top)
         self._add_private()
         self._furnish(search_path)
         self._add_system()
@@ -518,41 +519,61 @@ class Root:
         _call("cannot leave the host's root", "umount2", b".", MNT_DETACH)
         os.chdir("/")
 
-    def _mirror(self, source: str, target: str, skip: Callable[[os.DirEntry[str]], bool]) -> None:
-        """Show a directory entry by entry in another one."""
-        with os.scandir(source) as entries:
-            for entry in entries:
-                if skip(entry):
-                    continue
-                place = f"{target}/{entry.name}"
-                if entry.is_symlink():
-                    os.symlink(os.readlink(entry.path), place)
-                else:
-                    _make(place, entry.is_dir())
-                    mount(entry.path, place, flags=MS_BIND | MS_REC)
+    def _lay_ground(self, entries: list[os.DirEntry[str]]) -> None:
+        """What becomes the root: a directory on disk, laid over one in memory with a place for all that is shown in it.
+
+        A disk would need as long for these places as all the rest takes. Where that is refused, it has them.
+        """
+        os.makedirs(self.top)
+        os.chmod(self.top, 0o755)
+        mount("tmpfs", self.top, "tmpfs", data="mode=755")
+        self._outline(entries)
+        below = os.open(self.top, os.O_PATH)
+        try:
+            mount("overlay", self.top, "overlay", data=self._layer(self._store(False), self.top))
+            mount("", f"/proc/self/fd/{below}", flags=MS_UNBINDABLE)
+        except OSError:
+            _call("cannot take away the root's places", "umount2", os.fsencode(self.top), MNT_DETACH)
+            mount(self.top, self.top, flags=MS_BIND)
+            self._outline(entries)
+        os.close(below)
+        # Unbindable, so that binding a directory above it does not bind it into itself.
+        mount("", self.top, flags=MS_UNBINDABLE)
+
+    def _outline(self, entries: list[os.DirEntry[str]]) -> None:
+        _make_places(entries, self.top)
+        for name in ("proc", *PRIVATE, *IN_MEMORY):
+            os.mkdir(f"{self.top}/{name}")
+
+    def _show(self, entries: list[os.DirEntry[str]], target: str) -> None:
+        for entry in entries:
+            if not entry.is_symlink():
+                mount(entry.path, f"{target}/{entry.name}", flags=MS_BIND | MS_REC)
 
     def _add_private(self) -> None:
         for name, mode in PRIVATE.items():
-            for path in (f"{self.base}/{name}", f"{self.top}/{name}"):
-                os.makedirs(path, exist_ok=True)
+            os.mkdir(f"{self.base}/{name}")
             os.chmod(f"{self.base}/{name}", mode)
             mount(f"{self.base}/{name}", f"{self.top}/{name}", flags=MS_BIND)
+            self._own.add(f"/{name}")
+        for name, options in IN_MEMORY.items():
+            mount("tmpfs", f"{self.top}/{name}", "tmpfs", MS_NOSUID, options)
             self._own.add(f"/{name}")
 
     def _furnish(self, search_path: str) -> None:
         """What an image with sshd has: it separates its privileges in a directory, and clears PATH for its shells."""
-        os.mkdir(f"{self.base}/run/sshd", 0o755)
+        os.mkdir(f"{self.top}/run/sshd", 0o755)
         quoted = search_path.replace("'", "'\\''")
         with open(f"{self.base}/root/.bashrc", "w") as file:  # bash reads it when sshd starts it, too
             file.write(f"export PATH='{quoted}'\n")
 
     def _add_system(self) -> None:
-        os.makedirs(f"{self.top}/dev", exist_ok=True)
-        self._mirror("/dev", f"{self.top}/dev", _useless_device)
-        os.makedirs(f"{self.top}/dev/shm", exist_ok=True)
+        devices = _entries("/dev", _useless_device)
+        _make_places(devices, f"{self.top}/dev")
+        self._show(devices, f"{self.top}/dev")
+        os.mkdir(f"{self.top}/dev/shm")
         mount(self._shm, f"{self.top}/dev/shm", flags=MS_BIND)
         self._own.add("/dev/shm")
-        os.makedirs(f"{self.top}/proc", exist_ok=True)
         try:
             mount("proc", f"{self.top}/proc", "proc", MS_NOSUID | MS_NODEV | MS_NOEXEC)
             self.fresh_proc = True
@@ -657,7 +678,9 @@ class Root:
     def _cover(self, inside: str) -> None:
         """Where overlay is refused: a private directory that shows the same entries."""
         store = self._store(False)
-        self._mirror(self.top + inside, store, lambda entry: False)
+        entries = _entries(self.top + inside, lambda entry: False)
+        _make_places(entries, store)
+        self._show(entries, store)
         mount(store, self.top + inside, flags=MS_BIND | MS_REC)
         self._own.add(inside)
 
@@ -667,6 +690,21 @@ class Root:
         for path in (self.top, *mount_points(f"{self.top}/")):
             if not any(path == other or path.startswith(f"{other}/") for other in spared):
                 set_read_only(path, recursive=False)
+
+
+def _entries(directory: str, skip: Callable[[os.DirEntry[str]], bool]) -> list[os.DirEntry[str]]:
+    with os.scandir(directory) as found:
+        return [entry for entry in found if not skip(entry)]
+
+
+def _make_places(entries: list[os.DirEntry[str]], target: str) -> None:
+    """Links as they are, and for everything else something to mount it on."""
+    for entry in entries:
+        place = f"{target}/{entry.name}"
+        if entry.is_symlink():
+            os.symlink(os.readlink(entry.path), place)
+        else:
+            _make(place, entry.is_dir())
 
 
 def open_part(volume: str, part: str) -> int:
@@ -704,7 +742,8 @@ def remove_tree(path: str) -> None:
 
 def _make(path: str, is_directory: bool) -> None:
     if is_directory:
-        os.makedirs(path, exist_ok=True)
+        with Ignoring(FileExistsError):
+            os.mkdir(path)
     else:
         os.close(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC, 0o644))
 
