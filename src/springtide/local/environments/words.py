@@ -29,7 +29,22 @@ def _stands_for(image: str, environment: Environment) -> str:
 def _cure(image: str, environment: Environment) -> str:
     if environment.name == OWN:
         return f"Make one that has it: tide env create NAME --pip PACKAGE --image {shlex.quote(_any_tag(image))}"
-    return f"Make it anew with what is missing: tide env create {environment.name} --replace --pip PACKAGE"
+    return f"Make it anew with what is missing: tide env create {environment.name} --replace {_recipe(environment)}"
+
+
+def _recipe(environment: Environment) -> str:
+    """What it was made of, and a place for what is missing."""
+    files = [word for word in environment.requirements if word.startswith("-r ")]
+    packages = [word for word in environment.requirements if word not in files]
+    words = ["--pip", *(shlex.quote(package) for package in packages), "PACKAGE"]
+    for file in files:
+        words += ["-r", shlex.quote(file.removeprefix("-r "))]
+    for image in environment.images:
+        words += ["--image", shlex.quote(image)]
+    for shown in environment.files:
+        words += ["--files", shlex.quote(f"{shown.source}:{shown.target}")]
+    words += ["--workdir", shlex.quote(environment.workdir)] if environment.workdir else []
+    return " ".join(words)
 
 
 def _any_tag(image: str) -> str:

@@ -193,6 +193,10 @@ def test_a_missing_command_names_image_environment_and_cure() -> None:
         'image "horovod/horovod:0.28" is not pulled but runs in the environment that runs '
         "tide (/opt/tide). Make one that has it: tide env create NAME --pip PACKAGE --image 'horovod/horovod:*'"
     )
-    assert words.explain_missing("x", Environment("e", "/e/1")).endswith(
-        'runs in environment "e" (/e/1). Make it anew with what is missing: tide env create e --replace --pip PACKAGE'
+    made = Environment(
+        "e", "/e/1", ("mpi/*",), (Files("/src", "/examples"),), "/examples", (), "", ("a>1", "b", "-r r")
+    )
+    assert words.explain_missing("x", made).endswith(
+        'runs in environment "e" (/e/1). Make it anew with what is missing: tide env create e --replace '
+        "--pip 'a>1' b PACKAGE -r r --image 'mpi/*' --files /src:/examples --workdir /examples"
     )
