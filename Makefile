@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test check check-generated format generate lock oracle test-oracle record test-crash test-programs test-robustness bench campaign
+.PHONY: help demo test check check-generated format generate lock oracle test-oracle record test-pods test-crash test-programs test-robustness bench campaign
 
 help: ## what there is
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 16
@@ -68,6 +68,10 @@ oracle: $(READY) ## build the real control plane, kubectl old and new, KWOK and 
 # Without controllers: two servers can only be compared while nobody but the suite writes to them.
 test-oracle: oracle $(JUDGES)/.ready ## the embedded server against the real one, and stock clients as its judges
 	@$(CONTROL_PLANE) --bare run -- $(JUDGES)/bin/pytest -n 2 -q tests/conformance tests/integration/kube tests/docs
+
+# Each of the two kinds of cluster, of root and of an ordinary user; SPRINGTIDE_PODS_KUBECONFIG leads to another instead.
+test-pods: oracle ## what pods do, on the embedded cluster as root and as an ordinary user, with stock kubectl
+	@SPRINGTIDE_TOOLS=$$($(CONTROL_PLANE) build) $(BIN)/pytest -n 4 -q --timeout=200 tests/pods
 
 record: oracle ## write the contract suite's recorded answers anew from the real server
 	@$(CONTROL_PLANE) --bare run -- $(BIN)/python -m tests.contract.apiserver.recording

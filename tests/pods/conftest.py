@@ -6,6 +6,7 @@ from __future__ import annotations
 import os
 import uuid
 from collections.abc import AsyncIterator, Iterator
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -14,6 +15,7 @@ from tests.pods.clusters import KINDS, Cluster, running
 from tests.pods.spaces import FINALIZER, Space
 
 from springtide.kube.client import Client
+from springtide.kube.errors import NotFound
 from springtide.kube.request import DeleteOptions, Scope
 from springtide.kube.resources import NAMESPACES, PODS, SERVICEACCOUNTS, Key
 
@@ -52,4 +54,5 @@ async def _clear(space: Space) -> None:
     for pod in (await space.client.list(PODS, scope)).items:
         if FINALIZER in pod["metadata"].get("finalizers", ()):
             await space.client.patch(PODS, Key.of(pod), {"metadata": {"finalizers": None}})
-    await space.client.delete(NAMESPACES, Key("", space.name))
+    with suppress(NotFound):  # deleted by the test itself
+        await space.client.delete(NAMESPACES, Key("", space.name))

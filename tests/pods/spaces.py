@@ -95,9 +95,9 @@ class Space:
     async def gone(self, name: str = "p") -> None:
         await self.eventually(lambda: self.client.find(PODS, self.key(name)), lambda found: found is None)
 
-    async def eventually(self, ask: Callable[[], Any], accept: Callable[[Any], object]) -> Any:
+    async def eventually(self, ask: Callable[[], Any], accept: Callable[[Any], object], patience: float = 0.0) -> Any:
         loop = asyncio.get_running_loop()
-        deadline = loop.time() + self.cluster.patience
+        deadline = loop.time() + max(patience, self.cluster.patience)
         while True:
             answer = await ask()
             if accept(answer):
