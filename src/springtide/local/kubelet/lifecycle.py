@@ -162,8 +162,8 @@ def _is_through(container: Obj, seen: Observed) -> bool:
 
 
 def _sandbox(seen: Observed, now: float) -> tuple[Action, ...]:
-    if seen.sandbox_failure is not None and seen.sandbox_failure.until > now:
-        return (RequeueAfter(seen.sandbox_failure.until - now),)
+    if seen.sandbox_failure is not None and (pause := seen.sandbox_failure.pause(now)):
+        return (RequeueAfter(pause),)
     return (StartSandbox(),)
 
 
@@ -221,8 +221,8 @@ def _may_run_again(container: Obj, pod: Mapping[str, Any], state: ContainerState
 
 def _start(name: str, attempt: int, seen: Observed, now: float) -> Iterator[Action]:
     failure = seen.failures.get(name)
-    if failure is not None and failure.until > now:
-        yield RequeueAfter(failure.until - now)
+    if failure is not None and (pause := failure.pause(now)):
+        yield RequeueAfter(pause)
     else:
         yield StartContainer(name, attempt)
 
@@ -297,7 +297,8 @@ def _stop(name: str, seen: Observed, grace: float, message: str, now: float) -> 
     if stop is None or (now + grace < stop.deadline and grace < stop.grace):
         yield BeginStop(name, seen.states[name].attempt, grace, message)
     elif not stop.hook_running and not stop.signalled:
-        yield SignalStop(name, max(stop.deadline - now, MINIMUM_GRACE))
+        left = min(stop.deadline - now, stop.grace)  # more than at first it can only be if the clock was set back
+        yield SignalStop(name, max(left, MINIMUM_GRACE))
 
 
 def _stop_of(name: str, seen: Observed) -> Stop | None:

@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from springtide.local.kubelet import restarts
 from springtide.local.kubelet.restarts import BackOff
 from springtide.local.runtime.contract import ContainerState
 
@@ -41,6 +42,11 @@ class Failure:
     reason: str
     message: str
     until: float = 0.0
+
+    def pause(self, now: float) -> float:
+        """Seconds until then; none where it is so far away that somebody has set the clock back."""
+        left = self.until - now
+        return left if 0 < left <= restarts.LONGEST_DELAY else 0.0
 
 
 @dataclass(frozen=True, slots=True)

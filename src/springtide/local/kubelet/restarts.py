@@ -58,7 +58,9 @@ def _rule_at(container: Mapping[str, Any], exit_code: int) -> str:
 
 def wait_until(back_off: BackOff | None, finished: float, now: float) -> float | None:
     """The moment until which a container that ended at `finished` has to wait; None when it may start."""
-    if back_off is None or finished - back_off.updated > STABLE or now - finished >= back_off.delay:
+    if back_off is None or finished - back_off.updated > STABLE:
+        return None
+    if not 0 <= now - finished < back_off.delay:  # over, or the clock was set back, and nobody knows how far
         return None
     return finished + back_off.delay
 

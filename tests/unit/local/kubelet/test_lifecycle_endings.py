@@ -30,6 +30,7 @@ def test_the_signal_waits_for_the_pre_stop_hook() -> None:
 def test_however_long_the_hook_took_two_seconds_are_left() -> None:
     seen = replace(RUNNING, stops={"main": Stop(0, NOW, 5.0)})
     assert plan(a_pod(metadata=deleted(5)), seen, NOW + 5) == (SignalStop("main", 2.0),)
+    assert plan(a_pod(metadata=deleted(5)), seen, NOW - 3600) == (SignalStop("main", 5.0),)  # the clock was set back
 
 
 def test_a_shorter_grace_begins_the_stop_anew_and_a_longer_one_does_not() -> None:

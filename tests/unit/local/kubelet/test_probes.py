@@ -150,3 +150,7 @@ def test_an_answer_that_is_late_says_from_where() -> None:
         "dial tcp h:1: i/o timeout",
         "timeout: health rpc did not complete within 1s",
     ]
+
+
+def test_a_clock_that_was_set_back_makes_no_probe_wait_for_it() -> None:
+    assert delay_before({"initialDelaySeconds": 10}, started=5000.0, now=100.0) == 10.0

@@ -76,3 +76,7 @@ def test_a_container_that_ran_for_ten_minutes_is_well_again() -> None:
     assert wait_until(back_off, NOW + 601, NOW + 601) is None
     assert restarted(back_off, NOW + 601, NOW + 601) == BackOff(10, NOW + 601)
     assert wait_until(back_off, NOW + 600, NOW + 600) == NOW + 900
+
+
+def test_a_clock_that_was_set_back_makes_nobody_wait_for_it() -> None:
+    assert wait_until(BackOff(300, NOW), NOW + 5, NOW - 3600) is None

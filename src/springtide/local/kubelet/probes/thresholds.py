@@ -26,7 +26,8 @@ class Streak:
 
 def delay_before(probe: Mapping[str, Any], started: float, now: float) -> float:
     """Seconds until a container that started then may be asked for the first time."""
-    return max(0.0, started + float(probe.get("initialDelaySeconds") or 0) - now)
+    delay = float(probe.get("initialDelaySeconds") or 0)
+    return min(max(0.0, started + delay - now), delay)  # however the clock was set since
 
 
 def period_of(probe: Mapping[str, Any]) -> float:
