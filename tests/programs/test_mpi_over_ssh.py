@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import shutil
 import subprocess
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -29,6 +30,12 @@ def cluster(user: str, started: Start, packages: Path, tmp_path_factory: pytest.
     return cluster
 
 
+@pytest.fixture(autouse=True)
+def _no_launcher(cluster: Cluster) -> Iterator[None]:
+    yield
+    cluster.kubectl("delete", "pod", "launcher", "--ignore-not-found")
+
+
 def make_key(cluster: Cluster, file: Path) -> None:
     program = shutil.which("ssh-keygen")
     assert program, "ssh-keygen is missing: apt-get install openssh-client"
@@ -41,6 +48,16 @@ def test_three_pods_compute_together(cluster: Cluster) -> None:
     cluster.apply("mpi-ssh-launcher.yaml", STEPS="5")
     cluster.until_succeeded("launcher")
     mpi.check(cluster.logs("launcher"), 5)
+
+
+def test_a_run_does_not_notice_that_all_but_its_pods_is_killed(cluster: Cluster) -> None:
+    cluster.apply("mpi-ssh-launcher.yaml", STEPS="80")
+    cluster.until(lambda: "step 10\n" in cluster.kubectl.run("logs", "launcher").stdout, "the tenth step")
+    cluster.kill_holder()
+    cluster.kill_server_and_agents()
+    assert "step 79\n" not in cluster.kubectl.run("logs", "launcher").stdout, "killed too late to show anything"
+    cluster.until_succeeded("launcher")
+    mpi.check(cluster.logs("launcher"), 80)
 
 
 def test_a_shell_over_ssh_finds_what_the_environment_has(cluster: Cluster) -> None:

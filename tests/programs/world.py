@@ -16,7 +16,7 @@ from typing import Any
 
 from tests.conformance.programs import Kubectl
 from tests.integration.cli.conftest import Tide
-from tests.integration.supervisor.conftest import agents, kill
+from tests.integration.supervisor.conftest import agents, holder, kill
 
 from springtide.local.datadir import DataDir
 
@@ -95,10 +95,13 @@ class Cluster:
         return "\n".join(parts)
 
     def kill_server_and_agents(self) -> None:
-        server, nodes = self.place.server_process(), agents(self.place)
-        kill(server)
-        for agent in nodes.values():
-            kill(agent)
+        """Both at once, and wait for a server."""
+        for process in (self.place.server_process(), *agents(self.place).values()):
+            kill(process)
+        self.until(lambda: self.kubectl.run("get", "--raw", "/readyz").returncode == 0, "a server again")
+
+    def kill_holder(self) -> None:
+        kill(holder(self.place))
 
 
 def ready(pods: Any) -> list[str]:
