@@ -116,15 +116,11 @@ def _token_file(path: Path) -> Callable[[], Awaitable[Headers]]:
 async def discover(kubeconfig: str = "", context: str = "") -> Connection:
     """As kubectl looks: the file given, `$KUBECONFIG`, `~/.kube/config`, and at last the pod's service account."""
     paths = kubeconfig or os.environ.get("KUBECONFIG") or str(Path.home() / ".kube" / "config")
-    if kubeconfig or _any_exists(paths):
+    if kubeconfig or kubeconfigs.existing(paths):
         return await from_kubeconfig(paths, context)
     if os.environ.get("KUBERNETES_SERVICE_HOST"):
         return in_cluster()
     raise ConfigError(f"no cluster to talk to: {paths} does not exist and this process does not run in a pod")
-
-
-def _any_exists(paths: str) -> bool:
-    return any(Path(path).expanduser().exists() for path in paths.split(os.pathsep) if path)
 
 
 async def from_kubeconfig(paths: str, context: str = "") -> Connection:

@@ -64,7 +64,7 @@ def read(paths: str) -> Config:
 
     As kubectl does it: of several files, the first to name something wins, also for the current context.
     """
-    found = [path for path in (Path(part).expanduser() for part in paths.split(os.pathsep) if part) if path.exists()]
+    found = existing(paths)
     if not found:
         raise ValueError("there is no such file")
     current = ""
@@ -76,6 +76,12 @@ def read(paths: str) -> Config:
             for name, entry in _entries(document, section, field, path):
                 sections[section].setdefault(name, entry)
     return Config(current, **sections)
+
+
+def existing(paths: str) -> list[Path]:
+    """Those that are there. A file whose own path has a colon in it is no list of files."""
+    parts = [paths] if Path(paths).expanduser().is_file() else [part for part in paths.split(os.pathsep) if part]
+    return [path for path in (Path(part).expanduser() for part in parts) if path.exists()]
 
 
 def content(entry: Entry, field: str) -> bytes:

@@ -61,6 +61,13 @@ async def test_a_kubeconfig_gives_server_namespace_and_token(tmp_path: Path) -> 
     assert connection.ssl.verify_mode is ssl.CERT_REQUIRED
 
 
+async def test_a_file_may_have_a_colon_in_its_path(tmp_path: Path) -> None:
+    folder = tmp_path / "a: b"
+    folder.mkdir()
+    connection = await config.from_kubeconfig(kubeconfig(folder, {"token": "secret"}))
+    assert connection.namespace == "team"
+
+
 async def test_another_context_can_be_chosen(tmp_path: Path) -> None:
     connection = await config.from_kubeconfig(kubeconfig(tmp_path, {}), "there")
     assert connection.namespace == "default"
