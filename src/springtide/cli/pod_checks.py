@@ -6,14 +6,18 @@ Found out by doing where that is possible; `tide doctor` runs these after `check
 
 from __future__ import annotations
 
+import asyncio
 import os
 import shutil
+import tempfile
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 from springtide.cli.wrong import Wrong
 from springtide.local.datadir import DataDir
 from springtide.local.kubelet import gpus
+from springtide.local.network import holders
 from springtide.local.runtime import isolation, shim
 
 _NAMESPACES = 1000
@@ -21,6 +25,8 @@ _NAMESPACES = 1000
 _INSTANCES, _WATCHES = 128, 8192
 _SYSTEM_PROGRAMS = "/usr/sbin:/sbin:/usr/local/sbin"
 _SOME_MEMORY = 1 << 30
+_UPLINK = 15.0
+"""Seconds to find a way to other machines: two tools that hang, and a little more."""
 
 
 def namespaces(place: DataDir) -> str:
@@ -34,23 +40,37 @@ def namespaces(place: DataDir) -> str:
 
 
 def uplink(place: DataDir) -> str:
-    """How pods reach other machines: a program that carries their packets, or, for root, address translation."""
-    found = [name for name in ("pasta", "slirp4netns") if shutil.which(name)]
-    if found and _opens("/dev/net/tun"):
-        return f"pods reach other machines by {found[0]}"
-    if os.geteuid() == 0 and (tool := next((name for name in ("nft", "iptables") if shutil.which(name)), None)):
-        return f"pods reach other machines by address translation ({tool})"
-    if found:
-        raise Wrong(
-            f"pods cannot reach other machines: {found[0]} is there, but /dev/net/tun cannot be opened",
-            "As root: modprobe tun; chmod 0666 /dev/net/tun",
-            needed=False,
-        )
-    raise Wrong(
-        "pods cannot reach other machines; among themselves they can",
-        "Install passt (or slirp4netns), for instance: apt-get install passt",
-        needed=False,
-    )
+    """How pods reach other machines: found out with a network of their own that has no pods."""
+    if isolation.probe().isolation == "none":
+        return "pods reach other machines as this machine does"
+    try:
+        with tempfile.TemporaryDirectory(prefix="tide-doctor-") as scratch:
+            found = asyncio.run(_tried_network(Path(scratch)))
+    except holders.HolderError as error:
+        raise Wrong(str(error), "Pods wait until it can be: tide up tries again and again.", needed=False) from None
+    if (way := found.get("uplink", "none")) != "none":
+        return f"pods reach other machines by {_WAYS.get(way, way)}"
+    why = found.get("why") or "the network did not come up in time"
+    raise Wrong(f"pods reach each other, but no other machines: {why}", _way_out(), needed=False)
+
+
+_WAYS = {"nat": "address translation"}
+
+
+async def _tried_network(scratch: Path) -> dict[str, Any]:
+    await holders.ensure(scratch)
+    try:
+        return await holders.settled(scratch, _UPLINK)
+    finally:
+        await holders.end(scratch)
+
+
+def _way_out() -> str:
+    if not any(_program(name) for name in ("pasta", "slirp4netns")):
+        return "Install passt (or slirp4netns), for instance: apt-get install passt"
+    if not _opens("/dev/net/tun"):
+        return "As root: modprobe tun; chmod 0666 /dev/net/tun"
+    return "Try another release of passt, or slirp4netns."
 
 
 def namespace_limits(place: DataDir) -> str:

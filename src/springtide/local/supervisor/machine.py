@@ -26,6 +26,7 @@ from springtide.local.supervisor.settings import Nodes
 
 logger = logging.getLogger(__name__)
 
+_MORE = " (tide doctor knows more)"
 _PASSING = (errors.Unreachable, errors.ServerError, errors.TooManyRequests, errors.Conflict, errors.NotFound)
 _SOON, _AGAIN = 0.1, 1.0
 _SILENCE = 1.0
@@ -119,12 +120,14 @@ class Machine:
         if not self._has_network:
             refused = [finding for finding in self._findings.missing if finding.name in isolation.NEEDED]
             why = f": {refused[0].title}: {refused[0].why}" if refused else ""
-            return [f"pods share this machine's network and files{why} (tide doctor knows more)"]
+            return [f"pods share this machine's network and files{why}{_MORE}"]
         info = await holders.settled(self._directory.path)
         if not info:
             log = self._directory.network / "holder.log"
             return [f"the pods' network is not up yet, and pods wait for it; its log is {log}"]
-        return [] if info["uplink"] != "none" else [f"pods cannot reach other machines: {info['why']}"]
+        if info["uplink"] == "none":
+            return [f"pods reach each other, but no other machines: {info['why']}{_MORE}"]
+        return []
 
     def _expected(self) -> set[str]:
         """The nodes there will be, as far as can be told without the server; those that are not will be ended."""
