@@ -47,14 +47,13 @@ async def test_a_claim_s_volume_can_be_shared_at_the_same_time(space: Space) -> 
 
 async def test_a_claim_may_name_its_volume(space: Space) -> None:
     name = f"pv-{space.name}"
-    path = {"path": f"/tmp/springtide-{name}", "type": "DirectoryOrCreate"}
-    spec = {"capacity": {"storage": "1Mi"}, "accessModes": ["ReadWriteMany"], "hostPath": path}
+    spec = {"capacity": {"storage": "1Mi"}, "accessModes": ["ReadWriteMany"], "hostPath": {"path": "/tmp"}}
     spec |= {"persistentVolumeReclaimPolicy": "Retain", "storageClassName": ""}
     await space.client.create(PERSISTENTVOLUMES, PERSISTENTVOLUMES.describe(Key("", name)) | {"spec": spec})
     try:
         named = claim(volumeName=name, storageClassName="", accessModes=["ReadWriteMany"])
         await space.create(named, resource=PERSISTENTVOLUMECLAIMS)
-        script = "echo there > /data/file; cat /data/file; rm /data/file"
+        script = f"echo there > /data/{name}; cat /data/{name}; rm /data/{name}"
         assert await space.run(user("p", script)) == "there\n"
     finally:
         await space.client.delete(PERSISTENTVOLUMES, Key("", name))

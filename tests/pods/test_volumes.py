@@ -127,13 +127,13 @@ async def test_a_read_only_root_keeps_its_volumes_writable(space: Space) -> None
 
 
 async def test_a_path_of_the_node(space: Space) -> None:
-    path = f"/tmp/springtide-{space.name}"
-    volume = {"name": "v", "hostPath": {"path": path, "type": "DirectoryOrCreate"}}
+    name = f"springtide-{space.name}"
+    volume = {"name": "v", "hostPath": {"path": f"/tmp/{name}", "type": "DirectoryOrCreate"}}
     assert await space.run(at("/there", volume, "echo kept > /there/file")) == ""
-    again = at("/again", {"name": "v", "hostPath": {"path": path}}, "cat /again/file; rm /again/file")
+    volume = {"name": "v", "hostPath": {"path": "/tmp"}}
+    again = at("/again", volume, f"cat /again/{name}/file; rm -r /again/{name}")
     again["metadata"]["name"] = "again"
-    node = (await space.ended())["spec"]["nodeName"]
-    again["spec"]["nodeName"] = node
+    again["spec"]["nodeName"] = (await space.ended())["spec"]["nodeName"]
     assert await space.run(again) == "kept\n"
 
 

@@ -150,3 +150,19 @@ async def test_a_claim_in_use_waits_for_its_pod(tmp_path: Path) -> None:
         await world.until_object(PERSISTENTVOLUMES, "v", phase("Released"))
         await world.delete(PERSISTENTVOLUMES, "v")
         await world.until_gone(PERSISTENTVOLUMES, "v")
+
+
+async def test_a_pod_s_own_claim_comes_and_goes_with_it(tmp_path: Path) -> None:
+    async with a_cluster(tmp_path) as world:
+        await a_volume(world, "v")
+        claim = {
+            "accessModes": ["ReadWriteOnce"],
+            "resources": {"requests": {"storage": "1Gi"}},
+            "storageClassName": "manual",
+        }
+        volumes = [{"name": "data", "ephemeral": {"volumeClaimTemplate": {"spec": claim}}}]
+        containers = [{"name": "c", "image": "i"}]
+        await world.create(PODS, "user", spec={"nodeName": NODE, "containers": containers, "volumes": volumes})
+        await world.until_object(PERSISTENTVOLUMECLAIMS, "user-data", phase("Bound"))
+        await world.client.delete(PODS, world.key(PODS, "user"), DeleteOptions(grace=0))
+        await world.until_gone(PERSISTENTVOLUMECLAIMS, "user-data")

@@ -23,7 +23,7 @@ from springtide.local.upkeep.batch import job_cleanup, job_orphans, jobs
 from springtide.local.upkeep.garbage import GarbageCollector
 from springtide.local.upkeep.network import endpoint_slices, endpoints, kubernetes_service
 from springtide.local.upkeep.nodes import lifecycle, pod_garbage, taint_eviction
-from springtide.local.upkeep.storage import local_provisioner, volume_binding, volume_protection
+from springtide.local.upkeep.storage import ephemeral_volumes, local_provisioner, volume_binding, volume_protection
 from springtide.local.upkeep.workloads import deployments, disruption_budgets, replica_sets
 
 
@@ -56,6 +56,7 @@ CONTROLLERS: Sequence[Upkeep] = (
     endpoint_slices,
     volume_binding,
     volume_protection,
+    ephemeral_volumes,
     quotas,
     role_aggregation,
     event_expiry,

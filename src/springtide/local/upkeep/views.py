@@ -14,7 +14,7 @@ from datetime import datetime, timedelta
 import msgspec
 
 from springtide.kube.informer import Informer, Informers
-from springtide.kube.resources import PODS, Key, Resource
+from springtide.kube.resources import PODS, Key, Obj, Resource
 
 BY_CONTROLLER = "controller uid"
 """Index of pods by the uid of the owner that manages them."""
@@ -103,6 +103,7 @@ class Claim(View, frozen=True):
 class Volume(View, frozen=True):
     name: str
     persistent_volume_claim: Claim | None = None
+    ephemeral: Obj | None = None
 
 
 class Toleration(View, frozen=True):

@@ -18,6 +18,7 @@ from springtide.kube.informer import Informers
 from springtide.kube.request import Scope
 from springtide.kube.resources import PERSISTENTVOLUMECLAIMS, PERSISTENTVOLUMES, PODS, Key, Obj, Resource
 from springtide.local.upkeep import views
+from springtide.local.upkeep.storage.ephemeral_volumes import claim_name
 from springtide.local.upkeep.views import PodView
 
 COMPONENT = "storage-protection-controller"
@@ -45,8 +46,10 @@ def plan(obj: Obj, finalizer: str, used: bool) -> list[str] | None:
 
 
 def claims_of(pod: PodView) -> list[Key]:
-    volumes = [volume.persistent_volume_claim for volume in pod.spec.volumes]
-    return [Key(pod.metadata.namespace, claim.claim_name) for claim in volumes if claim is not None]
+    volumes = [(volume.name, volume.persistent_volume_claim, volume.ephemeral) for volume in pod.spec.volumes]
+    names = [claim.claim_name for _, claim, _ in volumes if claim is not None]
+    names += [claim_name(pod.metadata.name, volume) for volume, _, ephemeral in volumes if ephemeral is not None]
+    return [Key(pod.metadata.namespace, name) for name in names]
 
 
 class VolumeProtection:
@@ -90,16 +93,21 @@ class VolumeProtection:
             return True
         # The cache may not know yet of a pod that was just scheduled, and letting the claim go cannot be undone.
         pods = await self._client.list(PODS, Scope(work.key.namespace))
-        return any(_uses(pod["spec"], work.key.name) for pod in pods.items)
+        return any(_uses(pod, work.key.name) for pod in pods.items)
 
 
 def _work_on(resource: Resource) -> Callable[[Obj], list[Work]]:
     return lambda obj: [Work(resource, Key.of(obj))]
 
 
-def _uses(spec: Obj, claim: str) -> bool:
-    named = [(volume.get("persistentVolumeClaim") or {}).get("claimName") for volume in spec.get("volumes") or ()]
-    return bool(spec.get("nodeName")) and claim in named
+def _uses(pod: Obj, claim: str) -> bool:
+    spec, names = pod["spec"], []
+    for volume in spec.get("volumes") or ():
+        if "persistentVolumeClaim" in volume:
+            names.append(volume["persistentVolumeClaim"]["claimName"])
+        elif "ephemeral" in volume:
+            names.append(claim_name(pod["metadata"]["name"], volume["name"]))
+    return bool(spec.get("nodeName")) and claim in names
 
 
 def controller(informers: Informers, client: Client, _recorder: EventRecorder) -> Controller[Work]:
