@@ -3,11 +3,13 @@
 
 Pods with a network of their own get one of the node's /24; without, one of the node's part of 127/8. Who has which is
 written in the pods' directories and told to this book at start. Addresses are given round and round, so that one just
-given back is the last to be used again: others may still have connections to it or its name in their caches.
+given back is the last to be used again: others may still have connections to it or its name in their caches. 127/8
+belongs to all clusters of a machine, so each begins somewhere else.
 """
 
 from __future__ import annotations
 
+import zlib
 from ipaddress import IPv4Address, IPv4Network
 from itertools import chain
 
@@ -17,14 +19,14 @@ class NoAddressLeft(Exception):
 
 
 class Addresses:
-    def __init__(self, network: IPv4Network) -> None:
+    def __init__(self, network: IPv4Network, cluster: str = "") -> None:
         first, last = int(network.network_address), int(network.broadcast_address)
         self._range = range(first + 2, last)
         """Without the network's own address, its first, where gateways are expected, and its broadcast address."""
         self._network = network
         self._taken: dict[int, str] = {}
         self._owners: dict[str, int] = {}
-        self._next = self._range.start
+        self._next = self._range[zlib.crc32(cluster.encode()) % len(self._range)] if cluster else self._range.start
 
     def take(self, uid: str) -> str:
         """The pod's address, now or already its own."""

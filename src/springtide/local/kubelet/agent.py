@@ -74,7 +74,7 @@ class Agent:
             client=client,
             facts=facts,
             pods=Pods(),
-            addresses=Addresses(range_of(index, options.isolation)),
+            addresses=Addresses(range_of(index, options.isolation), "" if facts.isolated else str(options.data_dir)),
             bodies=maker,
             runtime=self._nursery,
             devices=self._devices,

@@ -31,7 +31,6 @@ from springtide.local.kubelet.facts import Facts
 from springtide.local.kubelet.refusals import NotReady
 from springtide.local.kubelet.sources import Sources
 from springtide.local.kubelet.tokens import Tokens
-from springtide.local.kubelet.volumes import setup
 from springtide.local.kubelet.volumes.setup import Volume, VolumeError, Volumes
 from springtide.local.runtime.contract import ContainerBody, PodBody
 
@@ -103,7 +102,6 @@ class Maker:
         self._tokens.forget(uid)
         self._devices.release(uid)
         (self._facts.exec_directory / f"{uid}.sock").unlink(missing_ok=True)
-        await asyncio.to_thread(setup.remove, uid)
 
     async def _load(self, pod: Obj) -> None:
         try:

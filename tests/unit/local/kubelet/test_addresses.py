@@ -52,3 +52,10 @@ def test_a_full_range_says_so() -> None:
 
 def test_releasing_what_nobody_has_is_nothing() -> None:
     Addresses(range_of(1, "namespaces")).release("nobody")
+
+
+def test_clusters_that_share_a_range_begin_at_different_addresses() -> None:
+    own = [Addresses(range_of(1, "none"), f"/home/ann/{name}").take("uid") for name in "ab"]
+    assert len(set(own)) == 2
+    assert all(address.startswith("127.1.") for address in own)
+    assert Addresses(range_of(1, "none"), "/home/ann/a").take("uid") == own[0]

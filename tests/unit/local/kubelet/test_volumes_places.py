@@ -71,36 +71,14 @@ def test_steps_back_are_refused(tmp_path: Path) -> None:
 
 
 def test_scratch_space_is_for_everybody_in_the_pod(tmp_path: Path) -> None:
-    made = empty_dirs.make({}, "u", "v", tmp_path / "v")
+    made = empty_dirs.make({}, tmp_path / "v")
     assert made == tmp_path / "v"
     assert stat.S_IMODE(made.stat().st_mode) == 0o777
 
 
 def test_scratch_space_is_kept(tmp_path: Path) -> None:
-    (empty_dirs.make({}, "u", "v", tmp_path / "v") / "file").touch()
-    assert (empty_dirs.make({}, "u", "v", tmp_path / "v") / "file").exists()
-
-
-def test_memory_is_given_back(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(empty_dirs, "MEMORY", tmp_path / "shm")
-    (tmp_path / "shm").mkdir()
-    made = empty_dirs.make({"medium": "Memory", "sizeLimit": "1Mi"}, "uid", "v", tmp_path / "v")
-    assert made == tmp_path / "shm/springtide-uid/v"
-    assert stat.S_IMODE(made.parent.stat().st_mode) == 0o700
-    empty_dirs.remove("uid")
-    assert list((tmp_path / "shm").iterdir()) == []
-
-
-def test_without_a_memory_file_system_it_is_on_disk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(empty_dirs, "MEMORY", tmp_path / "none")
-    assert empty_dirs.make({"medium": "Memory"}, "u", "v", tmp_path / "v") == tmp_path / "v"
-
-
-def test_a_volume_that_may_outgrow_the_memory_file_system_is_on_disk(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(empty_dirs, "MEMORY", tmp_path)
-    assert empty_dirs.make({"medium": "Memory", "sizeLimit": "1Ei"}, "u", "v", tmp_path / "v") == tmp_path / "v"
+    (empty_dirs.make({}, tmp_path / "v") / "file").touch()
+    assert (empty_dirs.make({}, tmp_path / "v") / "file").exists()
 
 
 @pytest.mark.parametrize(
@@ -133,7 +111,7 @@ def test_volumes_in_memory_belong_to_the_pod_s_group_where_root_says_so(tmp_path
 
 def test_other_media_are_refused(tmp_path: Path) -> None:
     with pytest.raises(empty_dirs.MediumError, match='unknown storage medium "HugePages"'):
-        empty_dirs.make({"medium": "HugePages"}, "u", "v", tmp_path / "v")
+        empty_dirs.make({"medium": "HugePages"}, tmp_path / "v")
 
 
 # subPath

@@ -3,22 +3,17 @@
 
 Volumes in memory are made by the pod's shim, of which they are a part of the sandbox: each a file system of its own
 with a size of its own, and no mount on the host that somebody would have to undo. Where nothing can be mounted they
-are directories of the system's own memory file system, and nothing holds them to their size.
+lie on disk like the others.
 """
 
 from __future__ import annotations
 
-import os
-import shutil
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 from springtide.api import quantity
 from springtide.local.runtime.contract import Memory
-
-MEMORY = Path("/dev/shm")
-
 
 _DEFAULT = 1 << 40
 """Bytes of a volume that nobody limits; the machine's memory does."""
@@ -53,39 +48,12 @@ def _bytes(text: Any) -> int:
     return quantity.parse(str(text)).value if text else 0
 
 
-def make(source: Mapping[str, Any], uid: str, name: str, on_disk: Path) -> Path:
-    """The directory of an emptyDir, made if it is not there yet.
-
-    In memory it is a directory of the system's own memory file system: one for all containers, and it outlives each
-    of them. Where that one is smaller than the volume may become, as in most containers, the volume is on disk:
-    slower, but large enough.
-    """
+def make(source: Mapping[str, Any], directory: Path) -> Path:
+    """The directory of an emptyDir on disk, made if it is not there yet."""
     medium = source.get("medium") or ""
     if medium not in ("", "Memory"):
         raise MediumError(f'unknown storage medium "{medium}"')
-    fits = medium == "Memory" and _room() > _bytes(source.get("sizeLimit"))
-    directory = _in_memory(uid) / name if fits else on_disk
     if not directory.exists():
-        if fits:
-            directory.parent.mkdir(mode=0o700, exist_ok=True)
         directory.mkdir(parents=True)
         directory.chmod(0o777)  # whoever a container runs as, it may use its scratch space
     return directory
-
-
-def remove(uid: str) -> None:
-    """Give back the memory of a pod that is gone. What lies on disk goes with the pod's directory."""
-    shutil.rmtree(_in_memory(uid), ignore_errors=True)
-
-
-def _room() -> int:
-    """Bytes that the memory file system may hold; none where there is no such thing."""
-    try:
-        status = os.statvfs(MEMORY)
-    except OSError:
-        return 0
-    return status.f_blocks * status.f_frsize
-
-
-def _in_memory(uid: str) -> Path:
-    return MEMORY / f"springtide-{uid}"

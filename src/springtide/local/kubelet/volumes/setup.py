@@ -132,7 +132,7 @@ class Volumes:
         def make() -> Volume:
             if self._facts.isolated and (volume["emptyDir"] or {}).get("medium") == "Memory":
                 return Volume(place, in_memory=True)
-            path = empty_dirs.make(volume["emptyDir"] or {}, pod["metadata"]["uid"], volume["name"], place)
+            path = empty_dirs.make(volume["emptyDir"] or {}, place)
             if (group := self._group(pod)) is not None:
                 ownership.give_to_group(path, group, only_on_mismatch=True)
             return Volume(path)
@@ -155,11 +155,6 @@ class Volumes:
     def _group(self, pod: Mapping[str, Any]) -> int | None:
         group = (pod["spec"].get("securityContext") or {}).get("fsGroup")
         return int(group) if group is not None and self._facts.is_root else None
-
-
-def remove(uid: str) -> None:
-    """Give back what a pod's volumes hold outside its directory."""
-    empty_dirs.remove(uid)
 
 
 def _make_all(makes: Mapping[str, Make]) -> dict[str, Volume]:
