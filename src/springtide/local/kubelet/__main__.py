@@ -11,14 +11,18 @@ import asyncio
 import gc
 import logging
 import signal
+import sys
 from collections.abc import Coroutine, Sequence
 from pathlib import Path
 from typing import Any
 
+from springtide.local.kubelet import turns
 from springtide.local.kubelet.agent import Agent, Options, connected
 
 logger = logging.getLogger(__name__)
 
+_PREDECESSOR = 10.0
+"""Seconds that the agent of a supervisor that was killed may take to be gone."""
 _SETTLING = 3.0
 """Seconds that an agent told to end its pods may still take to find them."""
 _RARELY = 50_000
@@ -29,6 +33,10 @@ def main(arguments: Sequence[str] | None = None) -> None:
     options = _options(arguments)
     logging.basicConfig(level=logging.INFO, format="%(asctime)s %(levelname)s %(name)s: %(message)s")
     gc.set_threshold(_RARELY, 20, 50)
+    try:
+        turns.take(options.data_dir / "nodes" / options.node / "agent.lock", _PREDECESSOR)
+    except turns.TakenError:
+        sys.exit(f"node {options.node} of {options.data_dir} has an agent already")
     asyncio.run(_main(options))
 
 
