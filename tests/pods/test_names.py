@@ -34,6 +34,11 @@ async def test_the_host_name_can_be_chosen(space: Space) -> None:
     assert await space.run(pod(sh("hostname; hostname -f"), hostname="chosen")) == "chosen\nchosen\n"
 
 
+async def test_a_name_that_is_too_long_is_cut(space: Space) -> None:
+    name = "a" * 62 + "-" + "b" * 20
+    assert await space.run(pod(sh("hostname"), name=name)) == "a" * 62 + "\n"
+
+
 async def test_with_a_subdomain_there_is_a_full_name(space: Space) -> None:
     full = f"me.group.{space.name}.svc.cluster.local"
     log = await space.run(pod(sh("hostname; hostname -f"), hostname="me", subdomain="group"))
