@@ -38,7 +38,7 @@ def run(cluster: Chosen, port: int | None, audit: bool, nodes: Nodes | None) -> 
         nodes=nodes,
     )
     try:
-        asyncio.run(supervise(settings, _Told(cluster, starter)))
+        asyncio.run(supervise(settings, _Told(cluster, starter, has_nodes=nodes is not None)))
     except (InUseError, FailedError, DeadError, OSError) as error:
         why = _explained(error, cluster, wanted)
         if starter:
@@ -51,8 +51,8 @@ def run(cluster: Chosen, port: int | None, audit: bool, nodes: Nodes | None) -> 
 class _Told:
     """What is said on the way, to whoever is there."""
 
-    def __init__(self, cluster: Chosen, starter: Starter | None) -> None:
-        self._cluster, self._starter = cluster, starter
+    def __init__(self, cluster: Chosen, starter: Starter | None, *, has_nodes: bool) -> None:
+        self._cluster, self._starter, self._has_nodes = cluster, starter, has_nodes
 
     def up(self, report: Report) -> None:
         if report.moved_from is not None:
@@ -60,7 +60,7 @@ class _Told:
         if self._starter:
             self._starter.told_up(report.port, report.notes)
             return
-        click.echo(messages.next_steps(self._cluster, report.port))
+        click.echo(messages.next_steps(self._cluster, report.port, has_nodes=self._has_nodes))
         for note in report.notes:
             click.echo(f"\n! {note}")
         click.echo("\nCtrl-C stops it; its objects are kept.")

@@ -23,7 +23,8 @@ def lines(place: DataDir, found: Found) -> Iterator[tuple[str, str]]:
         yield "nodes", f"{found.ready} of {found.counts['nodes']} ready"
         yield "pods", f"{found.running} of {found.counts['pods']} running"
         yield "network", _network(place)
-        yield "environments", f"{len(Environments(default_root()).all())}, beside the one that runs tide"
+        made = len(Environments(default_root()).all())
+        yield "environments", f"{made} and the one that runs tide" if made else "the one that runs tide"
 
 
 def _network(place: DataDir) -> str:

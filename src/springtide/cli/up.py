@@ -55,7 +55,7 @@ def _in_background(cluster: Chosen, port: int | None, audit: bool, asked: Asked)
         raise click.ClickException(str(error)) from None
     except OSError as error:
         raise click.ClickException(messages.explained(error, cluster, port)) from None
-    click.echo(messages.next_steps(cluster, port))
+    click.echo(messages.next_steps(cluster, port, has_nodes=asked.nodes is not None))
     for note in notes:
         click.echo(f"\n! {note}")
     click.echo(f"\nStop it with: tide down{cluster.flags}")
