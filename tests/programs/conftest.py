@@ -28,11 +28,10 @@ Start = Callable[..., Cluster]
 @pytest.fixture(scope="session")
 def public() -> Iterator[Path]:
     """What any user may read: kubectl, and the wheels that are installed."""
-    folder = Path(tempfile.mkdtemp(prefix="springtide-public-"))
-    folder.chmod(0o755)
-    shutil.copy(tool("kubectl"), folder / "kubectl")
-    yield folder
-    shutil.rmtree(folder)
+    with tempfile.TemporaryDirectory(prefix="springtide-public-") as folder:
+        Path(folder).chmod(0o755)
+        shutil.copy(tool("kubectl"), Path(folder) / "kubectl")
+        yield Path(folder)
 
 
 @pytest.fixture(scope="session")

@@ -8,6 +8,9 @@ from pathlib import Path
 from tests.programs.wheels import PACKAGES
 from tests.programs.world import Cluster
 
+LONG = 120
+"""Steps of a run in whose middle something happens."""
+
 
 def make_environment(cluster: Cluster, packages: Path) -> None:
     """From the wheels that were fetched, by pip or by uv."""
@@ -16,6 +19,19 @@ def make_environment(cluster: Cluster, packages: Path) -> None:
     wanted = [word for package in PACKAGES for word in ("--pip", package)]
     made = cluster.tide.run("env", "create", "mpi", *wanted, "--image", "mpi/*")
     assert made.returncode == 0, made
+
+
+def wait_for_the_middle(cluster: Cluster) -> None:
+    """Of a long run: it has begun to compute and is not about to end."""
+    said = ""
+
+    def computes() -> bool:
+        nonlocal said
+        said = cluster.kubectl.run("logs", "launcher").stdout
+        return "step 10\n" in said
+
+    cluster.until(computes, "the tenth step")
+    assert f"step {LONG // 2}\n" not in said, "seen too late to show anything"
 
 
 def check(logs: str, steps: int) -> None:
