@@ -1,0 +1,174 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a launcher's command line says of the number of processes: `-np`, `--min-np`, `--max-np` and their kin.
+
+Only options of the launching program itself count, those before the name of the program it starts: a training script
+may have a `--min-np` of its own. To see where they end one must know which options take a value, so there is a table
+for horovodrun and one for mpirun of either family. Programs are found inside `sh -c`, behind `env`, `exec` and the
+like, and with variables put in as far as the container says them. What cannot be understood says nothing.
+"""
+
+from __future__ import annotations
+
+import re
+import shlex
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import PurePosixPath
+from typing import Any, Final
+
+from springtide.api.kinds.replicas import containers
+
+HOROVODRUN: Final = "horovodrun"
+
+
+@dataclass(frozen=True, slots=True)
+class Launch:
+    """A launching program and what it was told."""
+
+    program: str
+    np: int | None = None
+    min_np: int | None = None
+    max_np: int | None = None
+    discovers_hosts: bool = False
+    names_interface: bool = False
+
+    @property
+    def elastic(self) -> bool:
+        """Whether the program follows its host list while it runs."""
+        return self.program == HOROVODRUN and (self.discovers_hosts or self.min_np is not None)
+
+
+def launch_of(template: Mapping[str, Any]) -> Launch | None:
+    """What the first container of a launcher runs: the first elastic program, or else the first that starts ranks."""
+    found = list(_launches(_words(template)))
+    return next((each for each in found if each.elastic), found[0] if found else None)
+
+
+def _words(template: Mapping[str, Any]) -> list[str]:
+    container = next(iter(containers(template)), {})
+    variables: dict[str, str] = {}
+    for each in container.get("env") or ():
+        variables[str(each.get("name"))] = _expanded(str(each.get("value", "")), variables)
+    given = [*(container.get("command") or ()), *(container.get("args") or ())]
+    words = [_expanded(str(word), variables) for word in given]
+    return [_REFERENCE.sub(lambda found: variables.get(found[1] or found[2], found[0]), word) for word in words]
+
+
+_KUBERNETES_REFERENCE: Final = re.compile(r"\$\$|\$\(([-._a-zA-Z][-._a-zA-Z0-9]*)\)")
+_REFERENCE: Final = re.compile(r"\$(?:\{(\w+)\}|(\w+))")
+
+
+def _expanded(text: str, variables: Mapping[str, str]) -> str:
+    """As the kubelet does: `$(NAME)` is a variable, an unknown one stays, `$$` is a dollar."""
+    return _KUBERNETES_REFERENCE.sub(lambda found: variables.get(found[1], found[0]) if found[1] else "$", text)
+
+
+_SHELLS: Final = frozenset({"sh", "ash", "bash", "dash", "ksh", "zsh"})
+_RUNS_A_SCRIPT: Final = re.compile(r"-[a-z]*c[a-z]*")
+_SHELL_WORDS: Final = frozenset({"!", "{", "if", "then", "else", "do", "while", "until", "time", "exec", "command"})
+_WRAPPERS: Final = frozenset(
+    {"dumb-init", "env", "ionice", "nice", "nohup", "numactl", "setsid", "stdbuf", "sudo", "timeout", "tini"}
+)
+_IN_BETWEEN: Final = re.compile(r"-.*|\w+=.*|[0-9.]+[smhd]?", re.DOTALL)
+
+
+def _launches(words: Sequence[str]) -> Iterator[Launch]:
+    for index, word in enumerate(words):
+        name = PurePosixPath(word).name
+        if name in _SHELLS:
+            yield from _in_script(words[index + 1 :])
+            return
+        if name in _PROGRAMS:
+            yield _told(name, words[index + 1 :])
+            return
+        if name not in _SHELL_WORDS | _WRAPPERS and _IN_BETWEEN.fullmatch(word) is None:
+            return
+
+
+def _in_script(arguments: Sequence[str]) -> Iterator[Launch]:
+    for index, word in enumerate(arguments[:-1]):
+        if _RUNS_A_SCRIPT.fullmatch(word):
+            for command in _commands(arguments[index + 1]):
+                yield from _launches(command)
+            return
+
+
+_CONTINUED: Final = re.compile(r"\\\n")
+_SUBSTITUTED: Final = re.compile(r"\$\(\([^\n]*?\)\)|\$\([^()]*\)|`[^`]*`")
+_BETWEEN_COMMANDS: Final = ";&|()\n"
+
+
+def _commands(script: str) -> Iterator[list[str]]:
+    """The simple commands of a shell script; one with an open quote has none."""
+    text = _SUBSTITUTED.sub("$?", _CONTINUED.sub("", script))
+    lexer = shlex.shlex(text, posix=True, punctuation_chars=_BETWEEN_COMMANDS)
+    lexer.whitespace, lexer.whitespace_split, lexer.commenters = " \t\r", True, ""
+    command: list[str] = []
+    try:
+        for token in lexer:
+            if set(token) <= set(_BETWEEN_COMMANDS):
+                yield command
+                command = []
+            else:
+                command.append(token)
+    except ValueError:
+        return
+    yield command
+
+
+def _told(program: str, words: Sequence[str]) -> Launch:
+    options = dict(_options(words, _PROGRAMS[program]))
+    return Launch(
+        program=program,
+        np=_count(options, "np", "num-proc", "n", "c"),
+        min_np=_count(options, "min-np", "min-num-proc"),
+        max_np=_count(options, "max-np", "max-num-proc"),
+        discovers_hosts="host-discovery-script" in options,
+        names_interface="network-interface" in options or "network-interfaces" in options,
+    )
+
+
+def _options(words: Sequence[str], takes: Mapping[str, int]) -> Iterator[tuple[str, str]]:
+    """Options and their first values, up to the first word that is neither. One dash or two is the same."""
+    rest = iter(words)
+    for word in rest:
+        if not word.startswith("-") or word == "--":
+            return
+        name, equals, value = word.lstrip("-").partition("=")
+        values = [value] if equals else [next(rest, "") for _ in range(takes.get(name, 0))]
+        yield name, values[0] if values else ""
+
+
+def _count(options: Mapping[str, str], *names: str) -> int | None:
+    """A number of processes; what is not one, a variable only the pod knows for instance, counts as not said."""
+    given = next((options[name] for name in names if name in options), "")
+    return int(given) or None if given.isascii() and given.isdigit() else None
+
+
+def _taking(values: int, names: str) -> dict[str, int]:
+    return dict.fromkeys(names.split(), values)
+
+
+_HOROVODRUN_OPTIONS: Final = _taking(
+    1,
+    "np num-proc start-timeout network-interfaces network-interface output-filename config-file p ssh-port i "
+    "ssh-identity-file fusion-threshold-mb cycle-time-ms cache-capacity autotune-log-file autotune-warmup-samples "
+    "autotune-steps-per-sample autotune-bayes-opt-max-samples autotune-gaussian-process-noise min-np min-num-proc "
+    "max-np max-num-proc slots-per-host elastic-timeout reset-limit timeline-filename "
+    "stall-check-warning-time-seconds stall-check-shutdown-time-seconds mpi-args binding-args num-nccl-streams "
+    "thread-affinity gloo-timeout-seconds log-level H hosts hostfile host-discovery-script",
+) | _taking(2, "blacklist-cooldown-range")
+
+_MPIRUN_OPTIONS: Final = _taking(
+    1,
+    "np n c H host hosts hostfile machinefile default-hostfile f x bind-to map-by rank-by N npernode npersocket ppn "
+    "perhost wdir wd prefix path output-filename output display runtime-options tune am app configfile rankfile rf "
+    "cpu-set cpu-list timeout stdin report-pid report-uri launch-agent preload-files personality genvlist envlist "
+    "iface launcher launcher-exec bootstrap bootstrap-exec rmk",
+) | _taking(2, "mca gmca prtemca pmixmca omca env genv")
+
+_PROGRAMS: Final[Mapping[str, Mapping[str, int]]] = {
+    HOROVODRUN: _HOROVODRUN_OPTIONS,
+    **dict.fromkeys(("mpirun", "mpiexec", "mpiexec.hydra", "orterun", "prterun"), _MPIRUN_OPTIONS),
+}
+"""Programs that start ranks, and how many values each of their options takes; one not named takes none."""

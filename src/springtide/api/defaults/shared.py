@@ -1,0 +1,39 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Defaults that all of Kubeflow's kinds have in common."""
+
+from __future__ import annotations
+
+from springtide.api.job import Retries, Role, Run
+from springtide.api.kinds.replicas import ReplicaSpec, RestartPolicy
+from springtide.api.kinds.run_policy import CleanPodPolicy, RunPolicy
+
+DEFAULT_BACKOFF_LIMIT = 6
+
+
+def role(name: str, spec: ReplicaSpec, *, replicas: int, restart: RestartPolicy) -> Role:
+    """`replicas` and `restart` are what the kind takes where nothing is said."""
+    return Role(
+        name=name,
+        replicas=replicas if spec.replicas is None else spec.replicas,
+        restart_policy=restart if spec.restart_policy is None else RestartPolicy(spec.restart_policy),
+        template=spec.template,
+    )
+
+
+def retries(backoff_limit: int | None, restart: RestartPolicy) -> Retries:
+    """Of a run that the engine itself starts again: never asked to restart, it is tried once."""
+    if backoff_limit is not None:
+        return Retries(backoff_limit)
+    return Retries(DEFAULT_BACKOFF_LIMIT if restart in (RestartPolicy.ON_FAILURE, RestartPolicy.ALWAYS) else 0)
+
+
+def run(policy: RunPolicy, clean: CleanPodPolicy, again: Retries, manager: str) -> Run:
+    return Run(
+        clean_pod_policy=clean,
+        retries=again,
+        suspend=bool(policy.suspend),
+        ttl_seconds_after_finished=policy.ttl_seconds_after_finished,
+        active_deadline_seconds=policy.active_deadline_seconds,
+        managed_elsewhere=policy.managed_by not in (None, manager),
+        scheduling=policy.scheduling_policy,
+    )

@@ -1,0 +1,66 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A job as the engine reads it: every default decided, whatever its kind and the version it was submitted in.
+
+`springtide.api.defaults` makes it from a raw object that `springtide.api.validation` has nothing against. What only one
+kind knows is in `own`, and only that kind's adapter looks there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Generic, TypeVar
+
+from springtide.api.kinds.elastic_policy import ElasticPolicy
+from springtide.api.kinds.metadata import ObjectMeta
+from springtide.api.kinds.replicas import RestartPolicy
+from springtide.api.kinds.run_policy import CleanPodPolicy, SchedulingPolicy
+from springtide.api.kinds.status import JobStatus
+
+Own = TypeVar("Own", covariant=True)
+
+
+@dataclass(frozen=True, slots=True)
+class Role:
+    """One role and the pods it wants."""
+
+    name: str
+    replicas: int
+    restart_policy: RestartPolicy
+    template: Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Retries:
+    """How often a failed run is tried again by the engine; the rest is left to the launcher's own controller."""
+
+    by_engine: int
+    by_launcher: int | None = None
+    """`backoffLimit` of a launcher that is a batch Job; unset, the Job has its own default."""
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """`runPolicy`, decided."""
+
+    clean_pod_policy: CleanPodPolicy
+    retries: Retries
+    suspend: bool = False
+    ttl_seconds_after_finished: int | None = None
+    active_deadline_seconds: int | None = None
+    managed_elsewhere: bool = False
+    """Another controller runs this job: it is not to be touched, not even its status."""
+    scheduling: SchedulingPolicy | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Job(Generic[Own]):
+    api_version: str
+    kind: str
+    metadata: ObjectMeta
+    roles: Mapping[str, Role]
+    """In the order in which they are created."""
+    run: Run
+    elastic: ElasticPolicy | None
+    status: JobStatus
+    own: Own

@@ -1,0 +1,39 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A job's conditions: what has been found true of it, since when and why."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from datetime import datetime
+from typing import Final
+
+from springtide.api.kinds.fields import Wire
+
+CREATED: Final = "Created"
+RUNNING: Final = "Running"
+RESTARTING: Final = "Restarting"
+SUSPENDED: Final = "Suspended"
+SUCCEEDED: Final = "Succeeded"
+FAILED: Final = "Failed"
+
+
+class Condition(Wire, frozen=True, kw_only=True):
+    type: str
+    status: str
+    reason: str = ""
+    message: str = ""
+    last_update_time: datetime | None = None
+    last_transition_time: datetime | None = None
+
+
+def condition(conditions: Iterable[Condition], type_: str) -> Condition | None:
+    return next((each for each in conditions if each.type == type_), None)
+
+
+def holds(conditions: Iterable[Condition], type_: str) -> bool:
+    found = condition(conditions, type_)
+    return found is not None and found.status == "True"
+
+
+def finished(conditions: Iterable[Condition]) -> bool:
+    return any(each.type in (SUCCEEDED, FAILED) and each.status == "True" for each in conditions)

@@ -1,0 +1,23 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Within which bounds a job may be resized."""
+
+from __future__ import annotations
+
+from typing import Annotated, Final
+
+from springtide.api.kinds.fields import Int32, Wire, doc, rules
+
+
+class ElasticPolicy(Wire, frozen=True, kw_only=True):
+    min_replicas: Annotated[Int32 | None, doc("The fewest workers the job goes on with.", minimum=1)] = None
+    max_replicas: Annotated[Int32 | None, doc("The most workers the job makes use of.", minimum=1)] = None
+
+
+ORDERED: Final = rules(
+    (
+        "!has(self.minReplicas) || !has(self.maxReplicas) || self.minReplicas <= self.maxReplicas",
+        "must not be more than maxReplicas",
+        ".minReplicas",
+    )
+)
+"""The CRD's word on a minimum above the maximum."""

@@ -1,0 +1,68 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Building blocks of typed kinds: what a field is called, what it means, what the CRD lets it hold.
+
+A field's type says how it is read; `doc` says the rest, and nobody but `springtide.api.schema` listens to it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from enum import StrEnum
+from typing import Annotated, Any, Final
+
+from msgspec import Meta, Struct
+
+
+class Wire(Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
+    """A part of an object on the wire. Unknown fields are passed over."""
+
+
+def doc(text: str = "", schema: Mapping[str, Any] | None = None, **keywords: Any) -> Meta:
+    """What `kubectl explain` says of a field, and what the CRD's schema says beyond its type."""
+    return Meta(description=text or None, extra_json_schema={**(schema or {}), **keywords})
+
+
+def one_of(choices: type[StrEnum]) -> dict[str, Any]:
+    return {"enum": [choice.value for choice in choices]}
+
+
+def rules(*each: tuple[str, str] | tuple[str, str, str]) -> dict[str, Any]:
+    """CEL rules: what must hold, what is said otherwise, and of which field below this one."""
+    return {
+        "x-kubernetes-validations": [
+            {"rule": rule, "message": message} | ({"fieldPath": below[0]} if below else {})
+            for rule, message, *below in each
+        ]
+    }
+
+
+IMMUTABLE: Final = rules(("self == oldSelf", "field is immutable"))
+
+ANYTHING: Final = {"x-kubernetes-preserve-unknown-fields": True}
+
+Int32 = Annotated[int, doc(format="int32")]
+Int64 = Annotated[int, doc(format="int64")]
+
+_CONTAINER = {"type": "object", "required": ["name", "image"], **ANYTHING}
+_CONTAINERS = {"type": "array", "minItems": 1, "items": _CONTAINER}
+_POD_SPEC = {"type": "object", "required": ["containers"], "properties": {"containers": _CONTAINERS}, **ANYTHING}
+
+PodTemplate = Annotated[
+    dict[str, Any],
+    doc(
+        "The pods of this role, as in any other workload.",
+        ANYTHING,
+        required=["spec"],
+        properties={"spec": _POD_SPEC, "metadata": {"type": "object", **ANYTHING}},
+    ),
+]
+"""Stays a raw mapping and keeps fields nobody here knows: the pod's own rules are the API server's business."""
+
+_NUMBER = r"(([0-9]+(\.[0-9]*)?)|(\.[0-9]+))"
+_QUANTITY = {
+    "anyOf": [{"type": "integer"}, {"type": "string"}],
+    "pattern": rf"^(\+|-)?{_NUMBER}(([KMGTPE]i)|[numkMGTPE]|([eE](\+|-)?{_NUMBER}))?$",
+    "x-kubernetes-int-or-string": True,
+}
+
+ResourceList = Annotated[dict[str, Any], doc(additionalProperties=_QUANTITY)]

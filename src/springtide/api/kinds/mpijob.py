@@ -1,0 +1,130 @@
+# SPDX-License-Identifier: Apache-2.0
+"""MPIJob, `kubeflow.org` v1 and v2beta1: a launcher that starts ranks on its workers.
+
+Both versions are one type and have one schema, the union of their fields, because a write through one version prunes
+what that version does not know. How a job was submitted is kept by `launcherAttachMode`, whose default is each
+version's own and is stored with the object at its creation; `mpi_modes` says what follows from it.
+"""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from typing import Annotated, Final
+
+from msgspec import field
+
+from springtide.api.kinds.elastic_policy import ORDERED, ElasticPolicy
+from springtide.api.kinds.fields import IMMUTABLE, Int32, Wire, doc, one_of, rules
+from springtide.api.kinds.metadata import ObjectMeta
+from springtide.api.kinds.replicas import REPLICA_NEEDS, ReplicaSpec
+from springtide.api.kinds.resource import ELASTIC_COLUMNS, Resource, Scale, Version
+from springtide.api.kinds.run_policy import CleanPodPolicy, RunPolicy
+from springtide.api.kinds.status import JobStatus
+
+LAUNCHER: Final = "Launcher"
+WORKER: Final = "Worker"
+
+
+class AttachMode(StrEnum):
+    """How the launcher reaches its workers."""
+
+    KUBEXEC = "kubexec"
+    SSH = "ssh"
+
+
+class LauncherCreation(StrEnum):
+    AT_STARTUP = "AtStartup"
+    WAIT_FOR_WORKERS_READY = "WaitForWorkersReady"
+
+
+class Implementation(StrEnum):
+    OPEN_MPI = "OpenMPI"
+    INTEL = "Intel"
+    MPICH = "MPICH"
+
+
+class MPIReplicaSpecs(Wire, frozen=True, kw_only=True):
+    launcher: Annotated[
+        ReplicaSpec | None,
+        doc("The pod that runs mpirun.", REPLICA_NEEDS, properties={"replicas": {"minimum": 1, "maximum": 1}}),
+    ] = field(default=None, name=LAUNCHER)
+    worker: Annotated[
+        ReplicaSpec | None,
+        doc("The pods that ranks are started on.", REPLICA_NEEDS, properties={"replicas": {"minimum": 1}}),
+    ] = field(default=None, name=WORKER)
+
+
+class MPIJobSpec(Wire, frozen=True, kw_only=True):
+    slots_per_worker: Annotated[Int32 | None, doc("Ranks per worker; 1 by default.", minimum=0)] = None
+    mpi_replica_specs: Annotated[MPIReplicaSpecs | None, doc("The roles of the job.", required=[LAUNCHER])] = None
+    run_policy: Annotated[RunPolicy | None, doc("How long the job may run and what is left of it.")] = None
+    clean_pod_policy: Annotated[
+        str | None, doc("As runPolicy.cleanPodPolicy, which stands above this one.", one_of(CleanPodPolicy))
+    ] = None
+    elastic_policy: Annotated[
+        ElasticPolicy | None,
+        doc("The bounds of the job's size; without it they are read from the launcher's command line.", ORDERED),
+    ] = None
+    main_container: Annotated[str | None, doc("The container of a worker in which ranks are started.")] = None
+    run_launcher_as_worker: Annotated[bool | None, doc("Ranks are started in the launcher too.")] = None
+    ssh_auth_mount_path: Annotated[
+        str | None, doc("Where SSH keys are mounted; /root/.ssh by default.", minLength=1)
+    ] = None
+    launcher_creation_policy: Annotated[
+        str | None, doc("When the launcher is created; AtStartup by default.", one_of(LauncherCreation))
+    ] = None
+    mpi_implementation: Annotated[
+        str | None, doc("The MPI of the image; OpenMPI by default.", one_of(Implementation))
+    ] = None
+    launcher_attach_mode: Annotated[
+        str | None,
+        doc("How the launcher reaches its workers: by the API server or by SSH.", one_of(AttachMode) | IMMUTABLE),
+    ] = None
+
+
+def _only_over_ssh(role: str) -> tuple[str, str, str]:
+    policy = f"self.mpiReplicaSpecs.{role}.restartPolicy"
+    given = f"has(self.mpiReplicaSpecs.{role}) && has({policy})"
+    return (
+        f"self.launcherAttachMode != 'ssh' || !({given}) || {policy} in ['Never', 'OnFailure']",
+        "must be Never or OnFailure",
+        f".mpiReplicaSpecs.{role}.restartPolicy",
+    )
+
+
+_SPEC_RULES: Final = rules(
+    (
+        "self.launcherAttachMode != 'kubexec' || !has(self.slotsPerWorker) || self.slotsPerWorker >= 1",
+        "must be greater than or equal to 1",
+        ".slotsPerWorker",
+    ),
+    _only_over_ssh(LAUNCHER),
+    _only_over_ssh(WORKER),
+)
+
+
+class MPIJob(Wire, frozen=True, kw_only=True):
+    api_version: str = ""
+    kind: str = ""
+    metadata: ObjectMeta = field(default_factory=ObjectMeta)
+    spec: Annotated[MPIJobSpec, doc("", _SPEC_RULES, required=["mpiReplicaSpecs"])] = field(default_factory=MPIJobSpec)
+    status: JobStatus = field(default_factory=JobStatus)
+
+
+def _submitted(mode: AttachMode) -> dict[str, dict[str, str]]:
+    return {"spec.launcherAttachMode": {"default": mode.value}}
+
+
+RESOURCE: Final = Resource(
+    group="kubeflow.org",
+    kind="MPIJob",
+    plural="mpijobs",
+    type=MPIJob,
+    versions=(
+        Version("v1", differs=_submitted(AttachMode.KUBEXEC)),
+        Version("v2beta1", storage=True, differs=_submitted(AttachMode.SSH)),
+    ),
+    columns=ELASTIC_COLUMNS,
+    short_names=("mj", "mpij"),
+    scale=Scale(".spec.mpiReplicaSpecs.Worker.replicas"),
+)

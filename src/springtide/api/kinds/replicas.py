@@ -1,0 +1,39 @@
+# SPDX-License-Identifier: Apache-2.0
+"""One role of a job: how many replicas of which pod, and what happens when one ends."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from enum import StrEnum
+from typing import Annotated, Any, Final
+
+from msgspec import field
+
+from springtide.api.kinds.fields import Int32, PodTemplate, Wire, doc, one_of
+
+
+class RestartPolicy(StrEnum):
+    NEVER = "Never"
+    ON_FAILURE = "OnFailure"
+    ALWAYS = "Always"
+    EXIT_CODE = "ExitCode"
+
+
+class ReplicaSpec(Wire, frozen=True, kw_only=True):
+    replicas: Annotated[Int32 | None, doc("How many pods this role has.")] = None
+    template: PodTemplate = field(default_factory=dict)
+    restart_policy: Annotated[
+        str | None,
+        doc("What happens when a pod of this role ends; stands above the template's own.", one_of(RestartPolicy)),
+    ] = None
+
+
+REPLICA_NEEDS: Final = {"required": ["template"]}
+"""What the CRD asks of every role that is there."""
+
+
+def containers(template: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """The template's containers, as far as they are any."""
+    spec = template.get("spec")
+    found = spec.get("containers") if isinstance(spec, dict) else None
+    return [each for each in found if isinstance(each, dict)] if isinstance(found, list) else []

@@ -1,0 +1,62 @@
+# SPDX-License-Identifier: Apache-2.0
+"""How a kind is served: everything about a CustomResourceDefinition that is not a field of the object."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+from springtide.api.kinds.fields import Wire
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """One column of `kubectl get`."""
+
+    name: str
+    type: str
+    path: str
+    description: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Scale:
+    spec_replicas: str
+    status_replicas: str = ".status.replicas"
+    selector: str = ".status.selector"
+
+
+@dataclass(frozen=True, slots=True)
+class Version:
+    """One served version; `differs` is what its schema says of a field (by its path) beyond what all versions say."""
+
+    name: str
+    storage: bool = False
+    differs: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Resource:
+    group: str
+    kind: str
+    plural: str
+    type: type[Wire]
+    versions: tuple[Version, ...]
+    columns: tuple[Column, ...]
+    short_names: tuple[str, ...] = ()
+    scale: Scale | None = None
+
+    @property
+    def crd_name(self) -> str:
+        return f"{self.plural}.{self.group}"
+
+
+ELASTIC_COLUMNS: Final = (
+    Column("State", "string", ".status.state"),
+    Column("Workers", "string", ".status.workers", "Workers that are ready, of those that are wanted"),
+    Column("Min", "integer", ".status.minReplicas", "The fewest workers the job goes on with"),
+    Column("Max", "integer", ".status.maxReplicas", "The most workers the job makes use of"),
+    Column("Age", "date", ".metadata.creationTimestamp"),
+)
+"""The columns of every kind that can be resized."""

@@ -1,0 +1,42 @@
+# SPDX-License-Identifier: Apache-2.0
+"""How long a job may run, how often it is tried, what is left of it: `runPolicy`, alike in all of Kubeflow's kinds."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from typing import Annotated, Final
+
+from springtide.api.kinds.fields import IMMUTABLE, Int32, Int64, ResourceList, Wire, doc, one_of
+
+MULTIKUEUE: Final = "kueue.x-k8s.io/multikueue"
+"""The manager that runs a job on another cluster: nobody touches it here."""
+
+
+class CleanPodPolicy(StrEnum):
+    NONE = "None"
+    RUNNING = "Running"
+    ALL = "All"
+
+
+class SchedulingPolicy(Wire, frozen=True, kw_only=True):
+    min_available: Annotated[Int32 | None, doc("Pods that must fit together; all of them by default.")] = None
+    queue: Annotated[str | None, doc("The queue that admits the job.", IMMUTABLE)] = None
+    min_resources: Annotated[ResourceList | None, doc("Resources that must be free before any pod starts.")] = None
+    priority_class: Annotated[str | None, doc("The PriorityClass of the whole group.")] = None
+    schedule_timeout_seconds: Annotated[Int32 | None, doc("How long the group may wait for its place.")] = None
+
+
+class RunPolicy(Wire, frozen=True, kw_only=True):
+    clean_pod_policy: Annotated[
+        str | None, doc("Which pods are deleted once the job has finished; None by default.", one_of(CleanPodPolicy))
+    ] = None
+    ttl_seconds_after_finished: Annotated[
+        Int32 | None, doc("The job is deleted this long after it finished; never by default.", minimum=0)
+    ] = None
+    active_deadline_seconds: Annotated[Int64 | None, doc("The job fails when it runs longer than this.", minimum=0)] = (
+        None
+    )
+    backoff_limit: Annotated[Int32 | None, doc("How often a failed run is tried again.", minimum=0)] = None
+    suspend: Annotated[bool | None, doc("While true the job has no pods.")] = None
+    managed_by: Annotated[str | None, doc("The controller that runs the job.", IMMUTABLE)] = None
+    scheduling_policy: Annotated[SchedulingPolicy | None, doc("How the job's pods are placed as one group.")] = None

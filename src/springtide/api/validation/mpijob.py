@@ -1,0 +1,106 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What may be wrong with an MPIJob of either version."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from springtide.api import bounds
+from springtide.api.defaults.mpijob import defaulted
+from springtide.api.field_errors import FieldError, invalid, not_supported, required
+from springtide.api.kinds.elastic_policy import ElasticPolicy
+from springtide.api.kinds.mpi_modes import Mode, mode_of
+from springtide.api.kinds.mpijob import (
+    LAUNCHER,
+    WORKER,
+    AttachMode,
+    Implementation,
+    LauncherCreation,
+    MPIJob,
+    MPIJobSpec,
+    MPIReplicaSpecs,
+)
+from springtide.api.kinds.replicas import ReplicaSpec
+from springtide.api.kinds.run_policy import RunPolicy
+from springtide.api.validation import shared
+
+_ROLES = "spec.mpiReplicaSpecs"
+
+
+def errors(raw: Mapping[str, Any], highest_index: int = 0) -> list[FieldError]:
+    """`highest_index` is the highest a worker has had or is about to get: indices are never used twice."""
+    job = shared.read(raw, MPIJob)
+    if isinstance(job, FieldError):
+        return [job]
+    mode = mode_of(job.spec.launcher_attach_mode, job.api_version)
+    if mode is None:
+        return [not_supported("spec.launcherAttachMode", job.spec.launcher_attach_mode, sorted(AttachMode))]
+    found = _name_errors(job, highest_index)
+    found += _unknown_roles(raw)
+    found += _spec_errors(job.spec, mode)
+    return found
+
+
+def admission_errors(raw: Mapping[str, Any]) -> list[FieldError]:
+    """As `errors`, and a size outside its bounds: refused when it is asked for, while a reconcile runs the nearest."""
+    if found := errors(raw):
+        return found
+    job = defaulted(raw)
+    limits, worker = bounds.of_mpi(job), job.roles.get(WORKER)
+    if limits is None or worker is None or limits.hold(worker.replicas):
+        return []
+    return [invalid(f"{_ROLES}[{WORKER}].replicas", worker.replicas, f"must be {limits}")]
+
+
+def _name_errors(job: MPIJob, highest_index: int) -> list[FieldError]:
+    specs = job.spec.mpi_replica_specs
+    replicas = specs.worker.replicas if specs and specs.worker else None
+    index = max((replicas or 1) - 1, highest_index)
+    return shared.longest_name_errors(job.metadata.name, f"{job.metadata.name}-worker-{index}")
+
+
+def _unknown_roles(raw: Mapping[str, Any]) -> list[FieldError]:
+    given = (raw.get("spec") or {}).get("mpiReplicaSpecs") or {}
+    return [not_supported(_ROLES, name, (LAUNCHER, WORKER)) for name in given if name not in (LAUNCHER, WORKER)]
+
+
+def _spec_errors(spec: MPIJobSpec, mode: Mode) -> Iterator[FieldError]:
+    if spec.mpi_replica_specs is None:
+        yield required(_ROLES, "must have replica specs")
+    else:
+        yield from _roles_errors(spec.mpi_replica_specs, mode)
+    slots = mode.min_slots if spec.slots_per_worker is None else spec.slots_per_worker
+    if slots < mode.min_slots:
+        yield invalid("spec.slotsPerWorker", slots, f"must be greater than or equal to {mode.min_slots}")
+    yield from shared.clean_pod_policy_errors(spec.clean_pod_policy, "spec")
+    yield from shared.run_policy_errors(spec.run_policy or RunPolicy(), "spec.runPolicy", mode.managers)
+    yield from shared.elastic_policy_errors(spec.elastic_policy or ElasticPolicy(), "spec.elasticPolicy")
+    if spec.ssh_auth_mount_path == "":
+        yield required("spec.sshAuthMountPath", "must have a mount path for SSH credentials")
+    yield from _choice(spec.mpi_implementation, "spec.mpiImplementation", Implementation)
+    yield from _choice(spec.launcher_creation_policy, "spec.launcherCreationPolicy", LauncherCreation)
+
+
+def _choice(
+    value: str | None, field: str, choices: type[Implementation] | type[LauncherCreation]
+) -> Iterator[FieldError]:
+    if value is not None and value not in tuple(choices):
+        yield not_supported(field, value, sorted(choices))
+
+
+def _roles_errors(specs: MPIReplicaSpecs, mode: Mode) -> Iterator[FieldError]:
+    launcher, worker = f"{_ROLES}[{LAUNCHER}]", f"{_ROLES}[{WORKER}]"
+    if specs.launcher is None:
+        yield required(launcher, f"must have {LAUNCHER} replica spec")
+    else:
+        yield from shared.role_errors(specs.launcher, launcher, mode.restart_policies)
+        yield from shared.exactly_one(specs.launcher.replicas, launcher)
+    if specs.worker is not None:
+        yield from shared.role_errors(specs.worker, worker, mode.restart_policies)
+        yield from shared.at_least_one(_replicas(specs.worker), worker)
+
+
+def _replicas(worker: ReplicaSpec) -> int:
+    """A role that is there and does not say how many is not meant to have none."""
+    return worker.replicas or 0

@@ -1,0 +1,120 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Rules that all of Kubeflow's kinds have in common, in the words their users know."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, Final, TypeVar
+
+import msgspec
+
+from springtide.api import quantity
+from springtide.api.field_errors import FieldError, invalid, not_supported, required
+from springtide.api.kinds.elastic_policy import ElasticPolicy
+from springtide.api.kinds.fields import Wire
+from springtide.api.kinds.replicas import ReplicaSpec
+from springtide.api.kinds.run_policy import CleanPodPolicy, RunPolicy, SchedulingPolicy
+from springtide.api.names import label_complaints
+
+MESSAGE_LIMIT: Final = 1024
+_NEGATIVE: Final = "must be greater than or equal to 0"
+_AT_LEAST_ONE: Final = "must be greater than or equal to 1"
+_PLACE: Final = re.compile(r"(?P<why>.*?) - at `(?:key in )?\$\.?(?P<field>.*)`", re.DOTALL)
+
+Kind = TypeVar("Kind", bound=Wire)
+
+
+def read(raw: Mapping[str, Any], kind: type[Kind]) -> Kind | FieldError:
+    """The object as its type, or the first field that is of another type."""
+    try:
+        return msgspec.convert(raw, kind)
+    except msgspec.ValidationError as error:
+        found = _PLACE.fullmatch(str(error))
+        field, why = (found["field"], found["why"]) if found else ("", str(error))
+        return FieldError("FieldValueTypeInvalid", field, f"Invalid value: {why}")
+
+
+def message(errors: Sequence[FieldError]) -> str:
+    """All of them as one sentence, cut to what an event can carry."""
+    words = ", ".join(str(error) for error in errors)
+    return ("Found validation errors: " + (f"[{words}]" if len(errors) > 1 else words))[:MESSAGE_LIMIT]
+
+
+def longest_name_errors(job: str, longest: str) -> list[FieldError]:
+    """`longest` is the longest name any pod of the job will have."""
+    if complaints := label_complaints(longest):
+        said = f'will not able to create pod with invalid DNS label "{longest}": {", ".join(complaints)}'
+        return [invalid("metadata.name", job, said)]
+    return []
+
+
+def role_errors(spec: ReplicaSpec, field: str, restart_policies: Sequence[str]) -> Iterator[FieldError]:
+    if spec.restart_policy is not None and spec.restart_policy not in restart_policies:
+        yield not_supported(f"{field}.restartPolicy", spec.restart_policy, sorted(restart_policies))
+    yield from _template_errors(spec.template, f"{field}.template")
+
+
+def _template_errors(template: Mapping[str, Any], field: str) -> Iterator[FieldError]:
+    spec = template.get("spec")
+    found = spec.get("containers") if isinstance(spec, dict) else None
+    if not found:
+        yield required(f"{field}.spec.containers", "must define at least one container")
+        return
+    if not isinstance(found, list) or not all(isinstance(each, dict) for each in found):
+        yield invalid(f"{field}.spec.containers", found, "must be a list of containers")
+        return
+    for index, container in enumerate(found):
+        for name in ("name", "image"):
+            if not container.get(name):
+                yield required(f"{field}.spec.containers[{index}].{name}")
+
+
+def exactly_one(replicas: int | None, field: str) -> Iterator[FieldError]:
+    if replicas not in (None, 1):
+        yield invalid(f"{field}.replicas", replicas, "must be 1")
+
+
+def at_least_one(replicas: int, field: str) -> Iterator[FieldError]:
+    if replicas < 1:
+        yield invalid(f"{field}.replicas", replicas, _AT_LEAST_ONE)
+
+
+def clean_pod_policy_errors(policy: str | None, field: str) -> Iterator[FieldError]:
+    if policy is not None and policy not in tuple(CleanPodPolicy):
+        yield not_supported(f"{field}.cleanPodPolicy", policy, sorted(CleanPodPolicy))
+
+
+def run_policy_errors(policy: RunPolicy, field: str, managers: Sequence[str]) -> Iterator[FieldError]:
+    yield from clean_pod_policy_errors(policy.clean_pod_policy, field)
+    yield from not_negative(policy.ttl_seconds_after_finished, f"{field}.ttlSecondsAfterFinished")
+    yield from not_negative(policy.active_deadline_seconds, f"{field}.activeDeadlineSeconds")
+    yield from not_negative(policy.backoff_limit, f"{field}.backoffLimit")
+    if policy.managed_by is not None and policy.managed_by not in managers:
+        yield not_supported(f"{field}.managedBy", policy.managed_by, sorted(managers))
+    if policy.scheduling_policy is not None:
+        yield from _scheduling_policy_errors(policy.scheduling_policy, f"{field}.schedulingPolicy")
+
+
+def _scheduling_policy_errors(policy: SchedulingPolicy, field: str) -> Iterator[FieldError]:
+    yield from not_negative(policy.min_available, f"{field}.minAvailable")
+    for name, amount in (policy.min_resources or {}).items():
+        try:
+            quantity.parse(str(amount))
+        except quantity.QuantityError as error:
+            yield invalid(f"{field}.minResources[{name}]", amount, str(error))
+    yield from not_negative(policy.schedule_timeout_seconds, f"{field}.scheduleTimeoutSeconds")
+
+
+def elastic_policy_errors(policy: ElasticPolicy, field: str) -> Iterator[FieldError]:
+    least, most = policy.min_replicas, policy.max_replicas
+    for name, value in (("minReplicas", least), ("maxReplicas", most)):
+        if value is not None and value < 1:
+            yield invalid(f"{field}.{name}", value, _AT_LEAST_ONE)
+    if least is not None and most is not None and least > most:
+        yield invalid(f"{field}.minReplicas", least, "must not be more than maxReplicas")
+
+
+def not_negative(value: int | None, field: str) -> Iterator[FieldError]:
+    if value is not None and value < 0:
+        yield invalid(field, value, _NEGATIVE)
