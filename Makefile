@@ -35,26 +35,28 @@ demo: $(READY) ## the product's main job on an embedded cluster; ends by itself
 test: $(READY) ## the tests; needs neither Go nor kubectl
 	@$(BIN)/pytest -n 2 -q
 
-check: $(READY) ## format, lint, types, layers
+check: $(READY) ## format, lint, types, layers, CRDs
 	@$(BIN)/ruff format --check .
 	@$(BIN)/ruff check .
 	@$(BIN)/mypy
 	@$(BIN)/lint-imports --no-logo
+	@$(BIN)/python hack/generate_crds.py --check
 
 format: $(READY) ## put the code into shape
 	@$(BIN)/ruff format .
 	@$(BIN)/ruff check --fix .
 
-GENERATED := src/springtide/local/schema/generated src/springtide/local/apiserver/generated src/springtide/local/access/generated
+GENERATED := deploy/crds src/springtide/local/schema/generated src/springtide/local/apiserver/generated src/springtide/local/access/generated
 CONTROL_PLANE := $(BIN)/python hack/oracle/control_plane.py
 
-generate: $(READY) ## write the generated files anew from the oracle (needs Go and etcd)
+generate: $(READY) ## write the generated files anew from the kinds and the oracle (needs Go and etcd)
+	@$(BIN)/python hack/generate_crds.py
 	@cd hack/oracle && go run ./typedump > $(CURDIR)/$(VENV)/types.json
 	@$(BIN)/python hack/generate_types.py $(VENV)/types.json
 	@$(CONTROL_PLANE) run -- sh -c '$(BIN)/python hack/generate_discovery.py $$SPRINGTIDE_ORACLE_SERVER $$SPRINGTIDE_ORACLE_TOKEN && \
 	  $(BIN)/python hack/generate_bootstrap_roles.py $$SPRINGTIDE_ORACLE_KUBECONFIG $$SPRINGTIDE_TOOLS/kubectl'
 
-check-generated: generate ## fail when a generated file is not what the oracle says
+check-generated: generate ## fail when a generated file is not what the kinds and the oracle say
 	@test -z "$$(git status --porcelain -- $(GENERATED))" || { git --no-pager diff --stat -- $(GENERATED); git status --short -- $(GENERATED); exit 1; }
 
 # Other people's clients and fuzzers live in an environment of their own, so that `make test` never waits for them.
