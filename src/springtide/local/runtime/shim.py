@@ -2015,9 +2015,10 @@ class Shim:
         self.sandbox.enter()
         if self.isolated and not self.owns_processes:
             self._share_processes()
-        self._listen(f"{self.directory}/shim.sock", self._serve)
+        self._listen(f"{self.directory}/shim.sock", self._serve, 0o600)
         if self._exec_socket:
-            self._listen(self._exec_socket, self._serve_ticket)
+            # For whoever a launcher runs as: the ticket is the right, and none but pods see this directory.
+            self._listen(self._exec_socket, self._serve_ticket, 0o666)
         pid = os.getpid()
         start = start_time(pid) if sys.platform == "linux" else 0
         write_json(f"{self.directory}/shim.json", {"pid": pid, "boot": boot_id(), "start": start})
@@ -2031,12 +2032,12 @@ class Shim:
                 self.publish(state)
             self.states[state["name"]] = state
 
-    def _listen(self, path: str, serve: Callable[[Client, Obj, list[int]], None]) -> None:
+    def _listen(self, path: str, serve: Callable[[Client, Obj, list[int]], None], mode: int) -> None:
         listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
         with Ignoring(FileNotFoundError):
             os.unlink(path)
         at_directory(path, listener.bind)
-        os.chmod(path, 0o600)
+        os.chmod(path, mode)
         listener.listen(64)
         listener.setblocking(False)
         self._listeners.append((listener, path))
