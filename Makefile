@@ -35,12 +35,11 @@ demo: $(READY) ## the product's main job on an embedded cluster; ends by itself
 test: $(READY) ## the tests; needs neither Go nor kubectl
 	@$(BIN)/pytest -n 2 -q
 
-check: $(READY) ## format, lint, types, layers, CRDs
+check: $(READY) ## format, lint, types, layers
 	@$(BIN)/ruff format --check .
 	@$(BIN)/ruff check .
 	@$(BIN)/mypy
 	@$(BIN)/lint-imports --no-logo
-	@$(BIN)/python hack/generate_crds.py --check
 
 format: $(READY) ## put the code into shape
 	@$(BIN)/ruff format .
