@@ -1,0 +1,61 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The pages under docs/ as something that can be run.
+
+Blocks fenced as `sh` run everywhere. Blocks fenced as `sh kubectl` need kubectl; they run when SPRINGTIDE_TOOLS names
+the directory it is in, as under `make test-oracle`. All blocks of a page are one script, in an empty home beside the
+repository's examples.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+from tests.integration.cli.conftest import end_rest
+
+from springtide.local.datadir import DataDir
+
+ROOT = Path(__file__).parents[2]
+DOCS = ROOT / "docs"
+TOOLS = os.environ.get("SPRINGTIDE_TOOLS", "")
+
+_BLOCK = re.compile(r"^```(sh(?: kubectl)?)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+
+
+def blocks(page: Path) -> list[tuple[str, str]]:
+    return _BLOCK.findall(page.read_text())
+
+
+def sections(page: Path) -> int:
+    return page.read_text().count("\n## ")
+
+
+def run(page: Path, home: Path) -> str:
+    """All commands of a page, each of which must succeed; what they printed."""
+    wanted = {"sh", "sh kubectl"} if TOOLS else {"sh"}
+    programs = [str(Path(sys.executable).parent), *([TOOLS] if TOOLS else []), "/usr/bin", "/bin", "/usr/sbin"]
+    (home / "examples").symlink_to(ROOT / "examples")
+    finished = subprocess.run(
+        ["sh", "-eux"],
+        input="".join(body for kind, body in blocks(page) if kind in wanted),
+        cwd=home,
+        env={"HOME": str(home), "PATH": ":".join(programs)},
+        capture_output=True,
+        text=True,
+        timeout=150,
+    )
+    assert finished.returncode == 0, finished.stdout + finished.stderr
+    return finished.stdout
+
+
+def end_clusters(home: Path) -> None:
+    """Of a page that was not run to its end."""
+    for lock in home.rglob("lock"):
+        place = DataDir(lock.parent)
+        if process := place.process():
+            os.kill(process, signal.SIGKILL)
+        end_rest(place)
