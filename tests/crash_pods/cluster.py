@@ -58,6 +58,7 @@ class Cluster:
 
     async def down(self) -> list[str]:
         """What is wrong with how it ended."""
+        await until_true(self.place.is_running)  # only just started, it has not taken its directory
         with (self.home / "down.log").open("ab") as log:
             asking = self._tide(log, "down")
         code = await asyncio.to_thread(asking.wait)
@@ -104,11 +105,32 @@ class Cluster:
                 return found
         return None
 
+    def nursery(self, node: str) -> Process | None:
+        """What makes an agent's shims."""
+        agent = self.agent(node)
+        for found in machine.descendants([agent.pid] if agent else []):
+            if any("nursery" in word for word in machine.words(found.pid)):
+                return found
+        return None
+
     def holder(self) -> Process | None:
         return self._named(self.place.network / "holder.json")
 
     def shim(self, uid: str) -> Process | None:
         return self._named(self.place.pods / uid / "shim.json")
+
+    def unborn_shim(self, uid: str) -> Process | None:
+        """One that has not yet written who it is."""
+        found = [machine.process(pid) for pid in machine.naming(self.place.pods / uid)]
+        return min((one for one in found if one is not None), default=None)
+
+    def pods_on_disk(self) -> dict[str, str]:
+        """Name by uid."""
+        found = {}
+        for path in self.place.pods.glob("*/pod.json"):
+            with contextlib.suppress(OSError, ValueError, KeyError):
+                found[path.parent.name] = str(json.loads(path.read_bytes())["name"])
+        return found
 
     @staticmethod
     def _named(path: Path) -> Process | None:
@@ -165,13 +187,14 @@ class Cluster:
     def complaints(self) -> list[str]:
         """Tracebacks and errors that any of its processes wrote down in any of its lives."""
         logs = [self._log, self.place.network / "holder.log", *sorted(self.place.nodes.glob("*/agent.log"))]
-        return [
-            f"{path.name}: {line}"
-            for path in logs
-            if path.exists()
-            for line in path.read_text(errors="replace").splitlines()
-            if any(mark in line for mark in _MARKS)
-        ]
+        found = []
+        for path in logs:
+            lines = path.read_text(errors="replace").splitlines() if path.exists() else []
+            for number, line in enumerate(lines):
+                if any(mark in line for mark in _MARKS):
+                    cause = next((later for later in lines[number + 1 :] if not later.startswith(" ")), "")
+                    found.append(f"{path.name}: {line}; {cause}")
+        return found
 
     def remains(self) -> list[str]:
         """What there still is of a cluster that was ended."""
@@ -216,13 +239,24 @@ async def running(as_user: bool) -> AsyncIterator[Cluster]:
         reaping.cancel()
         await cluster.close()
         await asyncio.to_thread(cluster.end)
-        shutil.rmtree(home, ignore_errors=True)
+        if not os.environ.get("SPRINGTIDE_CRASH_KEEP"):
+            shutil.rmtree(home, ignore_errors=True)
 
 
 async def _keep_reaping(cluster: Cluster) -> None:
     while True:
         machine.reap(cluster.own_children())
         await asyncio.sleep(0.2)
+
+
+async def until_true(ask: Callable[[], object], patience: float = PATIENCE) -> bool:
+    """Whether it came true within the patience."""
+    deadline = time.monotonic() + patience
+    while time.monotonic() < deadline:
+        if ask():
+            return True
+        await asyncio.sleep(_LOOK)
+    return bool(ask())
 
 
 def _free_port() -> int:

@@ -80,7 +80,7 @@ def naming(path: Path) -> Iterator[int]:
 
 
 def describe(pid: int) -> str:
-    return f"process {pid}: {' '.join(words(pid))[:200]}"
+    return f"process {pid}: {' '.join(' '.join(words(pid)).split())[:250]}"
 
 
 # Orphans

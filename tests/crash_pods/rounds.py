@@ -12,6 +12,7 @@ import random
 import time
 from collections.abc import Awaitable, Callable, Iterable
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import TypeVar
 
 from tests.crash_pods import logs, looking, machine, programs, verdict
@@ -27,9 +28,10 @@ from springtide.kube.request import DeleteOptions, Request, Scope, path_of
 from springtide.kube.resources import DEPLOYMENTS, NAMESPACES, PODS, SERVICEACCOUNTS, SERVICES, Key, Obj, Resource
 
 _Answer = TypeVar("_Answer")
-TARGETS = ("server", "agent", "holder", "supervisor", "shims")
+TARGETS = {"server": 3, "agent": 3, "nursery": 1, "holder": 2, "supervisor": 2, "shims": 5}
+"""Who is killed, and how often in relation to the others."""
 LOG_SAMPLE = 6
-"""Logs read through the API in each round."""
+"""Pods whose whole logs are read through the API in each round; of the others it is the last line."""
 _AT_ONCE = 5.0
 """Seconds that the processes of a killed shim get to be gone; the kernel needs milliseconds."""
 
@@ -126,6 +128,20 @@ class Session:
         self._spent |= {life.uid for life in before.values() if life.pod in victims}
         return result
 
+    async def play_to_the_end(self, seed: int) -> Result:
+        """The last round: the cluster is to end while everything is in motion."""
+        chance = random.Random(-seed - 1)
+        result = Result(seed, "user" if self.cluster.as_user else "root")
+        passing = programs.passing("last")
+        for wanted in passing:
+            await self._create(PODS, wanted.obj)
+        await self._kill_some(chance, result, [*(await self._standing()), *passing], ())
+        await asyncio.sleep(chance.choice((0.0, chance.uniform(0, 1.0))))
+        result.violations += await self.cluster.down()
+        result.violations += [f"left after tide down: {what}" for what in self.cluster.remains()]
+        result.violations += [f"in the logs: {line}" for line in self.cluster.complaints()[:5]]
+        return result
+
     async def _delete_some(self, chance: random.Random, standing: list[Wanted]) -> dict[str, str]:
         """Name and uid of pods whose deletion was acknowledged; they are made again in the next round."""
         pods = await self._pods()
@@ -140,7 +156,7 @@ class Session:
     ) -> dict[str, Victim]:
         victims: dict[str, Victim] = {}
         allowed = {wanted.name: wanted for wanted in pods if wanted.may_lose_shim and wanted.name not in gone}
-        targets = chance.choices(TARGETS, weights=(3, 3, 2, 2, 4), k=chance.randint(2, 4))
+        targets = chance.choices(list(TARGETS), weights=list(TARGETS.values()), k=chance.randint(2, 6))
         for target in targets:
             await asyncio.sleep(chance.choice((0.0, chance.uniform(0, 0.1), chance.uniform(0, 1.5))))
             result.kills[target] += 1
@@ -159,6 +175,7 @@ class Session:
         finders: dict[str, Callable[[], Process | None]] = {
             "server": cluster.server,
             "agent": lambda: cluster.agent(node),
+            "nursery": lambda: cluster.nursery(node),
             "holder": cluster.holder,
             "supervisor": cluster.supervisor,
         }
@@ -170,34 +187,29 @@ class Session:
 
     async def _kill_shims(self, chance: random.Random, result: Result, allowed: dict[str, Wanted]) -> dict[str, Victim]:
         found = []
-        for uid in sorted(path.name for path in self.cluster.place.pods.glob("*")):
-            name = self._name_on_disk(uid)
-            shim = self.cluster.shim(uid)
+        for uid, name in sorted(self.cluster.pods_on_disk().items()):
+            shim = self.cluster.shim(uid) or self.cluster.unborn_shim(uid)
             if name in allowed and shim is not None and uid not in self._spent:
                 found.append((allowed[name], uid, shim))
+        young = [one for one in found if one[0].exit_code is not None]
+        found = young if young and chance.random() < 0.4 else found
         victims = {}
         for wanted, uid, shim in chance.sample(found, min(len(found), chance.randint(1, 3))):
             tree = machine.descendants([shim.pid])
+            newest = self._newest(wanted.name, uid)
             await self.cluster.kill(lambda shim=shim: shim)  # type: ignore[misc]
             result.shims += 1
             left = await _gone(tree)
             result.violations += [f"{wanted.name}: {machine.describe(one.pid)} outlives its shim" for one in left]
-            victims[wanted.name] = Victim(wanted, *self._written(wanted.name, uid))
+            written = {path.parent.name: logs.read(path) for path in newest}
+            victims[wanted.name] = Victim(wanted, max((int(path.stem) for path in newest), default=0), written)
         return victims
 
-    def _name_on_disk(self, uid: str) -> str:
-        return next((key.split("_")[1] for key in self._log_folders() if key.endswith(uid)), "")
-
-    def _log_folders(self) -> list[str]:
-        return [path.name for path in (self.cluster.place.path / "logs").glob("*")]
-
-    def _written(self, name: str, uid: str) -> tuple[int, dict[str, Account]]:
+    def _newest(self, name: str, uid: str) -> list[Path]:
+        """The log of each container's newest attempt."""
         folder = self.cluster.place.path / "logs" / f"{NAMESPACE}_{name}_{uid}"
-        newest: dict[str, int] = {}
-        for path in folder.glob("*/*.log"):
-            newest[path.parent.name] = max(newest.get(path.parent.name, 0), int(path.stem))
-        written = {container: logs.read(folder / container / f"{n}.log") for container, n in newest.items()}
-        return max(newest.values(), default=0), written
+        found = [list(container.glob("*.log")) for container in folder.glob("*")]
+        return [max(attempts, key=lambda path: int(path.stem)) for attempts in found if attempts]
 
     # Waiting
 
@@ -267,20 +279,20 @@ class Session:
                     result.lines += sum(log.lines for log in life.logs)
 
     async def _judge_api_logs(self, chance: random.Random) -> list[str]:
-        """What the API gives for a log is what is in the files."""
+        """The agents know all pods, and what the API gives for a log is what is in its file."""
         pods = await self._pods()
+        whole = set(chance.sample(sorted(pods), LOG_SAMPLE))
         faults = []
-        for name in chance.sample(sorted(pods), LOG_SAMPLE):
-            container = pods[name]["spec"]["containers"][0]["name"]
-            path = path_of(PODS, NAMESPACE, name, "log")
-            asked = Request("GET", path, {"container": container, "timestamps": "true"})
-            answer = await self.cluster.insist(lambda client, asked=asked: client.raw(asked))  # type: ignore[misc]
-            status = next(one for one in pods[name]["status"]["containerStatuses"] if one["name"] == container)
-            file = looking.log_files(self.cluster, pods[name], container, status["restartCount"])[-1]
-            wanted = [line.split(" ", 3) for line in file.read_text().splitlines()]
-            given = answer.body.decode().splitlines()
-            if given != [f"{moment} {text}" for moment, _, _, text in wanted][: len(given)]:
-                faults.append(f"the API gives another log of {name} than its file has")
+        for name, pod in pods.items():
+            for status in pod["status"]["containerStatuses"]:
+                query = {"container": status["name"], "timestamps": "true"} | (
+                    {} if name in whole else {"tailLines": "1"}
+                )
+                asked = Request("GET", path_of(PODS, NAMESPACE, name, "log"), query)
+                answer = await self.cluster.insist(lambda client, asked=asked: client.raw(asked))  # type: ignore[misc]
+                file = looking.log_files(self.cluster, pod, status["name"], status["restartCount"])[-1]
+                if not verdict.is_part(answer.body.decode(), file.read_text(), name in whole):
+                    faults.append(f"the API gives another log of {name} than {file.name} has")
         return faults
 
     async def _judge_machine(self) -> list[str]:

@@ -104,15 +104,25 @@ def judge_ended(wanted: Wanted, after: Life, killed: bool) -> list[str]:
     return [f"{after.name}: {fault}" for fault in faults]
 
 
+def is_part(given: str, file: str, whole: bool) -> bool:
+    """Whether what the API gave is a log file's text, or one of its lines; a program may have written more since."""
+    records = [line.split(" ", 3) for line in file.splitlines()]
+    lines = [f"{moment} {text}" for moment, _, _, text in records]
+    shown = given.splitlines()
+    if whole:
+        return shown == lines[: len(shown)]
+    return all(line in lines for line in shown)
+
+
 # The machine
 
 
-def judge_traces(pods: Iterable[Obj], traces: Traces, is_isolated: bool = True) -> list[str]:
+def judge_traces(pods: Iterable[Obj], traces: Traces) -> list[str]:
     """Everything on this machine belongs to a pod that is there, and each pod that runs has what it needs."""
     known = {pod["metadata"]["uid"]: pod for pod in pods}
     running = {uid for uid, pod in known.items() if pod["status"]["phase"] not in TERMINAL}
     names = {f"{pod['metadata']['namespace']}_{pod['metadata']['name']}_{uid}" for uid, pod in known.items()}
-    cables = {_cable(pod["status"]["podIP"]) for uid, pod in known.items() if uid in running} if is_isolated else set()
+    cables = {_cable(pod["status"]["podIP"]) for uid, pod in known.items() if uid in running}
     faults = [f"mounted in the supervisor's namespace: {line}" for line in traces.mounts]
     for what, found, wanted, required in (
         ("pod directory", traces.directories, set(known), running),
