@@ -139,7 +139,7 @@ def test_pods_begin_again_with_the_cluster_at_whatever_address_and_can_be_delete
     asyncio.run(create(place, *pods))
     until(lambda: all(asyncio.run(phase(place, name)) == "Running" for name in "pqr"))
     tide.ok("down")
-    tide.ok("up", "-d")
+    tide.ok("up", "-d", "--isolation", "none")  # other addresses
     until(lambda: all(asyncio.run(restarts(place, name)) == 1 for name in "pqr"))
     asyncio.run(delete(place, "p", "q", "r"))
     until(lambda: all(asyncio.run(phase(place, name)) == "gone" for name in "pqr"))
