@@ -1245,6 +1245,9 @@ def descendants(tree: dict[int, int], roots: Iterable[int]) -> set[int]:
     return found
 
 
+GROUP_NOTE = "group.json"
+
+
 class MemoryGroup:
     """A cgroup v2 of a container's own, where somebody has delegated the memory controller to us."""
 
@@ -1261,12 +1264,19 @@ class MemoryGroup:
     @classmethod
     def make(cls, own: str, name: str, limit: int) -> MemoryGroup | None:
         """Under the group we are in or, when that is a leaf, beside it; nothing where it is not allowed."""
-        for parent in (own, os.path.dirname(own)):
+        for parent in _parents_of_groups(own):
             if os.path.exists(f"{parent}/cgroup.subtree_control"):
                 with Ignoring(OSError):
                     os.mkdir(f"{parent}/{name}")
                     return cls(f"{parent}/{name}", limit)
         return None
+
+    @staticmethod
+    def remove_left(own: str, name: str) -> None:
+        """One that was made for a shim that was killed since."""
+        for parent in _parents_of_groups(own):
+            with Ignoring(OSError):
+                os.rmdir(f"{parent}/{name}")
 
     def join(self) -> None:
         self._write("cgroup.procs", "0")
@@ -1288,6 +1298,20 @@ class MemoryGroup:
             os.write(fd, text.encode())
         finally:
             os.close(fd)
+
+
+def _parents_of_groups(own: str) -> tuple[str, str]:
+    return own, os.path.dirname(own)
+
+
+def remove_groups(directory: str) -> None:
+    """What a pod's shims have left of cgroups, by the notes that its containers have of them."""
+    with Ignoring(FileNotFoundError):
+        for name in os.listdir(f"{directory}/containers"):
+            note = f"{directory}/containers/{name}/{GROUP_NOTE}"
+            with Ignoring(FileNotFoundError), Ignoring(ValueError):
+                MemoryGroup.remove_left(*read_json(note))
+                os.unlink(note)
 
 
 def own_group() -> str:
@@ -1353,7 +1377,9 @@ class Container:
 
     def _start(self) -> None:
         if self.body.get("memory_limit"):
-            self.group = MemoryGroup.make(own_group(), f"tide-{self.shim.uid}-{self.name}", self.body["memory_limit"])
+            place = (own_group(), f"tide-{self.shim.uid}-{self.name}")
+            write_json(f"{self.folder}/{GROUP_NOTE}", place)
+            self.group = MemoryGroup.make(*place, self.body["memory_limit"])
         stdio = self._make_streams()
         self._report, reporting = os.pipe()
         waiting, self._go = os.pipe()
@@ -2026,6 +2052,7 @@ class Shim:
 
     def _recall(self) -> None:
         """What a shim before this one has left: its containers died with it."""
+        remove_groups(self.directory)
         for state in left_states(self.directory):
             if state["status"] != "exited":
                 state.update(LOST, finished=time.time())

@@ -173,6 +173,7 @@ def _written(directory: Path) -> list[ContainerState]:
 
 def discard(directory: Path) -> None:
     """Remove the directory of a pod whose shim is gone, what its containers have left included."""
+    body.remove_groups(str(directory))
     body.remove_tree(str(directory))
 
 

@@ -121,3 +121,19 @@ def test_without_a_memory_controller_there_is_no_group(tmp_path: Path) -> None:
 def test_a_plain_directory_is_no_cgroup(tmp_path: Path) -> None:
     assert shim.MemoryGroup.make(str(tmp_path), "tide-x", 1000) is None
     assert list(tmp_path.iterdir()) == []
+
+
+def test_a_group_that_a_killed_shim_left_is_removed(tmp_path: Path) -> None:
+    """Wherever it was made: under the shim's own group, or beside it."""
+    pod, beside = tmp_path / "pod", tmp_path / "groups"
+    own = beside / "own"
+    for name, group in (("one", own / "tide-one"), ("two", beside / "tide-two")):
+        group.mkdir(parents=True)
+        (pod / "containers" / name).mkdir(parents=True)
+        shim.write_json(str(pod / "containers" / name / shim.GROUP_NOTE), [str(own), group.name])
+    (pod / "containers" / "unlimited").mkdir()
+    shim.remove_groups(str(pod))
+    assert [path.name for path in beside.rglob("*")] == ["own"]
+    assert list(pod.rglob(shim.GROUP_NOTE)) == []
+    shim.remove_groups(str(pod))
+    shim.remove_groups(str(tmp_path / "no-pod"))
