@@ -81,16 +81,20 @@ bench: $(READY) ## the embedded and the real API server side by side; builds the
 	@$(BIN)/python hack/oracle/control_plane.py build
 	@$(BIN)/python benchmarks/apiserver.py
 
-# The tests/crash rounds: each kills a real server a few times. SEEDS=7 or SEEDS=0-19 chooses them.
+# tests/crash kills the server under load, tests/crash_pods all processes around 50 pods. SEEDS=7 or SEEDS=0-19 chooses
+# the rounds. One after the other: the second looks for whatever is left of its clusters among its own children.
 SEEDS ?= 0-19
-test-crash: $(READY) ## kill -9 of the server under load, 20 seeded rounds
-	@SPRINGTIDE_CRASH_SEEDS=$(SEEDS) $(BIN)/pytest -n 2 -q tests/crash
+crash-rounds = SPRINGTIDE_CRASH_SEEDS=$(2) SPRINGTIDE_CRASH_REPORT=$(3) $(BIN)/pytest -n 2 -q tests/$(1)
+test-crash: $(READY) ## kill -9 of the server under load, and of all that pods depend on: 20 seeded rounds each
+	@$(call crash-rounds,crash,$(SEEDS))
+	@$(call crash-rounds,crash_pods,$(SEEDS))
 
-CAMPAIGN ?= .campaign.jsonl
-campaign: $(READY) ## the same with 200 rounds, and a table of what happened; some fifteen minutes
-	@rm -f $(CAMPAIGN)
-	@SPRINGTIDE_CRASH_SEEDS=1000-1199 SPRINGTIDE_CRASH_REPORT=$(CAMPAIGN) $(BIN)/pytest -n 2 -q tests/crash; \
-		code=$$?; $(BIN)/python -m tests.crash.report $(CAMPAIGN); exit $$code
+CAMPAIGN ?= .campaign
+campaign: $(READY) ## the same with 200 rounds each, and tables of what happened; some thirty minutes
+	@rm -f $(CAMPAIGN).crash.jsonl $(CAMPAIGN).crash_pods.jsonl
+	@code=0; for part in crash crash_pods; do \
+		$(call crash-rounds,$$part,1000-1199,$(CAMPAIGN).$$part.jsonl) || code=$$?; \
+		$(BIN)/python -m tests.$$part.report $(CAMPAIGN).$$part.jsonl; done; exit $$code
 
 test-robustness: $(JUDGES)/.ready ## bad input, bad connections, a full disk, generated requests
 	@$(JUDGES)/bin/pytest -n 2 -q tests/robustness

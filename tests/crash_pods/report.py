@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Adds up the rounds of a campaign: `python -m tests.crash_pods.report FILE` prints a table for docs/crash-campaign.md."""
+"""Adds up the rounds of a campaign: `python -m tests.crash_pods.report FILE` prints a table for the docs."""
 
 from __future__ import annotations
 

@@ -2,7 +2,7 @@
 """`kill -9` of server, node agents, network holder, supervisor and shims while 50 pods run and write numbered lines.
 
 Five rounds share one cluster, every fourth cluster is an ordinary user's. `make test-crash` plays 20 rounds and
-`make campaign` 200. SPRINGTIDE_CRASH_SEEDS (`7` or `0-19`) chooses others; SPRINGTIDE_CRASH_PODS_REPORT names a file
+`make campaign` 200. SPRINGTIDE_CRASH_SEEDS (`7` or `0-19`) chooses others; SPRINGTIDE_CRASH_REPORT names a file
 that gets one JSON line per round.
 """
 
@@ -35,7 +35,7 @@ def _is_users(seeds: list[int]) -> bool:
 
 
 def _report(result: Result) -> None:
-    if path := os.environ.get("SPRINGTIDE_CRASH_PODS_REPORT"):
+    if path := os.environ.get("SPRINGTIDE_CRASH_REPORT"):
         with Path(path).open("a") as lines:
             lines.write(json.dumps(asdict(result)) + "\n")
 
