@@ -15,7 +15,7 @@ def role(name: str, spec: ReplicaSpec, *, replicas: int, restart: RestartPolicy)
     return Role(
         name=name,
         replicas=replicas if spec.replicas is None else spec.replicas,
-        restart_policy=restart if spec.restart_policy is None else RestartPolicy(spec.restart_policy),
+        restart_policy=RestartPolicy(spec.restart_policy or restart),
         template=spec.template,
     )
 

@@ -85,7 +85,7 @@ def _spec_errors(spec: MPIJobSpec, mode: Mode) -> Iterator[FieldError]:
 def _choice(
     value: str | None, field: str, choices: type[Implementation] | type[LauncherCreation]
 ) -> Iterator[FieldError]:
-    if value is not None and value not in tuple(choices):
+    if value and value not in tuple(choices):
         yield not_supported(field, value, sorted(choices))
 
 

@@ -50,7 +50,7 @@ def longest_name_errors(job: str, longest: str) -> list[FieldError]:
 
 
 def role_errors(spec: ReplicaSpec, field: str, restart_policies: Sequence[str]) -> Iterator[FieldError]:
-    if spec.restart_policy is not None and spec.restart_policy not in restart_policies:
+    if spec.restart_policy and spec.restart_policy not in restart_policies:
         yield not_supported(f"{field}.restartPolicy", spec.restart_policy, sorted(restart_policies))
     yield from _template_errors(spec.template, f"{field}.template")
 
@@ -81,7 +81,7 @@ def at_least_one(replicas: int, field: str) -> Iterator[FieldError]:
 
 
 def clean_pod_policy_errors(policy: str | None, field: str) -> Iterator[FieldError]:
-    if policy is not None and policy not in tuple(CleanPodPolicy):
+    if policy and policy not in tuple(CleanPodPolicy):
         yield not_supported(f"{field}.cleanPodPolicy", policy, sorted(CleanPodPolicy))
 
 

@@ -1,0 +1,41 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Raw jobs for the tests of this room."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+Raw = dict[str, Any]
+
+
+def a_template(*command: str, **container: Any) -> Raw:
+    return {"spec": {"containers": [{"name": "main", "image": "pi", "command": list(command), **container}]}}
+
+
+def an_mpijob(
+    version: str = "v1",
+    *,
+    name: str = "pi",
+    workers: int | None = 2,
+    command: Sequence[str] = ("mpirun", "-np", "2", "pi"),
+    launcher: Raw | None = None,
+    worker: Raw | None = None,
+    **spec: Any,
+) -> Raw:
+    """A valid one; `launcher` and `worker` change its roles, everything else its spec. A None leaves a field out."""
+    roles = {
+        "Launcher": {"replicas": 1, "template": a_template(*command), **(launcher or {})},
+        "Worker": {"replicas": workers, "template": a_template(), **(worker or {})},
+    }
+    roles = {role: without_none(fields) for role, fields in roles.items()}
+    return {
+        "apiVersion": f"kubeflow.org/{version}",
+        "kind": "MPIJob",
+        "metadata": {"name": name, "namespace": "ns", "uid": "u-1"},
+        "spec": without_none({"mpiReplicaSpecs": roles, **spec}),
+    }
+
+
+def without_none(fields: Raw) -> Raw:
+    return {field: value for field, value in fields.items() if value is not None}
