@@ -116,6 +116,7 @@ def test_a_pod_that_noticed_nothing_is_not_complained_about() -> None:
         pytest.param(replace(AFTER, process=Process(7, 200)), id="another process with that number"),
         pytest.param(replace(AFTER, restarts=1), id="restarted"),
         pytest.param(replace(AFTER, started="10:01"), id="another start"),
+        pytest.param(replace(AFTER, last_exit=137), id="another past"),
     ],
 )
 def test_a_pod_that_was_disturbed_is_seen(after: Life | None) -> None:

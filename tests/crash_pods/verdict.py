@@ -53,6 +53,8 @@ def judge_untouched(before: Life, after: Life | None) -> list[str]:
         faults.append(f"restartCount {before.restarts} became {after.restarts}")
     if after.started != before.started:
         faults.append(f"startedAt {before.started} became {after.started!r}")
+    if (after.last_exit, after.last_reason) != (before.last_exit, before.last_reason):
+        faults.append(f"its last end was {before.last_exit} ({before.last_reason}), now {after.last_exit}")
     return [f"{before.name}: {fault}" for fault in faults]
 
 
