@@ -84,7 +84,8 @@ def shim(pod: Path) -> int | None:
     if sys.platform != "linux":
         return pid if _is_running(pid) else None
     try:
-        return pid if int(_stat(pid)[19]) == written.get("start") else None
+        found = _stat(pid)
+        return pid if int(found[19]) == written.get("start") and found[0] not in "ZX" else None
     except OSError:
         return None
 

@@ -1,0 +1,174 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Clusters to be cruel to: each test has its own, as root or as an ordinary user, wherever it wants it to lie."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager, contextmanager, suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+from tests.conformance.programs import Kubectl
+from tests.integration.runtime import ordinary
+from tests.pods.clusters import Cluster
+from tests.pods.spaces import Space
+
+from springtide.kube.client import Client
+from springtide.kube.resources import SERVICEACCOUNTS, Key
+from springtide.local.datadir import DataDir
+from springtide.local.supervisor import leftovers
+
+NODE = "a"
+
+
+@dataclass(frozen=True)
+class Victim:
+    """A cluster with one node, and the processes that it is made of."""
+
+    kind: str
+    home: Path
+    place: DataDir
+
+    def tide(self, *words: str) -> str:
+        argv = [sys.executable, "-m", "springtide.cli", *words, "--data-dir", str(self.place.path)]
+        done = subprocess.run(
+            ordinary.command(argv) if self.is_another else argv,
+            cwd=ordinary.REPOSITORY,
+            env={**self._environment(), "PYTHONDONTWRITEBYTECODE": "1"},
+            capture_output=True,
+            text=True,
+            timeout=90,
+            check=False,
+        )
+        assert done.returncode == 0, f"{words}\n{done.stdout}\n{done.stderr}"
+        return done.stdout
+
+    @property
+    def is_another(self) -> bool:
+        return self.kind == "user" and os.geteuid() == 0
+
+    def up(self, *options: str) -> None:
+        self.tide("up", "--detach", "--port", "0", "--node", f"{NODE}=cpu:8,memory:16Gi", *options)
+
+    def down(self, *options: str) -> None:
+        self.tide("down", *options)
+
+    # Processes
+
+    def supervisor(self) -> int:
+        process = self.place.process()
+        assert process is not None
+        return process
+
+    def server(self) -> int:
+        process = self.place.server_process()
+        assert process is not None
+        return process
+
+    def agent(self) -> int:
+        """The one that holds the node's lock; 0 while there is none."""
+        for path in Path("/proc").glob("[0-9]*/cmdline"):
+            with suppress(OSError):
+                words = path.read_bytes().split(b"\0")
+                if b"springtide.local.kubelet" in words and os.fsencode(self.place.path) in words:
+                    return int(path.parent.name)
+        return 0
+
+    def holder(self) -> int:
+        return int(json.loads((self.place.network / "holder.json").read_bytes())["pid"])
+
+    def shim(self, uid: str) -> int:
+        """0 where it is gone."""
+        return leftovers.shim(self.place.pods / uid) or 0
+
+    def _environment(self) -> dict[str, str]:
+        return {"PATH": os.environ["PATH"], "HOME": str(self.home), "TMPDIR": str(self.home)}
+
+
+@contextmanager
+def victim(kind: str, below: str = "c") -> Iterator[Victim]:
+    """Not started yet; stopped and gone afterwards, with all its processes."""
+    if kind == "root" and os.geteuid() != 0:
+        pytest.skip("only root can start a cluster as root")
+    home = Path(tempfile.mkdtemp(prefix=f"springtide-hard-{kind}-"))
+    found = Victim(kind, home, DataDir(home / below))
+    if found.is_another:
+        os.chown(home, ordinary.UID, ordinary.UID)
+    try:
+        yield found
+        if found.place.is_running():
+            found.down("--grace", "0")
+        _await_nothing(home)
+    finally:
+        shutil.rmtree(home)
+
+
+def _await_nothing(home: Path) -> None:
+    """The process that kept the cluster up is still on its way out when others may begin."""
+    deadline = time.monotonic() + 10
+    while left := _left(home):
+        assert time.monotonic() < deadline, left
+        time.sleep(0.05)
+
+
+def _left(home: Path) -> list[str]:
+    """Processes and mounts that still know the place."""
+    found = []
+    for path in Path("/proc").glob("[0-9]*/cmdline"):
+        with suppress(OSError):
+            if os.fsencode(f"{home}/") in (words := path.read_bytes()):
+                found.append(words.replace(b"\0", b" ").decode(errors="replace"))
+    return found + [line for line in Path("/proc/self/mounts").read_text().splitlines() if f"{home}/c/" in line]
+
+
+@contextmanager
+def small_disk(path: Path, owner: Path, size: str) -> Iterator[None]:
+    """A file system of its own at a path, that belongs to whom another path belongs to."""
+    if os.geteuid() != 0:
+        pytest.skip("only root can mount a small disk")
+    status = owner.stat()
+    path.mkdir(parents=True, exist_ok=True)
+    for each in (path, *path.parents):
+        if each.is_relative_to(owner):
+            os.chown(each, status.st_uid, status.st_gid)
+    options = f"size={size},mode=0700,uid={status.st_uid},gid={status.st_gid}"
+    mounted = subprocess.run(
+        ["mount", "-t", "tmpfs", "-o", options, "tmpfs", str(path)], capture_output=True, text=True, check=False
+    )
+    if mounted.returncode:
+        pytest.skip(f"this system refuses to mount a small disk: {mounted.stderr.strip()}")
+    try:
+        yield
+    finally:
+        subprocess.run(["umount", "--lazy", str(path)], check=True)
+
+
+@contextmanager
+def filled(disk: Path) -> Iterator[None]:
+    """Not a byte is left."""
+    filler = disk / "filler"
+    with filler.open("wb", buffering=0) as file, suppress(OSError):
+        while True:
+            file.write(bytes(4096))
+    try:
+        yield
+    finally:
+        filler.unlink()
+
+
+@asynccontextmanager
+async def space_on(found: Victim) -> AsyncIterator[Space]:
+    """Its default namespace."""
+    async with await Client.connect(str(found.place.kubeconfig)) as client:
+        cluster = Cluster(found.kind, found.place.kubeconfig, found.place)
+        space = Space(client, cluster, "default", Kubectl("kubectl", found.place.kubeconfig, "default", found.home))
+        await space.eventually(lambda: client.find(SERVICEACCOUNTS, Key("default", "default")), bool)
+        yield space

@@ -1,0 +1,85 @@
+# SPDX-License-Identifier: Apache-2.0
+"""No room for one more byte: programs wait, nothing is lost, nothing dies, and pods can still be ended."""
+
+from __future__ import annotations
+
+from tests.pods.manifests import WAIT, pod, py, sh
+from tests.pods.spaces import Space, state
+from tests.robustness_pods.clusters import Victim, filled, small_disk, space_on, victim
+
+from springtide.kube.resources import Obj
+from springtide.local.runtime import shims
+
+COUNTING = """
+    import itertools, time
+    for number in itertools.count():
+        print(number)
+        time.sleep(0.002)
+"""
+
+
+def uid(seen: Obj) -> str:
+    return str(seen["metadata"]["uid"])
+
+
+async def until_it_waits(space: Space, found: Victim, seen: Obj) -> None:
+    """Until its log cannot be written."""
+
+    async def trouble() -> str:
+        shim = await shims.adopt(found.place.pods / uid(seen))
+        assert shim is not None
+        return (await shim.states())[0].trouble
+
+    await space.eventually(trouble, lambda text: "no space left on device" in text)
+
+
+async def test_a_full_disk_ends_nothing_and_loses_nothing(kind: str) -> None:
+    with victim(kind, "disk/c") as found, small_disk(found.home / "disk", found.home, "32m"):
+        found.up()
+        async with space_on(found) as space:
+            seen = await space.start(pod(py(COUNTING), name="counting"))
+            other = await space.start(pod(sh("while [ ! -e /tmp/end ]; do sleep 0.1; done; exit 3"), name="other"))
+            quiet = await space.start(pod(sh(WAIT), name="quiet"))
+            lives = [found.shim(uid(each)) for each in (seen, other, quiet)]
+            with filled(found.home / "disk"):
+                await until_it_waits(space, found, seen)
+                for end in found.place.pods.glob(f"{uid(other)}/containers/main/root/0/tmp"):
+                    (end / "end").mkdir()
+                await until_it_waits(space, found, seen)
+            before = len((await space.log("counting")).splitlines())
+            numbers = await space.says("counting", f"\n{before + 100}\n")
+            assert numbers.splitlines() == [str(number) for number in range(len(numbers.splitlines()))]
+            ended = await space.ended("other")
+            assert state(ended)["terminated"]["exitCode"] == 3
+            assert [found.shim(uid(each)) for each in (seen, quiet)] == [lives[0], lives[2]]
+        found.down("--grace", "0")
+
+
+async def test_a_log_that_cannot_be_written_is_told_and_keeps_no_pod_alive(kind: str) -> None:
+    with victim(kind) as found, small_disk(found.place.path / "logs", found.home, "1m"):
+        found.up()
+        async with space_on(found) as space:
+            seen = await space.start(pod(py(COUNTING), name="counting"))
+            with filled(found.place.path / "logs"):
+                message = await space.event("counting", "FailedLogWrite")
+                assert "no space left on device; the program waits until it can be written" in message
+                assert "running" in state(await space.phase("counting", "Running"))
+                await space.delete("counting")
+                await space.gone("counting")
+                assert found.shim(uid(seen)) == 0
+        found.down("--grace", "0")
+
+
+async def test_a_cluster_on_a_full_disk_can_be_ended_and_goes_on_later(kind: str) -> None:
+    with victim(kind, "disk/c") as found, small_disk(found.home / "disk", found.home, "32m"):
+        found.up()
+        async with space_on(found) as space:
+            seen = await space.start(pod(py(COUNTING), name="counting", restartPolicy="Always"))
+            with filled(found.home / "disk"):
+                await until_it_waits(space, found, seen)
+                found.down()
+                assert found.shim(uid(seen)) == 0
+        found.up()
+        async with space_on(found) as space:
+            await space.ready("counting")
+        found.down("--grace", "0")
