@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from pathlib import PurePosixPath
 from typing import Any, Final
 
-from springtide.api.kinds.replicas import containers
+from springtide.api.kinds.templates import Container, containers
 
 HOROVODRUN: Final = "horovodrun"
 
@@ -40,17 +40,15 @@ class Launch:
 
 def launch_of(template: Mapping[str, Any]) -> Launch | None:
     """What the first container of a launcher runs: the first elastic program, or else the first that starts ranks."""
-    found = list(_launches(_words(template)))
+    found = [launch for container in containers(template)[:1] for launch in _launches(_words(container))]
     return next((each for each in found if each.elastic), found[0] if found else None)
 
 
-def _words(template: Mapping[str, Any]) -> list[str]:
-    container = next(iter(containers(template)), {})
+def _words(container: Container) -> list[str]:
     variables: dict[str, str] = {}
-    for each in container.get("env") or ():
-        variables[str(each.get("name"))] = _expanded(str(each.get("value", "")), variables)
-    given = [*(container.get("command") or ()), *(container.get("args") or ())]
-    words = [_expanded(str(word), variables) for word in given]
+    for each in container.env or ():
+        variables[each.name] = _expanded(each.value or "", variables)
+    words = [_expanded(word, variables) for word in (*(container.command or ()), *(container.args or ()))]
     return [_REFERENCE.sub(lambda found: variables.get(found[1] or found[2], found[0]), word) for word in words]
 
 

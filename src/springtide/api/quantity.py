@@ -100,13 +100,9 @@ def of(units: int) -> Quantity:
 @lru_cache(maxsize=4096)
 def parse(text: str) -> Quantity:
     """Reads a quantity; amounts finer than a nano-unit are rounded away from zero."""
-    match = _PARTS.fullmatch(text)
-    if match is None or not text:
-        raise QuantityError(_NO_FORMAT)
-    sign, whole, fraction, suffix = match.groups()
-    digits = whole + (fraction or "")
-    amount = int(digits or "0")
-    scale = 9 - len(fraction or "")
+    sign, whole, fraction, suffix = _parts(text)
+    amount = int(whole + fraction or "0")
+    scale = 9 - len(fraction)
     form = Form.DECIMAL
     if suffix in _DECIMAL:
         scale += _DECIMAL[suffix]
@@ -122,6 +118,15 @@ def parse(text: str) -> Quantity:
         if 0 < nanos < NANO:
             form = Form.DECIMAL
     return Quantity(-nanos if sign == "-" else nanos, form)
+
+
+def _parts(text: str) -> tuple[str, str, str, str]:
+    """Sign, whole digits, fraction, suffix."""
+    match = _PARTS.fullmatch(text)
+    if match is None or not text:
+        raise QuantityError(_NO_FORMAT)
+    sign, whole, fraction, suffix = match.groups(default="")
+    return sign, whole, fraction, suffix
 
 
 def _exponent(suffix: str) -> int:
@@ -142,11 +147,7 @@ def canonical(text: str) -> str:
 
 
 def _kept(text: str) -> bool:
-    match = _PARTS.fullmatch(text)
-    if match is None:
-        return False
-    _, whole, fraction, suffix = match.groups()
-    fraction = fraction or ""
+    _, whole, fraction, suffix = _parts(text)
     digits = (whole or "0") + fraction
     if suffix in _BINARY:
         exact = not fraction and 14 - len(whole or "0") - _BINARY[suffix] * 3 // 10 >= 0

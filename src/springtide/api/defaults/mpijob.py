@@ -21,8 +21,9 @@ from springtide.api.kinds.mpijob import (
     MPIJobSpec,
     MPIReplicaSpecs,
 )
-from springtide.api.kinds.replicas import ReplicaSpec, containers
+from springtide.api.kinds.replicas import ReplicaSpec
 from springtide.api.kinds.run_policy import CleanPodPolicy, RunPolicy
+from springtide.api.kinds.templates import containers
 
 SSH_AUTH_MOUNT_PATH = "/root/.ssh"
 
@@ -98,5 +99,5 @@ def _own(spec: MPIJobSpec, launcher: ReplicaSpec, mode: Mode) -> MPI:
 
 def _asks_for_gpu(launcher: ReplicaSpec) -> bool:
     """Upstream's guess, by the name of a resource: `nvidia.com/gpu`, `nvidia.com/gpumem`, `aliyun.com/gpu-count`."""
-    limits = ((container.get("resources") or {}).get("limits") or {} for container in containers(launcher.template))
-    return any("gpu" in name for each in limits for name in each)
+    asked = (container.resources.limits for container in containers(launcher.template) if container.resources)
+    return any("gpu" in name for limits in asked for name in limits or ())

@@ -3,9 +3,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from enum import StrEnum
-from typing import Annotated, Any, Final
+from typing import Annotated, Final
 
 from msgspec import field
 
@@ -30,10 +29,3 @@ class ReplicaSpec(Wire, frozen=True, kw_only=True):
 
 REPLICA_NEEDS: Final = {"required": ["template"]}
 """What the CRD asks of every role that is there."""
-
-
-def containers(template: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """The template's containers, as far as they are any."""
-    spec = template.get("spec")
-    found = spec.get("containers") if isinstance(spec, dict) else None
-    return [each for each in found if isinstance(each, dict)] if isinstance(found, list) else []

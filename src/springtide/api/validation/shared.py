@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Any, Final, TypeVar
 
 import msgspec
@@ -15,6 +16,7 @@ from springtide.api.kinds.elastic_policy import ElasticPolicy
 from springtide.api.kinds.fields import Wire
 from springtide.api.kinds.replicas import ReplicaSpec
 from springtide.api.kinds.run_policy import CleanPodPolicy, RunPolicy, SchedulingPolicy
+from springtide.api.kinds.templates import Template, containers_of
 from springtide.api.names import label_complaints
 
 MESSAGE_LIMIT: Final = 1024
@@ -55,18 +57,17 @@ def role_errors(spec: ReplicaSpec, field: str, restart_policies: Sequence[str]) 
     yield from _template_errors(spec.template, f"{field}.template")
 
 
-def _template_errors(template: Mapping[str, Any], field: str) -> Iterator[FieldError]:
-    spec = template.get("spec")
-    found = spec.get("containers") if isinstance(spec, dict) else None
+def _template_errors(raw: Mapping[str, Any], field: str) -> Iterator[FieldError]:
+    template = read(raw, Template)
+    if isinstance(template, FieldError):
+        yield replace(template, field=f"{field}.{template.field}")
+        return
+    found = containers_of(template)
     if not found:
         yield required(f"{field}.spec.containers", "must define at least one container")
-        return
-    if not isinstance(found, list) or not all(isinstance(each, dict) for each in found):
-        yield invalid(f"{field}.spec.containers", found, "must be a list of containers")
-        return
     for index, container in enumerate(found):
-        for name in ("name", "image"):
-            if not container.get(name):
+        for name, value in (("name", container.name), ("image", container.image)):
+            if not value:
                 yield required(f"{field}.spec.containers[{index}].{name}")
 
 
