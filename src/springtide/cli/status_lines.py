@@ -18,7 +18,7 @@ def lines(place: DataDir, found: Found) -> Iterator[tuple[str, str]]:
     yield "process", str(place.process())
     yield "files", f"{place.path} ({_size(str(place.path)) / 1024 / 1024:.1f} MiB)"
     yield "kubeconfig", str(place.kubeconfig)
-    yield "objects", ", ".join(f"{count} {what}" for what, count in found.counts.items())
+    yield "objects", ", ".join(f"{count} {what if count != 1 else what[:-1]}" for what, count in found.counts.items())
     if found.counts["nodes"]:
         yield "nodes", f"{found.ready} of {found.counts['nodes']} ready"
         yield "pods", f"{found.running} of {found.counts['pods']} running"
