@@ -8,7 +8,9 @@ from pathlib import Path
 
 from tests.integration.upkeep_basics.cluster_client import World, a_cluster
 
+from springtide.kube.events import EventRecorder
 from springtide.kube.resources import ENDPOINTS, ENDPOINTSLICES, PODS, SERVICES, Key, Obj
+from springtide.local.upkeep.network.endpoints import write
 
 SPEC = {"selector": {"app": "web"}, "ports": [{"name": "http", "port": 80, "targetPort": "web"}]}
 
@@ -114,3 +116,11 @@ async def test_the_service_kubernetes_leads_to_the_server(tmp_path: Path) -> Non
         await world.delete(SERVICES, "kubernetes")
         again = await world.until_object(SERVICES, "kubernetes")
         assert again["spec"]["clusterIP"] == address
+
+
+async def test_endpoints_that_vanish_before_they_are_changed_are_no_mishap(tmp_path: Path) -> None:
+    async with a_cluster(tmp_path) as world:
+        stale = await world.create(ENDPOINTS, "e", subsets=[])
+        await world.delete(ENDPOINTS, "e")
+        await write(world.client, EventRecorder(world.client, "test"), stale)
+        assert await world.find(ENDPOINTS, "e") is None

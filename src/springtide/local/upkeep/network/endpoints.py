@@ -37,6 +37,8 @@ COMPONENT = "endpoint-controller"
 MANAGED_BY = "endpoints.kubernetes.io/managed-by"
 OVER_CAPACITY = "endpoints.kubernetes.io/over-capacity"
 CAPACITY = 1000
+_VANISHED = "resourceVersion should not be set on objects to be created"
+"""The answer to a change of endpoints that are gone."""
 
 
 def plan(service: Obj, pods: Sequence[PodView], present: Obj | None, trigger: str) -> Obj | None:
@@ -162,7 +164,7 @@ def controller(informers: Informers, client: Client, recorder: EventRecorder) ->
                 matching = targets(service, pods.objects(key.namespace), terminating=True)
                 wanted = plan(service, matching, present, trigger_times.next(service, matching))
                 if wanted is not None:
-                    await _write(client, recorder, wanted)
+                    await write(client, recorder, wanted)
         return None
 
     trigger_times, pace = TriggerTimes(), Pace()
@@ -191,13 +193,13 @@ async def _delete(client: Client, key: Key) -> None:
         return
 
 
-async def _write(client: Client, recorder: EventRecorder, wanted: Obj) -> None:
+async def write(client: Client, recorder: EventRecorder, wanted: Obj) -> None:
     exists = "resourceVersion" in wanted["metadata"]
     try:
         await (client.replace(ENDPOINTS, wanted) if exists else client.create(ENDPOINTS, wanted))
     except ApiError as error:
-        if error.has_cause("NamespaceTerminating"):
-            return
+        if error.has_cause("NamespaceTerminating") or (exists and _VANISHED in error.message):
+            return  # where they vanished meanwhile the watch says so, and they are made anew
         key = Key.of(wanted)
         if exists:
             recorder.warning(wanted, "FailedToUpdateEndpoint", f"Failed to update endpoint {key}: {error.message}")
