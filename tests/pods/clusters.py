@@ -60,9 +60,17 @@ def running(kind: str) -> Iterator[Cluster]:
     try:
         _tide(is_another, home, "up", "--detach", "--port", "0", *NODES, "--data-dir", str(place.path))
         yield Cluster(kind, place.kubeconfig, place)
+        _complain_of_crashes(place)
     finally:
         _tide(is_another, home, "down", "--grace", "0", "--data-dir", str(place.path))
         shutil.rmtree(home)
+
+
+def _complain_of_crashes(place: DataDir) -> None:
+    """Whatever the tests did to it, no part of the cluster was surprised by it."""
+    for path in (place.path / "server.log", *place.nodes.rglob("*.log"), *place.network.rglob("*.log")):
+        log = path.read_text(errors="replace") if path.exists() else ""
+        assert "Traceback" not in log, f"{path.name}:\n{log[max(0, log.index('Traceback') - 500) :][:5000]}"
 
 
 def _tide(is_another: bool, home: Path, *words: str) -> None:

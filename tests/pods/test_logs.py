@@ -62,9 +62,13 @@ async def test_following_shows_lines_as_they_come(space: Space) -> None:
 
 
 async def test_following_with_a_tail(space: Space) -> None:
-    await space.create(pod(sh("seq 1 100; sleep 1; echo last")))
+    await space.create(pod(sh("seq 1 100; while [ ! -e /tmp/go ]; do sleep 0.05; done; echo last")))
     await space.says("p", "100")
-    assert space.kubectl("logs", "-f", "--tail=2", "p") == "99\n100\nlast\n"
+    following = space.kubectl.start("logs", "-f", "--tail=2", "p")
+    assert following.stdout
+    assert [following.stdout.readline() for _ in range(2)] == ["99\n", "100\n"]
+    space.kubectl("exec", "p", "--", "touch", "/tmp/go")
+    assert following.communicate(timeout=30)[0] == "last\n"
 
 
 async def test_the_life_before(space: Space) -> None:

@@ -174,7 +174,9 @@ async def test_the_token_can_be_left_out(space: Space) -> None:
 
 async def test_the_api_server_leads_to_pods(space: Space) -> None:
     """By the proxy subresource of pods and services."""
-    web = sh("cd /usr && exec python3 -m http.server 8000", readinessProbe={"tcpSocket": {"port": 8000}})
+    web = sh(
+        "cd /usr && exec python3 -m http.server 8000", readinessProbe={"tcpSocket": {"port": 8000}, "periodSeconds": 1}
+    )
     await space.create(service("web", {"app": "x"}, {"port": 80, "targetPort": 8000}))
     await space.start(pod(web, labels={"app": "x"}))
     await space.settle()
