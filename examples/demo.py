@@ -81,7 +81,7 @@ class Demo:
             say("the spot node is wanted back: two workers less, in good time")
             await tide("node", "reclaim", SPOT, "--notice", "2s", "--no-wait")
             await self._resize(2)
-            say("40 steps are enough; the workers read it in a mounted ConfigMap")
+            say("that is enough: the workers read the number of steps in a mounted ConfigMap")
             await self._client.patch(CONFIGMAPS, SCRIPT, {"data": {"steps": "40"}})
             job = await self._finished()
             following.cancel()

@@ -92,8 +92,8 @@ def heard() -> list[Learnt]:
 
 def main() -> None:
     worker = Worker()
-    worker.serve()
     worker.join()
+    worker.serve()  # not before: the others shall not hear of the guesses it begins with
     while worker.learnt.step < int(Path(sys.argv[1]).read_text()):
         time.sleep(PAUSE)
         peers = worker.step()
