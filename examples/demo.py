@@ -79,7 +79,7 @@ class Demo:
             await tide("node", "add", f"{SPOT}=cpu:2,spot")
             await self._resize(4)
             say("the spot node is wanted back: two workers less, in good time")
-            await tide("node", "reclaim", SPOT, "--notice", "2s", "--no-wait")
+            await tide("node", "reclaim", SPOT, "--notice", "5s", "--no-wait")
             await self._resize(2)
             say("that is enough: the workers read the number of steps in a mounted ConfigMap")
             await self._client.patch(CONFIGMAPS, SCRIPT, {"data": {"steps": "40"}})
