@@ -14,7 +14,7 @@ from springtide.api.command_lines import HOROVODRUN, Launch, launch_of
 from springtide.api.defaults.mpijob import MPI
 from springtide.api.job import Job
 from springtide.api.kinds.elastic_policy import ElasticPolicy
-from springtide.api.kinds.mpijob import LAUNCHER
+from springtide.api.kinds.replicas import LAUNCHER
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,15 +13,13 @@ from springtide.api.defaults import shared
 from springtide.api.job import Job, Retries, Role
 from springtide.api.kinds.mpi_modes import LauncherForm, Mode, mode_of
 from springtide.api.kinds.mpijob import (
-    LAUNCHER,
-    WORKER,
     Implementation,
     LauncherCreation,
     MPIJob,
     MPIJobSpec,
     MPIReplicaSpecs,
 )
-from springtide.api.kinds.replicas import ReplicaSpec
+from springtide.api.kinds.replicas import LAUNCHER, WORKER, ReplicaSpec
 from springtide.api.kinds.run_policy import CleanPodPolicy, RunPolicy
 from springtide.api.kinds.templates import containers
 

@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final
 
-from springtide.api.kinds.mpijob import LAUNCHER, WORKER, AttachMode
-from springtide.api.kinds.replicas import RestartPolicy
+from springtide.api.kinds.attach_mode import AttachMode
+from springtide.api.kinds.replicas import LAUNCHER, WORKER, RestartPolicy
 from springtide.api.kinds.run_policy import MULTIKUEUE
 
 

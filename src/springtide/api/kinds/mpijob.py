@@ -13,23 +13,14 @@ from typing import Annotated, Final
 
 from msgspec import field
 
+from springtide.api.kinds.attach_mode import AttachMode
 from springtide.api.kinds.elastic_policy import ORDERED, ElasticPolicy
 from springtide.api.kinds.fields import IMMUTABLE, Int32, Wire, doc, one_of, rules
 from springtide.api.kinds.metadata import ObjectMeta
-from springtide.api.kinds.replicas import REPLICA_NEEDS, ReplicaSpec
+from springtide.api.kinds.replicas import LAUNCHER, REPLICA_NEEDS, WORKER, ReplicaSpec
 from springtide.api.kinds.resource import ELASTIC_COLUMNS, Resource, Scale, Version
 from springtide.api.kinds.run_policy import CleanPodPolicy, RunPolicy
 from springtide.api.kinds.status import JobStatus
-
-LAUNCHER: Final = "Launcher"
-WORKER: Final = "Worker"
-
-
-class AttachMode(StrEnum):
-    """How the launcher reaches its workers."""
-
-    KUBEXEC = "kubexec"
-    SSH = "ssh"
 
 
 class LauncherCreation(StrEnum):

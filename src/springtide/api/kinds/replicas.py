@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""One role of a job: how many replicas of which pod, and what happens when one ends."""
+"""One role of a job: how many replicas of which pod, and what happens when one ends. Roles of several kinds by name."""
 
 from __future__ import annotations
 
@@ -9,6 +9,9 @@ from typing import Annotated, Final
 from msgspec import field
 
 from springtide.api.kinds.fields import Int32, PodTemplate, Wire, doc, one_of
+
+LAUNCHER: Final = "Launcher"
+WORKER: Final = "Worker"
 
 
 class RestartPolicy(StrEnum):

@@ -9,19 +9,17 @@ from typing import Any
 from springtide.api import bounds
 from springtide.api.defaults.mpijob import defaulted
 from springtide.api.field_errors import FieldError, invalid, not_supported, required
+from springtide.api.kinds.attach_mode import AttachMode
 from springtide.api.kinds.elastic_policy import ElasticPolicy
 from springtide.api.kinds.mpi_modes import Mode, mode_of
 from springtide.api.kinds.mpijob import (
-    LAUNCHER,
-    WORKER,
-    AttachMode,
     Implementation,
     LauncherCreation,
     MPIJob,
     MPIJobSpec,
     MPIReplicaSpecs,
 )
-from springtide.api.kinds.replicas import ReplicaSpec
+from springtide.api.kinds.replicas import LAUNCHER, WORKER, ReplicaSpec
 from springtide.api.kinds.run_policy import RunPolicy
 from springtide.api.validation import shared
 

@@ -12,9 +12,10 @@ from tests.unit.api.builders import a_template, an_mpijob
 
 from springtide.api.defaults.mpijob import MPI, defaulted
 from springtide.api.job import Job, Retries, Role, Run
+from springtide.api.kinds.attach_mode import AttachMode
 from springtide.api.kinds.elastic_policy import ElasticPolicy
 from springtide.api.kinds.mpi_modes import MODES, LauncherForm
-from springtide.api.kinds.mpijob import AttachMode, Implementation, LauncherCreation
+from springtide.api.kinds.mpijob import Implementation, LauncherCreation
 from springtide.api.kinds.replicas import RestartPolicy
 from springtide.api.kinds.run_policy import CleanPodPolicy, SchedulingPolicy
 

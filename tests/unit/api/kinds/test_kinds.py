@@ -9,9 +9,10 @@ from typing import Any
 import msgspec
 import pytest
 
+from springtide.api.kinds.attach_mode import AttachMode
 from springtide.api.kinds.conditions import Condition, condition, finished, holds
 from springtide.api.kinds.mpi_modes import MODES, mode_of
-from springtide.api.kinds.mpijob import AttachMode, MPIJob
+from springtide.api.kinds.mpijob import MPIJob
 from springtide.api.kinds.registry import RESOURCES
 from springtide.api.kinds.status import JobStatus, ReplicaStatus
 from springtide.api.kinds.templates import Container, containers
