@@ -48,8 +48,6 @@ class Run:
     suspend: bool = False
     ttl_seconds_after_finished: int | None = None
     active_deadline_seconds: int | None = None
-    managed_elsewhere: bool = False
-    """Another controller runs this job: it is not to be touched, not even its status."""
     scheduling: SchedulingPolicy | None = None
 
 

@@ -54,7 +54,7 @@ def defaulted(raw: Mapping[str, Any]) -> Job[MPI]:
         kind=job.kind,
         metadata=job.metadata,
         roles=roles,
-        run=shared.run(policy, clean_pod_policy(spec), _retries(policy, roles, mode), mode.managers[0]),
+        run=shared.run(policy, clean_pod_policy(spec), _retries(policy, roles, mode)),
         elastic=spec.elastic_policy,
         status=job.status,
         own=_own(spec, specs.launcher, mode),

@@ -27,13 +27,12 @@ def retries(backoff_limit: int | None, restart: RestartPolicy) -> Retries:
     return Retries(DEFAULT_BACKOFF_LIMIT if restart in (RestartPolicy.ON_FAILURE, RestartPolicy.ALWAYS) else 0)
 
 
-def run(policy: RunPolicy, clean: CleanPodPolicy, again: Retries, manager: str) -> Run:
+def run(policy: RunPolicy, clean: CleanPodPolicy, again: Retries) -> Run:
     return Run(
         clean_pod_policy=clean,
         retries=again,
         suspend=bool(policy.suspend),
         ttl_seconds_after_finished=policy.ttl_seconds_after_finished,
         active_deadline_seconds=policy.active_deadline_seconds,
-        managed_elsewhere=policy.managed_by not in (None, manager),
         scheduling=policy.scheduling_policy,
     )

@@ -13,7 +13,7 @@ from typing import Final
 
 from springtide.api.kinds.attach_mode import AttachMode
 from springtide.api.kinds.replicas import LAUNCHER, WORKER, RestartPolicy
-from springtide.api.kinds.run_policy import MULTIKUEUE
+from springtide.api.kinds.run_policy import MPI_OPERATOR, MULTIKUEUE, TRAINING_OPERATOR
 
 
 class LauncherForm(StrEnum):
@@ -32,7 +32,7 @@ class Mode:
     restart_policies: tuple[RestartPolicy, ...]
     min_slots: int
     managers: tuple[str, ...]
-    """What `managedBy` may say; the first is ours."""
+    """What `managedBy` may say."""
     gpu_launcher_is_host: bool
     """A launcher that asks for a GPU is taken for a worker."""
 
@@ -44,7 +44,7 @@ MODES: Final[Mapping[AttachMode, Mode]] = {
         default_restart={LAUNCHER: RestartPolicy.NEVER, WORKER: RestartPolicy.NEVER},
         restart_policies=tuple(RestartPolicy),
         min_slots=1,
-        managers=("kubeflow.org/training-operator", MULTIKUEUE),
+        managers=(TRAINING_OPERATOR, MULTIKUEUE),
         gpu_launcher_is_host=True,
     ),
     AttachMode.SSH: Mode(
@@ -53,7 +53,7 @@ MODES: Final[Mapping[AttachMode, Mode]] = {
         default_restart={LAUNCHER: RestartPolicy.ON_FAILURE, WORKER: RestartPolicy.NEVER},
         restart_policies=(RestartPolicy.NEVER, RestartPolicy.ON_FAILURE),
         min_slots=0,
-        managers=("kubeflow.org/mpi-operator", MULTIKUEUE),
+        managers=(MPI_OPERATOR, MULTIKUEUE),
         gpu_launcher_is_host=False,
     ),
 }

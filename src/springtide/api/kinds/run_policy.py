@@ -3,13 +3,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from enum import StrEnum
-from typing import Annotated, Final
+from typing import Annotated, Any, Final
 
 from springtide.api.kinds.fields import IMMUTABLE, Int32, Int64, ResourceList, Wire, doc, one_of
 
+MPI_OPERATOR: Final = "kubeflow.org/mpi-operator"
+TRAINING_OPERATOR: Final = "kubeflow.org/training-operator"
+"""The managers whose place is taken here."""
 MULTIKUEUE: Final = "kueue.x-k8s.io/multikueue"
-"""The manager that runs a job on another cluster: nobody touches it here."""
+"""The manager that runs a job on another cluster."""
 
 
 class CleanPodPolicy(StrEnum):
@@ -40,3 +44,11 @@ class RunPolicy(Wire, frozen=True, kw_only=True):
     suspend: Annotated[bool | None, doc("While true the job has no pods.")] = None
     managed_by: Annotated[str | None, doc("The controller that runs the job.", IMMUTABLE)] = None
     scheduling_policy: Annotated[SchedulingPolicy | None, doc("How the job's pods are placed as one group.")] = None
+
+
+def managed_elsewhere(raw: Mapping[str, Any]) -> bool:
+    """Whether another controller runs the job. Such a job is left alone, be it valid or not: not even a status."""
+    place: Any = raw
+    for name in ("spec", "runPolicy", "managedBy"):
+        place = place.get(name) if isinstance(place, Mapping) else None
+    return bool(place) and place not in (MPI_OPERATOR, TRAINING_OPERATOR)

@@ -152,22 +152,6 @@ def test_a_launcher_that_is_a_pod_is_tried_again_by_the_engine(
 
 
 @pytest.mark.parametrize(
-    ("version", "manager", "elsewhere"),
-    [
-        ("v1", None, False),
-        ("v1", "kubeflow.org/training-operator", False),
-        ("v1", "kueue.x-k8s.io/multikueue", True),
-        ("v2beta1", "kubeflow.org/mpi-operator", False),
-        ("v2beta1", "kueue.x-k8s.io/multikueue", True),
-        ("v2beta1", "somebody/else", True),
-    ],
-)
-def test_a_job_of_another_manager_is_not_ours(version: str, manager: str | None, elsewhere: bool) -> None:
-    policy = None if manager is None else {"managedBy": manager}
-    assert defaulted(an_mpijob(version, runPolicy=policy)).run.managed_elsewhere is elsewhere
-
-
-@pytest.mark.parametrize(
     ("resource", "host"),
     [("nvidia.com/gpu", True), ("nvidia.com/gpumem", True), ("nvidia.com/vgpu", True), ("cpu", False)],
 )
