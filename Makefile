@@ -96,8 +96,9 @@ campaign: $(READY) ## the same with 200 rounds each, and tables of what happened
 		$(call crash-rounds,$$part,1000-1199,$(CAMPAIGN).$$part.jsonl) || code=$$?; \
 		$(BIN)/python -m tests.$$part.report $(CAMPAIGN).$$part.jsonl; done; exit $$code
 
-test-robustness: $(JUDGES)/.ready ## bad input, bad connections, a full disk, generated requests
+test-robustness: $(JUDGES)/.ready ## bad input, bad connections, full disks, generated requests, hard times for pods
 	@$(JUDGES)/bin/pytest -n 2 -q tests/robustness
+	@$(JUDGES)/bin/pytest -n 2 -q --timeout 180 tests/robustness_pods
 
 # One file of tests at a time per process: each has clusters of its own.
 test-programs: oracle ## real programs in pods: MPI over exec and ssh, gangs, autoscaling, nodes that go (needs sshd)
