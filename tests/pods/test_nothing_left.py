@@ -50,6 +50,16 @@ def namespaces(*processes: int | str) -> set[str]:
     return found
 
 
+def members(spaces: set[str]) -> dict[str, str]:
+    """Who is in any of the namespaces, and since when: numbers of processes and of namespaces are used again."""
+    found = {}
+    for process in os.listdir("/proc"):
+        if process.isdigit() and namespaces(process) & spaces:
+            with suppress(OSError):
+                found[process] = Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[19]
+    return found
+
+
 def files(uid: str, place: Path) -> list[str]:
     found = [str(path) for folder in (place, Path("/dev/shm")) for path in folder.rglob(f"*{uid}*")]
     return found + [line for line in Path("/proc/self/mounts").read_text().splitlines() if uid in line]
@@ -73,15 +83,15 @@ async def test_a_deleted_pod_leaves_nothing(embedded: Cluster, space: Space) -> 
     running = processes("environ", mark)
     assert len(running) >= 5
     own = namespaces(*running) - namespaces("self")
+    inside = members(own)
     assert processes("cmdline", uid)
     assert files(uid, place)
     await space.delete()
     await space.gone()
 
     async def left() -> list[object]:
-        everybody = [name for name in os.listdir("/proc") if name.isdigit()]
         ended = [*processes("environ", mark), *processes("cmdline", uid)]
-        return [*ended, *files(uid, place), *(own & namespaces(*everybody))]
+        return [*ended, *files(uid, place), *(inside.items() & members(own).items())]
 
     await space.eventually(left, lambda found: found == [])
 
