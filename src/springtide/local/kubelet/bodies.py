@@ -68,9 +68,9 @@ class Maker:
         """Write the pod's etc files and `body.json`."""
         return sandboxes.write(pod, directory, self._facts)
 
-    async def prepare(self, pod: Obj, directory: Path) -> Prepared:
-        """The sandbox and all volumes; from now on `on_change` tells of this pod."""
-        body = self.sandbox(pod, directory)
+    async def prepare(self, pod: Obj, directory: Path, body: PodBody | None = None) -> Prepared:
+        """The sandbox, if it is not yet written, and all volumes; from now on `on_change` tells of this pod."""
+        body = body or self.sandbox(pod, directory)
         await self._load(pod)
         try:
             volumes = await self._volumes.set_up(pod, directory)

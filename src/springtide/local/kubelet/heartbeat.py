@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import asyncio
+import itertools
 import logging
 import time
 from collections.abc import Callable
@@ -13,6 +14,7 @@ from springtide.kube import errors
 from springtide.kube.client import Client
 from springtide.kube.request import Patch
 from springtide.kube.resources import LEASES, NODES, Key, Obj
+from springtide.kube.workqueue import Backoff
 from springtide.local.kubelet import registration
 from springtide.local.kubelet.machine import Machine
 
@@ -21,11 +23,13 @@ logger = logging.getLogger(__name__)
 RENEW = 10.0
 STATUS = 300.0
 RETRY = 1.0
+SOON = Backoff(base=0.02, limit=1.0)
+"""Between two looks for a node that is about to be made, while somebody waits for `tide up`."""
 
 
 async def own_node(client: Client, name: str) -> Obj:
     """The node's object, as soon as it is there and has its number."""
-    while True:
+    for tries in itertools.count():
         try:
             node = await client.find(NODES, Key("", name))
             if node is not None and registration.index_of(node) is not None:
@@ -33,7 +37,8 @@ async def own_node(client: Client, name: str) -> Obj:
             logger.info("waiting for node %s to be made and numbered", name)
         except errors.ApiError as error:
             logger.info("cannot read node %s yet: %s", name, error)
-        await asyncio.sleep(RETRY / 10)
+        await asyncio.sleep(SOON.delay(tries))
+    raise AssertionError("unreachable: it counts for ever")
 
 
 class Heartbeat:
@@ -58,11 +63,11 @@ class Heartbeat:
         while True:
             pause = RENEW
             try:
-                await self._renew()
                 if self._asked.is_set() or self._has_changed() or loop.time() - reported >= STATUS:
                     self._asked.clear()
                     await self._report(port)
                     reported = loop.time()
+                await self._renew()
             except errors.ApiError as error:
                 logger.warning("cannot tell that node %s lives: %s", self._name, error)
                 pause = RETRY

@@ -18,16 +18,16 @@ from springtide.local.kubelet.addresses import Addresses
 from springtide.local.kubelet.bodies import Prepared
 from springtide.local.kubelet.facts import Facts
 from springtide.local.kubelet.pods import LocalPod, Pods
-from springtide.local.runtime.contract import ContainerBody, ContainerState
+from springtide.local.runtime.contract import ContainerBody, ContainerState, PodBody
 from springtide.local.runtime.shims import Shim
 
 
 class Bodies(Protocol):
     """Makes what shims are told; `bodies.Maker` is one."""
 
-    def sandbox(self, pod: Obj, directory: Path) -> object: ...
+    def sandbox(self, pod: Obj, directory: Path) -> PodBody: ...
 
-    async def prepare(self, pod: Obj, directory: Path) -> Prepared: ...
+    async def prepare(self, pod: Obj, directory: Path, body: PodBody | None = None) -> Prepared: ...
 
     def container(self, pod: Obj, name: str, attempt: int, prepared: Prepared) -> ContainerBody: ...
 

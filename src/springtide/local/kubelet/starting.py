@@ -23,7 +23,7 @@ from springtide.local.kubelet.observed import Failure, Stop
 from springtide.local.kubelet.pods import LocalPod, Record, read_state
 from springtide.local.kubelet.tasks import Tasks
 from springtide.local.kubelet.termination import last_words
-from springtide.local.runtime.contract import ContainerState
+from springtide.local.runtime.contract import ContainerState, PodBody
 from springtide.local.runtime.shims import Shim, ShimError, ShimGoneError
 
 logger = logging.getLogger(__name__)
@@ -47,8 +47,8 @@ class Starter:
             self._means.announce(pod, "", "SandboxChanged", message, kind="Normal")
         try:
             self._settle(pod)
-            self._means.bodies.sandbox(pod.obj, pod.directory)
-            shim = await self._spawn_and_prepare(pod)
+            body = self._means.bodies.sandbox(pod.obj, pod.directory)
+            shim = await self._spawn_and_prepare(pod, body)
         except (ShimError, NoAddressLeft, OSError) as error:
             self._fail_sandbox(pod, "FailedCreatePodSandBox", f"Failed to create pod sandbox: {_why(pod, error)}")
             return False
@@ -88,18 +88,18 @@ class Starter:
         pod.failures.clear()
         self._note(pod)
 
-    async def _spawn_and_prepare(self, pod: LocalPod) -> Shim:
+    async def _spawn_and_prepare(self, pod: LocalPod, body: PodBody) -> Shim:
         """Both at once. What volumes lack is told by the first container, which tries again."""
-        preparing = asyncio.create_task(self._prepare(pod))
+        preparing = asyncio.create_task(self._prepare(pod, body))
         try:
             return await self._means.runtime.spawn(pod.directory)
         finally:
             with suppress(NotReady):
                 await preparing
 
-    async def _prepare(self, pod: LocalPod) -> Prepared:
+    async def _prepare(self, pod: LocalPod, body: PodBody | None = None) -> Prepared:
         pod.stale = False
-        pod.prepared = await self._means.bodies.prepare(pod.obj, pod.directory)
+        pod.prepared = await self._means.bodies.prepare(pod.obj, pod.directory, body)
         for reason, message in pod.prepared.warnings:
             self._means.announce(pod, "", reason, message)
         return pod.prepared

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """What a cluster with nodes has beside its server: the pods' network, and an agent for each node.
 
-Imported when the server is on its way, because the Kubernetes client and the certificate library take as long as it.
+Imported when the server is on its way, because the certificate library takes its time. Agents are started next, and the
+Kubernetes client is loaded while they start.
 """
 
 from __future__ import annotations
@@ -12,36 +13,34 @@ import logging
 import socket
 from collections.abc import Awaitable, Callable
 from datetime import datetime
+from typing import TYPE_CHECKING
 
-from springtide.kube import errors
-from springtide.kube.client import Client
 from springtide.local.datadir import LOOPBACK, DataDir
 from springtide.local.network import holders
 from springtide.local.runtime import isolation
-from springtide.local.supervisor import node_specs, nodes, readiness
+from springtide.local.supervisor import node_specs
 from springtide.local.supervisor.agents import Agents
 from springtide.local.supervisor.endings import Ending
-from springtide.local.supervisor.failures import FailedError
 from springtide.local.supervisor.settings import Nodes
+
+if TYPE_CHECKING:
+    from springtide.local.supervisor.keeping import Keeping
 
 logger = logging.getLogger(__name__)
 
 _MORE = " (tide doctor knows more)"
-_PASSING = (errors.Unreachable, errors.ServerError, errors.TooManyRequests, errors.Conflict, errors.NotFound)
-_SOON, _AGAIN = 0.1, 1.0
+_AGAIN = 1.0
 _SILENCE = 1.0
 """Seconds after which we say that we wait for pods."""
-_READY = 20.0
-"""Seconds that nodes get to be ready before `tide up` says that they are not."""
 
 
 class Machine:
-    def __init__(self, directory: DataDir, wanted: Nodes, port: int) -> None:
-        self._directory, self._wanted = directory, wanted
-        self._findings = isolation.probe() if wanted.isolation == "auto" else isolation.Findings(())
+    def __init__(self, directory: DataDir, wanted: Nodes, findings: isolation.Findings, port: int) -> None:
+        self._directory, self._wanted, self._findings = directory, wanted, findings
         self._default = node_specs.default(socket.gethostname())
         self._agents = Agents(directory, f"https://{LOOPBACK}:{port}", self._arguments())
-        self._client: Client | None = None
+        self._loading: asyncio.Task[type[Keeping]]
+        self._keeping: Keeping | None = None
         self._tasks: list[asyncio.Task[None]] = []
         self._trouble = ""
 
@@ -51,15 +50,15 @@ class Machine:
             await self._agents.start(node)
         if self._has_network:
             self._tasks.append(asyncio.create_task(self._keep_network()))
+        self._loading = asyncio.create_task(asyncio.to_thread(_keeping))
 
     async def start(self, since: datetime) -> list[str]:
         """With the server up: returns when the nodes are ready. What does not work, in sentences."""
-        client = self._client = await Client.connect(str(self._directory.kubeconfig))
-        await self._ensure_nodes(client)
-        self._tasks.append(asyncio.create_task(self._keep_nodes(client)))
-        late = await readiness.wait(client, since, _READY)
-        notes = [f"node {name} is not ready; its agent's log is {self._log(name)}" for name in late]
-        return notes + await self._shortcomings()
+        keeping = self._keeping = await (await self._loading).connect(self._directory.kubeconfig)
+        await keeping.ensure(self._wanted, self._default)
+        self._tasks.append(asyncio.create_task(keeping.keep(self._agents, self._expected)))
+        late, shortcomings = await asyncio.gather(keeping.late(since), self._shortcomings())
+        return [f"node {name} is not ready; its agent's log is {self._log(name)}" for name in late] + shortcomings
 
     async def end(
         self, ending: Ending, next_ending: Callable[[], Awaitable[Ending]], waiting: Callable[[int], None]
@@ -74,20 +73,8 @@ class Machine:
             patience.cancel()
             if self._has_network:
                 await self._end_network()
-        if self._client is not None:
-            await self._client.close()
-
-    async def _ensure_nodes(self, client: Client) -> None:
-        """However often the server dies meanwhile."""
-        while True:
-            try:
-                await nodes.ensure_nodes(client, self._wanted.wanted, self._default)
-                return
-            except _PASSING as error:
-                logger.info("cannot make the nodes yet: %s", error)
-            except errors.ApiError as error:
-                raise FailedError(f"the nodes cannot be made: {error}") from None
-            await asyncio.sleep(_SOON)
+        if self._keeping is not None:
+            await self._keeping.close()
 
     async def _end_network(self) -> None:
         if self._directory.is_still_there():
@@ -144,16 +131,6 @@ class Machine:
                 logger.warning("%s", error)
             await asyncio.sleep(_AGAIN)
 
-    async def _keep_nodes(self, client: Client) -> None:
-        agents = self._agents
-        while True:
-            try:
-                left = agents.left() | self._expected()
-                await nodes.keep_nodes(client, agents.start, agents.stop, agents.kill, left)
-            except Exception:  # whatever it is: nodes that nobody keeps would be the greater harm
-                logger.exception("keeping nodes broke; starting it again")
-            await asyncio.sleep(_AGAIN)
-
     def _arguments(self) -> list[str]:
         wanted = self._wanted
         arguments = ["--isolation", self._findings.isolation]
@@ -167,3 +144,9 @@ class Machine:
         for task in self._tasks:
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
+
+
+def _keeping() -> type[Keeping]:
+    from springtide.local.supervisor.keeping import Keeping  # noqa: PLC0415
+
+    return Keeping

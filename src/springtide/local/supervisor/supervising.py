@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Protocol
 from springtide.local.datadir import BACKLOG, LOOPBACK, DataDir
 from springtide.local.supervisor.endings import Ending
 from springtide.local.supervisor.serving import Server
-from springtide.local.supervisor.settings import ServerSettings, Settings
+from springtide.local.supervisor.settings import Nodes, ServerSettings, Settings
 from springtide.local.supervisor.signals import Endings
 
 if TYPE_CHECKING:
@@ -105,18 +105,25 @@ class _Cluster:
             await server.end()
 
     async def _bring_up(self, server: Server, port: int) -> None:
-        """The heavy half is imported here: the server needs as long to start as this takes."""
         notes: list[str] = []
         if self._settings.nodes is not None:
-            from springtide.local.supervisor.machine import Machine  # noqa: PLC0415
-
-            self._machine = Machine(self._directory, self._settings.nodes, port)
+            self._machine = await self._looked_at(self._settings.nodes, port)
             await self._machine.prepare()
         await server.up.wait()
         if self._machine is not None:
             notes = await self._machine.start(self._began)
         moved_from = self._settings.port if port != self._settings.port != 0 else None
         self._audience.up(Report(port, moved_from, tuple(notes)))
+
+    async def _looked_at(self, nodes: Nodes, port: int) -> Machine:
+        """Imports take their time: the server starts meanwhile, and a process tries what this machine allows."""
+        from springtide.local.runtime import isolation  # noqa: PLC0415
+
+        wanted = isolation.probe if nodes.isolation == "auto" else lambda: isolation.Findings(())
+        probing = asyncio.get_running_loop().run_in_executor(None, wanted)
+        from springtide.local.supervisor.machine import Machine  # noqa: PLC0415
+
+        return Machine(self._directory, nodes, await probing, port)
 
     def _server_settings(self) -> ServerSettings:
         settings, nodes = self._settings, self._settings.nodes

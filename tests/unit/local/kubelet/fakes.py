@@ -120,13 +120,13 @@ class FakeBodies:
         self.removed: list[str] = []
         self.warnings: tuple[tuple[str, str], ...] = ()
 
-    def sandbox(self, pod: Obj, directory: Path) -> object:
+    def sandbox(self, pod: Obj, directory: Path) -> PodBody:
         return PodBody(pod["metadata"]["uid"], "default", "p", "p")
 
-    async def prepare(self, pod: Obj, directory: Path) -> Prepared:
+    async def prepare(self, pod: Obj, directory: Path, body: PodBody | None = None) -> Prepared:
         if self.lack is not None:
             raise self.lack
-        return Prepared(PodBody(pod["metadata"]["uid"], "default", "p", "p"), directory, {}, self.warnings)
+        return Prepared(body or self.sandbox(pod, directory), directory, {}, self.warnings)
 
     def container(self, pod: Obj, name: str, attempt: int, prepared: Prepared) -> ContainerBody:
         if self.container_lack is not None:

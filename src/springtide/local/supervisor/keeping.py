@@ -1,0 +1,67 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The half of a machine's nodes that goes over the Kubernetes API: have them made, and keep an agent for each.
+
+Imported when agents and server are on their way: the client takes as long to load as they do.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Callable
+from datetime import datetime
+from pathlib import Path
+from typing import Self
+
+from springtide.kube import errors
+from springtide.kube.client import Client
+from springtide.kube.resources import Obj
+from springtide.local.supervisor import nodes, readiness
+from springtide.local.supervisor.agents import Agents
+from springtide.local.supervisor.failures import FailedError
+from springtide.local.supervisor.settings import Nodes
+
+logger = logging.getLogger(__name__)
+
+_PASSING = (errors.Unreachable, errors.ServerError, errors.TooManyRequests, errors.Conflict, errors.NotFound)
+_SOON, _AGAIN = 0.1, 1.0
+_READY = 20.0
+"""Seconds that nodes get to be ready before `tide up` says that they are not."""
+
+
+class Keeping:
+    def __init__(self, client: Client) -> None:
+        self._client = client
+
+    @classmethod
+    async def connect(cls, kubeconfig: Path) -> Self:
+        return cls(await Client.connect(str(kubeconfig)))
+
+    async def close(self) -> None:
+        await self._client.close()
+
+    async def ensure(self, wanted: Nodes, default: Obj) -> None:
+        """Make the nodes, however often the server dies meanwhile."""
+        while True:
+            try:
+                await nodes.ensure_nodes(self._client, wanted.wanted, default)
+                return
+            except _PASSING as error:
+                logger.info("cannot make the nodes yet: %s", error)
+            except errors.ApiError as error:
+                raise FailedError(f"the nodes cannot be made: {error}") from None
+            await asyncio.sleep(_SOON)
+
+    async def keep(self, agents: Agents, expected: Callable[[], set[str]]) -> None:
+        """Runs until cancelled."""
+        while True:
+            try:
+                left = agents.left() | expected()
+                await nodes.keep_nodes(self._client, agents.start, agents.stop, agents.kill, left)
+            except Exception:  # whatever it is: nodes that nobody keeps would be the greater harm
+                logger.exception("keeping nodes broke; starting it again")
+            await asyncio.sleep(_AGAIN)
+
+    async def late(self, since: datetime) -> list[str]:
+        """Returns when all nodes are ready, or with those that are not after some time."""
+        return await readiness.wait(self._client, since, _READY)
