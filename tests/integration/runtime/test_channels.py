@@ -11,7 +11,7 @@ from contextlib import ExitStack
 
 import pytest
 
-from springtide.local.runtime.shims import ShimGoneError, _Channel
+from springtide.local.runtime.channels import Channel, ShimGoneError
 
 PATIENCE = 30.0
 
@@ -42,11 +42,11 @@ def sockets() -> Iterator[Sockets]:
 async def test_a_closed_channel_tells_whoever_waits_and_leaves_its_number_to_others(sockets: Sockets) -> None:
     (ours, _), (spare, theirs) = sockets.pair(), sockets.pair()
     number = ours.fileno()
-    first = _Channel(ours)
+    first = Channel(ours)
     waiting = asyncio.create_task(first.receive())
     await asyncio.sleep(0)
     first.close()
-    hearing = asyncio.create_task(_Channel(sockets.moved(spare, number)).receive())
+    hearing = asyncio.create_task(Channel(sockets.moved(spare, number)).receive())
     await asyncio.sleep(0)
     theirs.sendall(b'{"ok": true}\n')
     assert await asyncio.wait_for(hearing, PATIENCE) == ({"ok": True}, [])
@@ -57,14 +57,14 @@ async def test_a_closed_channel_tells_whoever_waits_and_leaves_its_number_to_oth
 async def test_a_channel_that_is_closed_with_news_on_it_leaves_its_number_to_others(sockets: Sockets) -> None:
     """As when a shim ends: two connections are ready in one turn of the loop, and the first to run closes both."""
     (one, far), (other, far_other), (spare, theirs) = (sockets.pair() for _ in range(3))
-    ending, following = _Channel(one), _Channel(other)
+    ending, following = Channel(one), Channel(other)
     number = other.fileno()
 
     async def end() -> object:
         with pytest.raises(ShimGoneError):
             await ending.receive()
         following.close()
-        hearing = asyncio.create_task(_Channel(sockets.moved(spare, number)).receive())
+        hearing = asyncio.create_task(Channel(sockets.moved(spare, number)).receive())
         await asyncio.sleep(0.1)  # others have their turn
         theirs.sendall(b'{"ok": true}\n')
         return await hearing

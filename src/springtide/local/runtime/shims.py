@@ -19,13 +19,17 @@ import socket
 import subprocess
 import sys
 import time
-from collections.abc import AsyncGenerator, Callable, Sequence
+from collections.abc import AsyncGenerator, Sequence
 from pathlib import Path
 from typing import Any, Final
 
 import msgspec
 
+from springtide.local.runtime import channels
 from springtide.local.runtime import shim as body
+from springtide.local.runtime.channels import Channel
+from springtide.local.runtime.channels import ShimError as ShimError
+from springtide.local.runtime.channels import ShimGoneError as ShimGoneError
 from springtide.local.runtime.contract import ContainerState
 
 START_PATIENCE: Final = 30.0
@@ -36,21 +40,6 @@ SOON: Final = 5.0
 NO_ANSWER: Final = "NoAnswer"
 _AGAIN: Final = 0.02
 _PACKAGES: Final = str(Path(__file__).parents[3])
-
-
-class ShimError(Exception):
-    """What a shim refused or could not do: a word for programs (`reason`), a sentence for people."""
-
-    def __init__(self, reason: str, message: str) -> None:
-        super().__init__(message)
-        self.reason = reason
-
-
-class ShimGoneError(ShimError):
-    """There is no shim any more; its containers are gone with it."""
-
-    def __init__(self, message: str = "the pod's shim is gone") -> None:
-        super().__init__("ShimGone", message)
 
 
 def interpreter() -> str:
@@ -112,7 +101,7 @@ async def _last_line(fd: int) -> dict[str, Any]:
     text = b""
     os.set_blocking(fd, False)
     while True:
-        await _ready(fd)
+        await channels.ready(fd)
         data = os.read(fd, 65536)
         text += data
         lines = text.splitlines(keepends=True)
@@ -183,7 +172,7 @@ class Shim:
     def __init__(self, directory: Path, pid: int) -> None:
         self.directory = directory
         self.pid = pid
-        self._channels: set[_Channel] = set()
+        self._channels: set[Channel] = set()
 
     async def start(self, container: str, attempt: int) -> None:
         """Run an attempt whose body is written; returns when the program is executed."""
@@ -313,7 +302,7 @@ class Shim:
             if channel:
                 self._drop(channel)
 
-    async def _connect(self) -> _Channel:
+    async def _connect(self) -> Channel:
         connection = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
         connection.setblocking(False)
         try:
@@ -326,11 +315,11 @@ class Shim:
         except OSError as error:
             connection.close()
             raise ShimGoneError(f"the pod's shim does not answer: {error}") from None
-        channel = _Channel(connection)
+        channel = Channel(connection)
         self._channels.add(channel)
         return channel
 
-    def _drop(self, channel: _Channel) -> None:
+    def _drop(self, channel: Channel) -> None:
         self._channels.discard(channel)
         channel.close()
 
@@ -338,7 +327,7 @@ class Shim:
 class Execution:
     """A command that runs in a container."""
 
-    def __init__(self, shim: Shim, channel: _Channel, pid: int) -> None:
+    def __init__(self, shim: Shim, channel: Channel, pid: int) -> None:
         self.pid = pid
         self._shim = shim
         self._channel = channel
@@ -359,7 +348,7 @@ class Execution:
 class Attachment:
     """A look at a container's streams."""
 
-    def __init__(self, shim: Shim, channel: _Channel) -> None:
+    def __init__(self, shim: Shim, channel: Channel) -> None:
         self._shim = shim
         self._channel = channel
 
@@ -375,100 +364,3 @@ class Attachment:
 
     def close(self) -> None:
         self._shim._drop(self._channel)
-
-
-class _Channel:
-    """One connection: lines and descriptors, without blocking the loop."""
-
-    def __init__(self, connection: socket.socket) -> None:
-        self._connection = connection
-        self._text = b""
-        self._fds: list[int] = []
-        self._watches: set[_Watch] = set()
-
-    async def ask(self, request: dict[str, Any], fds: Sequence[int] = ()) -> tuple[dict[str, Any], list[int]]:
-        await self._send(msgspec.json.encode(request) + b"\n", fds)
-        answer, received = await self.receive()
-        if "error" in answer:
-            raise ShimError(str(answer.get("reason", "Error")), str(answer["error"]))
-        return answer, received
-
-    async def receive(self) -> tuple[dict[str, Any], list[int]]:
-        while b"\n" not in self._text:
-            await self._ready()
-            try:
-                data, ancillary, _, _ = self._connection.recvmsg(65536, socket.CMSG_SPACE(64))
-            except BlockingIOError:
-                continue
-            except OSError:
-                data, ancillary = b"", []
-            self._fds += body.unpack_fds(ancillary)
-            if not data:
-                raise ShimGoneError
-            self._text += data
-        line, _, self._text = self._text.partition(b"\n")
-        fds, self._fds = self._fds, []
-        return msgspec.json.decode(line, type=dict[str, Any]), fds
-
-    async def _send(self, data: bytes, fds: Sequence[int]) -> None:
-        try:
-            while data:
-                try:
-                    data = data[self._connection.sendmsg([data], body.pack_fds(fds)) :]
-                    fds = ()
-                except BlockingIOError:
-                    await self._ready(writing=True)
-        except OSError:
-            raise ShimGoneError from None
-
-    async def _ready(self, writing: bool = False) -> None:
-        if self._connection.fileno() < 0:
-            raise ShimGoneError("the connection to the pod's shim was closed")
-        watch = _Watch(self._connection.fileno(), writing)
-        self._watches.add(watch)
-        try:
-            await watch.done
-        finally:
-            self._watches.discard(watch)
-            watch.end()
-
-    def close(self) -> None:
-        """Whoever still waits hears of it: no more will come."""
-        for watch in self._watches:
-            watch.end()
-        for fd in self._fds:
-            os.close(fd)
-        self._fds = []
-        self._connection.close()
-
-
-class _Watch:
-    """A wait until a descriptor can be read or written. It must end before the descriptor is closed: the number is soon
-    another's, and the event loop, which knows numbers only, would never hear of that one."""
-
-    def __init__(self, fd: int, writing: bool) -> None:
-        loop = asyncio.get_running_loop()
-        self.done: asyncio.Future[None] = loop.create_future()
-        add, remove = (loop.add_writer, loop.remove_writer) if writing else (loop.add_reader, loop.remove_reader)
-        self._remove: Callable[[int], bool] | None = remove
-        self._fd = fd
-        add(fd, self._settle)
-
-    def end(self) -> None:
-        if self._remove is not None:
-            self._remove(self._fd)
-            self._remove = None
-            self._settle()
-
-    def _settle(self) -> None:
-        if not self.done.done():
-            self.done.set_result(None)
-
-
-async def _ready(fd: int) -> None:
-    """Until a descriptor of ours can be read."""
-    watch = _Watch(fd, writing=False)
-    try:
-        await watch.done
-    finally:
-        watch.end()
