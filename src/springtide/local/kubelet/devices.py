@@ -91,6 +91,8 @@ class Devices:
         return _variables([by_uuid[part.uuid] for part in parts if part.uuid in by_uuid])
 
     def release(self, pod_uid: str) -> None:
+        if pod_uid.encode() not in _read(self._path):  # as of nearly all pods
+            return
         with self._changing() as register:
             register.grants.pop(pod_uid, None)
 

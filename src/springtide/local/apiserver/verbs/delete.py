@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from typing import Any
 
 from springtide.local import status
@@ -20,6 +21,8 @@ from springtide.local.schema.decode import DecodeError, decode
 from springtide.local.store.backend import FullError, Record, StaleError
 
 _MODEL = "io.k8s.apimachinery.pkg.apis.meta.v1.DeleteOptions"
+TOGETHER = 16
+"""Objects of a collection that are deleted at once: one durable write then serves them all."""
 _ORPHANS = (
     "child pods are preserved by default when jobs are deleted; set propagationPolicy=Background to remove them "
     "or set propagationPolicy=Orphan to suppress this warning"
@@ -129,19 +132,29 @@ async def delete_collection(ctx: Context, call: Call) -> Answer:
     resource = call.resource
     wanted = predicate(resource, selection.label_selector, selection.field_selector)
     namespace = call.target.namespace if resource.namespaced else ""
-    deleted: list[bytes] = []
     revision = ctx.store.revision
-    for record in ctx.store.list(resource.storage, namespace):
-        if wanted is not None and not wanted(record):
-            continue
+    records = [record for record in ctx.store.list(resource.storage, namespace) if wanted is None or wanted(record)]
+
+    async def delete_one(record: Record) -> bytes | None:
         target = call.target.named(record.key.namespace, record.key.name)
         try:
             await delete_object(ctx, Call(call.request, target, resource), options)
         except status.StatusError as error:
             if error.code == 404:  # somebody else deleted it meanwhile
-                continue
+                return None
             raise
-        deleted.append(shown_item(record, resource))
+        return shown_item(record, resource)
+
+    deleted: list[bytes] = []
+    for start in range(0, len(records), TOGETHER):
+        some = await asyncio.gather(
+            *(delete_one(record) for record in records[start : start + TOGETHER]), return_exceptions=True
+        )
+        for found in some:
+            if isinstance(found, BaseException):
+                raise found
+            if found is not None:
+                deleted.append(found)
     head = encode(
         {
             "kind": resource.list_kind,
