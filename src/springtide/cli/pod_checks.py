@@ -18,7 +18,8 @@ from springtide.cli.wrong import Wrong
 from springtide.local.datadir import DataDir
 from springtide.local.kubelet import gpus
 from springtide.local.network import holders
-from springtide.local.runtime import isolation, shim
+from springtide.local.runtime import isolation
+from springtide.local.runtime.shim import memory
 
 _NAMESPACES = 1000
 """Wanted limit of each kind: a pod of one container takes up to three."""
@@ -99,7 +100,7 @@ def inotify(place: DataDir) -> str:
 
 def memory_limits(place: DataDir) -> str:
     """A delegated cgroup lets the kernel hold pods to their limits; otherwise their shims look every so often."""
-    group = shim.MemoryGroup.make(shim.own_group(), f"tide-doctor-{os.getpid()}", _SOME_MEMORY)
+    group = memory.MemoryGroup.make(memory.own_group(), f"tide-doctor-{os.getpid()}", _SOME_MEMORY)
     if group is None:
         raise Wrong(
             "memory limits of pods are watched, not enforced: no memory controller (cgroup v2) is delegated to you",

@@ -44,10 +44,10 @@ def rerun(folder: Path) -> None:
 
 def _show(paths: list[Path]) -> None:
     """Cover each closed directory above the paths by an open one that has nothing else in it."""
-    from springtide.local.runtime import shim
+    from springtide.local.runtime.shim import kernel
 
-    shim.unshare(shim.CLONE_NEWNS)
-    shim.mount("", "/", flags=shim.MS_SLAVE | shim.MS_REC)
+    kernel.unshare(kernel.CLONE_NEWNS)
+    kernel.mount("", "/", flags=kernel.MS_SLAVE | kernel.MS_REC)
     closed: dict[Path, list[Path]] = {}
     for path in paths:
         for parent in reversed(path.parents):
@@ -56,10 +56,10 @@ def _show(paths: list[Path]) -> None:
                 break
     for parent, inner in closed.items():
         opened = [(path, os.open(path, os.O_PATH)) for path in inner]
-        shim.mount("tmpfs", str(parent), "tmpfs", data="mode=0755")
+        kernel.mount("tmpfs", str(parent), "tmpfs", data="mode=0755")
         for path, fd in opened:
             path.mkdir(parents=True, exist_ok=True)
-            shim.mount(f"/proc/self/fd/{fd}", str(path), flags=shim.MS_BIND | shim.MS_REC)
+            kernel.mount(f"/proc/self/fd/{fd}", str(path), flags=kernel.MS_BIND | kernel.MS_REC)
             os.close(fd)
 
 

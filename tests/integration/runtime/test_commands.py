@@ -14,7 +14,7 @@ from contextlib import suppress
 import pytest
 from tests.integration.runtime.pods import Pod, Pods, bind, read_all, until, until_gone
 
-from springtide.local.runtime import shim
+from springtide.local.runtime.shim import kernel, messages, notation
 from springtide.local.runtime.shims import ShimError
 
 UP = "echo up; sleep 300"
@@ -125,11 +125,11 @@ async def test_a_ticket_lets_a_stranger_run_one_command_once(pods: Pods) -> None
         given, giving = os.pipe()
         os.write(giving, b"typed")
         try:
-            shim.ask(stranger, {"ticket": ticket}, [given, writing, writing])
+            messages.ask(stranger, {"ticket": ticket}, [given, writing, writing])
             os.close(giving)
             giving = -1
             with stranger.makefile("r") as rest:
-                return os.read(reading, 100).decode(), shim.decode(rest.readline())
+                return os.read(reading, 100).decode(), notation.decode(rest.readline())
         finally:
             for fd in {reading, writing, given, giving} - {-1}:
                 os.close(fd)
@@ -137,7 +137,7 @@ async def test_a_ticket_lets_a_stranger_run_one_command_once(pods: Pods) -> None
 
     assert await asyncio.to_thread(come, "secret") == ("typed", {"exited": 6})
     for ticket in ("secret", "guessed"):
-        with pytest.raises(shim.Refusal, match="ticket"):
+        with pytest.raises(kernel.Refusal, match="ticket"):
             await asyncio.to_thread(come, ticket)
 
 

@@ -11,7 +11,7 @@ from typing import Any
 
 import msgspec
 
-from springtide.local.runtime import shim as body
+from springtide.local.runtime.shim import messages
 
 
 class ShimError(Exception):
@@ -54,7 +54,7 @@ class Channel:
                 continue
             except OSError:
                 data, ancillary = b"", []
-            self._fds += body.unpack_fds(ancillary)
+            self._fds += messages.unpack_fds(ancillary)
             if not data:
                 raise ShimGoneError
             self._text += data
@@ -66,7 +66,7 @@ class Channel:
         try:
             while data:
                 try:
-                    data = data[self._connection.sendmsg([data], body.pack_fds(fds)) :]
+                    data = data[self._connection.sendmsg([data], messages.pack_fds(fds)) :]
                     fds = ()
                 except BlockingIOError:
                     await self.ready(writing=True)

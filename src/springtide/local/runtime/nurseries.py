@@ -13,9 +13,9 @@ import socket
 import subprocess
 from pathlib import Path
 
-from springtide.local.runtime import shim as body
 from springtide.local.runtime import shims
 from springtide.local.runtime.nursery import ROOM
+from springtide.local.runtime.shim import messages
 from springtide.local.runtime.shims import Shim, ShimError
 
 
@@ -76,4 +76,4 @@ class Nursery:
     def _send(self, line: bytes, pipe: int) -> None:
         self.open()
         assert self._requests is not None
-        self._requests.sendmsg([line], body.pack_fds([pipe]))
+        self._requests.sendmsg([line], messages.pack_fds([pipe]))

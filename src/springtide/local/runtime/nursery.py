@@ -16,7 +16,7 @@ import os
 import resource  # noqa: F401 - loaded by the first `os.wait4`, in every shim anew if it is not here
 import sys
 
-from springtide.local.runtime import shim
+from springtide.local.runtime.shim import init, kernel, loop, messages, process, program
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -38,7 +38,7 @@ def main(placeholder: str) -> None:
         data, ancillary, _, _ = requests.recvmsg(65536, socket.CMSG_SPACE(64))
         if not data:
             return
-        pipes += shim.unpack_fds(ancillary)
+        pipes += messages.unpack_fds(ancillary)
         *lines, text = (text + data).split(b"\n")
         for line in lines:
             pipe = pipes.pop(0)
@@ -49,7 +49,7 @@ def main(placeholder: str) -> None:
 
 
 def make(directory: str, pipe: int, place: int) -> None:
-    if shim.hung_up(pipe):  # the agent has died, and who comes after it knows nothing of this pod yet
+    if init.hung_up(pipe):  # the agent has died, and who comes after it knows nothing of this pod yet
         return
 
     def work() -> None:
@@ -58,12 +58,14 @@ def make(directory: str, pipe: int, place: int) -> None:
         if place:
             # For people, and for those who look for shims whose directories are gone.
             ctypes.memmove(place, os.fsencode(directory).ljust(len(ROOM), b"\0"), len(ROOM))
-        shim.main(directory)
+        process.main(directory)
 
     try:
-        os.waitpid(shim.Loop.fork(work), 0)  # the go-between, which ends when it has left the shim to itself
+        os.waitpid(loop.Loop.fork(work), 0)  # the go-between, which ends when it has left the shim to itself
     except OSError as error:
-        shim.report(pipe, error=f"cannot start a process for the pod: {shim.describe(error)}", reason="SandboxError")
+        program.report(
+            pipe, error=f"cannot start a process for the pod: {kernel.describe(error)}", reason="SandboxError"
+        )
 
 
 def last_argument() -> int:

@@ -11,8 +11,10 @@ import os
 import struct
 import sys
 
-from springtide.local.runtime import shim
-from springtide.local.runtime.shim import describe, encode
+from springtide.local.runtime.shim import kernel, loop
+from springtide.local.runtime.shim.kernel import describe
+from springtide.local.runtime.shim.notation import encode
+from springtide.local.runtime.shim.root import Root
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -64,33 +66,33 @@ def attempt(name: str, act: Callable[[], object]) -> bool:
 
 
 def network() -> None:
-    shim.unshare(shim.CLONE_NEWNET | shim.CLONE_NEWUTS | shim.CLONE_NEWIPC)
+    kernel.unshare(kernel.CLONE_NEWNET | kernel.CLONE_NEWUTS | kernel.CLONE_NEWIPC)
     make_link("bridge")
     make_link("veth")
 
 
 def root(scratch: str, user: tuple[int, int] | None) -> None:
     """In PID 1 of a namespace: the root that a container gets, with a mount point that the host does not have."""
-    shim.unshare(shim.CLONE_NEWNS)
-    shim.mount("", "/", flags=shim.MS_SLAVE | shim.MS_REC)
+    kernel.unshare(kernel.CLONE_NEWNS)
+    kernel.mount("", "/", flags=kernel.MS_SLAVE | kernel.MS_REC)
     os.makedirs(f"{scratch}/shm")
-    built = shim.Root(f"{scratch}/root", user is None, f"{scratch}/shm")
+    built = Root(f"{scratch}/root", user is None, f"{scratch}/shm")
     mounts = [{"target": "/usr/share/springtide-probe/here", "source": f"{scratch}/shm"}]
     if not attempt("root", lambda: built.build(mounts, False, "")):
         return
     tell("proc", note="" if built.fresh_proc else "a fresh /proc is refused; pods see the host's processes")
     tell("overlay", note=built.overlay_refusal)
     if user:
-        attempt("own uid", lambda: shim.own_user_namespace(user))
+        attempt("own uid", lambda: kernel.own_user_namespace(user))
 
 
 def main(scratch: str) -> None:
     user = (os.geteuid(), os.getegid()) if os.geteuid() else None
-    if user and not attempt("user", lambda: shim.own_user_namespace((0, 0))):
+    if user and not attempt("user", lambda: kernel.own_user_namespace((0, 0))):
         return
     attempt("network", network)
-    if attempt("processes", lambda: shim.unshare(shim.CLONE_NEWPID)):
-        os.waitpid(shim.Loop.fork(lambda: root(scratch, user)), 0)
+    if attempt("processes", lambda: kernel.unshare(kernel.CLONE_NEWPID)):
+        os.waitpid(loop.Loop.fork(lambda: root(scratch, user)), 0)
 
 
 if __name__ == "__main__":

@@ -26,11 +26,11 @@ from typing import Any, Final
 import msgspec
 
 from springtide.local.runtime import channels
-from springtide.local.runtime import shim as body
 from springtide.local.runtime.channels import Channel
 from springtide.local.runtime.channels import ShimError as ShimError
 from springtide.local.runtime.channels import ShimGoneError as ShimGoneError
 from springtide.local.runtime.contract import ContainerState
+from springtide.local.runtime.shim import kernel, memory, messages, process, root
 
 START_PATIENCE: Final = 30.0
 PATIENCE: Final = 30.0
@@ -81,7 +81,7 @@ async def born(directory: Path, reading: int) -> Shim:
 
 def _launch(directory: Path) -> tuple[subprocess.Popen[bytes], int]:
     """A process that forks the shim and ends, and what it says: the shim is nobody's child, no zombie is left here."""
-    command = [interpreter(), *module_command("shim"), str(directory)]
+    command = [interpreter(), *module_command("shim.process"), str(directory)]
     quiet = subprocess.DEVNULL
     reading, writing = os.pipe()
     try:
@@ -139,10 +139,10 @@ def living(directory: Path) -> int | None:
     """The process that `shim.json` names, if it is still that process."""
     try:
         named = msgspec.json.decode((directory / "shim.json").read_bytes())
-        if named["boot"] != body.boot_id():
+        if named["boot"] != kernel.boot_id():
             return None
         if sys.platform == "linux":
-            return named["pid"] if body.start_time(named["pid"]) == named["start"] else None
+            return named["pid"] if kernel.start_time(named["pid"]) == named["start"] else None
         os.kill(named["pid"], 0)
     except (OSError, ValueError, KeyError, TypeError):
         return None
@@ -152,18 +152,18 @@ def living(directory: Path) -> int | None:
 def lost(directory: Path) -> list[ContainerState]:
     """What the state files say of a pod whose shim is gone: what ran was killed with it."""
     states = _written(directory)
-    end: dict[str, Any] = {**body.LOST, "finished": time.time()}
+    end: dict[str, Any] = {**process.LOST, "finished": time.time()}
     return [state if state.status == "exited" else msgspec.structs.replace(state, **end) for state in states]
 
 
 def _written(directory: Path) -> list[ContainerState]:
-    return [msgspec.convert(state, ContainerState) for state in body.left_states(str(directory))]
+    return [msgspec.convert(state, ContainerState) for state in process.left_states(str(directory))]
 
 
 def discard(directory: Path) -> None:
     """Remove the directory of a pod whose shim is gone, what its containers have left included."""
-    body.remove_groups(str(directory))
-    body.remove_tree(str(directory))
+    memory.remove_groups(str(directory))
+    root.remove_tree(str(directory))
 
 
 class Shim:
@@ -308,7 +308,7 @@ class Shim:
         try:
             while True:
                 try:
-                    body.at_directory(str(self.directory / "shim.sock"), connection.connect)
+                    messages.at_directory(str(self.directory / "shim.sock"), connection.connect)
                     break
                 except BlockingIOError:  # its queue of connections is full
                     await asyncio.sleep(_AGAIN)

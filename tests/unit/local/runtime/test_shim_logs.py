@@ -11,21 +11,21 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as some
 
-from springtide.local.runtime import shim
+from springtide.local.runtime.shim import logs
 
-LIMIT = shim.LINE_LIMIT
+LIMIT = logs.LINE_LIMIT
 
 
 def test_complete_lines_are_written_and_the_rest_waits() -> None:
-    assert shim.log_lines(b"T stdout", b"one\n\ntwo\nthr", False) == (
+    assert logs.log_lines(b"T stdout", b"one\n\ntwo\nthr", False) == (
         b"T stdout F one\nT stdout F \nT stdout F two\n",
         b"thr",
     )
 
 
 def test_what_has_no_line_break_at_the_end_gets_none() -> None:
-    assert shim.log_lines(b"T stdout", b"three", True) == (b"T stdout P three\n", b"")
-    assert shim.log_lines(b"T stdout", b"", True) == (b"", b"")
+    assert logs.log_lines(b"T stdout", b"three", True) == (b"T stdout P three\n", b"")
+    assert logs.log_lines(b"T stdout", b"", True) == (b"", b"")
 
 
 @pytest.mark.parametrize(
@@ -39,7 +39,7 @@ def test_what_has_no_line_break_at_the_end_gets_none() -> None:
     ],
 )
 def test_long_lines_come_in_parts(length: int, ended: bool, marks: str) -> None:
-    text, rest = shim.log_lines(b"T s", b"x" * length + b"\n" * ended, False)
+    text, rest = logs.log_lines(b"T s", b"x" * length + b"\n" * ended, False)
     assert "".join(line.split(b" ")[2].decode() for line in text.splitlines()) == marks
     assert len(rest) == (0 if ended else length - LIMIT * len(marks))
 
@@ -48,18 +48,18 @@ def test_long_lines_come_in_parts(length: int, ended: bool, marks: str) -> None:
 def test_whatever_the_chunks_the_text_is_the_same(pieces: list[bytes], limit: int) -> None:
     rest, written = b"", b""
     for data in [*(piece for piece in pieces if piece), b""]:
-        text, rest = shim.log_lines(b"T s", rest + data, not data)
+        text, rest = logs.log_lines(b"T s", rest + data, not data)
         written += text
     again = b"".join(line[6:] + (b"\n" if line[4:5] == b"F" else b"") for line in written.split(b"\n")[:-1])
     assert again == b"".join(pieces)
 
 
 def test_stamps_have_nanoseconds() -> None:
-    assert shim.stamp(1_700_000_000_000_000_001) == b"2023-11-14T22:13:20.000000001Z"
+    assert logs.stamp(1_700_000_000_000_000_001) == b"2023-11-14T22:13:20.000000001Z"
 
 
-def a_log(tmp_path: Path) -> shim.Log:
-    return shim.Log(str(tmp_path / "logs" / "0.log"))
+def a_log(tmp_path: Path) -> logs.Log:
+    return logs.Log(str(tmp_path / "logs" / "0.log"))
 
 
 def texts(tmp_path: Path) -> list[str]:
@@ -76,7 +76,7 @@ def test_streams_do_not_mix_their_unfinished_lines(tmp_path: Path) -> None:
 
 
 def test_a_log_is_rotated_and_five_files_are_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(shim, "LOG_SIZE", 100)
+    monkeypatch.setattr(logs, "LOG_SIZE", 100)
     log = a_log(tmp_path)
     for number in range(20):
         log.feed("stdout", b"%060d\n" % number)
