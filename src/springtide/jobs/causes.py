@@ -1,0 +1,51 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Why a pod ended, in words for people, and whether it was its own fault."""
+
+from __future__ import annotations
+
+import signal
+from typing import Final
+
+from springtide.jobs.observed import Pod
+
+EVICTED: Final = "Evicted"
+_DISRUPTIONS: Final = frozenset(
+    {EVICTED, "Preempting", "Preempted", "NodeLost", "NodeShutdown", "Terminated", "Shutdown"}
+)
+
+
+def evicted(pod: Pod) -> bool:
+    return pod.reason == EVICTED
+
+
+def lost(pod: Pod) -> bool:
+    """Nobody knows what became of it, because its node is silent."""
+    return pod.reason == "NodeLost" or pod.phase == "Unknown"
+
+
+def disrupted(pod: Pod) -> bool:
+    """It ended because of its node, not because of its program."""
+    return pod.reason in _DISRUPTIONS or lost(pod)
+
+
+def ending(pod: Pod) -> str:
+    """`exited with code 137 (OOMKilled, SIGKILL): last lines`, as far as it is known."""
+    if pod.exit is None or pod.exit.code is None:
+        return ""
+    hints = [hint for hint in (pod.exit.reason if pod.exit.reason != "Error" else "", _signal(pod.exit.signal)) if hint]
+    said = f": {pod.exit.message.strip()}" if pod.exit.message.strip() else ""
+    return f"exited with code {pod.exit.code}" + (f" ({', '.join(hints)})" if hints else "") + said
+
+
+def _signal(number: int | None) -> str:
+    return signal.Signals(number).name if number in signal.valid_signals() and number is not None else ""
+
+
+def worker(pod: Pod) -> str:
+    if lost(pod):
+        return f"was lost with node {pod.node}"
+    if evicted(pod):
+        return f"was evicted: {pod.message}" if pod.message else "was evicted"
+    if pod.ended:
+        return ending(pod) or f"ended as {pod.reason or pod.phase}"
+    return "was deleted"

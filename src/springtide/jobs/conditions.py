@@ -1,0 +1,53 @@
+# SPDX-License-Identifier: Apache-2.0
+"""How a condition joins the others, by the rules upstream's clients know.
+
+One whose status and reason are unchanged is left alone, even if its message differs. `lastTransitionTime` moves only
+when the status does. A changed condition moves to the end. Success and failure end Running and any earlier failure;
+Running and Restarting drive each other out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from datetime import datetime
+from typing import Final, TypeAlias
+
+from msgspec.structs import replace
+
+from springtide.api.kinds.conditions import FAILED, RESTARTING, RUNNING, SUCCEEDED, Condition, condition
+
+Conditions: TypeAlias = tuple[Condition, ...]
+
+REASON_LENGTH: Final = 1024
+_EXCLUDES: Final = {RUNNING: RESTARTING, RESTARTING: RUNNING}
+_ENDED_BY_FINISH: Final = (RUNNING, FAILED)
+
+
+def merged(conditions: Conditions, new: Condition, now: datetime) -> Conditions:
+    old = condition(conditions, new.type)
+    if old is not None and (old.status, old.reason) == (new.status, new.reason):
+        return conditions
+    moved = now if old is None or old.status != new.status else old.last_transition_time
+    at_end = replace(new, last_update_time=now, last_transition_time=moved, message=new.message[:REASON_LENGTH])
+    return (*_beside(conditions, new, now), at_end)
+
+
+def _beside(conditions: Conditions, new: Condition, now: datetime) -> Iterable[Condition]:
+    for each in conditions:
+        if each.type == new.type:
+            continue
+        if new.status == "True" and each.type == _EXCLUDES.get(new.type):
+            continue
+        finishing = new.status == "True" and new.type in (SUCCEEDED, FAILED)
+        if finishing and each.type in _ENDED_BY_FINISH and each.status == "True":
+            yield replace(each, status="False", last_update_time=now, last_transition_time=now)
+        else:
+            yield each
+
+
+def true(type_: str, reason: str, message: str) -> Condition:
+    return Condition(type=type_, status="True", reason=reason, message=message)
+
+
+def false(type_: str, reason: str, message: str) -> Condition:
+    return Condition(type=type_, status="False", reason=reason, message=message)

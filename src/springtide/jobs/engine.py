@@ -1,0 +1,243 @@
+# SPDX-License-Identifier: Apache-2.0
+"""From what is observed of a job to a plan, the same for all kinds.
+
+The order of a plan's actions is what keeps a job safe when its doing is interrupted:
+
+    wiring (Role: wide enough for all that is or will be listed)
+      ─► config object (ledger and host list; refused when the view was stale)
+      ─► pods created ─► pods deleted (after their hosts left the list) ─► nudge ─► events, status
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from datetime import datetime, timedelta
+from typing import Any
+
+from springtide.api.kinds.conditions import finished
+from springtide.api.kinds.status import JobStatus
+from springtide.jobs import decisions as log
+from springtide.jobs import finishing, gangs, launching, objects, resizing, situation, status, workers
+from springtide.jobs.actions import (
+    Action,
+    Create,
+    Decision,
+    Delete,
+    Event,
+    Patch,
+    Plan,
+    RequeueAfter,
+    StatusPatch,
+)
+from springtide.jobs.kind import Hosts, Kind, Wanted
+from springtide.jobs.ledger import Ledger
+from springtide.jobs.observed import Key, Observed
+from springtide.jobs.situation import Situation
+
+
+def plan(observed: Observed, kind: Kind, now: datetime) -> Plan:
+    """Pure: the same view at the same moment gives the same plan."""
+    seen = situation.read(observed, kind, now)
+    if observed.job.metadata.deletion_timestamp is not None:
+        return Plan((), observed.job.status)
+    if finished(observed.job.status.conditions):
+        return _after(seen)
+    if taken := _taken(seen):
+        return Plan((taken, RequeueAfter(_RETRY)), observed.job.status)
+    if outcome := finishing.outcome(seen):
+        return _told(seen, (), (), status.ended(seen, outcome))
+    if observed.job.run.suspend:
+        return _suspended(seen)
+    return _ongoing(seen)
+
+
+_RETRY = timedelta(seconds=30)
+
+
+def _ongoing(seen: Situation) -> Plan:
+    then, why, waits = _decided(seen)
+    actions: list[Action] = [*_wired(then), *_config(seen, then, why)]
+    rewritten = any(isinstance(action, Patch) and action.key == seen.config_key for action in actions)
+    actions += _group(then)
+    actions += _worker_pods(then)
+    actions += launching.created(then)
+    actions += finishing.switched(then)
+    actions += finishing.deletes((*resizing.removable(then), *launching.deleted(then)))
+    if not rewritten:
+        nudge, wait = launching.nudged(then)
+        actions += nudge
+        waits.append(wait)
+    waits += [finishing.deadline_left(then), launching.restart_left(then)]
+    waits += [resizing.drain_left(then, index) for index in then.ledger.draining]
+    return _told(then, actions, why, status.ongoing(then), waits)
+
+
+def _decided(seen: Situation) -> tuple[Situation, list[Decision], list[timedelta]]:
+    """Who belongs to the job from here on, and who is listed."""
+    why: list[Decision] = []
+    then = _restarted(_relieved(seen, why), why)
+    then, wait = _resized(then, why)
+    then = then.with_ledger(resizing.forgotten(then))
+    ledger, listing = launching.listed(then)
+    return then.with_ledger(ledger), why, [wait, listing]
+
+
+def _relieved(seen: Situation, why: list[Decision]) -> Situation:
+    """Workers that were lost make room for others."""
+    lost = workers.losses(seen)
+    if launching.run_over(seen):
+        return seen
+    for loss in lost:
+        name = seen.kind.worker_name(seen.job, loss.index)
+        why.append(Decision(seen.now, "WorkerReplaced", f"{name} {loss.cause}; another takes its place", loss.counts))
+    return seen.with_ledger(workers.without(seen, lost))
+
+
+def _restarted(seen: Situation, why: list[Decision]) -> Situation:
+    """A launcher that failed is tried again, with none of its workers."""
+    failed, then = launching.failed(seen), seen
+    if failed is not None:
+        then = then.with_ledger(launching.counted(then, failed))
+        message = f"The launcher failed and is tried again, {then.ledger.restarts} of {seen.job.run.retries.by_engine}"
+        why.append(Decision(seen.now, "LauncherRestarted", message, warning=True))
+    if launching.run_over(seen):
+        message = "The launcher is gone; workers are replaced, because its ranks may outlive it"
+        why.append(Decision(seen.now, "WorkersRenewed", message))
+        then = then.with_ledger(launching.fresh_run(then.ledger))
+    return then
+
+
+def _resized(seen: Situation, why: list[Decision]) -> tuple[Situation, timedelta]:
+    size, wanted = len(seen.ledger.members), seen.wanted_size
+    if size > wanted:
+        gone = resizing.victims(seen, size - wanted)
+        names = ", ".join(seen.kind.worker_name(seen.job, index) for index in gone)
+        why.append(Decision(seen.now, "ScalingIn", f"{size} → {wanted} workers: {names} will go{_caveat(seen, False)}"))
+        return seen.with_ledger(resizing.shrunk(seen, gone)), finishing.NEVER
+    wait = workers.held_back(seen)
+    if size == wanted or wait > timedelta(0):
+        return seen, wait if size < wanted else finishing.NEVER
+    if seen.ledger.serves and not any(decision.reason == "WorkerReplaced" for decision in why):
+        why.append(Decision(seen.now, "ScalingOut", f"{size} → {wanted} workers{_caveat(seen, True)}"))
+    return seen.with_ledger(workers.grown(seen.ledger, wanted - size)), finishing.NEVER
+
+
+def _caveat(seen: Situation, grows: bool) -> str:
+    if seen.shape.elastic or not seen.launcher_runs:
+        return ""
+    return "; the launcher is not elastic, " + (
+        "so they count from its next start" if grows else "so this aborts its run"
+    )
+
+
+def _suspended(seen: Situation) -> Plan:
+    """No pods; when the last is gone the job is as good as new, and names start over with the next run."""
+    quiet = not seen.workers and seen.launcher is None
+    then = seen.with_ledger(Ledger() if quiet else launching.fresh_run(seen.ledger))
+    actions = [*_wired(then), *_config(seen, then, ()), *finishing.stopped(then), *_ungrouped(then)]
+    actions += launching.created(then)
+    return _told(then, actions, (), status.suspended(then))
+
+
+def _after(seen: Situation) -> Plan:
+    """A finished job is cleaned up once, and deleted when its time has come."""
+    left = finishing.time_to_live(seen)
+    if left <= timedelta(0):
+        return Plan((finishing.deletes_job(seen),), seen.job.status)
+    actions = [*finishing.cleaned(seen), *(_ungrouped(seen) if finishing.frees_group(seen) else ())]
+    return _told(seen, actions, (), status.over(seen), [left])
+
+
+def _taken(seen: Situation) -> Event | None:
+    """An object that is in the way because it is somebody else's."""
+    job = seen.job
+    wanted = [objects.key_of(each.manifest) for each in seen.kind.wiring(job, _hosts(seen))]
+    for key in (*wanted, seen.config_key):
+        held = seen.observed.objects.get(key)
+        if held is not None and not held.owned:
+            return _exists(key.name, key.kind, job.kind)
+    if seen.observed.launcher_job is not None and not seen.observed.launcher_job.owned:
+        return _exists(seen.shape.launcher_name, "Job", job.kind)
+    names = (seen.shape.launcher_name, *_hosts(seen).wanted)
+    return next((_exists(name, "Pod", job.kind) for name in names if name in seen.observed.strangers), None)
+
+
+def _exists(name: str, kind: str, manager: str) -> Event:
+    message = f'Resource "{name}" of Kind "{kind}" already exists and is not managed by {manager}'
+    return Event("Warning", "ErrResourceExists", message)
+
+
+def _hosts(seen: Situation) -> Hosts:
+    def names(indices: Iterable[int]) -> tuple[str, ...]:
+        return tuple(seen.kind.worker_name(seen.job, index) for index in sorted(indices))
+
+    ledger = seen.ledger
+    return Hosts(
+        wanted=names(ledger.members),
+        listed=names(ledger.listed),
+        reachable=names({*ledger.members, *ledger.listed, *seen.workers}),
+        serves=ledger.serves,
+    )
+
+
+def _wired(then: Situation) -> list[Action]:
+    wanted = then.kind.wiring(then.job, _hosts(then))
+    return [action for each in wanted for action in objects.ensured(then.observed, each)]
+
+
+def _config(seen: Situation, then: Situation, why: Iterable[Decision]) -> list[Action]:
+    """The ledger and the host list, in one write; the log rides along."""
+    data = dict(then.kind.config(then.job, _hosts(then), then.observed.settings))
+    annotations, held = then.ledger.annotations(), seen.config
+    before = held.annotations if held else {}
+    body: dict[str, Any] = {"metadata": {"annotations": annotations}, "data": data}
+    if held is not None and objects.covers(held.body, body):
+        return []
+    annotations[log.ANNOTATION] = log.logged(before, why)
+    if held is not None:
+        return [Patch(seen.config_key, body, held.resource_version)]
+    metadata = objects.named(then.job, then.shape.config_name, labels=_app(then), annotations=annotations)
+    return [Create({"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata, "data": data})]
+
+
+def _app(then: Situation) -> Mapping[str, str]:
+    return {"app": then.job.metadata.name}
+
+
+def _worker_pods(then: Situation) -> list[Action]:
+    planned = (index for index in sorted(then.ledger.members) if index not in then.workers)
+    return [Create(then.kind.worker(then.job, index, then.observed.settings)) for index in planned]
+
+
+def _wanted_group(then: Situation) -> Wanted | None:
+    return gangs.group(then.job, then.shape, then.wanted_size, then.observed.settings.gang_scheduler)
+
+
+def _group(then: Situation) -> list[Action]:
+    wanted = _wanted_group(then)
+    return [*objects.ensured(then.observed, wanted)] if wanted else []
+
+
+def _ungrouped(then: Situation) -> list[Action]:
+    wanted = _wanted_group(then)
+    key: Key | None = objects.key_of(wanted.manifest) if wanted else None
+    held = then.observed.objects.get(key) if key else None
+    return [Delete(key, held.uid)] if key and held and held.owned else []
+
+
+def _told(
+    then: Situation,
+    actions: Iterable[Action],
+    why: Iterable[Decision],
+    new: JobStatus,
+    waits: Iterable[timedelta] = (),
+) -> Plan:
+    """Actions first, then what people hear of them, then the one write of the status."""
+    why, old = tuple(why), then.job.status
+    told: list[Action] = [*actions, *status.events(old, new), *log.events(why)]
+    if new != old:
+        told.append(StatusPatch(new))
+    soonest = min((wait for wait in waits if wait > timedelta(0)), default=finishing.NEVER)
+    if soonest != finishing.NEVER:
+        told.append(RequeueAfter(soonest))
+    return Plan(tuple(told), new, why)

@@ -1,0 +1,182 @@
+# SPDX-License-Identifier: Apache-2.0
+"""How a job ends, what is left of it, and what becomes of it while it is suspended.
+
+The outcome is written to the status before anything is cleaned up: a launcher that is gone can no longer say how it
+ended.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Final
+
+from springtide.api.kinds.mpi_modes import LauncherForm
+from springtide.api.kinds.run_policy import CleanPodPolicy
+from springtide.jobs import causes, launching, workers
+from springtide.jobs.actions import Action, Delete, Patch
+from springtide.jobs.observed import SUCCEEDED, Key, Pod
+from springtide.jobs.situation import Situation
+
+DEADLINE_EXCEEDED: Final = "DeadlineExceeded"
+BACKOFF_EXCEEDED: Final = "BackoffLimitExceeded"
+NEVER: Final = timedelta.max
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    succeeded: bool
+    reason: str
+    message: str
+    at: datetime
+
+
+def outcome(situation: Situation) -> Outcome | None:
+    """The first that applies."""
+    found = (ending(situation) for ending in ENDINGS)
+    return next((each for each in found if each is not None), None)
+
+
+def _succeeded(situation: Situation) -> Outcome | None:
+    pod, batch = situation.launcher, situation.observed.launcher_job
+    if situation.shape.form is LauncherForm.BATCH_JOB:
+        done, at = batch is not None and batch.succeeded, batch.completed if batch else None
+    else:
+        done, at = pod is not None and pod.phase == SUCCEEDED, None
+    message = f"{situation.title} successfully completed."
+    return Outcome(True, f"{situation.job.kind}Succeeded", message, at or situation.now) if done else None
+
+
+def _batch_job_failed(situation: Situation) -> Outcome | None:
+    batch = situation.observed.launcher_job
+    if batch is None or not batch.failed:
+        return None
+    pods = [pod for pod in situation.observed.of(situation.shape.launcher) if pod.ended]
+    last = max(pods, key=lambda pod: (pod.created is not None, pod.created), default=None)
+    reason = batch.reason or f"{situation.job.kind}Failed"
+    message = batch.message or f"{situation.title} has failed"
+    if last is not None:
+        reason = f"{reason}/{last.reason}" if reason == BACKOFF_EXCEEDED else reason
+        said = last.message or causes.ending(last)
+        message = f"{message}: {said}" if said else message
+    return _failure(situation, reason, message)
+
+
+def _launcher_failed(situation: Situation) -> Outcome | None:
+    pod = launching.failed(situation)
+    if pod is None or not launching.exhausted(situation, pod):
+        return None
+    kind = situation.job.kind
+    reason = f"{kind}Evicted" if causes.evicted(pod) else pod.reason or f"{kind}Failed"
+    why = causes.ending(pod) or pod.message
+    return _failure(situation, reason, f"{situation.title} has failed" + (f": launcher {why}" if why else ""))
+
+
+def _deadline_passed(situation: Situation) -> Outcome | None:
+    if deadline_left(situation) > timedelta(0):
+        return None
+    seconds = situation.job.run.active_deadline_seconds
+    message = f"{situation.title} has failed because it was active longer than specified deadline ({seconds} s)"
+    return _failure(situation, DEADLINE_EXCEEDED, message)
+
+
+def _workers_used_up(situation: Situation) -> Outcome | None:
+    lost = workers.losses(situation)
+    if workers.counted(situation, lost) <= workers.CAP or not any(loss.counts for loss in lost):
+        return None
+    kind, evicted = situation.job.kind, sum(loss.evicted for loss in lost)
+    if evicted:
+        return _failure(situation, f"{kind}Evicted", f"{evicted}/{situation.wanted_size} workers are evicted")
+    last = next(loss for loss in lost if loss.counts)
+    name = situation.kind.worker_name(situation.job, last.index)
+    message = f"{situation.title} has failed: {workers.CAP} workers were replaced already, and {name} {last.cause}"
+    return _failure(situation, f"{kind}Failed", message)
+
+
+def _failure(situation: Situation, reason: str, message: str) -> Outcome:
+    return Outcome(False, reason, message, situation.now)
+
+
+ENDINGS: Final[tuple[Callable[[Situation], Outcome | None], ...]] = (
+    _succeeded,
+    _batch_job_failed,
+    _launcher_failed,
+    _deadline_passed,
+    _workers_used_up,
+)
+
+
+def deadline_left(situation: Situation) -> timedelta:
+    """A batch Job keeps the deadline by itself."""
+    seconds, start = situation.job.run.active_deadline_seconds, situation.job.status.start_time
+    if seconds is None or start is None or situation.job.run.suspend or situation.shape.form is LauncherForm.BATCH_JOB:
+        return NEVER
+    return start + timedelta(seconds=seconds) - situation.now
+
+
+def cleaned(situation: Situation) -> tuple[Action, ...]:
+    """What goes when the job has finished. A launcher that still runs, because a deadline has passed for instance, is
+    stopped under every policy; it goes last, so that a cleaning that was interrupted is taken up again."""
+    policy = situation.job.run.clean_pod_policy
+    if policy is CleanPodPolicy.NONE and not situation.launcher_lives:
+        return ()
+    everything = policy is CleanPodPolicy.ALL
+    pods = tuple(pod for pod in situation.observed.of(situation.shape.workers) if everything or not pod.ended)
+    launcher = (everything or situation.launcher_lives) and _launcher(situation)
+    return (*deletes(pods), *(launcher or ()))
+
+
+def _launcher(situation: Situation) -> tuple[Action, ...]:
+    batch = situation.observed.launcher_job
+    if situation.shape.form is LauncherForm.BATCH_JOB:
+        gone = batch is None or batch.terminating or not batch.owned
+        return () if gone or batch is None else (Delete(_batch_key(situation), batch.uid),)
+    return deletes((situation.launcher,) if situation.launcher else ())
+
+
+def frees_group(situation: Situation) -> bool:
+    """Whether the PodGroup goes with the pods; with None it stays, and so does what it holds."""
+    return situation.job.run.clean_pod_policy is not CleanPodPolicy.NONE
+
+
+def time_to_live(situation: Situation) -> timedelta:
+    """How long the finished job may still be there."""
+    seconds, end = situation.job.run.ttl_seconds_after_finished, situation.job.status.completion_time
+    return NEVER if seconds is None or end is None else end + timedelta(seconds=seconds) - situation.now
+
+
+def deletes_job(situation: Situation) -> Delete:
+    job = situation.job
+    return Delete(Key(job.api_version, job.kind, job.metadata.name), job.metadata.uid)
+
+
+def stopped(situation: Situation) -> tuple[Action, ...]:
+    """While it is suspended a job has no pods; of policy Running those that have ended are kept."""
+    keeps_ended = situation.job.run.clean_pod_policy is CleanPodPolicy.RUNNING
+    workers_ = situation.observed.of(situation.shape.workers)
+    pods = deletes(tuple(pod for pod in workers_ if not (keeps_ended and pod.ended)))
+    if situation.shape.form is LauncherForm.POD:
+        return (*deletes((situation.launcher,) if situation.launcher else ()), *pods)
+    return (*switched(situation), *pods)
+
+
+def switched(situation: Situation) -> tuple[Action, ...]:
+    """A launcher Job is suspended and resumed with its job."""
+    batch, suspend = situation.observed.launcher_job, situation.job.run.suspend
+    if batch is None or batch.suspended == suspend:
+        return ()
+    return (Patch(_batch_key(situation), {"spec": {"suspend": suspend}}),)
+
+
+def _batch_key(situation: Situation) -> Key:
+    return Key("batch/v1", "Job", situation.shape.launcher_name)
+
+
+def deletes(pods: tuple[Pod, ...]) -> tuple[Action, ...]:
+    """One whose node is silent would stay for ever."""
+    return tuple(
+        Delete(Key("v1", "Pod", pod.name), pod.uid, grace=0 if causes.lost(pod) else None)
+        for pod in pods
+        if not pod.terminating or causes.lost(pod)
+    )

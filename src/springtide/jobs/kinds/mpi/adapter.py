@@ -1,0 +1,57 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What the engine wants to know of an MPIJob."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+from springtide.api import bounds
+from springtide.api.command_lines import HOROVODRUN, launch_of
+from springtide.api.defaults.mpijob import MPI
+from springtide.api.job import Job
+from springtide.api.kinds.attach_mode import AttachMode
+from springtide.api.kinds.mpijob import LauncherCreation
+from springtide.api.kinds.replicas import LAUNCHER, WORKER
+from springtide.jobs.kind import Hosts, Kind, Shape, Wanted
+from springtide.jobs.kinds.mpi import access, files, names, pods, ssh
+from springtide.jobs.observed import Settings
+
+
+class MPIKind:
+    def shape(self, job: Job[MPI]) -> Shape:
+        launch = launch_of(job.roles[LAUNCHER].template)
+        elastic = launch is not None and launch.elastic
+        return Shape(
+            workers=WORKER,
+            launcher=LAUNCHER,
+            form=job.own.mode.launcher_form,
+            launcher_name=names.launcher(job),
+            config_name=names.config(job),
+            bounds=bounds.of_mpi(job),
+            start_size=bounds.start_size_of_mpi(job),
+            elastic=elastic,
+            settles=elastic and launch is not None and launch.program == HOROVODRUN,
+            waits_for_workers=job.own.launcher_creation is LauncherCreation.WAIT_FOR_WORKERS_READY,
+        )
+
+    def worker_name(self, job: Job[MPI], index: int) -> str:
+        return names.worker(job, index)
+
+    def config(self, job: Job[MPI], hosts: Hosts, settings: Settings) -> Mapping[str, str]:
+        return files.files(job, hosts, settings)
+
+    def wiring(self, job: Job[MPI], hosts: Hosts) -> tuple[Wanted, ...]:
+        return ssh.wanted(job) if job.own.mode.attach is AttachMode.SSH else access.wanted(job, hosts)
+
+    def worker(self, job: Job[MPI], index: int, settings: Settings) -> Mapping[str, Any]:
+        return pods.worker(job, index, settings)
+
+    def launcher(self, job: Job[MPI], settings: Settings) -> Mapping[str, Any]:
+        return pods.launcher(job, settings)
+
+    def selector(self, job: Job[MPI]) -> Mapping[str, str]:
+        return names.role(job, "worker")
+
+
+MPI_KIND: Final[Kind] = MPIKind()

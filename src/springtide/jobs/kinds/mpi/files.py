@@ -1,0 +1,66 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a launcher finds in /etc/mpi: the host list in each form there is, and the way to a worker.
+
+`discover_hosts.sh` always says slots, and fails rather than say nothing: Horovod crashes on either. `hosts_given.sh` is
+asked by the init container that holds the launcher back, and knows for which pod the list is meant: the successor of
+a launcher must not start on the hosts of its predecessor.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from springtide.api.defaults.mpijob import MPI
+from springtide.api.job import Job
+from springtide.api.kinds.attach_mode import AttachMode
+from springtide.api.kinds.mpijob import Implementation
+from springtide.jobs.kind import Hosts
+from springtide.jobs.kinds.mpi import names
+from springtide.jobs.observed import Settings
+
+HOSTFILE = "hostfile"
+DISCOVER = "discover_hosts.sh"
+KUBEXEC = "kubexec.sh"
+GIVEN = "hosts_given.sh"
+
+
+def files(job: Job[MPI], hosts: Hosts, settings: Settings) -> Mapping[str, str]:
+    made = {
+        HOSTFILE: hostfile(job, hosts, settings),
+        DISCOVER: discover_hosts(job, hosts, settings),
+        GIVEN: hosts_given(hosts),
+    }
+    return made | ({KUBEXEC: kubexec(job)} if job.own.mode.attach is AttachMode.KUBEXEC else {})
+
+
+def hostfile(job: Job[MPI], hosts: Hosts, settings: Settings) -> str:
+    """A line for every worker the job has or is about to have."""
+    own = job.own
+    between = " slots=" if own.implementation is Implementation.OPEN_MPI else ":"
+    names_ = _with_launcher(job, hosts.wanted, settings)
+    return "".join(f"{name}{between}{own.slots_per_worker}\n" for name in names_)
+
+
+def discover_hosts(job: Job[MPI], hosts: Hosts, settings: Settings) -> str:
+    """Only hosts that ranks can be started on now."""
+    listed = _with_launcher(job, hosts.listed, settings) if hosts.serves else []
+    lines = [f"echo {name}:{job.own.slots_per_worker}" for name in listed]
+    return "\n".join(["#!/bin/sh", *(lines or ["exit 1"])]) + "\n"
+
+
+def hosts_given(hosts: Hosts) -> str:
+    """Succeeds for the one launcher pod, named by its uid, that the list is for."""
+    return f'#!/bin/sh\n[ "$1" = "{hosts.serves or "nobody"}" ]\n'
+
+
+def kubexec(job: Job[MPI]) -> str:
+    """Upstream's calling convention: a pod's name, and then words that are one command."""
+    container = f" --container {job.own.main_container}" if job.own.main_container else ""
+    return (
+        f'#!/bin/sh\nset -x\nPOD_NAME=$1\nshift\n/opt/kube/kubectl exec ${{POD_NAME}}{container} -- /bin/sh -c "$*"\n'
+    )
+
+
+def _with_launcher(job: Job[MPI], pods: tuple[str, ...], settings: Settings) -> list[str]:
+    first = (names.launcher(job),) if job.own.launcher_is_host else ()
+    return [names.host(job, pod, settings.cluster_domain) for pod in (*first, *pods)]

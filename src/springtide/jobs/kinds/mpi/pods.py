@@ -1,0 +1,170 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The pods of an MPIJob: the user's templates, with what it takes to be a launcher or a worker put in."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Final
+
+from springtide.api.defaults.mpijob import MPI
+from springtide.api.job import Job
+from springtide.api.kinds.attach_mode import AttachMode
+from springtide.api.kinds.mpi_modes import LauncherForm
+from springtide.api.kinds.replicas import LAUNCHER, WORKER, RestartPolicy
+from springtide.jobs import gangs
+from springtide.jobs.kinds.mpi import access, files, names, ssh, variables
+from springtide.jobs.objects import named, owner
+from springtide.jobs.observed import Settings
+
+Raw = dict[str, Any]
+
+ISTIO: Final = "sidecar.istio.io/inject"
+_CONFIG: Final = "mpi-job-config"
+_KUBECTL: Final = "mpi-job-kubectl"
+_WAIT: Final = 'until /etc/mpi/hosts_given.sh "$POD_UID"; do sleep 1; done'
+
+
+def worker(job: Job[MPI], index: int, settings: Settings) -> Mapping[str, Any]:
+    over_ssh, name = job.own.mode.attach is AttachMode.SSH, names.worker(job, index)
+    spec = _spec(job, WORKER)
+    first = spec["containers"][0]
+    if not first.get("command") and not first.get("args"):
+        first |= {"command": ["/usr/sbin/sshd", "-De"]} if over_ssh else {"command": ["sleep"], "args": ["365d"]}
+    if over_ssh:
+        _on_network(job, spec, name)
+        _add(spec, "env", _variables({"K_MPI_JOB_ROLE": "worker"}))
+        _search(job, spec, settings)
+    else:
+        _mount(spec, _config_volume(job, (files.KUBEXEC,)), "/etc/mpi")
+    spec["restartPolicy"] = _restart(job.roles[WORKER].restart_policy)
+    labels = {**names.role(job, "worker"), **names.indexed(job, index)}
+    return _pod(job, name, labels, spec, WORKER, settings)
+
+
+def launcher(job: Job[MPI], settings: Settings) -> Mapping[str, Any]:
+    name, spec = names.launcher(job), _spec(job, LAUNCHER)
+    over_ssh = job.own.mode.attach is AttachMode.SSH
+    given = {each.get("name") for each in spec["containers"][0].get("env") or ()}
+    unset = {key: value for key, value in variables.if_unset(job).items() if key not in given}
+    role = {"K_MPI_JOB_ROLE": "launcher"} if over_ssh else {}
+    _add(spec, "env", _variables(role | unset | variables.of_launcher(job)))
+    held = (files.HOSTFILE, files.DISCOVER, files.GIVEN) + (() if over_ssh else (files.KUBEXEC,))
+    image = {key: spec["containers"][0][key] for key in ("image", "imagePullPolicy") if key in spec["containers"][0]}
+    _mount(spec, _config_volume(job, held), "/etc/mpi")
+    if over_ssh:
+        _on_network(job, spec, name)
+    else:
+        spec["serviceAccountName"] = access.account(job)
+        _deliver_kubectl(spec, settings)
+    spec["initContainers"] = [*(spec.get("initContainers") or ()), _waiting(image)]
+    spec["restartPolicy"] = RestartPolicy.NEVER.value  # a launcher must not start again beside its own ranks
+    first = {"training.kubeflow.org/replica-index": "0"} if over_ssh and job.own.launcher_is_host else {}
+    labels = {**names.role(job, "launcher"), **first}
+    pod = _pod(job, name, labels, spec, LAUNCHER, settings)
+    return _batch_job(job, pod) if job.own.mode.launcher_form is LauncherForm.BATCH_JOB else pod
+
+
+def _batch_job(job: Job[MPI], pod: Mapping[str, Any]) -> Raw:
+    run = job.run
+    limits = {
+        "ttlSecondsAfterFinished": run.ttl_seconds_after_finished,
+        "activeDeadlineSeconds": run.active_deadline_seconds,
+        "backoffLimit": run.retries.by_launcher,
+    }
+    template = {name: pod["metadata"][name] for name in ("labels", "annotations")}
+    spec: Raw = {name: value for name, value in limits.items() if value is not None}
+    spec |= {"podReplacementPolicy": "Failed", "suspend": run.suspend}
+    spec |= {"template": {"metadata": template, "spec": pod["spec"]}}
+    metadata = named(job, names.launcher(job), labels=names.app(job))
+    return {"apiVersion": "batch/v1", "kind": "Job", "metadata": metadata, "spec": spec}
+
+
+def _pod(job: Job[MPI], name: str, labels: Mapping[str, str], spec: Raw, role: str, settings: Settings) -> Raw:
+    meant = job.roles[role].template.get("metadata") or {}
+    metadata = {
+        **{key: value for key, value in meant.items() if key not in ("name", "namespace", "generateName")},
+        "name": name,
+        "namespace": job.metadata.namespace,
+        "labels": {**(meant.get("labels") or {}), **labels},
+        "annotations": {ISTIO: "false", **(meant.get("annotations") or {})},
+        "ownerReferences": [owner(job)],
+    }
+    pod = {"apiVersion": "v1", "kind": "Pod", "metadata": metadata, "spec": spec}
+    return dict(gangs.marked(pod, gangs.of(settings.gang_scheduler, job.metadata.name)))
+
+
+def _spec(job: Job[MPI], role: str) -> Raw:
+    """A copy that may be changed where this module changes it: one level down, and in the first container."""
+    spec = dict(job.roles[role].template["spec"])
+    first, *others = spec["containers"]
+    spec["containers"] = [dict(first), *others]
+    return spec
+
+
+def _add(spec: Raw, field: str, more: Sequence[Any]) -> None:
+    first = spec["containers"][0]
+    first[field] = [*(first.get(field) or ()), *more]
+
+
+def _variables(values: Mapping[str, str]) -> list[Raw]:
+    return [{"name": name, "value": value} for name, value in values.items()]
+
+
+def _mount(spec: Raw, volume: Raw, path: str) -> None:
+    spec["volumes"] = [*(spec.get("volumes") or ()), volume]
+    _add(spec, "volumeMounts", [{"name": volume["name"], "mountPath": path}])
+
+
+def _config_volume(job: Job[MPI], keys: Sequence[str]) -> Raw:
+    items = [{"key": key, "path": key, "mode": 0o444 if key == files.HOSTFILE else 0o555} for key in keys]
+    return {"name": _CONFIG, "configMap": {"name": names.config(job), "items": items}}
+
+
+def _waiting(image: Raw) -> Raw:
+    """Holds the launcher back until it is given hosts. Its own image is on the node anyway, and has a shell: mpirun is
+    started by scripts everywhere."""
+    uid = {"name": "POD_UID", "valueFrom": {"fieldRef": {"fieldPath": "metadata.uid"}}}
+    return {
+        "name": "wait-for-hosts",
+        **image,
+        "command": ["/bin/sh", "-c", _WAIT],
+        "env": [uid],
+        "volumeMounts": [{"name": _CONFIG, "mountPath": "/etc/mpi"}],
+    }
+
+
+def _deliver_kubectl(spec: Raw, settings: Settings) -> None:
+    """Where pods have no kubectl of their own an image brings one to the place that kubexec.sh looks for it."""
+    if not settings.kubectl_image:
+        return
+    _mount(spec, {"name": _KUBECTL, "emptyDir": {}}, "/opt/kube")
+    amounts = {"cpu": "100m", "memory": "512Mi", "ephemeral-storage": "5Gi"}
+    delivery = {
+        "name": "kubectl-delivery",
+        "image": settings.kubectl_image,
+        "imagePullPolicy": "IfNotPresent",
+        "env": _variables({"TARGET_DIR": "/opt/kube"}),
+        "resources": {"requests": amounts, "limits": amounts},
+        "volumeMounts": [{"name": _KUBECTL, "mountPath": "/opt/kube"}],
+    }
+    spec["initContainers"] = [*(spec.get("initContainers") or ()), delivery]
+
+
+def _on_network(job: Job[MPI], spec: Raw, name: str) -> None:
+    spec |= {"hostname": name, "subdomain": job.metadata.name}
+    if spec.get("hostNetwork"):
+        spec["dnsPolicy"] = "ClusterFirstWithHostNet"
+    volume, mount = ssh.volume(job)
+    spec["volumes"] = [*(spec.get("volumes") or ()), volume]
+    _add(spec, "volumeMounts", [mount])
+
+
+def _search(job: Job[MPI], spec: Raw, settings: Settings) -> None:
+    domain = settings.cluster_domain or "cluster.local"
+    config = dict(spec.get("dnsConfig") or {})
+    config["searches"] = [*(config.get("searches") or ()), f"{job.metadata.name}.{job.metadata.namespace}.svc.{domain}"]
+    spec["dnsConfig"] = config
+
+
+def _restart(policy: RestartPolicy) -> str:
+    return (RestartPolicy.NEVER if policy is RestartPolicy.EXIT_CODE else policy).value

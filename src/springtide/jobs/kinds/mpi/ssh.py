@@ -1,0 +1,54 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What lets a launcher reach workers over SSH: keys all pods share, and a headless Service that gives them names."""
+
+from __future__ import annotations
+
+import base64
+from collections.abc import Mapping
+from typing import Any
+
+from springtide.api.defaults.mpijob import MPI, SSH_AUTH_MOUNT_PATH
+from springtide.api.job import Job
+from springtide.jobs.actions import Secrets
+from springtide.jobs.kind import Wanted
+from springtide.jobs.kinds.mpi import names
+from springtide.jobs.objects import named
+
+PRIVATE, PUBLIC = "ssh-privatekey", "ssh-publickey"
+
+
+def wanted(job: Job[MPI]) -> tuple[Wanted, ...]:
+    """Names resolve before pods are ready: the launcher waits for its workers by the host list, not by DNS."""
+    service = {
+        "apiVersion": "v1",
+        "kind": "Service",
+        "metadata": named(job, job.metadata.name, labels=names.app(job)),
+        "spec": {"clusterIP": "None", "selector": names.group(job), "publishNotReadyAddresses": True},
+    }
+    secret = {
+        "apiVersion": "v1",
+        "kind": "Secret",
+        "type": "kubernetes.io/ssh-auth",
+        "metadata": named(job, names.secret(job), labels=names.app(job)),
+    }
+    return (Wanted(service, kept=("spec",)), Wanted(secret, secrets=Secrets.SSH_KEYS))
+
+
+def with_keys(secret: Mapping[str, Any], private: bytes, public: bytes) -> dict[str, Any]:
+    """The Secret with a key pair: PEM, and a line of authorized_keys. Making keys is left to who creates the Secret,
+    because it takes chance."""
+    data = {PRIVATE: base64.b64encode(private).decode(), PUBLIC: base64.b64encode(public).decode()}
+    return {**secret, "data": data}
+
+
+def volume(job: Job[MPI]) -> tuple[dict[str, Any], dict[str, Any]]:
+    """The volume of a pod, and where its first container sees it."""
+    items = [
+        {"key": PRIVATE, "path": "id_rsa"},
+        {"key": PUBLIC, "path": "id_rsa.pub"},
+        {"key": PUBLIC, "path": "authorized_keys"},
+    ]
+    path = job.own.ssh_auth_mount_path
+    mode = {"defaultMode": 0o600} if path == SSH_AUTH_MOUNT_PATH else {}
+    source = {"secretName": names.secret(job), "items": items, **mode}
+    return {"name": "ssh-auth", "secret": source}, {"name": "ssh-auth", "mountPath": path}

@@ -1,0 +1,68 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What MPI implementations read from a launcher's environment.
+
+Open MPI 5 passes over the names of Open MPI 4 without a word and runs on the launcher alone, so both families are set.
+"""
+
+from __future__ import annotations
+
+from springtide.api.defaults.mpijob import MPI
+from springtide.api.job import Job
+from springtide.api.kinds.attach_mode import AttachMode
+from springtide.api.kinds.mpijob import Implementation
+
+HOSTFILE = "/etc/mpi/hostfile"
+KUBEXEC = "/etc/mpi/kubexec.sh"
+_SSH_ARGS = "-o ConnectionAttempts=10"
+
+
+def of_launcher(job: Job[MPI]) -> dict[str, str]:
+    """Those that stand above the user's own, as upstream has it."""
+    found = _over_ssh(job) if job.own.mode.attach is AttachMode.SSH else _over_exec()
+    hidden = {} if job.own.launcher_is_host else {"NVIDIA_VISIBLE_DEVICES": "", "NVIDIA_DRIVER_CAPABILITIES": ""}
+    return found | hidden
+
+
+def if_unset(job: Job[MPI]) -> dict[str, str]:
+    """Those that the user's own stand above."""
+    if job.own.mode.attach is AttachMode.SSH:
+        return {}
+    return {
+        "I_MPI_HYDRA_BOOTSTRAP": "rsh",
+        "I_MPI_HYDRA_BOOTSTRAP_EXEC": KUBEXEC,
+        "HYDRA_LAUNCHER": "rsh",
+        "HYDRA_LAUNCHER_EXEC": KUBEXEC,
+    }
+
+
+def _over_exec() -> dict[str, str]:
+    """Horovod looks whether the agent is exactly this path."""
+    return {
+        "OMPI_MCA_plm_rsh_agent": KUBEXEC,
+        "OMPI_MCA_orte_default_hostfile": HOSTFILE,
+        "PRTE_MCA_plm_ssh_agent": KUBEXEC,
+        "PRTE_MCA_prte_default_hostfile": HOSTFILE,
+    }
+
+
+def _over_ssh(job: Job[MPI]) -> dict[str, str]:
+    slots = str(job.own.slots_per_worker)
+    families = {
+        Implementation.OPEN_MPI: {
+            "OMPI_MCA_orte_keep_fqdn_hostnames": "true",
+            "OMPI_MCA_orte_default_hostfile": HOSTFILE,
+            "OMPI_MCA_plm_rsh_args": _SSH_ARGS,
+            "OMPI_MCA_orte_set_default_slots": slots,
+            "PRTE_MCA_prte_keep_fqdn_hostnames": "true",
+            "PRTE_MCA_prte_default_hostfile": HOSTFILE,
+            "PRTE_MCA_plm_ssh_args": _SSH_ARGS,
+            "PRTE_MCA_prte_set_default_slots": slots,
+        },
+        Implementation.INTEL: {
+            "I_MPI_HYDRA_HOST_FILE": HOSTFILE,
+            "I_MPI_HYDRA_BOOTSTRAP_EXEC_EXTRA_ARGS": _SSH_ARGS,
+            "I_MPI_PERHOST": slots,
+        },
+        Implementation.MPICH: {"HYDRA_HOST_FILE": HOSTFILE, "HYDRA_LAUNCH_EXTRA_ARGS": _SSH_ARGS},
+    }
+    return families[job.own.implementation]

@@ -1,0 +1,174 @@
+# SPDX-License-Identifier: Apache-2.0
+"""When a launcher is created, given its hosts, told of changes, and tried again.
+
+Ranks outlive the launcher that started them. So a launcher's workers go with it: hosts are listed for one launcher pod,
+by its uid, and a successor is created and given hosts only when all that served its predecessor are gone.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import datetime, timedelta
+from typing import Final
+
+from springtide.api.kinds.mpi_modes import LauncherForm
+from springtide.jobs import causes, workers
+from springtide.jobs.actions import Action, Create, Patch
+from springtide.jobs.ledger import Ledger
+from springtide.jobs.observed import FAILED, RUNNING, Key, Pod
+from springtide.jobs.situation import Situation
+
+SETTLE_SECONDS: Final = 30
+START_SECONDS: Final = 60
+NUDGE: Final = "springtide.dev/host-list"
+NUDGED_AT: Final = "springtide.dev/host-list-at"
+NUDGED_AGAIN: Final = "springtide.dev/host-list-again"
+NUDGE_REPEAT: Final = timedelta(seconds=2)
+NEVER: Final = timedelta.max
+
+
+def run_over(situation: Situation) -> bool:
+    """The launcher that was given hosts is no more."""
+    serves, pod = situation.ledger.serves, situation.launcher
+    return bool(serves) and not (pod is not None and pod.uid == serves and pod.alive)
+
+
+def fresh_run(ledger: Ledger) -> Ledger:
+    """Nobody of the old run stays."""
+    return replace(ledger, members=(), listed=(), used=(), draining={}, serves="")
+
+
+def failed(situation: Situation) -> Pod | None:
+    """A launcher pod whose failure the engine has to answer for; a batch Job answers for its pods by itself."""
+    pod = situation.launcher
+    if situation.shape.form is not LauncherForm.POD or pod is None or pod.uid == situation.ledger.retired:
+        return None
+    return pod if pod.phase == FAILED or causes.lost(pod) else None
+
+
+def exhausted(situation: Situation, pod: Pod) -> bool:
+    """No more tries. One that its node took down has tries of its own."""
+    if causes.disrupted(pod):
+        return situation.ledger.disruptions >= workers.CAP
+    return situation.ledger.restarts >= situation.job.run.retries.by_engine
+
+
+def counted(situation: Situation, pod: Pod) -> Ledger:
+    ledger = replace(situation.ledger, retired=pod.uid, restarted_at=situation.now)
+    if causes.disrupted(pod):
+        return replace(ledger, disruptions=ledger.disruptions + 1)
+    return replace(ledger, restarts=ledger.restarts + 1)
+
+
+def created(situation: Situation) -> tuple[Action, ...]:
+    if exists(situation) or not may_be_created(situation):
+        return ()
+    return (Create(situation.kind.launcher(situation.job, situation.observed.settings)),)
+
+
+def exists(situation: Situation) -> bool:
+    if situation.shape.form is LauncherForm.BATCH_JOB:
+        return situation.observed.launcher_job is not None
+    return situation.launcher is not None
+
+
+def may_be_created(situation: Situation) -> bool:
+    """A batch Job is created in a suspended job too, suspended itself."""
+    if situation.job.run.suspend:
+        return situation.shape.form is LauncherForm.BATCH_JOB
+    if predecessors(situation) or restart_left(situation) > timedelta(0):
+        return False
+    return not situation.shape.waits_for_workers or len(ready(situation)) >= situation.wanted_size
+
+
+def restart_left(situation: Situation) -> timedelta:
+    ledger = situation.ledger
+    if ledger.restarted_at is None:
+        return timedelta(0)
+    tries = ledger.restarts + ledger.disruptions
+    return max(ledger.restarted_at + workers.backoff(tries) - situation.now, timedelta(0))
+
+
+def predecessors(situation: Situation) -> tuple[Pod, ...]:
+    """Workers that ranks of an earlier launcher may still run on."""
+    return tuple(pod for index, pod in situation.workers.items() if index not in situation.ledger.members)
+
+
+def ready(situation: Situation) -> tuple[int, ...]:
+    pods = ((index, situation.workers.get(index)) for index in situation.ledger.members)
+    return tuple(index for index, pod in pods if pod is not None and pod.ready and pod.alive)
+
+
+def listed(situation: Situation) -> tuple[Ledger, timedelta]:
+    """The host list as it may be now, and how long until more may be listed."""
+    ledger, pod = situation.ledger, situation.launcher
+    if pod is None or not pod.alive:
+        return ledger, NEVER
+    able = ready(situation)
+    if not ledger.serves:
+        return _first_list(situation, pod, able)
+    staying = tuple(index for index in able if index in ledger.listed)
+    left = _settle_left(situation, pod) if staying != able else timedelta(0)
+    return (_listing(ledger, staying), left) if left > timedelta(0) else (_listing(ledger, able), NEVER)
+
+
+def _first_list(situation: Situation, pod: Pod, able: tuple[int, ...]) -> tuple[Ledger, timedelta]:
+    """All at once, when all are there; or after a while as many as it takes to start."""
+    ledger, least = situation.ledger, situation.shape.start_size
+    if predecessors(situation):
+        return ledger, NEVER
+    given = replace(_listing(ledger, able), serves=pod.uid)
+    if len(able) >= situation.wanted_size:
+        return given, NEVER
+    if least is None or len(able) < least:
+        return ledger, NEVER
+    patience = situation.seconds("start-seconds", START_SECONDS) - situation.since(pod.created or situation.now)
+    return (ledger, patience) if patience > timedelta(0) else (given, NEVER)
+
+
+def _listing(ledger: Ledger, indices: tuple[int, ...]) -> Ledger:
+    used = tuple(sorted({*ledger.used, *indices} & set(ledger.members)))
+    return replace(ledger, listed=indices, used=used)
+
+
+def _settle_left(situation: Situation, pod: Pod) -> timedelta:
+    """A host added before rank 0 has registered is never used."""
+    if not situation.shape.settles or pod.phase != RUNNING:
+        return timedelta(0)
+    started = pod.started or situation.now
+    return max(started + situation.seconds("settle-seconds", SETTLE_SECONDS) - situation.now, timedelta(0))
+
+
+def deleted(situation: Situation) -> tuple[Pod, ...]:
+    """A launcher pod that is to be tried again makes room for the next, which has the same name."""
+    pod = situation.launcher
+    return (pod,) if pod is not None and pod.uid == situation.ledger.retired else ()
+
+
+def nudged(situation: Situation) -> tuple[tuple[Action, ...], timedelta]:
+    """A changed annotation makes the kubelet look at the pod's volumes at once, instead of in a minute. Once more two
+    seconds later, in case it had not heard of the new list by then."""
+    pod, config = situation.launcher, situation.config
+    if pod is None or not pod.alive or not pod.node or config is None or not situation.ledger.serves:
+        return (), NEVER
+    version, key = config.resource_version, Key("v1", "Pod", pod.name)
+    if pod.annotations.get(NUDGE) != version:
+        return (_annotate(key, {NUDGE: version, NUDGED_AT: situation.now.isoformat()}),), NUDGE_REPEAT
+    if pod.annotations.get(NUDGED_AGAIN) == version:
+        return (), NEVER
+    left = NUDGE_REPEAT - situation.since(_moment(pod.annotations.get(NUDGED_AT, "")))
+    if left > timedelta(0):
+        return (), left
+    return (_annotate(key, {NUDGED_AGAIN: version}),), NEVER
+
+
+def _moment(given: str) -> datetime | None:
+    try:
+        moment = datetime.fromisoformat(given)
+    except ValueError:
+        return None
+    return moment if moment.tzinfo else None
+
+
+def _annotate(key: Key, annotations: dict[str, str]) -> Patch:
+    return Patch(key, {"metadata": {"annotations": annotations}})

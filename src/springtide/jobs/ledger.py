@@ -1,0 +1,77 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What must outlive the operator and cannot be seen on pods: who belongs to the job, who is listed, what was counted.
+
+It is kept in annotations of the job's config object, beside the host list it speaks of, so that one write changes both.
+Every plan writes it before it acts on it, with the version it was read at: a plan made from a stale view is refused
+there, before it has done anything.
+
+A worker belongs to the job from the moment its index is written here, so creating its pod twice is harmless. It was
+used once it was listed: from then on its name is never given again, because Horovod shuns a host that died for ever.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+from typing import Final
+
+import msgspec
+
+from springtide.jobs.observed import Pod
+
+NEXT_INDEX: Final = "springtide.dev/next-index"
+ANNOTATION: Final = "springtide.dev/ledger"
+
+
+@dataclass(frozen=True, slots=True)
+class Ledger:
+    next_index: int = 0
+    members: tuple[int, ...] = ()
+    """Indices of the workers the job has or is about to have."""
+    listed: tuple[int, ...] = ()
+    """Those in the host list."""
+    used: tuple[int, ...] = ()
+    """Those that were ever in it."""
+    draining: Mapping[int, datetime] = field(default_factory=dict)
+    """Those that left the list while ranks may run on them, and when."""
+    serves: str = ""
+    """The launcher pod that was given the list."""
+    retired: str = ""
+    """The launcher whose failure has been counted."""
+    restarts: int = 0
+    restarted_at: datetime | None = None
+    disruptions: int = 0
+    """Launchers lost through no fault of theirs."""
+    replaced: int = 0
+    replaced_at: datetime | None = None
+
+    def annotations(self) -> dict[str, str]:
+        fields = msgspec.to_builtins(self, str_keys=True)
+        rest = {name: value for name, value in fields.items() if value and name != "next_index"}
+        return {NEXT_INDEX: str(self.next_index), ANNOTATION: msgspec.json.encode(rest).decode()}
+
+
+def read(annotations: Mapping[str, str], workers: Iterable[Pod]) -> Ledger:
+    """Next is never below what is seen on pods: an index is not given twice even if the annotation was lost."""
+    highest = max((pod.index + 1 for pod in workers if pod.index is not None), default=0)
+    try:
+        kept = msgspec.json.decode(annotations.get(ANNOTATION, "{}"), type=Ledger, strict=False)
+    except msgspec.DecodeError:
+        kept = Ledger()
+    given = annotations.get(NEXT_INDEX, "")
+    return replace(kept, next_index=max(int(given) if given.isdigit() else 0, highest, *_after(kept), 0))
+
+
+def recovered(workers: Iterable[Pod], launcher: Pod | None) -> Ledger:
+    """Of a job whose config object was lost: its living workers are taken over, and since they may have been listed
+    they count as listed as long as a launcher may know them."""
+    alive = tuple(pod for pod in workers if pod.alive and pod.index is not None)
+    members = tuple(sorted(pod.index for pod in alive if pod.index is not None))
+    listed = tuple(sorted(pod.index for pod in alive if pod.index is not None and pod.ready)) if launcher else ()
+    base = read({}, workers)
+    return replace(base, members=members, listed=listed, used=listed, serves=launcher.uid if launcher else "")
+
+
+def _after(kept: Ledger) -> tuple[int, ...]:
+    return tuple(index + 1 for index in (*kept.members, *kept.listed, *kept.draining))

@@ -1,0 +1,54 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Objects made for a job: whose they are, and how one that exists is brought to what is wanted."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from springtide.api.job import Job
+from springtide.jobs.actions import Action, Create, Patch
+from springtide.jobs.kind import Wanted
+from springtide.jobs.observed import Key, Observed
+
+
+def named(job: Job[Any], name: str, **more: Any) -> dict[str, Any]:
+    """Metadata of an object of this job."""
+    return {"name": name, "namespace": job.metadata.namespace, **more, "ownerReferences": [owner(job)]}
+
+
+def owner(job: Job[Any]) -> dict[str, Any]:
+    return {
+        "apiVersion": job.api_version,
+        "kind": job.kind,
+        "name": job.metadata.name,
+        "uid": job.metadata.uid,
+        "controller": True,
+        "blockOwnerDeletion": True,
+    }
+
+
+def key_of(manifest: Mapping[str, Any]) -> Key:
+    return Key(manifest["apiVersion"], manifest["kind"], manifest["metadata"]["name"])
+
+
+def ensured(observed: Observed, wanted: Wanted) -> tuple[Action, ...]:
+    """What it takes to have this object: nothing, most of the time."""
+    key = key_of(wanted.manifest)
+    held = observed.objects.get(key)
+    if held is None:
+        return (Create(wanted.manifest, wanted.secrets),)
+    body = {name: wanted.manifest[name] for name in wanted.kept if name in wanted.manifest}
+    if all(covers(held.body.get(name), value) for name, value in body.items()):
+        return ()
+    return (Patch(key, body),)
+
+
+def covers(there: Any, wanted: Any) -> bool:
+    """Whether all that is wanted is there; what servers and others add does not matter. Lists are wanted whole."""
+    if isinstance(wanted, Mapping):
+        return isinstance(there, Mapping) and all(covers(there.get(name), value) for name, value in wanted.items())
+    if isinstance(wanted, Sequence) and not isinstance(wanted, str):
+        same = isinstance(there, Sequence) and not isinstance(there, str) and len(there) == len(wanted)
+        return same and all(covers(mine, yours) for mine, yours in zip(there, wanted, strict=True))
+    return bool(there == wanted)

@@ -1,0 +1,125 @@
+# SPDX-License-Identifier: Apache-2.0
+"""All that a plan may look at: a job, what exists in its name, and what the operator was started with.
+
+Views are lean: of a pod the few fields that decide anything, of small objects the body they were last seen with.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any
+
+from springtide.api.job import Job
+
+PENDING, RUNNING, SUCCEEDED, FAILED = "Pending", "Running", "Succeeded", "Failed"
+"""Phases of a pod."""
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Key:
+    """An object in the job's namespace."""
+
+    api_version: str
+    kind: str
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class Exit:
+    """How the main container of a pod ended."""
+
+    code: int | None = None
+    reason: str = ""
+    message: str = ""
+
+    @property
+    def signal(self) -> int | None:
+        return self.code - 128 if self.code is not None and 128 < self.code < 160 else None
+
+
+@dataclass(frozen=True, slots=True)
+class Pod:
+    name: str
+    uid: str
+    role: str
+    index: int | None = None
+    phase: str = PENDING
+    ready: bool = False
+    terminating: bool = False
+    node: str = ""
+    reason: str = ""
+    message: str = ""
+    created: datetime | None = None
+    started: datetime | None = None
+    """When the main container started, not when the pod did."""
+    exit: Exit | None = None
+    annotations: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def ended(self) -> bool:
+        return self.phase in (SUCCEEDED, FAILED)
+
+    @property
+    def alive(self) -> bool:
+        return not self.ended and not self.terminating
+
+
+@dataclass(frozen=True, slots=True)
+class LauncherJob:
+    """A launcher that is a batch Job."""
+
+    uid: str
+    suspended: bool = False
+    succeeded: bool = False
+    failed: bool = False
+    reason: str = ""
+    message: str = ""
+    failures: int = 0
+    completed: datetime | None = None
+    owned: bool = True
+    terminating: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Held:
+    """An object under a name the job wants for itself, whoever made it."""
+
+    uid: str
+    resource_version: str
+    body: Mapping[str, Any]
+    owned: bool = True
+
+    @property
+    def annotations(self) -> Mapping[str, str]:
+        found: Mapping[str, str] = self.body.get("metadata", {}).get("annotations") or {}
+        return found
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """What the operator was started with."""
+
+    gang_scheduler: str = ""
+    """Empty: pods are placed one by one."""
+    cluster_domain: str = ""
+    kubectl_image: str = ""
+    """Delivers /opt/kube/kubectl; empty where pods have a kubectl of their own, as on the embedded cluster."""
+
+
+@dataclass(frozen=True, slots=True)
+class Observed:
+    job: Job[Any]
+    pods: tuple[Pod, ...] = ()
+    """Those controlled by the job or by its launcher Job."""
+    strangers: frozenset[str] = frozenset()
+    """Names of pods that are not the job's, among those it wants."""
+    objects: Mapping[Key, Held] = field(default_factory=dict)
+    launcher_job: LauncherJob | None = None
+    leaving_nodes: frozenset[str] = frozenset()
+    """Nodes that are going away: noticed, drained or cordoned."""
+    settings: Settings = Settings()
+
+    def of(self, role: str) -> tuple[Pod, ...]:
+        return tuple(pod for pod in self.pods if pod.role == role)

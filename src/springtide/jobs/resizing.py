@@ -1,0 +1,158 @@
+# SPDX-License-Identifier: Apache-2.0
+"""How a job gets from the workers it has to those it wants, without ever listing a host too early or too long.
+
+    grow      Role ─► pods ─► Ready ─► host list ─► nudge
+    shrink    host list ─► nudge ─► drain ─► pods ─► Role
+
+Where a worker stands is read off the ledger and its pod; the table says what comes next. Nothing else is remembered, so
+a resize may be interrupted anywhere, changed or turned around.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from datetime import datetime, timedelta
+from enum import Enum, auto
+from typing import Final
+
+import msgspec
+
+from springtide.api.kinds.fields import Wire
+from springtide.jobs import causes
+from springtide.jobs.ledger import Ledger
+from springtide.jobs.observed import Pod
+from springtide.jobs.situation import Situation
+
+VICTIM: Final = "springtide.dev/victim"
+PROGRESS: Final = "springtide.dev/progress"
+DRAIN_SECONDS: Final = 30
+
+
+class Stage(Enum):
+    """Where a worker stands."""
+
+    PLANNED = auto()
+    STARTING = auto()
+    READY = auto()
+    LISTED = auto()
+    DRAINING = auto()
+    ENDING = auto()
+
+
+class Step(Enum):
+    """What comes next for it."""
+
+    CREATE = auto()
+    WAIT = auto()
+    LIST = auto()
+    STAY = auto()
+    FORGET = auto()
+    UNLIST = auto()
+    DRAIN = auto()
+    DELETE = auto()
+
+
+TABLE: Final[Mapping[tuple[Stage, bool], Step]] = {
+    # (stage, is it to stay?)
+    (Stage.PLANNED, True): Step.CREATE,
+    (Stage.STARTING, True): Step.WAIT,
+    (Stage.READY, True): Step.LIST,
+    (Stage.LISTED, True): Step.STAY,
+    (Stage.PLANNED, False): Step.FORGET,
+    (Stage.STARTING, False): Step.DELETE,
+    (Stage.READY, False): Step.DELETE,
+    (Stage.LISTED, False): Step.UNLIST,
+    (Stage.DRAINING, False): Step.DRAIN,
+    (Stage.ENDING, False): Step.WAIT,
+}
+"""A worker that drains or ends never comes back: a job that grows again takes fresh indices."""
+
+
+class Progress(Wire, frozen=True, kw_only=True):
+    """What a launcher says of itself, in an annotation of its own pod."""
+
+    at: datetime | None = None
+    hosts: tuple[str, ...] | None = None
+    """Hosts that ranks run on."""
+
+
+def stage(ledger: Ledger, index: int, pod: Pod | None) -> Stage:
+    if index in ledger.listed:
+        return Stage.LISTED
+    if pod is None:
+        return Stage.PLANNED
+    if pod.terminating:
+        return Stage.ENDING
+    if index in ledger.draining:
+        return Stage.DRAINING
+    return Stage.READY if pod.ready and pod.alive else Stage.STARTING
+
+
+def victims(situation: Situation, count: int) -> tuple[int, ...]:
+    """Who goes when the job shrinks: who was pointed at, who is on a node that goes, who does not serve yet, and then
+    the highest index."""
+
+    def rank(index: int) -> tuple[bool, bool, bool, int]:
+        pod = situation.workers.get(index)
+        pointed = pod is not None and pod.annotations.get(VICTIM) == "true"
+        leaving = pod is not None and pod.node in situation.observed.leaving_nodes
+        return (not pointed, not leaving, index in situation.ledger.listed, -index)
+
+    return tuple(sorted(situation.ledger.members, key=rank)[:count])
+
+
+def shrunk(situation: Situation, gone: tuple[int, ...]) -> Ledger:
+    """Without these members. Those that a running launcher may use are drained, the others may go at once."""
+    ledger = situation.ledger
+    drains = situation.shape.elastic and situation.launcher_runs
+    served = [index for index in gone if TABLE[_stage(situation, index), False] is Step.UNLIST]
+    return replace(
+        ledger,
+        members=tuple(index for index in ledger.members if index not in gone),
+        listed=tuple(index for index in ledger.listed if index not in gone),
+        draining={**ledger.draining, **(dict.fromkeys(served, situation.now) if drains else {})},
+    )
+
+
+def removable(situation: Situation) -> tuple[Pod, ...]:
+    """Pods of workers that are no members and need no (more) draining."""
+    outside = (index for index in sorted(situation.workers) if index not in situation.ledger.members)
+    found = []
+    for index in outside:
+        step = TABLE[_stage(situation, index), False]
+        drained = step is Step.DRAIN and drain_left(situation, index) <= timedelta(0)
+        if step is Step.DELETE or drained or causes.lost(situation.workers[index]):
+            found.append(situation.workers[index])
+    return tuple(found)
+
+
+def drain_left(situation: Situation, index: int) -> timedelta:
+    """How long a drain may still take; zero when the launcher is gone or says that the host is unused."""
+    since = situation.ledger.draining[index]
+    if not situation.launcher_runs or _reported_unused(situation, index, since):
+        return timedelta(0)
+    return max(since + situation.seconds("drain-seconds", DRAIN_SECONDS) - situation.now, timedelta(0))
+
+
+def forgotten(situation: Situation) -> Ledger:
+    """Drains whose pods are gone are over."""
+    ledger = situation.ledger
+    left = {index: since for index, since in ledger.draining.items() if index in situation.workers}
+    return ledger if len(left) == len(ledger.draining) else replace(ledger, draining=left)
+
+
+def _stage(situation: Situation, index: int) -> Stage:
+    return stage(situation.ledger, index, situation.workers.get(index))
+
+
+def _reported_unused(situation: Situation, index: int, since: datetime) -> bool:
+    """A report from before the host left the list says nothing: the launcher may have started ranks since."""
+    pod = situation.launcher
+    try:
+        progress = msgspec.json.decode(pod.annotations.get(PROGRESS, "{}") if pod else "{}", type=Progress)
+    except msgspec.DecodeError:
+        return False
+    if progress.hosts is None or progress.at is None or progress.at < since:
+        return False
+    return situation.kind.worker_name(situation.job, index) not in {host.partition(".")[0] for host in progress.hosts}

@@ -1,0 +1,93 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What is observed, read once: the questions every policy asks."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
+from typing import Any, Final
+
+from springtide.api.job import Job
+from springtide.api.kinds.mpi_modes import LauncherForm
+from springtide.jobs import ledger as ledgers
+from springtide.jobs.kind import Kind, Shape
+from springtide.jobs.ledger import Ledger
+from springtide.jobs.observed import RUNNING, Held, Key, Observed, Pod
+
+_PREFIX: Final = "springtide.dev/"
+
+
+@dataclass(frozen=True, slots=True)
+class Situation:
+    observed: Observed
+    kind: Kind
+    shape: Shape
+    ledger: Ledger
+    now: datetime
+    workers: Mapping[int, Pod]
+    launcher: Pod | None
+    """The launcher's pod: of several the one that lives."""
+
+    @property
+    def job(self) -> Job[Any]:
+        return self.observed.job
+
+    @property
+    def title(self) -> str:
+        """How conditions call the job."""
+        return f"{self.job.kind} {self.job.metadata.namespace}/{self.job.metadata.name}"
+
+    @property
+    def config_key(self) -> Key:
+        return Key("v1", "ConfigMap", self.shape.config_name)
+
+    @property
+    def config(self) -> Held | None:
+        return self.observed.objects.get(self.config_key)
+
+    @property
+    def wanted_size(self) -> int:
+        """What the spec asks for, within the bounds."""
+        role = self.job.roles.get(self.shape.workers)
+        asked = role.replicas if role else 0
+        return self.shape.bounds.nearest(asked) if self.shape.bounds and role else asked
+
+    @property
+    def launcher_lives(self) -> bool:
+        return self.launcher is not None and self.launcher.alive
+
+    @property
+    def launcher_runs(self) -> bool:
+        """Its program runs: it has left its waiting room."""
+        return self.launcher is not None and self.launcher.alive and self.launcher.phase == RUNNING
+
+    def with_ledger(self, ledger: Ledger) -> Situation:
+        return replace(self, ledger=ledger)
+
+    def since(self, moment: datetime | None) -> timedelta:
+        return self.now - moment if moment else timedelta.max
+
+    def seconds(self, name: str, default: int) -> timedelta:
+        """A waiting time the user may set by an annotation of the job; what is no number is not said."""
+        given = self.job.metadata.annotations.get(_PREFIX + name, "")
+        return timedelta(seconds=int(given) if given.isascii() and given.isdigit() else default)
+
+
+def read(observed: Observed, kind: Kind, now: datetime) -> Situation:
+    shape = kind.shape(observed.job)
+    workers = {pod.index: pod for pod in observed.of(shape.workers) if pod.index is not None}
+    launcher = _launcher(observed, shape)
+    config = observed.objects.get(Key("v1", "ConfigMap", shape.config_name))
+    if config is None:
+        kept = ledgers.recovered(workers.values(), launcher)
+    else:
+        kept = ledgers.read(config.annotations, workers.values())
+    return Situation(observed, kind, shape, kept, now, workers, launcher)
+
+
+def _launcher(observed: Observed, shape: Shape) -> Pod | None:
+    pods = observed.of(shape.launcher)
+    if shape.form is LauncherForm.POD:
+        return next((pod for pod in pods if pod.name == shape.launcher_name), None)
+    return next((pod for pod in pods if pod.alive), None)

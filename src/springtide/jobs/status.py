@@ -1,0 +1,160 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The status of a job as it is to be, and the events that go with what has changed in it."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from msgspec.structs import replace
+
+from springtide.api.kinds import conditions as types
+from springtide.api.kinds.conditions import Condition, condition, finished, holds
+from springtide.api.kinds.mpi_modes import LauncherForm
+from springtide.api.kinds.status import JobStatus, ReplicaStatus
+from springtide.jobs import launching, state
+from springtide.jobs.actions import Event
+from springtide.jobs.conditions import Conditions, false, merged, true
+from springtide.jobs.finishing import Outcome
+from springtide.jobs.observed import FAILED, RUNNING, SUCCEEDED, Pod
+from springtide.jobs.situation import Situation
+
+BOUNDED: Final = "SizeOutOfBounds"
+_MESSAGE_LENGTH: Final = 1024
+
+
+def ongoing(situation: Situation) -> JobStatus:
+    """Of a job that has neither finished nor is suspended."""
+    old = situation.job.status
+    conditions = _created(situation, old.conditions)
+    resumed = holds(conditions, types.SUSPENDED)
+    kind = situation.job.kind
+    if resumed:
+        conditions = merged(conditions, false(types.SUSPENDED, f"{kind}Resumed", f"{kind} resumed"), situation.now)
+    if situation.ledger.restarted_at and not situation.launcher_runs:
+        message = f"{situation.title} is restarting."
+        conditions = merged(conditions, true(types.RESTARTING, f"{kind}Restarting", message), situation.now)
+    if state.all_run(situation):
+        message = f"{situation.title} is running."
+        conditions = merged(conditions, true(types.RUNNING, f"{kind}Running", message), situation.now)
+    conditions = _bounded(situation, conditions)
+    start = situation.now if resumed or old.start_time is None else old.start_time
+    return _filled(situation, replace(old, conditions=conditions, start_time=start))
+
+
+def suspended(situation: Situation) -> JobStatus:
+    kind, conditions = situation.job.kind, _created(situation, situation.job.status.conditions)
+    if not holds(conditions, types.SUSPENDED):
+        new = true(types.SUSPENDED, f"{kind}Suspended", f"{kind} suspended")
+        conditions = merged(conditions, new, situation.now)
+    stopped = false(types.RUNNING, f"{kind}Suspended", f"{situation.title} is suspended.")
+    conditions = merged(conditions, stopped, situation.now)
+    return _filled(situation, replace(situation.job.status, conditions=conditions))
+
+
+def ended(situation: Situation, outcome: Outcome) -> JobStatus:
+    old, kind, now = situation.job.status, situation.job.kind, situation.now
+    conditions = _created(situation, old.conditions)
+    if condition(conditions, types.RUNNING) is None:
+        message = f"{situation.title} is finished but Running condition was never set."
+        conditions = merged(conditions, false(types.RUNNING, f"{kind}Running", message), outcome.at)
+    type_ = types.SUCCEEDED if outcome.succeeded else types.FAILED
+    conditions = merged(conditions, true(type_, outcome.reason, outcome.message[:_MESSAGE_LENGTH]), now)
+    start = old.start_time or now
+    return _filled(situation, replace(old, conditions=conditions, start_time=start, completion_time=outcome.at))
+
+
+def over(situation: Situation) -> JobStatus:
+    """Of a job that finished before: what is left of its workers no longer counts."""
+    old = situation.job.status
+    if not situation.workers and not old.replicas:
+        return old
+    roles = {**old.replica_statuses, situation.shape.workers: ReplicaStatus()}
+    return replace(old, replicas=sum(pod.alive for pod in situation.workers.values()), replica_statuses=roles)
+
+
+def _created(situation: Situation, conditions: Conditions) -> Conditions:
+    if condition(conditions, types.CREATED) is not None:
+        return conditions
+    message = f"{situation.title} is created."
+    return merged(conditions, true(types.CREATED, f"{situation.job.kind}Created", message), situation.now)
+
+
+def _bounded(situation: Situation, conditions: Conditions) -> Conditions:
+    role, bounds = situation.job.roles.get(situation.shape.workers), situation.shape.bounds
+    outside = role is not None and bounds is not None and not bounds.hold(role.replicas)
+    if outside and role is not None:
+        message = f"{role.replicas} workers are asked for, {situation.wanted_size} are run: must be {bounds}"
+        return merged(conditions, true(BOUNDED, "NearestBoundIsRun", message), situation.now)
+    if holds(conditions, BOUNDED):
+        return merged(conditions, false(BOUNDED, "WithinBounds", "The size is within its bounds."), situation.now)
+    return conditions
+
+
+def _filled(situation: Situation, status: JobStatus) -> JobStatus:
+    """With all that is read off what exists."""
+    bounds = situation.shape.bounds
+    word, sentence = state.state(situation, status.conditions)
+    ready = len(launching.ready(situation))
+    labels = situation.kind.selector(situation.job)
+    return replace(
+        status,
+        replica_statuses=_replica_statuses(situation, status),
+        state=word.value,
+        explanation=sentence,
+        workers=f"{ready}/{situation.wanted_size}",
+        replicas=sum(pod.alive for pod in situation.workers.values()),
+        min_replicas=bounds.min if bounds else None,
+        max_replicas=bounds.max if bounds else None,
+        selector=",".join(f"{name}={value}" for name, value in labels.items()),
+        restarts=_restarts(situation),
+    )
+
+
+def _restarts(situation: Situation) -> dict[str, int]:
+    ledger, shape = situation.ledger, situation.shape
+    counts = {shape.launcher: ledger.restarts + ledger.disruptions, shape.workers: ledger.replaced}
+    return {role: count for role, count in counts.items() if count}
+
+
+def _replica_statuses(situation: Situation, status: JobStatus) -> dict[str, ReplicaStatus]:
+    roles = {}
+    if launching.exists(situation):
+        roles[situation.shape.launcher] = _launcher_status(situation)
+    if situation.shape.workers in situation.job.roles:
+        done = finished(status.conditions)
+        roles[situation.shape.workers] = ReplicaStatus() if done else _counts(tuple(situation.workers.values()))
+    return roles
+
+
+def _launcher_status(situation: Situation) -> ReplicaStatus:
+    batch = situation.observed.launcher_job
+    if situation.shape.form is LauncherForm.BATCH_JOB and batch is not None:
+        running = sum(pod.phase == RUNNING for pod in situation.observed.of(situation.shape.launcher))
+        return ReplicaStatus(active=running, succeeded=int(batch.succeeded), failed=batch.failures)
+    return _counts((situation.launcher,) if situation.launcher else ())
+
+
+def _counts(pods: tuple[Pod, ...]) -> ReplicaStatus:
+    def count(phase: str) -> int:
+        return sum(pod.phase == phase for pod in pods)
+
+    return ReplicaStatus(active=count(RUNNING), succeeded=count(SUCCEEDED), failed=count(FAILED))
+
+
+_NORMAL: Final = frozenset({types.CREATED, types.RUNNING, types.SUSPENDED, types.SUCCEEDED})
+
+
+def events(old: JobStatus, new: JobStatus) -> tuple[Event, ...]:
+    """One for each condition that came to be: on transitions only."""
+    return tuple(_event(each) for each in new.conditions if _has_changed(old, each))
+
+
+def _has_changed(old: JobStatus, new: Condition) -> bool:
+    before = condition(old.conditions, new.type)
+    if new.status == "True":
+        return before is None or (before.status, before.reason) != (new.status, new.reason)
+    return new.type == types.SUSPENDED and before is not None and before.status == "True"
+
+
+def _event(new: Condition) -> Event:
+    return Event("Normal" if new.type in _NORMAL else "Warning", new.reason, new.message)

@@ -1,0 +1,302 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A cluster small enough to be wrong in no interesting way: it does what plans say, and pods live and die as told.
+
+It watches over what must hold at every single write, whoever is interrupted where: see `_guard`.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime, timedelta
+from itertools import count
+from typing import Any
+
+import msgspec
+
+from springtide.api.defaults.mpijob import defaulted
+from springtide.api.kinds.conditions import finished
+from springtide.api.kinds.replicas import LAUNCHER, WORKER
+from springtide.api.kinds.status import JobStatus
+from springtide.jobs.actions import Action, Create, Delete, Event, Patch, Plan, StatusPatch
+from springtide.jobs.engine import plan
+from springtide.jobs.kinds.mpi.adapter import MPI_KIND
+from springtide.jobs.objects import key_of
+from springtide.jobs.observed import FAILED, PENDING, RUNNING, SUCCEEDED, Exit, Held, Key, LauncherJob, Observed, Pod
+from springtide.jobs.observed import Settings as OperatorSettings
+
+START = datetime(2026, 11, 16, 6, tzinfo=UTC)
+
+
+class Conflict(Exception):
+    """The API server refused: the plan was made from a stale view."""
+
+
+@dataclass
+class Cluster:
+    raw: dict[str, Any]
+    settings: OperatorSettings = OperatorSettings()
+    now: datetime = START
+    status: JobStatus = field(default_factory=JobStatus)
+    objects: dict[Key, dict[str, Any]] = field(default_factory=dict)
+    pods: dict[str, Pod] = field(default_factory=dict)
+    manifests: dict[str, Mapping[str, Any]] = field(default_factory=dict)
+    batch: LauncherJob | None = None
+    leaving: frozenset[str] = frozenset()
+    deleted: bool = False
+    events: list[Event] = field(default_factory=list)
+    listed_ever: set[str] = field(default_factory=set)
+    ranks: dict[str, str] = field(default_factory=dict)
+    """Uids of workers, and of the launcher whose ranks are on them."""
+    serial: Any = field(default_factory=lambda: count(1))
+
+    # What the operator sees and does.
+
+    def observe(self) -> Observed:
+        raw = {**self.raw, "status": msgspec.to_builtins(self.status)}
+        return Observed(
+            job=defaulted(raw),
+            pods=tuple(self.pods.values()),
+            objects={key: _held(body) for key, body in self.objects.items()},
+            launcher_job=self.batch,
+            leaving_nodes=self.leaving,
+            settings=self.settings,
+        )
+
+    def plan(self) -> Plan:
+        return plan(self.observe(), MPI_KIND, self.now)
+
+    def reconcile(self, until: int | None = None) -> Plan:
+        """Observe, plan, act; `until` is after how many actions the operator is killed."""
+        made = self.plan()
+        for action in made.actions[:until]:
+            self.do(action)
+        return made
+
+    def do(self, action: Action) -> None:
+        match action:
+            case Create():
+                self._create(action)
+            case Patch():
+                self._patch(action)
+            case Delete():
+                self._delete(action)
+            case StatusPatch():
+                self.status = msgspec.json.decode(msgspec.json.encode(action.status), type=JobStatus)
+            case Event():
+                self.events.append(action)
+        self._guard()
+
+    def _create(self, action: Create) -> None:
+        key, uid = key_of(action.manifest), f"uid-{next(self.serial)}"
+        if key.kind == "Pod":
+            if key.name not in self.pods:
+                self._create_pod(action.manifest, key.name, uid)
+        elif key.kind == "Job":
+            if self.batch is None:
+                self.manifests[key.name] = action.manifest
+                self.batch = LauncherJob(uid, suspended=action.manifest["spec"]["suspend"])
+        elif key not in self.objects:
+            body = msgspec.json.decode(msgspec.json.encode(action.manifest))
+            body["metadata"] |= {"uid": uid, "resourceVersion": str(next(self.serial))}
+            self.objects[key] = body
+
+    def _create_pod(self, manifest: Mapping[str, Any], name: str, uid: str) -> None:
+        assert name not in self.listed_ever, f"{name} was a host before"
+        found = re.fullmatch(r".*-worker-(\d+)", name)
+        role, index = (WORKER, int(found[1])) if found else (LAUNCHER, None)
+        self.manifests[name] = manifest
+        self.pods[name] = Pod(name, uid, role, index, created=self.now)
+
+    def _patch(self, action: Patch) -> None:
+        if action.key.kind == "Pod":
+            pod = self.pods[action.key.name]
+            self.pods[pod.name] = replace(
+                pod, annotations=_merged(pod.annotations, action.body["metadata"]["annotations"])
+            )
+        elif action.key.kind == "Job":
+            assert self.batch is not None
+            self.batch = replace(self.batch, suspended=action.body["spec"]["suspend"])
+        else:
+            body = self.objects[action.key]
+            if action.resource_version not in (None, body["metadata"]["resourceVersion"]):
+                raise Conflict
+            self.objects[action.key] = _merged(body, msgspec.json.decode(msgspec.json.encode(action.body)))
+            self.objects[action.key]["metadata"]["resourceVersion"] = str(next(self.serial))
+
+    def _delete(self, action: Delete) -> None:
+        if action.key.kind == "Pod":
+            pod = self.pods.get(action.key.name)
+            if pod is not None and pod.uid == action.uid:
+                self.vanish(pod.name) if action.grace == 0 or pod.ended else self.terminate(pod.name)
+        elif action.key.kind == "Job":
+            self.batch = None
+            for pod in self.of(LAUNCHER):
+                self.vanish(pod.name)
+        elif action.key.kind == "MPIJob":
+            self.deleted = True
+        else:
+            self.objects.pop(action.key, None)
+
+    # What must hold at every write.
+
+    def _guard(self) -> None:
+        listed = set(self.listed())
+        self.listed_ever |= listed
+        role = next((body for key, body in self.objects.items() if key.kind == "Role"), None)
+        if role is not None:
+            rights = {
+                name for rule in role["rules"] if "pods/exec" in rule["resources"] for name in rule["resourceNames"]
+            }
+            assert listed <= rights, "a host is listed that the launcher must not exec into"
+        if not self.pods and self.batch_is_quiet() and self.raw["spec"].get("runPolicy", {}).get("suspend"):
+            self.listed_ever.clear()
+
+    def batch_is_quiet(self) -> bool:
+        return self.batch is None or self.batch.suspended
+
+    # What the world does.
+
+    def of(self, role: str) -> tuple[Pod, ...]:
+        return tuple(pod for pod in self.pods.values() if pod.role == role)
+
+    def change(self, name: str, **fields: Any) -> None:
+        self.pods[name] = replace(self.pods[name], **fields)
+
+    def terminate(self, name: str) -> None:
+        self.change(name, terminating=True)
+
+    def vanish(self, name: str) -> None:
+        pod = self.pods.pop(name)
+        self.ranks.pop(pod.uid, None)
+
+    def ready(self, *names: str) -> None:
+        """Workers start; a launcher starts if it is given hosts."""
+        for name in names:
+            pod = self.pods[name]
+            if pod.role == WORKER:
+                self.change(name, phase=RUNNING, ready=True, node=pod.node or "node-a", started=self.now)
+            else:
+                self.change(name, node=pod.node or "node-a")
+                self.start_launcher(name)
+
+    def start_launcher(self, name: str) -> None:
+        pod = self.pods[name]
+        if pod.phase != PENDING or pod.uid not in self.file("hosts_given.sh"):
+            return
+        self.change(name, phase=RUNNING, ready=True, started=self.now)
+        assert all(served == pod.uid for served in self.ranks.values()), "a launcher starts beside older ranks"
+        self.spread_ranks()
+
+    def spread_ranks(self) -> None:
+        """A launcher that runs has ranks on all hosts it was told of."""
+        for launcher in self.of(LAUNCHER):
+            if launcher.phase == RUNNING and launcher.uid in self.file("hosts_given.sh"):
+                for name in self.listed():
+                    if name in self.pods:
+                        self.ranks[self.pods[name].uid] = launcher.uid
+
+    def fail(self, name: str, reason: str = "", code: int = 1) -> None:
+        self.change(name, phase=FAILED, ready=False, reason=reason, exit=Exit(code, "Error"))
+        if self.pods[name].role == WORKER:
+            self.ranks.pop(self.pods[name].uid, None)
+        elif self.batch is not None:
+            self.batch = replace(self.batch, failures=self.batch.failures + 1)
+
+    def succeed(self) -> None:
+        pod = next(pod for pod in self.of(LAUNCHER) if pod.alive)
+        self.change(pod.name, phase=SUCCEEDED, ready=False, exit=Exit(0, "Completed"))
+        if self.batch is not None:
+            self.batch = replace(self.batch, succeeded=True, completed=self.now)
+
+    def job_controller(self) -> None:
+        """A batch Job keeps one pod alive, unless it is suspended or done."""
+        batch, pods = self.batch, self.of(LAUNCHER)
+        if batch is None:
+            return
+        if batch.suspended:
+            for pod in pods:
+                if pod.alive:
+                    self.terminate(pod.name)
+        elif batch.failures > self.raw["spec"].get("runPolicy", {}).get("backoffLimit", 6):
+            self.batch = replace(batch, failed=True, reason="BackoffLimitExceeded", message="Job has failed")
+        elif not batch.succeeded and not any(not pod.ended for pod in pods):
+            uid = f"uid-{next(self.serial)}"
+            name = f"{self.raw['metadata']['name']}-launcher-{uid}"
+            self.pods[name] = Pod(name, uid, LAUNCHER, created=self.now)
+
+    def tick(self, seconds: int = 0) -> None:
+        """Everything that can go well does."""
+        self.now += timedelta(seconds=seconds)
+        self.job_controller()
+        for pod in tuple(self.pods.values()):
+            if pod.terminating:
+                self.vanish(pod.name)
+            elif pod.phase == PENDING:
+                self.ready(pod.name)
+        self.spread_ranks()
+
+    def settle(self, seconds: int = 40) -> None:
+        """Until nothing changes any more."""
+        for _ in range(60):
+            self.tick(seconds)
+            before = (
+                dict(self.pods),
+                msgspec.json.encode(sorted(map(str, self.objects.items()))),
+                self.status,
+                self.batch,
+            )
+            self.reconcile()
+            after = (
+                dict(self.pods),
+                msgspec.json.encode(sorted(map(str, self.objects.items()))),
+                self.status,
+                self.batch,
+            )
+            if before == after and not any(pod.terminating or pod.phase == PENDING for pod in self.pods.values()):
+                return
+        raise AssertionError("does not converge")
+
+    # What tests look at.
+
+    def file(self, name: str) -> str:
+        config = next((body for key, body in self.objects.items() if key.kind == "ConfigMap"), None)
+        return str(config["data"].get(name, "")) if config else ""
+
+    def listed(self) -> list[str]:
+        """Names of pods in the host list."""
+        lines = re.findall(r"^echo ([^:.\n]+)", self.file("discover_hosts.sh"), re.MULTILINE)
+        return [line for line in lines if "-worker-" in line]
+
+    def workers(self) -> list[str]:
+        return sorted(pod.name for pod in self.of(WORKER))
+
+    def resize(self, workers: int) -> None:
+        self.raw["spec"]["mpiReplicaSpecs"]["Worker"]["replicas"] = workers
+
+    def policy(self, **fields: Any) -> None:
+        self.raw["spec"]["runPolicy"] = {**self.raw["spec"].get("runPolicy", {}), **fields}
+
+    def launcher(self) -> Pod:
+        return next(pod for pod in self.of(LAUNCHER) if pod.alive)
+
+    @property
+    def conditions(self) -> dict[str, str]:
+        return {each.type: each.status for each in self.status.conditions}
+
+    @property
+    def finished(self) -> bool:
+        return finished(self.status.conditions)
+
+
+def _held(body: dict[str, Any]) -> Held:
+    return Held(body["metadata"]["uid"], body["metadata"]["resourceVersion"], body)
+
+
+def _merged(there: Mapping[str, Any], patch: Mapping[str, Any]) -> dict[str, Any]:
+    result = dict(there)
+    for name, value in patch.items():
+        old = result.get(name)
+        result[name] = _merged(old, value) if isinstance(value, Mapping) and isinstance(old, Mapping) else value
+    return result
