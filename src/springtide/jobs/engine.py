@@ -11,6 +11,7 @@ The order of a plan's actions is what keeps a job safe when its doing is interru
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import Any
 
@@ -56,7 +57,7 @@ _RETRY = timedelta(seconds=30)
 
 def _ongoing(seen: Situation) -> Plan:
     then, why, waits = _decided(seen)
-    actions: list[Action] = [*_wired(then), *_config(seen, then, why)]
+    actions: list[Action] = [*_wired(seen, then), *_config(seen, then, why)]
     rewritten = any(isinstance(action, Patch) and action.key == seen.config_key for action in actions)
     actions += _group(then)
     actions += _worker_pods(then)
@@ -134,7 +135,7 @@ def _suspended(seen: Situation) -> Plan:
     """No pods; when the last is gone the job is as good as new, and names start over with the next run."""
     quiet = not seen.workers and seen.launcher is None
     then = seen.with_ledger(Ledger() if quiet else launching.fresh_run(seen.ledger))
-    actions = [*_wired(then), *_config(seen, then, ()), *finishing.stopped(then), *_ungrouped(then)]
+    actions = [*_wired(seen, then), *_config(seen, then, ()), *finishing.stopped(then), *_ungrouped(then)]
     actions += launching.created(then)
     return _told(then, actions, (), status.suspended(then))
 
@@ -180,8 +181,11 @@ def _hosts(seen: Situation) -> Hosts:
     )
 
 
-def _wired(then: Situation) -> list[Action]:
-    wanted = then.kind.wiring(then.job, _hosts(then))
+def _wired(seen: Situation, then: Situation) -> list[Action]:
+    """Before the list is changed: whoever is on the old one or will be on the new one can be reached."""
+    hosts = _hosts(then)
+    before = {name for name in _hosts(seen).listed if name not in hosts.reachable}
+    wanted = then.kind.wiring(then.job, replace(hosts, reachable=(*hosts.reachable, *sorted(before))))
     return [action for each in wanted for action in objects.ensured(then.observed, each)]
 
 

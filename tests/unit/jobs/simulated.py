@@ -36,7 +36,7 @@ class Conflict(Exception):
 @dataclass
 class Cluster:
     raw: dict[str, Any]
-    settings: OperatorSettings = OperatorSettings()
+    settings: OperatorSettings = field(default_factory=OperatorSettings)
     now: datetime = START
     status: JobStatus = field(default_factory=JobStatus)
     objects: dict[Key, dict[str, Any]] = field(default_factory=dict)
@@ -233,7 +233,7 @@ class Cluster:
         for pod in tuple(self.pods.values()):
             if pod.terminating:
                 self.vanish(pod.name)
-            elif pod.phase == PENDING:
+            elif pod.phase == PENDING or (pod.phase == RUNNING and not pod.ready and pod.reason != "NodeLost"):
                 self.ready(pod.name)
         self.spread_ranks()
 

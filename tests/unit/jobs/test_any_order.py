@@ -1,0 +1,146 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Whatever happens, in whatever order, and wherever the operator is killed: a job gets where it is meant to be.
+
+What must hold at every single write is asserted by the simulated cluster itself: a host is never listed before the
+launcher may reach it, a name that was a host is never given again, no launcher starts beside another's ranks.
+"""
+
+from __future__ import annotations
+
+from hypothesis import settings
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
+from tests.unit.api.builders import an_mpijob
+from tests.unit.jobs.simulated import Cluster
+
+from springtide.api.kinds.replicas import LAUNCHER, WORKER
+from springtide.jobs import situation
+from springtide.jobs.kinds.mpi.adapter import MPI_KIND
+
+ELASTIC = ("horovodrun", "-np", "2", "--min-np", "1", "--max-np", "4", "--host-discovery-script", "/x", "python")
+RIGID = ("mpirun", "-np", "2", "pi")
+
+
+class AnyOrder(RuleBasedStateMachine):
+    cluster: Cluster
+
+    @initialize(
+        version=st.sampled_from(["v1", "v2beta1"]),
+        elastic=st.booleans(),
+        workers=st.integers(1, 4),
+        waits=st.booleans(),
+        clean=st.sampled_from(["None", "Running", "All"]),
+        gang=st.sampled_from(["", "volcano"]),
+    )
+    def submitted(self, version: str, elastic: bool, workers: int, waits: bool, clean: str, gang: str) -> None:
+        policy = "WaitForWorkersReady" if waits else "AtStartup"
+        raw = an_mpijob(
+            version,
+            workers=workers,
+            command=ELASTIC if elastic else RIGID,
+            launcherCreationPolicy=policy,
+            runPolicy={"cleanPodPolicy": clean, "backoffLimit": 50},
+        )
+        self.cluster = Cluster(raw)
+        self.cluster.settings = type(self.cluster.settings)(gang_scheduler=gang)
+        self.elastic = elastic
+
+    @rule()
+    def operator_works(self) -> None:
+        self.cluster.reconcile()
+
+    @rule()
+    def nothing_happens_for_a_while(self) -> None:
+        self.cluster.settle(40)
+
+    @rule(until=st.integers(0, 12))
+    def operator_is_killed(self, until: int) -> None:
+        self.cluster.reconcile(until)
+
+    @rule(seconds=st.sampled_from([0, 1, 10, 40, 700]))
+    def time_passes(self, seconds: int) -> None:
+        self.cluster.tick(seconds)
+
+    @rule(workers=st.integers(1, 6))
+    def somebody_resizes(self, workers: int) -> None:
+        self.cluster.resize(workers)
+
+    @rule(suspend=st.booleans())
+    def somebody_suspends_or_resumes(self, suspend: bool) -> None:
+        self.cluster.policy(suspend=suspend)
+
+    @rule(data=st.data(), how=st.sampled_from(["fail", "Evicted", "delete", "vanish", "NodeLost", "unready"]))
+    def a_worker_dies(self, data: st.DataObject, how: str) -> None:
+        alive = [pod.name for pod in self.cluster.of(WORKER) if pod.alive]
+        if not alive:
+            return
+        name = data.draw(st.sampled_from(sorted(alive)))
+        match how:
+            case "delete":
+                self.cluster.terminate(name)
+            case "vanish":
+                self.cluster.vanish(name)
+            case "unready":
+                self.cluster.change(name, ready=False)
+            case "NodeLost":
+                self.cluster.change(name, ready=False, reason=how)
+            case _:
+                self.cluster.fail(name, "" if how == "fail" else how)
+
+    @rule(how=st.sampled_from(["fail", "Evicted", "delete", "vanish"]))
+    def the_launcher_dies(self, how: str) -> None:
+        for pod in self.cluster.of(LAUNCHER):
+            if pod.alive:
+                match how:
+                    case "delete":
+                        self.cluster.terminate(pod.name)
+                    case "vanish":
+                        self.cluster.vanish(pod.name)
+                    case _:
+                        self.cluster.fail(pod.name, "" if how == "fail" else how)
+
+    @precondition(lambda self: any(pod.phase == "Running" and pod.alive for pod in self.cluster.of(LAUNCHER)))
+    @rule()
+    def the_launcher_succeeds(self) -> None:
+        self.cluster.succeed()
+
+    @invariant()
+    def the_size_is_within_its_bounds(self) -> None:
+        if not hasattr(self, "cluster"):
+            return
+        seen = situation.read(self.cluster.observe(), MPI_KIND, self.cluster.now)
+        most = 4 if self.elastic else 6
+        assert len(seen.ledger.members) <= most
+        assert len(self.cluster.listed()) <= most
+
+    def teardown(self) -> None:
+        if not hasattr(self, "cluster"):
+            return
+        cluster = self.cluster
+        cluster.settle(700)
+        wanted = cluster.raw["spec"]["mpiReplicaSpecs"]["Worker"]["replicas"]
+        wanted = min(wanted, 4) if self.elastic else wanted
+        if cluster.finished:
+            self._is_clean()
+        elif cluster.raw["spec"]["runPolicy"].get("suspend"):
+            assert not [pod for pod in cluster.pods.values() if not pod.ended]
+        else:
+            assert len(cluster.listed()) == wanted, cluster.status.explanation
+            assert cluster.workers() == sorted(cluster.listed())
+            assert cluster.launcher().phase == "Running"
+            assert cluster.status.workers == f"{wanted}/{wanted}"
+            assert cluster.conditions["Running"] == "True"
+
+    def _is_clean(self) -> None:
+        """Nothing runs on unless it was asked to."""
+        cluster, clean = self.cluster, self.cluster.raw["spec"]["runPolicy"]["cleanPodPolicy"]
+        if clean == "All":
+            assert not cluster.pods
+        if clean == "Running":
+            assert all(pod.ended for pod in cluster.pods.values())
+        if clean != "None":
+            assert not [key for key in cluster.objects if key.kind == "PodGroup"]
+
+
+TestAnyOrder = AnyOrder.TestCase
+TestAnyOrder.settings = settings(max_examples=60, stateful_step_count=25, deadline=None)

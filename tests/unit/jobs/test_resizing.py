@@ -1,0 +1,197 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Growing and shrinking, step by step."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from itertools import product
+
+import msgspec
+import pytest
+from tests.unit.api.builders import an_mpijob
+from tests.unit.jobs.builders import elastic, reasons, running
+from tests.unit.jobs.simulated import Cluster
+
+from springtide.jobs.actions import Create, Delete, Patch
+from springtide.jobs.resizing import PROGRESS, TABLE, VICTIM, Stage
+
+
+def steps(cluster: Cluster) -> list[str]:
+    """What a plan does, in order."""
+    names = {Create: "create", Patch: "patch", Delete: "delete"}
+    found = []
+    for action in cluster.plan().actions:
+        if isinstance(action, Create):
+            found.append(f"create {action.manifest['kind']} {action.manifest['metadata']['name']}")
+        elif isinstance(action, Patch | Delete):
+            found.append(f"{names[type(action)]} {action.key.kind} {action.key.name}")
+    return found
+
+
+def test_the_table_knows_every_stage_of_a_worker_that_goes() -> None:
+    assert {stage for stage, stays in TABLE if not stays} == set(Stage)
+    assert {pair for pair in product(Stage, (True,)) if pair not in TABLE} == {
+        (Stage.DRAINING, True),
+        (Stage.ENDING, True),
+    }
+
+
+def test_growth_goes_role_pods_ready_list_nudge() -> None:
+    cluster = running(elastic(2))
+    cluster.resize(3)
+    assert steps(cluster) == ["patch Role pi-launcher", "patch ConfigMap pi-config", "create Pod pi-worker-2"]
+    cluster.reconcile()
+    assert cluster.listed() == ["pi-worker-0", "pi-worker-1"]
+    cluster.ready("pi-worker-2")
+    assert steps(cluster) == ["patch ConfigMap pi-config"]
+    cluster.reconcile()
+    assert cluster.listed() == ["pi-worker-0", "pi-worker-1", "pi-worker-2"]
+    assert steps(cluster) == ["patch Pod pi-launcher"]
+
+
+def test_a_nudge_is_repeated_once_after_two_seconds() -> None:
+    cluster = running(elastic(2))
+    cluster.resize(3)
+    cluster.reconcile()
+    cluster.ready("pi-worker-2")
+    cluster.reconcile()
+    cluster.reconcile()
+    assert steps(cluster) == []
+    cluster.now += timedelta(seconds=2)
+    assert steps(cluster) == ["patch Pod pi-launcher"]
+    cluster.reconcile()
+    cluster.now += timedelta(seconds=2)
+    assert steps(cluster) == []
+
+
+def test_shrinking_goes_list_nudge_drain_pods_role() -> None:
+    cluster = running(elastic(3))
+    cluster.resize(2)
+    assert steps(cluster) == ["patch ConfigMap pi-config"]
+    cluster.reconcile()
+    assert cluster.listed() == ["pi-worker-0", "pi-worker-1"]
+    assert cluster.status.state == "Scaling in"
+    assert steps(cluster) == ["patch Pod pi-launcher"]
+    cluster.reconcile()
+    cluster.now += timedelta(seconds=30)
+    assert "delete Pod pi-worker-2" in steps(cluster)
+    cluster.reconcile()
+    cluster.tick()
+    assert steps(cluster)[:2] == ["patch Role pi-launcher", "patch ConfigMap pi-config"]
+    cluster.settle()
+    assert reasons(cluster) == ["ScalingIn"]
+
+
+def test_a_drain_ends_when_the_launcher_reports_the_host_unused() -> None:
+    cluster = running(elastic(3))
+    cluster.resize(2)
+    cluster.reconcile()
+    report = {"at": (cluster.now + timedelta(seconds=1)).isoformat(), "hosts": ["pi-worker-0", "pi-worker-1"]}
+    cluster.change("pi-launcher", annotations={PROGRESS: msgspec.json.encode(report).decode()})
+    assert "delete Pod pi-worker-2" in steps(cluster)
+
+
+@pytest.mark.parametrize(
+    "report",
+    [
+        {"at": "2020-01-01T00:00:00Z", "hosts": ["pi-worker-0"]},
+        {"at": "2030-01-01T00:00:00Z", "hosts": ["pi-worker-2"]},
+        {"hosts": []},
+        {"at": "2030-01-01T00:00:00Z"},
+        "nonsense",
+    ],
+    ids=["it is older than the list", "ranks run there", "it has no time", "it names no hosts", "it cannot be read"],
+)
+def test_a_drain_goes_on_when_of_the_report(report: object) -> None:
+    cluster = running(elastic(3))
+    cluster.resize(2)
+    cluster.reconcile()
+    cluster.change("pi-launcher", annotations={PROGRESS: msgspec.json.encode(report).decode()})
+    assert "delete Pod pi-worker-2" not in steps(cluster)
+
+
+def test_the_time_of_a_drain_can_be_set() -> None:
+    cluster = running(elastic(3, annotations={"springtide.dev/drain-seconds": "5"}))
+    cluster.resize(2)
+    cluster.reconcile()
+    cluster.now += timedelta(seconds=5)
+    assert "delete Pod pi-worker-2" in steps(cluster)
+
+
+def test_a_victim_that_was_never_listed_goes_at_once() -> None:
+    cluster = running(elastic(2))
+    cluster.resize(4)
+    cluster.reconcile()
+    cluster.resize(2)
+    assert {"delete Pod pi-worker-2", "delete Pod pi-worker-3"} <= set(steps(cluster))
+
+
+def test_victims_of_a_launcher_that_is_not_elastic_go_at_once_and_an_event_says_what_that_means() -> None:
+    cluster = running(Cluster(an_mpijob(workers=3)))
+    cluster.resize(2)
+    cluster.reconcile()
+    assert cluster.pods["pi-worker-2"].terminating
+    assert "aborts its run" in cluster.events[-1].message
+
+
+def test_growth_of_a_launcher_that_is_not_elastic_counts_from_its_next_start() -> None:
+    cluster = running(Cluster(an_mpijob(workers=1)))
+    cluster.resize(2)
+    cluster.reconcile()
+    assert "from its next start" in cluster.events[-1].message
+
+
+def victim(cluster: Cluster) -> set[str]:
+    before = set(cluster.listed())
+    cluster.resize(2)
+    cluster.reconcile()
+    return before - set(cluster.listed())
+
+
+def test_the_victim_is_the_highest_index() -> None:
+    assert victim(running(elastic(3))) == {"pi-worker-2"}
+
+
+def test_the_victim_is_on_the_node_that_goes_away() -> None:
+    cluster = running(elastic(3))
+    cluster.change("pi-worker-1", node="spot")
+    cluster.leaving = frozenset({"spot"})
+    assert victim(cluster) == {"pi-worker-1"}
+
+
+def test_the_victim_is_the_one_pointed_at_before_any_other() -> None:
+    cluster = running(elastic(3))
+    cluster.change("pi-worker-1", node="spot")
+    cluster.change("pi-worker-0", annotations={VICTIM: "true"})
+    cluster.leaving = frozenset({"spot"})
+    assert victim(cluster) == {"pi-worker-0"}
+
+
+def test_a_job_that_grows_again_takes_fresh_names() -> None:
+    cluster = running(elastic(3))
+    cluster.resize(2)
+    cluster.settle()
+    cluster.resize(3)
+    cluster.settle()
+    assert cluster.listed() == ["pi-worker-0", "pi-worker-1", "pi-worker-3"]
+
+
+def test_a_size_beyond_the_bounds_runs_the_nearest_and_a_condition_says_so() -> None:
+    cluster = running(elastic(2))
+    cluster.resize(9)
+    cluster.settle()
+    assert len(cluster.listed()) == 4
+    assert cluster.conditions["SizeOutOfBounds"] == "True"
+    cluster.resize(3)
+    cluster.settle()
+    assert cluster.conditions["SizeOutOfBounds"] == "False"
+
+
+def test_an_unready_worker_leaves_the_list_and_comes_back() -> None:
+    cluster = running(elastic(3))
+    cluster.change("pi-worker-1", ready=False)
+    cluster.reconcile()
+    assert cluster.listed() == ["pi-worker-0", "pi-worker-2"]
+    cluster.change("pi-worker-1", ready=True)
+    cluster.reconcile()
+    assert len(cluster.listed()) == 3
