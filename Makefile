@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test check check-generated format generate lock oracle test-oracle record test-pods test-crash test-programs test-robustness bench campaign
+.PHONY: help demo test check check-generated format generate lock oracle test-oracle record test-pods test-crash test-programs test-robustness bench bench-pods campaign
 
 help: ## what there is
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 16
@@ -80,6 +80,9 @@ record: oracle ## write the contract suite's recorded answers anew from the real
 bench: $(READY) ## the embedded and the real API server side by side; builds the latter
 	@$(BIN)/python hack/oracle/control_plane.py build
 	@$(BIN)/python benchmarks/apiserver.py
+
+bench-pods: oracle ## how fast pods start, stop and answer, with stock kubectl
+	@SPRINGTIDE_TOOLS=$$($(CONTROL_PLANE) build | tail -n 1) $(BIN)/python benchmarks/pods.py
 
 # tests/crash kills the server under load, tests/crash_pods all processes around 50 pods. SEEDS=7 or SEEDS=0-19 chooses
 # the rounds. One after the other: the second looks for whatever is left of its clusters among its own children.

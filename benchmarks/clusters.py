@@ -17,6 +17,7 @@ from pathlib import Path
 import machine
 
 from springtide.local.datadir import DataDir
+from springtide.local.runtime import shims
 
 # Installed packages have their byte code beside them; a development machine may forbid to write it.
 ENVIRONMENT = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
@@ -31,12 +32,15 @@ class Cluster:
     """Process ids of those that are not a pod's."""
 
     def shims(self) -> list[int]:
-        return [json.loads(path.read_bytes())["pid"] for path in self.directory.pods.glob("*/shim.json")]
+        """Those that live: what a pod has on disk goes a moment after its shim."""
+        return [pid for path in self.directory.pods.glob("*") if (pid := shims.living(path)) is not None]
 
     def processor_seconds(self) -> dict[str, float]:
-        """Used so far; of shims only those that live now, with all that they have started and seen end."""
-        found = {name: machine.used(pid) for name, pid in self.processes.items()}
-        return found | {"shims": sum(machine.used(pid, with_children=True) for pid in self.shims())}
+        """Used so far by each, and by what it has started and seen end; of pods, by the shims and inits that live."""
+        found = {name: machine.used(pid, with_children=True) for name, pid in self.processes.items()}
+        living = self.shims()
+        inits = [child for pid in living for child in machine.children(pid)]
+        return found | {"shims": sum(map(machine.used_exactly, [*living, *inits]))}
 
 
 @contextmanager
@@ -65,6 +69,7 @@ def _processes(directory: DataDir) -> dict[str, int]:
     assert supervisor is not None
     assert server is not None
     agent = next(pid for pid in machine.children(supervisor) if "springtide.local.kubelet" in machine.words(pid))
-    found = {"supervisor": supervisor, "server": server, "agent": agent}
+    nursery = next(pid for pid in machine.children(agent) if "runtime.nursery" in " ".join(machine.words(pid)))
+    found = {"supervisor": supervisor, "server": server, "agent": agent, "nursery": nursery}
     holder = directory.network / "holder.json"
     return found | ({"network": int(json.loads(holder.read_bytes())["pid"])} if holder.exists() else {})

@@ -24,7 +24,8 @@ from springtide.kube.request import DeleteOptions, Request, Scope
 from springtide.kube.resources import PODS, Key, Obj, Resource
 
 NAMESPACE = "default"
-PATIENCE = 120.0
+PATIENCE = 60.0
+AGAIN = 0.01
 CONNECTIONS = 16
 ROLE_BINDINGS = Resource("rbac.authorization.k8s.io", "v1", "rolebindings", "RoleBinding")
 
@@ -75,10 +76,14 @@ class Seen:
 
     async def all(self, names: list[str], phase: str) -> float:
         """Waits until all are there; when the last one came."""
-        async with asyncio.timeout(PATIENCE):
-            while not all((name, phase) in self.phases for name in names):
-                self.changed.clear()
-                await self.changed.wait()
+        try:
+            async with asyncio.timeout(PATIENCE):
+                while not all((name, phase) in self.phases for name in names):
+                    self.changed.clear()
+                    await self.changed.wait()
+        except TimeoutError:
+            missing = [name for name in names if (name, phase) not in self.phases]
+            raise SystemExit(f"not {phase} after {PATIENCE:.0f} s: {', '.join(missing)}") from None
         return max(self.phases[name, phase] for name in names)
 
 
@@ -132,12 +137,12 @@ class Bench:
 
     async def words(self, name: str) -> list[list[float]]:
         """The numbers in each line of a pod's log, once there is one."""
-        async with asyncio.timeout(PATIENCE):
-            while True:
-                answer = await self._client.raw(Request("GET", self._path(name, "log")))
-                if answer.body.endswith(b"\n"):
-                    return [[float(word) for word in line.split()] for line in answer.body.decode().splitlines()]
-                await asyncio.sleep(0.01)
+        for _ in range(int(PATIENCE / AGAIN)):
+            answer = await self._client.raw(Request("GET", self._path(name, "log")))
+            if answer.body.endswith(b"\n"):
+                return [[float(word) for word in line.split()] for line in answer.body.decode().splitlines()]
+            await asyncio.sleep(AGAIN)
+        raise SystemExit(f"{name} has written nothing after {PATIENCE:.0f} s: {answer.body!r}")
 
     async def follow_log(self, name: str, count: int) -> list[float]:
         """Seconds from the writing of each line to its arrival."""

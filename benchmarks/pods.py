@@ -90,7 +90,7 @@ async def _crowd(figures: Figures, cluster: clusters.Cluster, bench: Bench, coun
     await _in_parallel(bench, names)
     figures["pods started /s"] = count / (await bench.seen.all(names, "Running") - began)
     _costs(figures, "start", before, cluster.processor_seconds(), count)
-    await asyncio.sleep(2)  # garbage of the last request is nobody's need
+    await asyncio.sleep(8)  # until all events are told
     figures["memory of the agent MB"] = machine.resident(cluster.processes["agent"])
     figures["memory of the server MB"] = machine.resident(cluster.processes["server"])
     shims = cluster.shims()
