@@ -133,7 +133,7 @@ def _caveat(seen: Situation, grows: bool) -> str:
 
 def _suspended(seen: Situation) -> Plan:
     """No pods; when the last is gone the job is as good as new, and names start over with the next run."""
-    quiet = not seen.workers and seen.launcher is None
+    quiet = not seen.workers and all(pod.ended for pod in seen.observed.of(seen.shape.launcher))
     then = seen.with_ledger(Ledger() if quiet else launching.fresh_run(seen.ledger))
     actions = [*_wired(seen, then), *_config(seen, then, ()), *finishing.stopped(then), *_ungrouped(then)]
     actions += launching.created(then)

@@ -162,9 +162,11 @@ def stopped(situation: Situation) -> tuple[Action, ...]:
 
 
 def switched(situation: Situation) -> tuple[Action, ...]:
-    """A launcher Job is suspended and resumed with its job."""
+    """A launcher Job is suspended with its job, and resumed when a launcher might be created."""
     batch, suspend = situation.observed.launcher_job, situation.job.run.suspend
     if batch is None or batch.suspended == suspend:
+        return ()
+    if not suspend and not launching.may_be_created(situation):
         return ()
     return (Patch(_batch_key(situation), {"spec": {"suspend": suspend}}),)
 

@@ -150,11 +150,9 @@ class Cluster:
                 name for rule in role["rules"] if "pods/exec" in rule["resources"] for name in rule["resourceNames"]
             }
             assert listed <= rights, "a host is listed that the launcher must not exec into"
-        if not self.pods and self.batch_is_quiet() and self.raw["spec"].get("runPolicy", {}).get("suspend"):
+        quiet = not self.of(WORKER) and all(pod.ended for pod in self.of(LAUNCHER))
+        if quiet and self.raw["spec"].get("runPolicy", {}).get("suspend"):
             self.listed_ever.clear()
-
-    def batch_is_quiet(self) -> bool:
-        return self.batch is None or self.batch.suspended
 
     # What the world does.
 

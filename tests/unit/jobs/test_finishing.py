@@ -1,0 +1,150 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What is left of a job, when it ends by itself and when it is ended."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+import pytest
+from tests.unit.jobs.builders import elastic, reasons, running
+
+from springtide.jobs.observed import Settings
+
+versions = pytest.mark.parametrize("version", ["v1", "v2beta1"])
+
+
+@versions
+@pytest.mark.parametrize("succeeds", [True, False], ids=["success", "failure"])
+@pytest.mark.parametrize("place", ["spec", "runPolicy"])
+@pytest.mark.parametrize(
+    ("policy", "left"),
+    [("None", {"launcher", "running", "ended"}), ("Running", {"launcher", "ended"}), ("All", set())],
+)
+def test_what_is_left(version: str, succeeds: bool, place: str, policy: str, left: set[str]) -> None:
+    spec = {"cleanPodPolicy": policy} if place == "spec" else {"runPolicy": {"cleanPodPolicy": policy}}
+    cluster = elastic(2, version, **spec)
+    cluster.settings = Settings(gang_scheduler="volcano")
+    cluster.policy(backoffLimit=0)
+    running(cluster)
+    cluster.change("pi-worker-1", phase="Succeeded", ready=False)
+    if succeeds:
+        cluster.succeed()
+    else:
+        cluster.fail(cluster.launcher().name)
+        cluster.job_controller()
+    cluster.settle()
+    assert cluster.finished
+    found = {"launcher"} if cluster.of("Launcher") else set()
+    found |= {"ended" if pod.ended else "running" for pod in cluster.of("Worker")}
+    assert found == left
+    group = [key for key in cluster.objects if key.kind == "PodGroup"]
+    assert bool(group) == (policy == "None")
+    assert cluster.status.completion_time is not None
+
+
+@versions
+def test_workers_no_longer_count_once_the_launcher_is_done(version: str) -> None:
+    cluster = running(elastic(2, version))
+    assert cluster.status.replica_statuses["Worker"].active == 2
+    assert cluster.status.replica_statuses["Launcher"].active == 1
+    cluster.succeed()
+    cluster.settle()
+    assert cluster.status.replica_statuses["Worker"].active == 0
+    assert cluster.status.replica_statuses["Launcher"].succeeded == 1
+
+
+def test_the_outcome_is_written_before_anything_is_cleaned() -> None:
+    cluster = running(elastic(2, cleanPodPolicy="All"))
+    cluster.succeed()
+    before = set(cluster.pods)
+    cluster.reconcile()
+    assert cluster.finished
+    assert set(cluster.pods) == before
+
+
+@versions
+def test_the_job_itself_goes_when_its_time_has_come(version: str) -> None:
+    cluster = running(elastic(2, version, runPolicy={"ttlSecondsAfterFinished": 100}))
+    cluster.succeed()
+    cluster.reconcile()
+    cluster.now += timedelta(seconds=99)
+    cluster.reconcile()
+    assert not cluster.deleted
+    cluster.now += timedelta(seconds=1)
+    cluster.reconcile()
+    assert cluster.deleted
+
+
+def test_a_deadline_stops_all_pods_under_every_policy() -> None:
+    cluster = running(elastic(2, runPolicy={"activeDeadlineSeconds": 3600}))
+    cluster.now += timedelta(seconds=3600)
+    cluster.settle()
+    assert cluster.status.conditions[-1].reason == "DeadlineExceeded"
+    assert not [pod for pod in cluster.pods.values() if pod.alive]
+
+
+def test_a_batch_job_says_why_it_failed() -> None:
+    cluster = running(elastic(2, "v2beta1", runPolicy={"backoffLimit": 0}))
+    cluster.fail(cluster.launcher().name, "OOMKilled", 137)
+    cluster.settle()
+    failed = cluster.status.conditions[-1]
+    assert failed.reason == "BackoffLimitExceeded/OOMKilled"
+    assert failed.message == "Job has failed: exited with code 137 (SIGKILL)"
+    assert cluster.status.replica_statuses["Launcher"].failed == 1
+
+
+def test_one_that_ended_before_it_was_seen_running() -> None:
+    cluster = elastic(2)
+    for _ in range(2):
+        cluster.reconcile()
+        cluster.tick()
+    cluster.succeed()
+    cluster.reconcile()
+    running_ = cluster.status.conditions[1]
+    assert (running_.type, running_.status) == ("Running", "False")
+    assert running_.message == "MPIJob ns/pi is finished but Running condition was never set."
+
+
+@versions
+def test_a_job_submitted_suspended_has_its_objects_but_no_pods(version: str) -> None:
+    cluster = elastic(2, version, runPolicy={"suspend": True})
+    cluster.settle()
+    assert not cluster.pods
+    assert (cluster.batch is not None and cluster.batch.suspended) == (version == "v2beta1")
+    assert cluster.status.start_time is None
+    assert cluster.status.state == "Suspended"
+    assert any(key.kind == "ConfigMap" for key in cluster.objects)
+
+
+@versions
+def test_suspending_ends_all_pods_and_resuming_starts_over(version: str) -> None:
+    cluster = elastic(2, version)
+    cluster.settings = Settings(gang_scheduler="volcano")
+    running(cluster)
+    first = cluster.status.start_time
+    cluster.policy(suspend=True)
+    cluster.settle()
+    assert not cluster.pods
+    assert not [key for key in cluster.objects if key.kind == "PodGroup"]
+    assert (cluster.conditions["Running"], cluster.conditions["Suspended"]) == ("False", "True")
+    cluster.policy(suspend=False)
+    cluster.settle()
+    assert cluster.listed() == ["pi-worker-0", "pi-worker-1"]
+    assert (cluster.conditions["Running"], cluster.conditions["Suspended"]) == ("True", "False")
+    assert reasons(cluster) == ["MPIJobSuspended", "MPIJobResumed", "MPIJobRunning"]
+    assert first is not None
+    assert cluster.status.start_time is not None
+    assert cluster.status.start_time > first
+
+
+@versions
+def test_waiting_for_workers_is_honoured_on_resume(version: str) -> None:
+    cluster = running(elastic(2, version, launcherCreationPolicy="WaitForWorkersReady"))
+    cluster.policy(suspend=True)
+    cluster.settle()
+    cluster.policy(suspend=False)
+    cluster.reconcile()
+    cluster.job_controller()
+    assert not cluster.of("Launcher")
+    cluster.settle()
+    assert cluster.launcher().phase == "Running"

@@ -1,0 +1,190 @@
+# SPDX-License-Identifier: Apache-2.0
+"""When a launcher starts, with which hosts, and what becomes of it when it fails."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import timedelta
+
+import pytest
+from tests.unit.api.builders import an_mpijob
+from tests.unit.jobs.builders import ELASTIC, elastic, reasons, running
+from tests.unit.jobs.simulated import Cluster
+
+from springtide.jobs.actions import RequeueAfter
+from springtide.jobs.engine import plan
+from springtide.jobs.kinds.mpi.adapter import MPI_KIND
+from springtide.jobs.observed import Key
+
+versions = pytest.mark.parametrize("version", ["v1", "v2beta1"])
+
+
+@versions
+def test_a_launcher_exists_before_its_workers_run(version: str) -> None:
+    cluster = elastic(2, version)
+    cluster.reconcile()
+    cluster.job_controller()
+    assert len(cluster.of("Launcher")) == 1
+
+
+@versions
+def test_one_that_waits_for_workers_is_created_when_all_are_ready(version: str) -> None:
+    cluster = elastic(2, version, launcherCreationPolicy="WaitForWorkersReady")
+    cluster.reconcile()
+    assert cluster.batch is None
+    assert not cluster.of("Launcher")
+    cluster.tick()
+    cluster.reconcile()
+    cluster.job_controller()
+    assert len(cluster.of("Launcher")) == 1
+
+
+def test_hosts_are_given_when_all_workers_are_ready() -> None:
+    cluster = elastic(3)
+    cluster.reconcile()
+    cluster.ready("pi-worker-0", "pi-worker-1")
+    cluster.reconcile()
+    assert "exit 1" in cluster.file("discover_hosts.sh")
+    cluster.ready("pi-worker-2")
+    cluster.reconcile()
+    assert len(cluster.listed()) == 3
+
+
+def test_an_elastic_launcher_starts_with_fewer_after_a_while() -> None:
+    cluster = elastic(3)
+    cluster.reconcile()
+    cluster.ready("pi-worker-0", "pi-worker-1")
+    made = cluster.reconcile()
+    assert made.actions[-1] == RequeueAfter(timedelta(seconds=60))
+    cluster.now += timedelta(seconds=60)
+    cluster.reconcile()
+    assert cluster.listed() == ["pi-worker-0", "pi-worker-1"]
+
+
+@pytest.mark.parametrize("command", [ELASTIC, ("mpirun", "pi")], ids=["horovodrun", "mpirun"])
+def test_one_host_is_never_enough_for_horovodrun_and_mpirun_wants_all(command: tuple[str, ...]) -> None:
+    cluster = Cluster(an_mpijob(workers=3, command=command))
+    cluster.reconcile()
+    cluster.ready("pi-worker-0")
+    cluster.now += timedelta(hours=1)
+    cluster.reconcile()
+    assert cluster.listed() == []
+    assert cluster.status.state == "Queued"
+    cluster.tick()
+    cluster.change("pi-worker-1", ready=False)
+    cluster.change("pi-worker-2", ready=False)
+    cluster.reconcile()
+    assert cluster.status.explanation.startswith("1 of 3 workers are ready; the launcher starts with")
+
+
+def test_newcomers_are_held_back_while_horovodrun_settles() -> None:
+    cluster = elastic(2)
+    for _ in range(3):
+        cluster.reconcile()
+        cluster.tick()
+    assert cluster.launcher().phase == "Running"
+    cluster.resize(3)
+    cluster.reconcile()
+    cluster.tick()
+    cluster.reconcile()
+    assert len(cluster.listed()) == 2
+    cluster.now += timedelta(seconds=30)
+    cluster.reconcile()
+    assert len(cluster.listed()) == 3
+
+
+def test_a_job_scaled_in_while_it_waits_starts_with_what_it_has() -> None:
+    cluster = Cluster(an_mpijob(workers=3))
+    cluster.reconcile()
+    cluster.ready("pi-worker-0")
+    cluster.resize(1)
+    cluster.settle()
+    assert cluster.listed() == ["pi-worker-0"]
+    assert cluster.conditions["Running"] == "True"
+
+
+@pytest.mark.parametrize(
+    ("restart", "limit", "tries"),
+    [("Never", None, 0), ("OnFailure", None, 6), ("Never", 2, 2), ("OnFailure", 0, 0)],
+    ids=["never by default", "six times if asked to restart", "as the limit says", "never if the limit says so"],
+)
+def test_v1_launchers_are_tried_again(restart: str, limit: int | None, tries: int) -> None:
+    policy = {} if limit is None else {"backoffLimit": limit}
+    cluster = running(elastic(2, launcher={"restartPolicy": restart}, runPolicy=policy))
+    for _ in range(tries):
+        cluster.fail("pi-launcher")
+        cluster.settle(300)
+        assert not cluster.finished
+    assert cluster.status.restarts.get("Launcher", 0) == tries
+    cluster.fail("pi-launcher", code=137)
+    cluster.settle()
+    failed = cluster.status.conditions[-1]
+    assert (failed.type, failed.reason) == ("Failed", "MPIJobFailed")
+    assert failed.message == "MPIJob ns/pi has failed: launcher exited with code 137 (SIGKILL)"
+
+
+def test_a_failure_is_counted_once_wherever_the_operator_is_killed() -> None:
+    cluster = running(elastic(2, runPolicy={"backoffLimit": 3}))
+    cluster.fail("pi-launcher")
+    for until in range(6):
+        cluster.reconcile(until)
+    cluster.settle(300)
+    assert cluster.status.restarts["Launcher"] == 1
+
+
+@versions
+def test_a_successor_gets_none_of_its_predecessors_workers(version: str) -> None:
+    cluster = running(elastic(2, version, runPolicy={"backoffLimit": 3}))
+    before = set(cluster.listed())
+    cluster.fail(cluster.launcher().name)
+    cluster.reconcile()
+    assert cluster.listed() == []
+    cluster.settle(60)
+    assert len(cluster.listed()) == 2
+    assert not before & set(cluster.listed())
+
+
+def test_a_launcher_waits_until_the_last_worker_of_its_predecessor_is_gone() -> None:
+    cluster = running(elastic(2, runPolicy={"backoffLimit": 3}))
+    cluster.fail("pi-launcher")
+    cluster.reconcile()
+    cluster.now += timedelta(minutes=5)
+    cluster.reconcile()
+    assert not [pod for pod in cluster.of("Launcher") if pod.alive]
+    cluster.settle()
+    assert cluster.launcher().phase == "Running"
+
+
+def test_an_evicted_launcher_is_no_failure_of_the_program() -> None:
+    cluster = running(elastic(2))
+    cluster.fail("pi-launcher", "Evicted")
+    cluster.reconcile()
+    assert cluster.conditions["Restarting"] == "True"
+    assert cluster.status.state == "Restarting"
+    cluster.settle()
+    assert cluster.conditions == {"Created": "True", "Running": "True"}
+
+
+def test_a_deleted_launcher_comes_back() -> None:
+    cluster = running(elastic(2))
+    cluster.vanish("pi-launcher")
+    cluster.settle()
+    assert cluster.launcher().phase == "Running"
+    assert reasons(cluster)[0] == "WorkersRenewed"
+
+
+def test_the_list_is_for_one_launcher_pod_alone() -> None:
+    cluster = running(elastic(2))
+    assert f'"$1" = "{cluster.launcher().uid}"' in cluster.file("hosts_given.sh")
+
+
+def test_what_is_in_the_way_is_said_and_left_alone() -> None:
+    cluster = elastic(2)
+    observed = cluster.observe()
+    cluster.objects[Key("v1", "ConfigMap", "pi-config")] = {"metadata": {"uid": "x", "resourceVersion": "1"}}
+    held = cluster.observe().objects
+    theirs = {key: replace(each, owned=False) for key, each in held.items()}
+    made = plan(replace(observed, objects=theirs), MPI_KIND, cluster.now)
+    assert [type(action).__name__ for action in made.actions] == ["Event", "RequeueAfter"]
+    expected = 'Resource "pi-config" of Kind "ConfigMap" already exists and is not managed by MPIJob'
+    assert made.actions[0].message == expected  # type: ignore[union-attr]
