@@ -107,6 +107,15 @@ async def test_a_collection_is_deleted_by_label(client: Client, namespace: str) 
     assert left & {"a", "b", "other"} == {"other"}
 
 
+async def test_a_large_collection_is_deleted_as_a_whole_and_in_its_order(client: Client, namespace: str) -> None:
+    names = [f"many-{number:02}" for number in range(40)]
+    for name in names:
+        await client.create(CONFIGMAPS, a_configmap(namespace, name))
+    answer = await client.delete_collection(CONFIGMAPS, Scope(namespace=namespace, labels=MINE))
+    assert [item["metadata"]["name"] for item in answer["items"]] == names
+    assert not (await client.list(CONFIGMAPS, Scope(namespace=namespace, labels=MINE))).items
+
+
 async def test_a_dry_run_leaves_nothing(client: Client, namespace: str) -> None:
     await client.create(CONFIGMAPS, a_configmap(namespace), query={"dryRun": "All"})
     assert await client.find(CONFIGMAPS, Key(namespace, "c")) is None
