@@ -316,7 +316,8 @@ async def test_the_node_says_what_it_has_and_gives_signs_of_life(world: World) -
     assert {one["type"]: one["status"] for one in node["status"]["conditions"]}["Ready"] == "True"
     assert node["status"]["daemonEndpoints"]["kubeletEndpoint"]["Port"] > 0
     assert node["metadata"]["labels"]["kubernetes.io/hostname"] == NODE
-    lease = await world.client.get(LEASES, Key("kube-node-lease", NODE))
+    lease = await until(lambda: world.client.find(LEASES, Key("kube-node-lease", NODE)), bool, 20)
+    assert lease is not None
     assert (lease["spec"]["holderIdentity"], lease["spec"]["leaseDurationSeconds"]) == (NODE, 40)
 
 
