@@ -115,12 +115,11 @@ def _resized(seen: Situation, why: list[Decision]) -> tuple[Situation, timedelta
         names = ", ".join(seen.kind.worker_name(seen.job, index) for index in gone)
         why.append(Decision(seen.now, "ScalingIn", f"{size} → {wanted} workers: {names} will go{_caveat(seen, False)}"))
         return seen.with_ledger(resizing.shrunk(seen, gone)), finishing.NEVER
-    wait = workers.held_back(seen)
-    if size == wanted or wait > timedelta(0):
-        return seen, wait if size < wanted else finishing.NEVER
-    if seen.ledger.serves and not any(decision.reason == "WorkerReplaced" for decision in why):
+    ledger, wait = workers.filled(seen, wanted - size)
+    grows = len(ledger.members) > size and not any(decision.reason == "WorkerReplaced" for decision in why)
+    if grows and seen.ledger.serves and not seen.ledger.owed:
         why.append(Decision(seen.now, "ScalingOut", f"{size} → {wanted} workers{_caveat(seen, True)}"))
-    return seen.with_ledger(workers.grown(seen.ledger, wanted - size)), finishing.NEVER
+    return seen.with_ledger(ledger), wait
 
 
 def _caveat(seen: Situation, grows: bool) -> str:

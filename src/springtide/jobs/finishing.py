@@ -83,14 +83,14 @@ def _deadline_passed(situation: Situation) -> Outcome | None:
 
 def _workers_used_up(situation: Situation) -> Outcome | None:
     lost = workers.losses(situation)
-    if workers.counted(situation, lost) <= workers.CAP or not any(loss.counts for loss in lost):
+    last = next((loss for loss in lost if workers.in_a_row(situation, loss) > workers.CAP), None)
+    if last is None:
         return None
     kind, evicted = situation.job.kind, sum(loss.evicted for loss in lost)
     if evicted:
         return _failure(situation, f"{kind}Evicted", f"{evicted}/{situation.wanted_size} workers are evicted")
-    last = next(loss for loss in lost if loss.counts)
     name = situation.kind.worker_name(situation.job, last.index)
-    message = f"{situation.title} has failed: {workers.CAP} workers were replaced already, and {name} {last.cause}"
+    message = f"{situation.title} has failed: {name}, like {workers.CAP} before it in its place, {last.cause}"
     return _failure(situation, f"{kind}Failed", message)
 
 

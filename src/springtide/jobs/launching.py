@@ -35,7 +35,7 @@ def run_over(situation: Situation) -> bool:
 
 def fresh_run(ledger: Ledger) -> Ledger:
     """Nobody of the old run stays."""
-    return replace(ledger, members=(), listed=(), used=(), draining={}, serves="")
+    return replace(ledger, members=(), listed=(), used=(), draining={}, serves="", failures={}, owed=())
 
 
 def failed(situation: Situation) -> Pod | None:

@@ -44,7 +44,11 @@ class Ledger:
     disruptions: int = 0
     """Launchers lost through no fault of theirs."""
     replaced: int = 0
-    replaced_at: datetime | None = None
+    """Workers that failed, in all."""
+    failures: Mapping[int, int] = field(default_factory=dict)
+    """How many failures in a row a member takes the place of."""
+    owed: tuple[tuple[int, datetime], ...] = ()
+    """Workers that were lost and have no successor yet: failures in a row, and since when."""
 
     def annotations(self) -> dict[str, str]:
         fields = msgspec.to_builtins(self, str_keys=True)

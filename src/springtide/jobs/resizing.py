@@ -19,7 +19,7 @@ from typing import Final
 import msgspec
 
 from springtide.api.kinds.fields import Wire
-from springtide.jobs import causes
+from springtide.jobs import causes, workers
 from springtide.jobs.ledger import Ledger
 from springtide.jobs.observed import Pod
 from springtide.jobs.situation import Situation
@@ -108,9 +108,8 @@ def shrunk(situation: Situation, gone: tuple[int, ...]) -> Ledger:
     drains = situation.shape.elastic and situation.launcher_runs
     served = [index for index in gone if TABLE[_stage(situation, index), False] is Step.UNLIST]
     return replace(
-        ledger,
-        members=tuple(index for index in ledger.members if index not in gone),
-        listed=tuple(index for index in ledger.listed if index not in gone),
+        workers.left(ledger, gone),
+        owed=(),
         draining={**ledger.draining, **(dict.fromkeys(served, situation.now) if drains else {})},
     )
 

@@ -3,8 +3,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass, replace
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import Final
 
 from springtide.jobs import causes
@@ -15,8 +16,9 @@ from springtide.jobs.situation import Situation
 FIRST_DELAY: Final = timedelta(seconds=10)
 LONGEST_DELAY: Final = timedelta(minutes=5)
 FORGOTTEN_AFTER: Final = timedelta(minutes=10)
-"""Losses this long ago count no more: a job that runs for weeks may lose a worker now and then."""
+"""A worker that ran this long starts a new row: a job that runs for weeks may lose one now and then."""
 CAP: Final = 10
+"""So many failures in a row, each in the place of the one before, and the job fails."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,42 +44,65 @@ def losses(situation: Situation) -> tuple[Loss, ...]:
     return tuple(found)
 
 
-def counted(situation: Situation, lost: tuple[Loss, ...]) -> int:
-    """Losses that stand against the cap, these included."""
-    forgotten = situation.since(situation.ledger.replaced_at) > FORGOTTEN_AFTER
-    before = 0 if forgotten else situation.ledger.replaced
-    return before + sum(loss.counts for loss in lost)
+def in_a_row(situation: Situation, loss: Loss) -> int:
+    """Failures that whoever comes next takes the place of."""
+    before = situation.ledger.failures.get(loss.index, 0)
+    if not loss.counts:
+        return before
+    started = loss.pod.started if loss.pod else None
+    return 1 if started and situation.since(started) > FORGOTTEN_AFTER else before + 1
 
 
 def without(situation: Situation, lost: tuple[Loss, ...]) -> Ledger:
-    """The ledger once these have left, and been counted."""
-    ledger = situation.ledger
+    """The ledger once these have left, and successors are owed."""
+    ledger, gone = situation.ledger, {loss.index for loss in lost}
     if not lost:
         return ledger
-    gone = {loss.index for loss in lost}
-    left = replace(
-        ledger,
-        members=tuple(index for index in ledger.members if index not in gone),
-        listed=tuple(index for index in ledger.listed if index not in gone),
+    return replace(
+        left(ledger, gone),
+        replaced=ledger.replaced + sum(loss.counts for loss in lost),
+        owed=(*ledger.owed, *((in_a_row(situation, loss), situation.now) for loss in lost)),
     )
-    if not any(loss.counts for loss in lost):
-        return left
-    return replace(left, replaced=counted(situation, lost), replaced_at=situation.now)
 
 
-def held_back(situation: Situation) -> timedelta:
-    """How long still until a replacement may be created. The first comes at once."""
-    ledger = situation.ledger
-    if ledger.replaced <= 1 or ledger.replaced_at is None:
-        return timedelta(0)
-    return max(ledger.replaced_at + backoff(ledger.replaced - 1) - situation.now, timedelta(0))
+def left(ledger: Ledger, gone: Collection[int]) -> Ledger:
+    """Without these."""
+
+    def others(indices: tuple[int, ...]) -> tuple[int, ...]:
+        return tuple(index for index in indices if index not in gone)
+
+    return replace(
+        ledger,
+        members=others(ledger.members),
+        listed=others(ledger.listed),
+        used=others(ledger.used),
+        failures={index: count for index, count in ledger.failures.items() if index not in gone},
+    )
 
 
 def backoff(failures: int) -> timedelta:
     return min(FIRST_DELAY * 2 ** min(failures - 1, 10), LONGEST_DELAY) if failures > 0 else timedelta(0)
 
 
-def grown(ledger: Ledger, count: int) -> Ledger:
-    """With so many more members, under indices that were never used."""
-    fresh = tuple(range(ledger.next_index, ledger.next_index + count))
-    return replace(ledger, members=(*ledger.members, *fresh), next_index=ledger.next_index + count)
+def filled(situation: Situation, count: int) -> tuple[Ledger, timedelta]:
+    """With so many more members, under indices that were never used, as far as they may come now; and how long until
+    the next may. Who takes the place of one failure comes at once, after more in a row it takes longer and longer."""
+    ledger = situation.ledger
+    owed = ledger.owed[:count]
+    due = [failures for failures, since in owed if _left(situation, failures, since) <= timedelta(0)]
+    waiting = tuple((failures, since) for failures, since in owed if _left(situation, failures, since) > timedelta(0))
+    wait = min((_left(situation, failures, since) for failures, since in waiting), default=timedelta.max)
+    fresh = range(ledger.next_index, ledger.next_index + count - len(waiting))
+    inherited = {index: failures for index, failures in zip(fresh, due, strict=False) if failures}
+    grown = replace(
+        ledger,
+        members=(*ledger.members, *fresh),
+        next_index=fresh.stop,
+        failures={**ledger.failures, **inherited},
+        owed=waiting,
+    )
+    return grown, wait
+
+
+def _left(situation: Situation, failures: int, since: datetime) -> timedelta:
+    return since + backoff(failures - 1) - situation.now

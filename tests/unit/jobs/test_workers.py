@@ -83,7 +83,9 @@ def test_a_lost_config_object_is_made_again_around_the_workers_there_are() -> No
 
 def test_a_ledger_survives_its_annotations() -> None:
     cluster = running(elastic(3))
-    ledger = Ledger(4, (0, 3), (0,), (0, 3), {2: cluster.now}, "a", "b", 1, cluster.now, 2, 3, cluster.now)
+    ledger = Ledger(
+        4, (0, 3), (0,), (0, 3), {2: cluster.now}, "a", "b", 1, cluster.now, 2, 3, {3: 1}, ((2, cluster.now),)
+    )
     assert read(ledger.annotations(), ()) == ledger
 
 
@@ -106,6 +108,14 @@ def test_a_second_replacement_is_held_back() -> None:
     assert "pi-worker-3" in cluster.pods
 
 
+def test_workers_that_are_lost_together_are_replaced_together() -> None:
+    cluster = running(elastic(4))
+    for name in cluster.workers():
+        cluster.fail(name)
+        cluster.reconcile()
+    assert len([pod for pod in cluster.of("Worker") if pod.alive]) == 4
+
+
 def test_the_job_fails_when_too_many_were_evicted() -> None:
     cluster = running(elastic(2))
     for _ in range(workers.CAP + 1):
@@ -113,7 +123,7 @@ def test_the_job_fails_when_too_many_were_evicted() -> None:
         cluster.fail(name, "Evicted")
         while not cluster.finished and name in cluster.pods:
             cluster.reconcile()
-        for _ in range(8):
+        for _ in range(12):
             cluster.tick(40)
             cluster.reconcile()
     failed = cluster.status.conditions[-1]
