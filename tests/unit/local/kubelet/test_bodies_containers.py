@@ -23,7 +23,7 @@ from springtide.local.kubelet.variables import Service
 from springtide.local.kubelet.volumes.setup import Volume
 from springtide.local.runtime.contract import ContainerBody, Mount, PodBody
 
-ENVIRONMENT = Environment("torch", "/opt/torch", workdir="/work", paths=("/opt/torch", "/root/.pyenv/versions/3.12"))
+ENVIRONMENT = Environment("torch", "/opt/torch", workdir="/work", paths=("/opt/torch", "/root/python/3.12"))
 
 
 class Known(Sources):
@@ -197,7 +197,7 @@ def test_a_container_sees_its_environment_and_its_own_etc(node: Node) -> None:
     body = node.body(a_pod())
     directory = node.facts.pod_directory("u")
     assert at(body, "/opt/torch") == Mount("/opt/torch", "/opt/torch", read_only=True)
-    assert at(body, "/root/.pyenv/versions/3.12").read_only
+    assert at(body, "/root/python/3.12").read_only
     assert at(body, "/etc/hosts").source == str(directory / "etc/hosts")
     assert at(body, "/run/springtide/bin").read_only
     assert at(body, "/run/springtide/exec").source == str(node.facts.data_dir / "exec")
