@@ -7,6 +7,7 @@ import asyncio
 import os
 import signal
 import subprocess
+import time
 from pathlib import Path
 
 import pytest
@@ -47,6 +48,29 @@ def test_ctrl_c_while_it_starts_ends_it(tide: Tide) -> None:
         process.communicate(timeout=20)
     assert process.returncode in (0, -signal.SIGINT, 130)  # the latter two before it has said what to do with it
     until(lambda: processes(tide.place()) == {})
+
+
+@pytest.mark.parametrize("moment", [0.0, 0.1, 0.3])
+def test_ctrl_c_while_it_starts_ends_pods_of_before(tide: Tide, moment: float) -> None:
+    with started(tide) as process:
+        asyncio.run(create(tide.place(), STUBBORN))
+        until(lambda: asyncio.run(phase(tide.place(), "p")) == "Running")
+        process.kill()
+    with tide.start("up") as process:
+        until(lambda: _hears_ctrl_c(process.pid))
+        time.sleep(moment)
+        process.send_signal(signal.SIGINT)
+        time.sleep(0.5)
+        process.send_signal(signal.SIGINT)  # a stubborn pod's grace is long
+        process.communicate(timeout=20)
+    until(lambda: processes(tide.place()) == {})
+
+
+def _hears_ctrl_c(pid: int) -> bool:
+    """Whether SIGTERM is caught: Python catches SIGINT from the beginning."""
+    lines = Path(f"/proc/{pid}/status").read_text().splitlines()
+    caught = next(int(line.split()[1], 16) for line in lines if line.startswith("SigCgt:"))
+    return bool(caught >> (signal.SIGTERM - 1) & 1)
 
 
 @pytest.mark.timeout(120)

@@ -78,11 +78,13 @@ class _Cluster:
     def __init__(self, settings: Settings, directory: DataDir, endings: Endings, audience: Audience) -> None:
         self._settings, self._directory, self._endings, self._audience = settings, directory, endings, audience
         self._began = datetime.now(UTC)
-        self._machine: Machine | None = None
+        self._looking: asyncio.Task[Machine] | None = None
 
     async def run(self, listener: socket.socket) -> None:
         port = listener.getsockname()[1]
         server = Server(self._server_settings(), listener)
+        if self._settings.nodes is not None:
+            self._looking = asyncio.create_task(self._look(self._settings.nodes, port))
         work = asyncio.create_task(self._bring_up(server, port))
         asked = asyncio.create_task(self._endings.next())
         # A cluster that cannot be kept up leaves its pods running: they are more than our failure is worth.
@@ -100,22 +102,29 @@ class _Cluster:
             asked.cancel()
             work.cancel()
             await asyncio.gather(work, return_exceptions=True)
-            if self._machine is not None:
-                await self._machine.end(ending, self._endings.next, self._audience.waiting)
+            await self._end_machine(ending)
             await server.end()
 
     async def _bring_up(self, server: Server, port: int) -> None:
         notes: list[str] = []
-        if self._settings.nodes is not None:
-            self._machine = await self._looked_at(self._settings.nodes, port)
-            await self._machine.prepare()
+        machine = await asyncio.shield(self._looking) if self._looking is not None else None
+        if machine is not None:
+            await machine.prepare()
         await server.up.wait()
-        if self._machine is not None:
-            notes = await self._machine.start(self._began)
+        if machine is not None:
+            notes = await machine.start(self._began)
         moved_from = self._settings.port if port != self._settings.port != 0 else None
         self._audience.up(Report(port, moved_from, tuple(notes)))
 
-    async def _looked_at(self, nodes: Nodes, port: int) -> Machine:
+    async def _end_machine(self, ending: Ending) -> None:
+        """Also one that was only being looked at: pods of an earlier `tide up` may run on it."""
+        if self._looking is None:
+            return
+        await asyncio.wait([self._looking])
+        if self._looking.exception() is None:
+            await self._looking.result().end(ending, self._endings.next, self._audience.waiting)
+
+    async def _look(self, nodes: Nodes, port: int) -> Machine:
         """Imports take their time: the server starts meanwhile, and a process tries what this machine allows."""
         from springtide.local.runtime import isolation  # noqa: PLC0415
 
