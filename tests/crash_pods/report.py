@@ -16,9 +16,9 @@ KILLS = {
     "nursery": "of what makes its shims",
     "holder": "of the network holder",
     "supervisor": "of the supervisor",
+    "shims": "of a shim, with all its containers",
 }
 COUNTS = {
-    "shims": "of a shim, with all its containers",
     "adopted": "containers found to be the same processes after the kills",
     "restarted": "containers of killed shims judged",
     "ended": "pods that ended by themselves judged",

@@ -41,7 +41,6 @@ class Result:
     seed: int
     user: str
     kills: dict[str, int] = field(default_factory=lambda: dict.fromkeys(TARGETS, 0))
-    shims: int = 0
     adopted: int = 0
     """Containers that were the same processes after the kills."""
     ended: int = 0
@@ -159,17 +158,17 @@ class Session:
         targets = chance.choices(list(TARGETS), weights=list(TARGETS.values()), k=chance.randint(2, 6))
         for target in targets:
             await asyncio.sleep(chance.choice((0.0, chance.uniform(0, 0.1), chance.uniform(0, 1.5))))
-            result.kills[target] += 1
             if target == "shims":
                 left = {name: wanted for name, wanted in allowed.items() if name not in victims}
                 victims |= await self._kill_shims(chance, result, left)
-            else:
-                await self._kill(chance, target)
+            elif await self._kill(chance, target):
+                result.kills[target] += 1
         if self.cluster.supervisor() is None:
             self.cluster.start()
         return victims
 
-    async def _kill(self, chance: random.Random, target: str) -> None:
+    async def _kill(self, chance: random.Random, target: str) -> bool:
+        """Whether there was anybody to be killed."""
         cluster = self.cluster
         node = chance.choice(sorted(NODES))
         finders: dict[str, Callable[[], Process | None]] = {
@@ -179,11 +178,12 @@ class Session:
             "holder": cluster.holder,
             "supervisor": cluster.supervisor,
         }
-        await cluster.kill(finders[target])
+        found = await cluster.kill(finders[target])
         if target == "supervisor":
             await asyncio.to_thread(cluster.bury)
             await asyncio.sleep(chance.choice((0.0, chance.uniform(0, 1.0))))
             cluster.start()
+        return found is not None
 
     async def _kill_shims(self, chance: random.Random, result: Result, allowed: dict[str, Wanted]) -> dict[str, Victim]:
         found = []
@@ -198,7 +198,7 @@ class Session:
             tree = machine.descendants([shim.pid])
             newest = self._newest(wanted.name, uid)
             await self.cluster.kill(lambda shim=shim: shim)  # type: ignore[misc]
-            result.shims += 1
+            result.kills["shims"] += 1
             left = await _gone(tree)
             result.violations += [f"{wanted.name}: {machine.describe(one.pid)} outlives its shim" for one in left]
             written = {path.parent.name: logs.read(path) for path in newest}

@@ -3,7 +3,7 @@
 
 Five rounds share one cluster, every fourth cluster is an ordinary user's. `make test-crash` plays 20 rounds and
 `make campaign` 200. SPRINGTIDE_CRASH_SEEDS (`7` or `0-19`) chooses others; SPRINGTIDE_CRASH_REPORT names a file
-that gets one JSON line per round.
+that gets one JSON line per round; with SPRINGTIDE_CRASH_KEEP the clusters' files stay in the temporary directory.
 """
 
 from __future__ import annotations
