@@ -229,11 +229,15 @@ class Cluster:
         self.now += timedelta(seconds=seconds)
         self.job_controller()
         for pod in tuple(self.pods.values()):
-            if pod.terminating:
-                self.vanish(pod.name)
-            elif pod.phase == PENDING or (pod.phase == RUNNING and not pod.ready and pod.reason != "NodeLost"):
-                self.ready(pod.name)
+            self.move(pod)
         self.spread_ranks()
+
+    def move(self, pod: Pod) -> None:
+        """A pod takes its next step."""
+        if pod.terminating:
+            self.vanish(pod.name)
+        elif pod.phase == PENDING or (pod.phase == RUNNING and not pod.ready and pod.reason != "NodeLost"):
+            self.ready(pod.name)
 
     def settle(self, seconds: int = 40) -> None:
         """Until nothing changes any more."""

@@ -31,8 +31,11 @@ class AnyOrder(RuleBasedStateMachine):
         waits=st.booleans(),
         clean=st.sampled_from(["None", "Running", "All"]),
         gang=st.sampled_from(["", "volcano"]),
+        runs=st.booleans(),
     )
-    def submitted(self, version: str, elastic: bool, workers: int, waits: bool, clean: str, gang: str) -> None:
+    def submitted(
+        self, version: str, elastic: bool, workers: int, waits: bool, clean: str, gang: str, runs: bool
+    ) -> None:
         policy = "WaitForWorkersReady" if waits else "AtStartup"
         raw = an_mpijob(
             version,
@@ -44,6 +47,8 @@ class AnyOrder(RuleBasedStateMachine):
         self.cluster = Cluster(raw)
         self.cluster.settings = type(self.cluster.settings)(gang_scheduler=gang)
         self.elastic = elastic
+        if runs:
+            self.cluster.settle()
 
     @rule()
     def operator_works(self) -> None:
@@ -60,6 +65,17 @@ class AnyOrder(RuleBasedStateMachine):
     @rule(seconds=st.sampled_from([0, 1, 10, 40, 700]))
     def time_passes(self, seconds: int) -> None:
         self.cluster.tick(seconds)
+
+    @rule()
+    def the_job_controller_works(self) -> None:
+        self.cluster.job_controller()
+
+    @rule(data=st.data())
+    def one_pod_moves_on(self, data: st.DataObject) -> None:
+        """Others stay behind: pods start, and end, in any order."""
+        movers = [pod for pod in self.cluster.pods.values() if pod.terminating or pod.phase == "Pending"]
+        if movers:
+            self.cluster.move(data.draw(st.sampled_from(sorted(movers, key=lambda pod: pod.name))))
 
     @rule(workers=st.integers(1, 6))
     def somebody_resizes(self, workers: int) -> None:

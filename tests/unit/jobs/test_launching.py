@@ -155,6 +155,30 @@ def test_a_launcher_waits_until_the_last_worker_of_its_predecessor_is_gone() -> 
     assert cluster.launcher().phase == "Running"
 
 
+def test_the_next_pod_of_a_batch_job_gets_no_hosts_while_ranks_of_the_last_may_run() -> None:
+    cluster = running(elastic(2, "v2beta1", runPolicy={"backoffLimit": 3}))
+    cluster.fail(cluster.launcher().name)
+    cluster.job_controller()
+    cluster.reconcile()
+    cluster.ready("pi-worker-2", "pi-worker-3")
+    cluster.reconcile()
+    assert cluster.listed() == []
+    cluster.vanish("pi-worker-0")
+    cluster.vanish("pi-worker-1")
+    cluster.reconcile()
+    assert cluster.listed() == ["pi-worker-2", "pi-worker-3"]
+
+
+@versions
+def test_a_job_without_workers_runs_its_launcher_alone(version: str) -> None:
+    raw = an_mpijob(version)
+    del raw["spec"]["mpiReplicaSpecs"]["Worker"]
+    cluster = Cluster(raw)
+    cluster.settle()
+    assert cluster.conditions == {"Created": "True", "Running": "True"}
+    assert list(cluster.status.replica_statuses) == ["Launcher"]
+
+
 def test_an_evicted_launcher_is_no_failure_of_the_program() -> None:
     cluster = running(elastic(2))
     cluster.fail("pi-launcher", "Evicted")
