@@ -14,7 +14,7 @@ from typing import Any, Protocol
 from springtide.api.bounds import Bounds
 from springtide.api.job import Job
 from springtide.api.kinds.mpi_modes import LauncherForm
-from springtide.jobs.actions import Secrets
+from springtide.jobs.actions import Event, Secrets
 from springtide.jobs.observed import Settings
 
 
@@ -80,6 +80,10 @@ class Kind(Protocol):
     def worker(self, job: Job[Any], index: int, settings: Settings) -> Mapping[str, Any]: ...
 
     def launcher(self, job: Job[Any], settings: Settings) -> Mapping[str, Any]: ...
+
+    def warnings(self, job: Job[Any]) -> tuple[Event, ...]:
+        """What the user should know when the launcher is created."""
+        ...
 
     def selector(self, job: Job[Any]) -> Mapping[str, str]:
         """Labels of the workers."""

@@ -63,7 +63,8 @@ def counted(situation: Situation, pod: Pod) -> Ledger:
 def created(situation: Situation) -> tuple[Action, ...]:
     if exists(situation) or not may_be_created(situation):
         return ()
-    return (Create(situation.kind.launcher(situation.job, situation.observed.settings)),)
+    job = situation.job
+    return (Create(situation.kind.launcher(job, situation.observed.settings)), *situation.kind.warnings(job))
 
 
 def exists(situation: Situation) -> bool:

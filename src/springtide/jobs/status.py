@@ -11,7 +11,7 @@ from springtide.api.kinds import conditions as types
 from springtide.api.kinds.conditions import Condition, condition, finished, holds
 from springtide.api.kinds.mpi_modes import LauncherForm
 from springtide.api.kinds.status import JobStatus, ReplicaStatus
-from springtide.jobs import launching, state
+from springtide.jobs import launching, refusing, state
 from springtide.jobs.actions import Event
 from springtide.jobs.conditions import Conditions, false, merged, true
 from springtide.jobs.finishing import Outcome
@@ -73,6 +73,7 @@ def over(situation: Situation) -> JobStatus:
 
 
 def _created(situation: Situation, conditions: Conditions) -> Conditions:
+    conditions = refusing.mended(conditions, situation.now)
     if condition(conditions, types.CREATED) is not None:
         return conditions
     message = f"{situation.title} is created."

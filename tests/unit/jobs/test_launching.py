@@ -7,7 +7,7 @@ from dataclasses import replace
 from datetime import timedelta
 
 import pytest
-from tests.unit.api.builders import an_mpijob
+from tests.unit.api.builders import a_template, an_mpijob
 from tests.unit.jobs.builders import ELASTIC, elastic, reasons, running
 from tests.unit.jobs.simulated import Cluster
 
@@ -25,6 +25,17 @@ def test_a_launcher_exists_before_its_workers_run(version: str) -> None:
     cluster.reconcile()
     cluster.job_controller()
     assert len(cluster.of("Launcher")) == 1
+
+
+@pytest.mark.parametrize(
+    ("version", "reason"), [("v1", "SettedPodTemplateRestartPolicy"), ("v2beta1", "SetPodTemplateRestartPolicy")]
+)
+def test_a_restart_policy_in_the_template_is_overridden_with_a_warning(version: str, reason: str) -> None:
+    template = a_template("mpirun", "pi")
+    template["spec"]["restartPolicy"] = "Always"
+    cluster = Cluster(an_mpijob(version, launcher={"template": template}))
+    cluster.settle()
+    assert reasons(cluster).count(reason) == 1
 
 
 @versions

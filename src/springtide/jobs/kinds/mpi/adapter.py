@@ -13,6 +13,7 @@ from springtide.api.job import Job
 from springtide.api.kinds.attach_mode import AttachMode
 from springtide.api.kinds.mpijob import LauncherCreation
 from springtide.api.kinds.replicas import LAUNCHER, WORKER
+from springtide.jobs.actions import Event
 from springtide.jobs.kind import Hosts, Kind, Shape, Wanted
 from springtide.jobs.kinds.mpi import access, files, names, pods, ssh
 from springtide.jobs.observed import Settings
@@ -49,6 +50,14 @@ class MPIKind:
 
     def launcher(self, job: Job[MPI], settings: Settings) -> Mapping[str, Any]:
         return pods.launcher(job, settings)
+
+    def warnings(self, job: Job[MPI]) -> tuple[Event, ...]:
+        """Upstream's word on a restart policy in the wrong place; it spells the reason in two ways."""
+        if not job.roles[LAUNCHER].template.get("spec", {}).get("restartPolicy"):
+            return ()
+        reason = f"{'Set' if job.own.mode.attach is AttachMode.SSH else 'Setted'}PodTemplateRestartPolicy"
+        message = "Restart policy in pod template will be overwritten by restart policy in replica spec"
+        return (Event("Warning", reason, message),)
 
     def selector(self, job: Job[MPI]) -> Mapping[str, str]:
         return names.role(job, "worker")
