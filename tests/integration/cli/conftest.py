@@ -72,8 +72,9 @@ class Tide:
                 pass
 
     def kill_all(self) -> None:
-        for lock in self.home.rglob("lock"):
-            place = DataDir(lock.parent)
+        # Unlike a glob, a walk does not mind directories of pods that go meanwhile.
+        for directory in [Path(path) for path, _, files in os.walk(self.home) if "lock" in files]:
+            place = DataDir(directory)
             self.kill(place)
             end_rest(place)
 
