@@ -118,11 +118,11 @@ def _first_list(situation: Situation, pod: Pod, able: tuple[int, ...]) -> tuple[
     ledger, least = situation.ledger, situation.shape.start_size
     if predecessors(situation):
         return ledger, NEVER
+    if len(able) < (situation.wanted_size if least is None else least):
+        return ledger, NEVER
     given = replace(_listing(ledger, able), serves=pod.uid)
     if len(able) >= situation.wanted_size:
         return given, NEVER
-    if least is None or len(able) < least:
-        return ledger, NEVER
     patience = situation.seconds("start-seconds", START_SECONDS) - situation.since(pod.created or situation.now)
     return (ledger, patience) if patience > timedelta(0) else (given, NEVER)
 

@@ -41,7 +41,7 @@ def ensured(observed: Observed, wanted: Wanted) -> tuple[Action, ...]:
     body = {name: wanted.manifest[name] for name in wanted.kept if name in wanted.manifest}
     if all(covers(held.body.get(name), value) for name, value in body.items()):
         return ()
-    return (Patch(key, body),)
+    return (Patch(key, body, held.resource_version),)
 
 
 def covers(there: Any, wanted: Any) -> bool:

@@ -64,24 +64,24 @@ def _working(situation: Situation) -> State:
         names = ", ".join(situation.kind.worker_name(situation.job, index) for index in situation.ledger.draining)
         return State(Word.SCALING_IN, f"The launcher has been told to leave {names}.")
     if len(situation.ledger.listed) < wanted and situation.shape.elastic:
-        return State(Word.SCALING_OUT, f"{len(situation.ledger.listed)} of {_workers(wanted)} are in the host list.")
+        return State(Word.SCALING_OUT, f"{len(situation.ledger.listed)} of {wanted} workers are in the host list.")
     return State(Word.RUNNING, f"The job runs with {_workers(ready)}.")
 
 
 def _not_yet(situation: Situation, conditions: Conditions) -> State:
     ready, wanted = len(launching.ready(situation)), situation.wanted_size
     if holds(conditions, types.RESTARTING):
-        return State(Word.RESTARTING, f"The launcher is tried again; {ready} of {_workers(wanted)} are ready.")
+        return State(Word.RESTARTING, f"The launcher is tried again; {ready} of {wanted} workers are ready.")
     members = [situation.workers.get(index) for index in situation.ledger.members]
     unplaced = sum(pod is not None and not pod.node for pod in members)
     if not members and not launching.exists(situation):
         return State(Word.CREATED, "The job has been accepted.")
     if unplaced:
-        return State(Word.QUEUED, f"{unplaced} of {_workers(wanted)} wait for a place on a node.")
+        return State(Word.QUEUED, f"{unplaced} of {wanted} workers wait for a place on a node.")
     least = situation.shape.start_size
-    if ready < wanted:
+    if ready < max(wanted, least or 0):
         needs = f"all {wanted}" if least is None else f"at least {least}"
-        return State(Word.STARTING, f"{ready} of {_workers(wanted)} are ready; the launcher starts with {needs}.")
+        return State(Word.STARTING, f"{ready} of {wanted} workers are ready; the launcher starts with {needs}.")
     return State(Word.STARTING, f"{_workers(ready)} ready; the launcher is starting.")
 
 

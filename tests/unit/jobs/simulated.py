@@ -70,9 +70,12 @@ class Cluster:
     def reconcile(self, until: int | None = None) -> Plan:
         """Observe, plan, act; `until` is after how many actions the operator is killed."""
         made = self.plan()
-        for action in made.actions[:until]:
-            self.do(action)
+        self.act(made.actions[:until])
         return made
+
+    def act(self, actions: tuple[Action, ...]) -> None:
+        for action in actions:
+            self.do(action)
 
     def do(self, action: Action) -> None:
         match action:

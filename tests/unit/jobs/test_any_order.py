@@ -17,7 +17,7 @@ from springtide.api.kinds.replicas import LAUNCHER, WORKER
 from springtide.jobs import situation
 from springtide.jobs.kinds.mpi.adapter import MPI_KIND
 
-ELASTIC = ("horovodrun", "-np", "2", "--min-np", "1", "--max-np", "4", "--host-discovery-script", "/x", "python")
+ELASTIC = ("horovodrun", "-np", "1", "--max-np", "4", "--network-interfaces", "eth0", "--host-discovery-script", "/x")
 RIGID = ("mpirun", "-np", "2", "pi")
 
 

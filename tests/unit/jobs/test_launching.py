@@ -88,6 +88,16 @@ def test_one_host_is_never_enough_for_horovodrun_and_mpirun_wants_all(command: t
     assert cluster.status.explanation.startswith("1 of 3 workers are ready; the launcher starts with")
 
 
+def test_a_size_below_what_the_launcher_can_start_with_waits_and_says_so() -> None:
+    cluster = elastic(1)
+    cluster.reconcile()
+    for _ in range(5):
+        cluster.tick(700)
+        cluster.reconcile()
+    assert cluster.listed() == []
+    assert cluster.status.explanation == "1 of 1 workers are ready; the launcher starts with at least 2."
+
+
 def test_newcomers_are_held_back_while_horovodrun_settles() -> None:
     cluster = elastic(2)
     for _ in range(3):

@@ -10,7 +10,7 @@ import msgspec
 import pytest
 from tests.unit.api.builders import an_mpijob
 from tests.unit.jobs.builders import elastic, reasons, running
-from tests.unit.jobs.simulated import Cluster
+from tests.unit.jobs.simulated import Cluster, Conflict
 
 from springtide.jobs.actions import Create, Delete, Patch
 from springtide.jobs.resizing import PROGRESS, TABLE, VICTIM, Stage
@@ -139,6 +139,19 @@ def test_growth_of_a_launcher_that_is_not_elastic_counts_from_its_next_start() -
     cluster.resize(2)
     cluster.reconcile()
     assert "from its next start" in cluster.events[-1].message
+
+
+@pytest.mark.parametrize("size", [1, 3])
+def test_a_plan_made_from_a_stale_view_is_refused_before_it_does_anything(size: int) -> None:
+    cluster = running(elastic(2))
+    cluster.resize(size)
+    stale = cluster.plan()
+    cluster.resize(4)
+    cluster.reconcile()
+    before = (dict(cluster.pods), cluster.listed())
+    with pytest.raises(Conflict):
+        cluster.act(stale.actions)
+    assert (dict(cluster.pods), cluster.listed()) == before
 
 
 def victim(cluster: Cluster) -> set[str]:

@@ -54,11 +54,19 @@ def hosts_given(hosts: Hosts) -> str:
 
 
 def kubexec(job: Job[MPI]) -> str:
-    """Upstream's calling convention: a pod's name, and then words that are one command."""
+    """Upstream's calling convention: a pod's name, and then words that are one command. Where no kubectl was delivered
+    the pod's own is used."""
     container = f" --container {job.own.main_container}" if job.own.main_container else ""
-    return (
-        f'#!/bin/sh\nset -x\nPOD_NAME=$1\nshift\n/opt/kube/kubectl exec ${{POD_NAME}}{container} -- /bin/sh -c "$*"\n'
+    lines = (
+        "#!/bin/sh",
+        "set -x",
+        "POD_NAME=$1",
+        "shift",
+        "KUBECTL=/opt/kube/kubectl",
+        '[ -x "$KUBECTL" ] || KUBECTL=kubectl',
+        f'"$KUBECTL" exec ${{POD_NAME}}{container} -- /bin/sh -c "$*"',
     )
+    return "\n".join(lines) + "\n"
 
 
 def _with_launcher(job: Job[MPI], pods: tuple[str, ...], settings: Settings) -> list[str]:

@@ -86,12 +86,17 @@ def test_hosts_are_given_to_one_launcher_pod_alone(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(("container", "option"), [(None, ""), ("main", "--container main ")])
-def test_kubexec_joins_its_words_into_one_command(container: str | None, option: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize("delivered", [True, False], ids=["a delivered kubectl", "the pod's own kubectl"])
+def test_kubexec_joins_its_words_into_one_command(
+    delivered: bool, container: str | None, option: str, tmp_path: Path
+) -> None:
     kubectl = tmp_path / "kubectl"
     kubectl.write_text('#!/bin/sh\nfor word; do printf "%s|" "$word"; done\nexit 7\n')
     kubectl.chmod(0o755)
-    script = made(mainContainer=container)["kubexec.sh"].replace("/opt/kube/kubectl", str(kubectl))
-    ended = run(script, tmp_path, "pi-worker-0", "orted", "-x", "'a b'")
+    script = made(mainContainer=container)["kubexec.sh"]
+    script = script.replace("/opt/kube/kubectl", str(kubectl if delivered else tmp_path / "missing"))
+    path = os.environ["PATH"] if delivered else f"{tmp_path}:{os.environ['PATH']}"
+    ended = run(script, tmp_path, "pi-worker-0", "orted", "-x", "'a b'", PATH=path)
     expected = f"exec pi-worker-0 {option}-- /bin/sh -c".replace(" ", "|")
     assert ended.stdout == f"{expected}|orted -x 'a b'|"
     assert ended.returncode == 7
