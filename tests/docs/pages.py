@@ -54,8 +54,9 @@ def run(page: Path, home: Path) -> str:
 
 def end_clusters(home: Path) -> None:
     """Of a page that was not run to its end."""
-    for lock in home.rglob("lock"):
-        place = DataDir(lock.parent)
+    # Unlike a glob, a walk does not mind directories of pods that go meanwhile.
+    for directory in [Path(path) for path, _, files in os.walk(home) if "lock" in files]:
+        place = DataDir(directory)
         if process := place.process():
             os.kill(process, signal.SIGKILL)
         end_rest(place)
