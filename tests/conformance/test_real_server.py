@@ -21,8 +21,12 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
 @pytest.mark.parametrize("name", scenarios())
 def test_both_servers_give_the_same_answers(name: str, server: Server) -> None:
     scenario = scenarios()[name]
-    real = played(scenario, oracle())
-    found = complaints(name, differences(real, played(scenario, server)), accepted())
+    # Twice if need be: a real server whose watch cache lags warns of a stale update before it refuses it.
+    for _ in range(2):
+        real = played(scenario, oracle())
+        found = complaints(name, differences(real, played(scenario, server)), accepted())
+        if not found:
+            break
     assert not found, "\n".join(found)
     stale = [str(each) for each in differences(recorded(scenario), real)]
     assert not stale, "the recorded answers are not the real server's any more, run `make record`:\n" + "\n".join(stale)
