@@ -23,7 +23,6 @@ logger = logging.getLogger(__name__)
 
 CAPACITY = "springtide.dev/capacity"
 INDEX = "springtide.dev/node-index"
-VERSION = "v1.36.3"
 LEASE_SECONDS = 40
 
 _HEALTHY = (
@@ -91,7 +90,7 @@ def status(node: Mapping[str, Any], machine: Machine, resources: Mapping[str, st
             "kernelVersion": machine.kernel,
             "osImage": machine.os_image,
             "containerRuntimeVersion": f"springtide://{springtide.__version__}",
-            "kubeletVersion": f"{VERSION}+springtide.{springtide.__version__}",
+            "kubeletVersion": f"{springtide.KUBERNETES_VERSION}+springtide.{springtide.__version__}",
             "kubeProxyVersion": "",
             "operatingSystem": machine.operating_system,
             "architecture": machine.architecture,
