@@ -72,7 +72,8 @@ async def test_many_commands_at_once(space: Space) -> None:
 async def test_a_command_on_a_terminal(space: Space) -> None:
     await space.start(pod(sh(WAIT)))
     with on_a_terminal(space, "exec", "-it", "p", "--", "sh", rows=33, columns=101) as shell:
-        shell.type("stty size; tty; echo di''rect\n")
+        # The size comes on a channel of its own, maybe after the shell is there.
+        shell.type("while stty size | grep -qx '0 0'; do sleep 0.05; done; stty size; tty; echo di''rect\n")
         assert "33 101" in shell.shows("direct")
         assert "/dev/pts/" in shell.shown
         shell.type("exit 9\n")
@@ -81,7 +82,8 @@ async def test_a_command_on_a_terminal(space: Space) -> None:
 
 async def test_a_terminal_that_changes_its_size(space: Space) -> None:
     await space.start(pod(sh(WAIT)))
-    script = "trap 'stty size; exit 9' WINCH; echo ready; while :; do sleep 0.05; done"
+    # The first size may come late, too, and is not the one that is waited for.
+    script = "trap 'stty size | grep -x 44.122 && exit 9' WINCH; echo ready; while :; do sleep 0.05; done"
     with on_a_terminal(space, "exec", "-it", "p", "--", "sh", "-c", script) as shell:
         shell.shows("ready")
         shell.resize(44, 122)
