@@ -193,13 +193,16 @@ def _config(seen: Situation, then: Situation, why: Iterable[Decision]) -> list[A
     data = dict(then.kind.config(then.job, _hosts(then), then.observed.settings))
     annotations, held = then.ledger.annotations(), seen.config
     before = held.annotations if held else {}
-    body: dict[str, Any] = {"metadata": {"annotations": annotations}, "data": data}
+    metadata = objects.named(then.job, then.shape.config_name, labels=_app(then), annotations=annotations)
+    body: dict[str, Any] = {
+        "metadata": {"labels": metadata["labels"], "annotations": annotations},
+        "data": data,
+    }
     if held is not None and objects.covers(held.body, body):
         return []
     annotations[log.ANNOTATION] = log.logged(before, why)
     if held is not None:
         return [Patch(seen.config_key, body, held.resource_version)]
-    metadata = objects.named(then.job, then.shape.config_name, labels=_app(then), annotations=annotations)
     return [Create({"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata, "data": data})]
 
 

@@ -4,17 +4,30 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, Final
 
 from springtide.api.job import Job
 from springtide.jobs.actions import Action, Create, Patch
 from springtide.jobs.kind import Wanted
 from springtide.jobs.observed import Key, Observed
 
+JOB: Final = "springtide.dev/job"
+"""The label of everything that is made for a job, so that caches hold nothing else."""
 
-def named(job: Job[Any], name: str, **more: Any) -> dict[str, Any]:
+
+def named(job: Job[Any], name: str, labels: Mapping[str, str] | None = None, **more: Any) -> dict[str, Any]:
     """Metadata of an object of this job."""
-    return {"name": name, "namespace": job.metadata.namespace, **more, "ownerReferences": [owner(job)]}
+    return {
+        "name": name,
+        "namespace": job.metadata.namespace,
+        "labels": {**(labels or {}), **label(job)},
+        **more,
+        "ownerReferences": [owner(job)],
+    }
+
+
+def label(job: Job[Any]) -> dict[str, str]:
+    return {JOB: job.metadata.name}
 
 
 def owner(job: Job[Any]) -> dict[str, Any]:
@@ -39,7 +52,8 @@ def ensured(observed: Observed, wanted: Wanted) -> tuple[Action, ...]:
     if held is None:
         return (Create(wanted.manifest, wanted.secrets),)
     body = {name: wanted.manifest[name] for name in wanted.kept if name in wanted.manifest}
-    if all(covers(held.body.get(name), value) for name, value in body.items()):
+    body["metadata"] = {"labels": wanted.manifest["metadata"]["labels"]}
+    if covers(held.body, body):
         return ()
     return (Patch(key, body, held.resource_version),)
 

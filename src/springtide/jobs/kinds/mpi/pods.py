@@ -13,7 +13,7 @@ from springtide.api.kinds.mpi_modes import LauncherForm
 from springtide.api.kinds.replicas import LAUNCHER, WORKER, RestartPolicy
 from springtide.jobs import gangs
 from springtide.jobs.kinds.mpi import access, files, names, ssh, variables
-from springtide.jobs.objects import named, owner
+from springtide.jobs.objects import label, named, owner
 from springtide.jobs.observed import Settings
 
 Raw = dict[str, Any]
@@ -85,7 +85,7 @@ def _pod(job: Job[MPI], name: str, labels: Mapping[str, str], spec: Raw, role: s
         **{key: value for key, value in meant.items() if key not in ("name", "namespace", "generateName")},
         "name": name,
         "namespace": job.metadata.namespace,
-        "labels": {**(meant.get("labels") or {}), **labels},
+        "labels": {**(meant.get("labels") or {}), **labels, **label(job)},
         "annotations": {ISTIO: "false", **(meant.get("annotations") or {})},
         "ownerReferences": [owner(job)],
     }

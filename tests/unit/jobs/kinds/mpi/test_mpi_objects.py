@@ -84,6 +84,7 @@ def test_a_v1_worker_has_labels_of_all_families() -> None:
         "training.kubeflow.org/job-name": "pi",
         "training.kubeflow.org/replica-type": "worker",
         "training.kubeflow.org/replica-index": "3",
+        "springtide.dev/job": "pi",
     }
 
 
@@ -94,6 +95,7 @@ def test_a_v2beta1_worker_has_upstreams_labels(launcher_is_worker: bool, index: 
         "training.kubeflow.org/job-name": "pi",
         "training.kubeflow.org/job-role": "worker",
         "training.kubeflow.org/replica-index": index,
+        "springtide.dev/job": "pi",
     }
 
 
@@ -172,7 +174,7 @@ def test_a_v2beta1_launcher_is_a_batch_job() -> None:
     policy = {"backoffLimit": 2, "activeDeadlineSeconds": 9, "ttlSecondsAfterFinished": 5, "suspend": True}
     job = launcher("v2beta1", runPolicy=policy)
     spec = job["spec"]
-    assert (job["kind"], job["metadata"]["labels"]) == ("Job", {"app": "pi"})
+    assert (job["kind"], job["metadata"]["labels"]) == ("Job", {"app": "pi", "springtide.dev/job": "pi"})
     assert {**policy, "podReplacementPolicy": "Failed"}.items() <= spec.items()
     template = spec["template"]
     assert template["spec"]["hostname"] == "pi-launcher"
@@ -277,7 +279,7 @@ def test_objects_of_each_version() -> None:
     assert list(wiring("v1")) == ["ServiceAccount", "Role", "RoleBinding"]
     assert list(wiring("v2beta1")) == ["Service", "Secret"]
     for each in (*wiring("v1").values(), *wiring("v2beta1").values()):
-        assert each.manifest["metadata"]["labels"] == {"app": "pi"}
+        assert each.manifest["metadata"]["labels"] == {"app": "pi", "springtide.dev/job": "pi"}
         assert each.manifest["metadata"]["ownerReferences"][0]["controller"] is True
 
 
