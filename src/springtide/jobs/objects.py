@@ -12,7 +12,11 @@ from springtide.jobs.kind import Wanted
 from springtide.jobs.observed import Key, Observed
 
 JOB: Final = "springtide.dev/job"
-"""The label of everything that is made for a job, so that caches hold nothing else."""
+KIND: Final = "springtide.dev/kind"
+"""The labels of everything that is made for a job, so that caches hold nothing else and find it again."""
+ROLE: Final = "springtide.dev/role"
+INDEX: Final = "springtide.dev/index"
+"""What a pod is to its job. Upstream's labels of the same meaning differ from kind to kind."""
 
 
 def named(job: Job[Any], name: str, labels: Mapping[str, str] | None = None, **more: Any) -> dict[str, Any]:
@@ -27,7 +31,12 @@ def named(job: Job[Any], name: str, labels: Mapping[str, str] | None = None, **m
 
 
 def label(job: Job[Any]) -> dict[str, str]:
-    return {JOB: job.metadata.name}
+    return {JOB: job.metadata.name, KIND: job.kind}
+
+
+def place(job: Job[Any], role: str, index: int | None = None) -> dict[str, str]:
+    """Labels of a pod."""
+    return {**label(job), ROLE: role, **({} if index is None else {INDEX: str(index)})}
 
 
 def owner(job: Job[Any]) -> dict[str, Any]:

@@ -13,7 +13,7 @@ from springtide.api.kinds.mpi_modes import LauncherForm
 from springtide.api.kinds.replicas import LAUNCHER, WORKER, RestartPolicy
 from springtide.jobs import gangs
 from springtide.jobs.kinds.mpi import access, files, names, ssh, variables
-from springtide.jobs.objects import label, named, owner
+from springtide.jobs.objects import named, owner, place
 from springtide.jobs.observed import Settings
 
 Raw = dict[str, Any]
@@ -37,7 +37,7 @@ def worker(job: Job[MPI], index: int, settings: Settings) -> Mapping[str, Any]:
     else:
         _mount(spec, _config_volume(job, (files.KUBEXEC,)), "/etc/mpi")
     spec["restartPolicy"] = _restart(job.roles[WORKER].restart_policy)
-    labels = {**names.role(job, "worker"), **names.indexed(job, index)}
+    labels = {**names.role(job, "worker"), **names.indexed(job, index), **place(job, WORKER, index)}
     return _pod(job, name, labels, spec, WORKER, settings)
 
 
@@ -59,7 +59,7 @@ def launcher(job: Job[MPI], settings: Settings) -> Mapping[str, Any]:
     spec["initContainers"] = [*(spec.get("initContainers") or ()), _waiting(image)]
     spec["restartPolicy"] = RestartPolicy.NEVER.value  # a launcher must not start again beside its own ranks
     first = {"training.kubeflow.org/replica-index": "0"} if over_ssh and job.own.launcher_is_host else {}
-    labels = {**names.role(job, "launcher"), **first}
+    labels = {**names.role(job, "launcher"), **first, **place(job, LAUNCHER)}
     pod = _pod(job, name, labels, spec, LAUNCHER, settings)
     return _batch_job(job, pod) if job.own.mode.launcher_form is LauncherForm.BATCH_JOB else pod
 
@@ -85,7 +85,7 @@ def _pod(job: Job[MPI], name: str, labels: Mapping[str, str], spec: Raw, role: s
         **{key: value for key, value in meant.items() if key not in ("name", "namespace", "generateName")},
         "name": name,
         "namespace": job.metadata.namespace,
-        "labels": {**(meant.get("labels") or {}), **labels, **label(job)},
+        "labels": {**(meant.get("labels") or {}), **labels},
         "annotations": {ISTIO: "false", **(meant.get("annotations") or {})},
         "ownerReferences": [owner(job)],
     }

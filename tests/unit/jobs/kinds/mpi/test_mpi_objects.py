@@ -27,6 +27,8 @@ OWNER = {
     "blockOwnerDeletion": True,
 }
 
+OURS = {"springtide.dev/job": "pi", "springtide.dev/kind": "MPIJob"}
+
 
 def worker(version: str = "v1", index: int = 3, **arguments: Any) -> dict[str, Any]:
     return dict(MPI_KIND.worker(defaulted(an_mpijob(version, **arguments)), index, Settings()))
@@ -84,7 +86,9 @@ def test_a_v1_worker_has_labels_of_all_families() -> None:
         "training.kubeflow.org/job-name": "pi",
         "training.kubeflow.org/replica-type": "worker",
         "training.kubeflow.org/replica-index": "3",
-        "springtide.dev/job": "pi",
+        **OURS,
+        "springtide.dev/role": "Worker",
+        "springtide.dev/index": "3",
     }
 
 
@@ -95,7 +99,9 @@ def test_a_v2beta1_worker_has_upstreams_labels(launcher_is_worker: bool, index: 
         "training.kubeflow.org/job-name": "pi",
         "training.kubeflow.org/job-role": "worker",
         "training.kubeflow.org/replica-index": index,
-        "springtide.dev/job": "pi",
+        **OURS,
+        "springtide.dev/role": "Worker",
+        "springtide.dev/index": "3",
     }
 
 
@@ -174,7 +180,7 @@ def test_a_v2beta1_launcher_is_a_batch_job() -> None:
     policy = {"backoffLimit": 2, "activeDeadlineSeconds": 9, "ttlSecondsAfterFinished": 5, "suspend": True}
     job = launcher("v2beta1", runPolicy=policy)
     spec = job["spec"]
-    assert (job["kind"], job["metadata"]["labels"]) == ("Job", {"app": "pi", "springtide.dev/job": "pi"})
+    assert (job["kind"], job["metadata"]["labels"]) == ("Job", {"app": "pi", **OURS})
     assert {**policy, "podReplacementPolicy": "Failed"}.items() <= spec.items()
     template = spec["template"]
     assert template["spec"]["hostname"] == "pi-launcher"
@@ -279,7 +285,7 @@ def test_objects_of_each_version() -> None:
     assert list(wiring("v1")) == ["ServiceAccount", "Role", "RoleBinding"]
     assert list(wiring("v2beta1")) == ["Service", "Secret"]
     for each in (*wiring("v1").values(), *wiring("v2beta1").values()):
-        assert each.manifest["metadata"]["labels"] == {"app": "pi", "springtide.dev/job": "pi"}
+        assert each.manifest["metadata"]["labels"] == {"app": "pi", **OURS}
         assert each.manifest["metadata"]["ownerReferences"][0]["controller"] is True
 
 
