@@ -36,7 +36,7 @@ def public() -> Iterator[Path]:
 
 @pytest.fixture(scope="session")
 def packages(public: Path) -> Path:
-    shutil.copytree(wheels.fetched(), public / "wheels")
+    shutil.copytree(wheels.fetched(wheels.OPEN_MPI_5), public / "wheels")
     return public / "wheels"
 
 

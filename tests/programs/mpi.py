@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from tests.programs.wheels import PACKAGES
+from tests.programs.wheels import OPEN_MPI_5
 from tests.programs.world import Cluster
 
 LONG = 120
@@ -16,7 +16,7 @@ def make_environment(cluster: Cluster, packages: Path) -> None:
     """From the wheels that were fetched, by pip or by uv."""
     index = {f"{tool}_FIND_LINKS": str(packages) for tool in ("PIP", "UV")}
     cluster.tide.environment.update(index | {"PIP_NO_INDEX": "1", "UV_OFFLINE": "1"})
-    wanted = [word for package in PACKAGES for word in ("--pip", package)]
+    wanted = [word for package in OPEN_MPI_5.all for word in ("--pip", package)]
     made = cluster.tide.run("env", "create", "mpi", *wanted, "--image", "mpi/*")
     assert made.returncode == 0, made
 
