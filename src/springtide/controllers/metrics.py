@@ -1,0 +1,186 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What an operator tells Prometheus: upstream's names for MPIJobs, and figures of our own for every kind.
+
+Counters count what was written, not what was seen: a job is counted as created when its Created condition goes into
+its status, so an operator that starts again counts nobody twice. Gauges are read off the caches when somebody asks:
+there is nothing to keep in step, and what is gone from the cache is gone from the answer.
+
+    metrics.follow("MPIJob", jobs=figures_of_all, waiting=lambda: len(queue))
+    metrics.told("MPIJob", key, before, after)     after every status that was written
+    metrics.reconciled("MPIJob", seconds, OK)      after every reconcile
+    metrics.forgotten("MPIJob", key)               when the job is gone
+"""
+
+from __future__ import annotations
+
+import time
+from collections import Counter as Tally
+from collections.abc import Callable, Iterable, Iterator
+from typing import Final, NamedTuple
+
+from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, ProcessCollector
+from prometheus_client.core import GaugeMetricFamily, Metric
+from prometheus_client.exposition import choose_encoder
+from prometheus_client.registry import Collector
+
+from springtide.api.kinds import conditions as types
+from springtide.api.kinds.conditions import holds
+from springtide.api.kinds.status import JobStatus
+from springtide.jobs.state import Word
+from springtide.kube.resources import Key
+
+OK: Final = "ok"
+RETRY: Final = "retry"
+ERROR: Final = "error"
+"""How a reconcile may end."""
+
+_UPSTREAM: Final = {"MPIJob": "mpi_operator"}
+"""Kinds whose former operators are known to people's dashboards, and what their metrics began with."""
+_COUNTED: Final = {types.CREATED: "created", types.SUCCEEDED: "successful", types.FAILED: "failed"}
+_TRAINING: Final = frozenset({Word.RUNNING, Word.SCALING_OUT, Word.SCALING_IN})
+_RECONCILE_SECONDS: Final = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0)
+_RESIZE_SECONDS: Final = (0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0, 120.0, 300.0, 600.0, 1800.0)
+
+
+class Figures(NamedTuple):
+    """What a gauge wants to know of one job."""
+
+    namespace: str
+    launcher: str
+    """The name of what was made as its launcher; empty while there is none."""
+    state: str
+    ready: int
+    wanted: int
+
+
+def figures(namespace: str, launcher: str, status: JobStatus) -> Figures:
+    return Figures(namespace, launcher, status.state, *_sizes(status))
+
+
+Jobs = Callable[[], Iterable[Figures]]
+
+
+class Metrics:
+    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+        self._clock = clock
+        self._registry = registry = CollectorRegistry()
+        ProcessCollector(registry=registry)
+        self._caches = _Caches()
+        registry.register(self._caches)
+        self._counted = {
+            (kind, type_): Counter(f"{prefix}_jobs_{word}", f"{kind}s that were {word}", registry=registry)
+            for kind, prefix in _UPSTREAM.items()
+            for type_, word in _COUNTED.items()
+        }
+        self._leads = Gauge("mpi_operator_is_leader", "Whether this operator is the one that acts", registry=registry)
+        self._reconciles = Counter(
+            "springtide_reconciles", "Looks at a job, by how they ended", ["kind", "outcome"], registry=registry
+        )
+        self._seconds = Histogram(
+            "springtide_reconcile_seconds",
+            "How long a look at a job took",
+            ["kind"],
+            buckets=_RECONCILE_SECONDS,
+            registry=registry,
+        )
+        self._requests = Counter(
+            "springtide_api_requests", "Requests to the API server", ["verb", "code"], registry=registry
+        )
+        self._resizes = Counter(
+            "springtide_resizes", "Changes of the number of workers wanted", ["kind", "direction"], registry=registry
+        )
+        self._resize_seconds = Histogram(
+            "springtide_resize_seconds",
+            "From the first word of a new size to all of it ready and in the host list",
+            ["kind", "direction"],
+            buckets=_RESIZE_SECONDS,
+            registry=registry,
+        )
+        self._resizing: dict[tuple[str, Key], tuple[str, float]] = {}
+        """Which way, and since when. Lost with the process: a resize that outlives it is counted but not timed."""
+
+    def follow(self, kind: str, jobs: Jobs, waiting: Callable[[], int]) -> None:
+        """`jobs` are all that the cache has of the kind, `waiting` how many keys nobody has taken up."""
+        self._caches.sources[kind] = (jobs, waiting)
+
+    def told(self, kind: str, key: Key, old: JobStatus, new: JobStatus) -> None:
+        """A status was written, and had been the other before. Not to be called when the write was refused."""
+        for type_ in _COUNTED:
+            if holds(new.conditions, type_) and not holds(old.conditions, type_):
+                counter = self._counted.get((kind, type_))
+                if counter is not None:
+                    counter.inc()
+        self._told_size(kind, key, old, new)
+
+    def _told_size(self, kind: str, key: Key, old: JobStatus, new: JobStatus) -> None:
+        before, (ready, wanted) = _sizes(old)[1], _sizes(new)
+        if old.workers and wanted != before:
+            direction = "out" if wanted > before else "in"
+            self._resizes.labels(kind, direction).inc()
+            self._resizing[kind, key] = (direction, self._clock())
+        if new.state not in _TRAINING:
+            self.forgotten(kind, key)  # it waits for something else than its size
+        elif new.state == Word.RUNNING and ready >= wanted and (kind, key) in self._resizing:
+            direction, since = self._resizing.pop((kind, key))
+            self._resize_seconds.labels(kind, direction).observe(self._clock() - since)
+
+    def forgotten(self, kind: str, key: Key) -> None:
+        self._resizing.pop((kind, key), None)
+
+    def reconciled(self, kind: str, seconds: float, outcome: str) -> None:
+        self._reconciles.labels(kind, outcome).inc()
+        self._seconds.labels(kind).observe(seconds)
+
+    def requested(self, verb: str, code: str) -> None:
+        self._requests.labels(verb, code).inc()
+
+    def leads(self, leading: bool) -> None:
+        self._leads.set(leading)
+
+    def text(self, accept: str = "") -> tuple[bytes, str]:
+        """All of it, and its media type: the newest of Prometheus' formats that the other side accepts."""
+        encode, media_type = choose_encoder(accept)
+        return encode(self._registry), media_type
+
+
+def _sizes(status: JobStatus) -> tuple[int, int]:
+    """Workers ready and wanted, of `3/4`."""
+    ready, _, wanted = status.workers.partition("/")
+    return (int(ready), int(wanted)) if ready.isdigit() and wanted.isdigit() else (0, 0)
+
+
+class _Caches(Collector):
+    """Gauges that are read off other people's data at the moment somebody asks."""
+
+    def __init__(self) -> None:
+        self.sources: dict[str, tuple[Jobs, Callable[[], int]]] = {}
+
+    def collect(self) -> Iterator[Metric]:
+        waiting = GaugeMetricFamily("springtide_queue_depth", "Jobs that wait to be looked at", labels=["kind"])
+        states = GaugeMetricFamily("springtide_jobs", "Jobs by their state", labels=["kind", "state"])
+        ready = GaugeMetricFamily("springtide_workers_ready", "Workers that are ready", labels=["kind"])
+        wanted = GaugeMetricFamily("springtide_workers_wanted", "Workers that are wanted", labels=["kind"])
+        info: dict[str, GaugeMetricFamily] = {}
+        for kind, (jobs, depth) in self.sources.items():
+            found = list(jobs())
+            waiting.add_metric([kind], depth())
+            ready.add_metric([kind], sum(job.ready for job in found if _counts(job)))
+            wanted.add_metric([kind], sum(job.wanted for job in found if _counts(job)))
+            for state, count in sorted(Tally(job.state for job in found).items()):
+                states.add_metric([kind, state], count)
+            if prefix := _UPSTREAM.get(kind):
+                info[kind] = _info(prefix, found)
+        yield from (waiting, states, ready, wanted, *info.values())
+
+
+def _counts(job: Figures) -> bool:
+    """Of a job that has finished or is suspended no worker is wanted any more, whatever its spec says."""
+    return job.state not in (Word.SUCCEEDED, Word.FAILED, Word.SUSPENDED)
+
+
+def _info(prefix: str, jobs: Iterable[Figures]) -> GaugeMetricFamily:
+    family = GaugeMetricFamily(f"{prefix}_job_info", "Jobs that have a launcher", labels=["launcher", "namespace"])
+    for job in jobs:
+        if job.launcher:
+            family.add_metric([job.launcher, job.namespace], 1)
+    return family
