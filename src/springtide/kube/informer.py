@@ -11,6 +11,9 @@ Handlers get keys, never objects or event types: they cannot know what happened,
 have. The first contents come as one streamed watch (`sendInitialEvents`) where the server can do that, else as a list
 in pages. A watch that ends is taken up where it ended; when that point is out of the server's history (410) everything
 is fetched again, and handlers hear only of what is different.
+
+Whoever writes an object may hand the server's answer in (`absorb`), so that the cache is never behind his own writes;
+the watch's echo of it is then no news. Versions are compared for that, as numbers, which is what servers make them of.
 """
 
 from __future__ import annotations
@@ -62,6 +65,8 @@ class Informer(Cache[T]):
         self._version = ""
         self._initial_events = True
         """Whether the server is believed to know the WatchList form; it is asked once."""
+        self._ahead: dict[Key, int] = {}
+        """Versions of absorbed objects that the watch has not come to yet."""
 
     def on_change(self, handler: Callable[[Any], None], keys: Callable[[T], Iterable[Any]] | None = None) -> None:
         """Call `handler` with the key of each object that comes, changes or goes.
@@ -91,6 +96,16 @@ class Informer(Cache[T]):
 
     async def wait_synced(self) -> None:
         await self._synced.wait()
+
+    def absorb(self, answer: bytes) -> None:
+        """Take in an object as the server answered a write with it, unless the watch has been past it already."""
+        decoded = self._decoder(answer)
+        if decoded is None:
+            return
+        version = _number(decoded.version)
+        if version > max(_number(self._version), _number(self.version(decoded.key))) and self._version:
+            self._ahead[decoded.key] = version
+            self._notify(self.put(decoded.key, decoded.version, decoded.object))
 
     async def run(self) -> None:
         """Until cancelled. Failures to reach the server are logged and tried again, ever more slowly."""
@@ -150,13 +165,25 @@ class Informer(Cache[T]):
         self._fill({item.key: (item.version, item.object) for item in decoded}, version)
 
     def _fill(self, fresh: dict[Key, tuple[str, T]], version: str) -> None:
+        self._pass(version)
+        fresh |= {key: self._known(key) for key in self._ahead if key in self}
         for change in self.replace_all(fresh):
             self._notify(change)
         self._version = version
         self._synced.set()
 
+    def _known(self, key: Key) -> tuple[str, T]:
+        entry = self._entries[key]
+        return entry.version, entry.object
+
+    def _pass(self, version: str) -> None:
+        """What was absorbed up to here has come by the watch as well."""
+        if self._ahead:
+            here = _number(version)
+            self._ahead = {key: ahead for key, ahead in self._ahead.items() if ahead > here}
+
     def _take_in(self, event: Change[T] | Bookmark) -> None:
-        if isinstance(event, Change):
+        if isinstance(event, Change) and not self._echoes(event):
             if event.type == "DELETED":
                 change = self.remove(event.key)
             else:
@@ -164,10 +191,22 @@ class Informer(Cache[T]):
             if change is not None:
                 self._notify(change)
         self._version = event.version
+        self._pass(event.version)
+
+    def _echoes(self, event: Change[T]) -> bool:
+        """Whether this was absorbed before, or something later than this."""
+        ahead = self._ahead.get(event.key, 0)
+        here = _number(event.version)
+        return here < ahead or (here == ahead != 0 and event.type != "DELETED")
 
     def _notify(self, change: Replaced[T]) -> None:
         for notify in self._subscriptions:
             notify(change)
+
+
+def _number(version: str) -> int:
+    """0 for one that is no number: nothing is ever absorbed then."""
+    return int(version) if version.isdigit() else 0
 
 
 def _collect(fresh: dict[Key, tuple[str, T]], change: Change[T]) -> None:

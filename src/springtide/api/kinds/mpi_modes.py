@@ -65,3 +65,8 @@ def mode_of(marker: str | None, api_version: str) -> Mode | None:
     """The mode of a job; one without a marker, from a cluster with another CRD, is of the version it is read by."""
     given = marker or _BY_VERSION.get(api_version)
     return MODES[AttachMode(given)] if given in tuple(AttachMode) else None
+
+
+def submitted_as(marker: str | None) -> str | None:
+    """The version a job came by, as far as its marker says: what is made for it names its owner by that."""
+    return next((version for version, mode in _BY_VERSION.items() if mode == marker), None)

@@ -1,0 +1,190 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Does what a plan says, in its order; the first thing that fails ends the doing, and the next plan goes on from there.
+
+Every answer of the server goes into the cache, so that the next plan sees what this one did.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import groupby
+from typing import Any, Final
+
+import msgspec
+
+from springtide.api.kinds.status import JobStatus
+from springtide.controllers import keys
+from springtide.controllers.caches import Caches
+from springtide.controllers.views import JobView
+from springtide.jobs.actions import Action, Create, Delete, Event, Patch, RequeueAfter, Secrets, StatusPatch
+from springtide.jobs.kinds.mpi import ssh
+from springtide.jobs.objects import ROLE
+from springtide.jobs.observed import Key as Name
+from springtide.kube import errors, request
+from springtide.kube.client import Client
+from springtide.kube.controller import Result, Retry, Terminal
+from springtide.kube.events import EventRecorder
+from springtide.kube.informer import Informer
+from springtide.kube.request import NO_QUERY, DeleteOptions
+from springtide.kube.request import Patch as PatchKind
+from springtide.kube.resources import Key, Obj
+
+TAKEN_RETRY: Final = 30.0
+"""Seconds; nobody says when somebody else's object goes away, unless it has our label."""
+_AT_ONCE: Final = 16
+"""Pods of one job that are created at the same time."""
+
+
+@dataclass(frozen=True, slots=True)
+class Subject:
+    """The job that things are done for."""
+
+    kind: str
+    key: Key
+    uid: str
+    reference: Mapping[str, str]
+    """For events."""
+
+    @classmethod
+    def of(cls, raw: Mapping[str, Any]) -> Subject:
+        metadata = raw["metadata"]
+        reference = {"apiVersion": raw["apiVersion"], "kind": raw["kind"]}
+        reference |= {name: metadata[name] for name in ("namespace", "name", "uid", "resourceVersion")}
+        return cls(raw["kind"], Key.of(raw), metadata["uid"], reference)
+
+
+class Hands:
+    """Whatever touches the cluster for jobs of one kind."""
+
+    def __init__(self, client: Client, caches: Caches, jobs: Informer[JobView], recorder: EventRecorder) -> None:
+        self._client, self._caches, self._jobs, self._recorder = client, caches, jobs, recorder
+
+    async def act(self, subject: Subject, old: JobStatus, actions: Sequence[Action]) -> Result | None:
+        wait: float | None = None
+        for batch in _batches(actions):
+            if isinstance(batch[0], Create):
+                await self._create_all(subject, batch)
+                continue
+            match batch[0]:
+                case Patch() as patch:
+                    await self._patch(subject, patch)
+                case Delete() as delete:
+                    await self._delete(subject, delete)
+                case Event(kind, reason, message):
+                    self._recorder.record(subject.reference, kind, reason, message)
+                case StatusPatch(status):
+                    await self._write_status(subject, old, status)
+                case RequeueAfter(delay):
+                    wait = delay.total_seconds()
+        return None if wait is None else Result(requeue_after=wait)
+
+    async def _create_all(self, subject: Subject, creates: Sequence[Action]) -> None:
+        done = await asyncio.gather(
+            *(self._create(subject, each) for each in creates if isinstance(each, Create)), return_exceptions=True
+        )
+        for failure in done:
+            if failure is not None:
+                raise failure
+
+    async def _create(self, subject: Subject, create: Create) -> None:
+        manifest = _complete(create)
+        informer = self._informer(manifest["apiVersion"], manifest["kind"])
+        try:
+            answer = await self._client.raw(request.create(informer.resource, manifest, None, "", NO_QUERY))
+        except errors.AlreadyExists:
+            await self._adopt(subject, informer, manifest)
+        except (errors.Forbidden, errors.Invalid, errors.BadRequest) as refusal:
+            self._tell_refusal(subject, manifest, refusal)
+            if isinstance(refusal, errors.Forbidden):
+                raise
+            raise Terminal(str(refusal)) from refusal
+        else:
+            informer.absorb(answer.body)
+
+    async def _adopt(self, subject: Subject, informer: Informer[Any], manifest: Obj) -> None:
+        """What exists is taken for what was to be created if it is the job's own: an earlier answer was lost."""
+        found = await self._client.get(informer.resource, Key.of(manifest))
+        owners = found["metadata"].get("ownerReferences") or ()
+        if any(owner["uid"] == subject.uid for owner in owners if owner.get("controller")):
+            labels = {"metadata": {"labels": manifest["metadata"]["labels"]}}
+            await self._send_patch(informer, Key.of(manifest), labels)
+            return
+        name, kind = manifest["metadata"]["name"], manifest["kind"]
+        message = f'Resource "{name}" of Kind "{kind}" already exists and is not managed by {subject.kind}'
+        self._recorder.record(subject.reference, "Warning", "ErrResourceExists", message)
+        raise Retry(message, TAKEN_RETRY)
+
+    def _tell_refusal(self, subject: Subject, manifest: Obj, refusal: errors.ApiError) -> None:
+        role = manifest["metadata"]["labels"].get(ROLE, "")
+        what = f"{role.lower()} pod" if role else f'{manifest["kind"]} "{manifest["metadata"]["name"]}"'
+        self._recorder.record(
+            subject.reference, "Warning", f"{subject.kind}Failed", f"{what} created failed: {refusal}"
+        )
+
+    async def _patch(self, subject: Subject, patch: Patch) -> None:
+        body = dict(patch.body)
+        if patch.resource_version is not None:
+            body["metadata"] = {**(body.get("metadata") or {}), "resourceVersion": patch.resource_version}
+        await self._send_patch(self._named(patch.key), _key(subject, patch.key), body)
+
+    async def _send_patch(self, informer: Informer[Any], key: Key, body: Obj) -> None:
+        wanted = request.patch(informer.resource, key, body, PatchKind.MERGE, "", NO_QUERY)
+        informer.absorb((await self._client.raw(wanted)).body)
+
+    async def _delete(self, subject: Subject, delete: Delete) -> None:
+        informer = self._jobs if delete.key.kind == subject.kind else self._named(delete.key)
+        options = DeleteOptions(propagation="Background", grace=delete.grace, uid=delete.uid)
+        try:
+            answer = await self._client.raw(request.delete(informer.resource, _key(subject, delete.key), options))
+        except (errors.NotFound, errors.Conflict):
+            return  # gone, or another one of the same name
+        if b'"kind":"Status"' not in answer.body[:64]:
+            informer.absorb(answer.body)
+
+    async def _write_status(self, subject: Subject, old: JobStatus, new: JobStatus) -> None:
+        body = {"status": status_patch(old, new)}
+        wanted = request.patch(self._jobs.resource, subject.key, body, PatchKind.MERGE, "status", NO_QUERY)
+        self._jobs.absorb((await self._client.raw(wanted)).body)
+
+    def _named(self, name: Name) -> Informer[Any]:
+        return self._informer(name.api_version, name.kind)
+
+    def _informer(self, api_version: str, kind: str) -> Informer[Any]:
+        return self._caches.named(api_version, kind)
+
+
+def status_patch(old: JobStatus, new: JobStatus) -> Obj:
+    """A merge patch from one to the other: only what differs, and null for what is no more."""
+    before, after = msgspec.to_builtins(old), msgspec.to_builtins(new)
+    gone: Obj = dict.fromkeys(before.keys() - after.keys())
+    changed = {name: value for name, value in after.items() if before.get(name) != value}
+    for name, value in changed.items():
+        if isinstance(value, dict):
+            changed[name] = dict.fromkeys(before.get(name, {}).keys() - value.keys()) | value
+    return gone | changed
+
+
+def _batches(actions: Iterable[Action]) -> Iterator[Sequence[Action]]:
+    """Pods that are created one after the other are created together; everything else keeps its place."""
+    for together, found in groupby(actions, key=_is_pod):
+        if not together:
+            yield from ([action] for action in found)
+            continue
+        pods = list(found)
+        yield from (pods[start : start + _AT_ONCE] for start in range(0, len(pods), _AT_ONCE))
+
+
+def _is_pod(action: Action) -> bool:
+    return isinstance(action, Create) and action.manifest["kind"] == "Pod"
+
+
+def _complete(create: Create) -> Obj:
+    if create.secrets is Secrets.SSH_KEYS:
+        return ssh.with_keys(create.manifest, *keys.key_pair())
+    return dict(create.manifest)
+
+
+def _key(subject: Subject, name: Name) -> Key:
+    return Key(subject.key.namespace, name.name)

@@ -1,0 +1,96 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What the operator knows of the cluster: jobs, and by their labels all objects that were made for them.
+
+Objects of anybody else are never fetched, so a cluster with ten thousand other pods and secrets costs nothing.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Final, NamedTuple
+
+from springtide.controllers.leaving import leaving
+from springtide.controllers.views import BatchJobView, HeldView, JobView, Metadata, NodeView, PodView
+from springtide.jobs import gangs
+from springtide.jobs.objects import JOB, KIND
+from springtide.kube.informer import Informer, Informers
+from springtide.kube.request import Scope
+from springtide.kube.resources import (
+    CONFIGMAPS,
+    JOBS,
+    NODES,
+    PODS,
+    ROLEBINDINGS,
+    ROLES,
+    SECRETS,
+    SERVICEACCOUNTS,
+    SERVICES,
+    Resource,
+)
+
+BY_JOB: Final = "job"
+BY_NODE: Final = "node"
+HELD: Final = (CONFIGMAPS, SECRETS, SERVICES, SERVICEACCOUNTS, ROLES, ROLEBINDINGS)
+
+
+class JobKey(NamedTuple):
+    """A job among those of all kinds."""
+
+    kind: str
+    namespace: str
+    name: str
+
+
+def job_of(metadata: Metadata) -> JobKey | None:
+    """The job an object was made for, by its labels."""
+    name, kind = metadata.labels.get(JOB), metadata.labels.get(KIND)
+    return JobKey(kind, metadata.namespace, name) if name and kind else None
+
+
+def _by_job(view: PodView | BatchJobView | HeldView) -> list[JobKey]:
+    key = job_of(view.metadata)
+    return [key] if key else []
+
+
+def _by_node(pod: PodView) -> list[str]:
+    return [pod.spec.node_name] if pod.spec.node_name else []
+
+
+class Caches:
+    def __init__(self, informers: Informers, namespace: str, gang_scheduler: str) -> None:
+        ours = Scope(namespace, labels=JOB)
+        self.namespace = namespace
+        self.pods: Informer[PodView] = informers.of(PODS, ours, into=PodView)
+        self.batch_jobs: Informer[BatchJobView] = informers.of(JOBS, ours, into=BatchJobView)
+        self.nodes: Informer[NodeView] = informers.of(NODES, into=NodeView)
+        self.held: dict[Resource, Informer[HeldView]] = {
+            resource: informers.of(resource, ours, into=HeldView) for resource in (*HELD, *_groups(gang_scheduler))
+        }
+        self._informers = informers
+        self.made: tuple[Informer[Any], ...] = (self.pods, self.batch_jobs, *self.held.values())
+        """Of everything that is made for jobs."""
+        self._by_name = {(known.resource.api_version, known.resource.kind): known for known in self.made}
+        for informer in self.made:
+            informer.add_index(BY_JOB, _by_job)
+        self.pods.add_index(BY_NODE, _by_node)
+
+    def jobs(self, resource: Resource) -> Informer[JobView]:
+        return self._informers.of(resource, Scope(self.namespace), into=JobView)
+
+    def named(self, api_version: str, kind: str) -> Informer[Any]:
+        """The cache of objects of this kind; KeyError for one that no job is made of."""
+        return self._by_name[api_version, kind]
+
+    def leaving_nodes(self) -> frozenset[str]:
+        return leaving(self.nodes.objects())
+
+    def jobs_on(self, node: str) -> frozenset[JobKey]:
+        return frozenset(key for pod in self.pods.where(BY_NODE, node) for key in _by_job(pod))
+
+
+def _groups(scheduler: str) -> tuple[Resource, ...]:
+    """PodGroups, of the only scheduler that is asked for."""
+    found = gangs.of(scheduler, "")
+    if found is None:
+        return ()
+    group, _, version = found.api_version.partition("/")
+    return (Resource(group, version, "podgroups", "PodGroup"),)

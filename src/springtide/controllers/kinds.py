@@ -1,0 +1,53 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The kinds of jobs that are served, and what each of them is read, judged and planned by."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+from springtide.api.defaults.mpijob import defaulted
+from springtide.api.field_errors import FieldError
+from springtide.api.job import Job
+from springtide.api.kinds import mpijob
+from springtide.api.kinds.mpi_modes import submitted_as
+from springtide.api.kinds.resource import Resource as Definition
+from springtide.api.validation.mpijob import errors
+from springtide.jobs.kind import Kind
+from springtide.jobs.kinds.mpi.adapter import MPI_KIND
+
+Raw = Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Served:
+    definition: Definition
+    adapter: Kind
+    read: Callable[[Raw], Job[Any]]
+    errors: Callable[[Raw, int], Sequence[FieldError]]
+    """What is wrong with a job, given the highest index its workers have had."""
+    submitted_as: Callable[[Raw], str | None]
+    """The version a job came by, whichever it is read by; None when it does not say."""
+    component: str
+    """Who is said to speak in events: upstream's name, which people search for."""
+
+    @property
+    def kind(self) -> str:
+        return self.definition.kind
+
+
+def _mpijob_submitted_as(spec: Raw) -> str | None:
+    return submitted_as(spec.get("launcherAttachMode"))
+
+
+SERVED: Final[tuple[Served, ...]] = (
+    Served(
+        mpijob.RESOURCE,
+        MPI_KIND,
+        read=defaulted,
+        errors=errors,
+        submitted_as=_mpijob_submitted_as,
+        component="mpi-job-controller",
+    ),
+)

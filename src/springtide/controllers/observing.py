@@ -1,0 +1,131 @@
+# SPDX-License-Identifier: Apache-2.0
+"""From caches to what a plan looks at. Reading never awaits, so a view belongs to one moment."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from datetime import datetime
+from typing import Any, Final
+
+from springtide.api.job import Job
+from springtide.controllers.caches import BY_JOB, Caches, JobKey
+from springtide.controllers.views import BatchJobView, ContainerStatus, HeldView, Metadata, PodView, Terminated
+from springtide.jobs.objects import INDEX, ROLE
+from springtide.jobs.observed import Exit, Held, Key, LauncherJob, Observed, Pod, Settings
+
+_PARTS: Final = ("spec", "data", "rules", "subjects")
+
+
+def observed(job: Job[Any], caches: Caches, settings: Settings) -> Observed:
+    key = JobKey(job.kind, job.metadata.namespace, job.metadata.name)
+    batch_jobs = caches.batch_jobs.where(BY_JOB, key)
+    batch = next((each for each in batch_jobs), None)
+    owners = {job.metadata.uid, *(each.metadata.uid for each in batch_jobs if _owned(each.metadata, job))}
+    pods = caches.pods.where(BY_JOB, key)
+    return Observed(
+        job=job,
+        pods=tuple(pod(each) for each in pods if _owner(each.metadata) in owners),
+        strangers=frozenset(each.metadata.name for each in pods if _owner(each.metadata) not in owners),
+        objects=dict(_held(job, key, caches)),
+        launcher_job=launcher_job(batch, owned=_owned(batch.metadata, job)) if batch else None,
+        leaving_nodes=caches.leaving_nodes(),
+        settings=settings,
+    )
+
+
+def predecessors(job: Job[Any], caches: Caches) -> bool:
+    """Whether something is left of an earlier job of this name, which is being cleaned away."""
+    key = JobKey(job.kind, job.metadata.namespace, job.metadata.name)
+    return any(
+        owner.kind == job.kind and owner.name == job.metadata.name and owner.uid != job.metadata.uid
+        for informer in caches.made
+        for view in informer.where(BY_JOB, key)
+        if (owner := view.metadata.controller) is not None
+    )
+
+
+def _owner(metadata: Metadata) -> str:
+    return metadata.controller.uid if metadata.controller else ""
+
+
+def _owned(metadata: Metadata, job: Job[Any]) -> bool:
+    return _owner(metadata) == job.metadata.uid
+
+
+def _held(job: Job[Any], key: JobKey, caches: Caches) -> Iterator[tuple[Key, Held]]:
+    for resource, informer in caches.held.items():
+        for view in informer.where(BY_JOB, key):
+            name = view.metadata.name
+            yield Key(resource.api_version, resource.kind, name), held(view, owned=_owned(view.metadata, job))
+
+
+def held(view: HeldView, *, owned: bool) -> Held:
+    metadata = view.metadata
+    body: dict[str, Any] = {"metadata": {"labels": metadata.labels, "annotations": metadata.annotations}}
+    body |= {part: value for part in _PARTS if (value := getattr(view, part)) is not None}
+    return Held(metadata.uid, metadata.resource_version, body, owned)
+
+
+def launcher_job(view: BatchJobView, *, owned: bool) -> LauncherJob:
+    def holds(type_: str) -> bool:
+        return any(each.type == type_ and each.status == "True" for each in view.status.conditions)
+
+    failure = next((each for each in view.status.conditions if each.type == "Failed" and each.status == "True"), None)
+    return LauncherJob(
+        uid=view.metadata.uid,
+        suspended=view.spec.suspend,
+        succeeded=holds("Complete"),
+        failed=failure is not None,
+        reason=failure.reason if failure else "",
+        message=failure.message if failure else "",
+        failures=view.status.failed,
+        completed=view.status.completion_time,
+        owned=owned,
+        terminating=view.metadata.deletion_timestamp is not None,
+    )
+
+
+def pod(view: PodView) -> Pod:
+    metadata, status = view.metadata, view.status
+    main = _main(view)
+    index = metadata.labels.get(INDEX, "")
+    return Pod(
+        name=metadata.name,
+        uid=metadata.uid,
+        role=metadata.labels.get(ROLE, ""),
+        index=int(index) if index.isdigit() else None,
+        phase=status.phase or "Pending",
+        ready=any(each.type == "Ready" and each.status == "True" for each in status.conditions),
+        terminating=metadata.deletion_timestamp is not None,
+        node=view.spec.node_name,
+        reason=status.reason,
+        message=status.message,
+        created=metadata.creation_timestamp,
+        started=_started(main),
+        exit=_exit(view, main),
+        annotations=metadata.annotations,
+    )
+
+
+def _main(view: PodView) -> ContainerStatus | None:
+    """The first container of the template does the work; what comes after it are sidecars."""
+    first = view.spec.containers[0].name if view.spec.containers else ""
+    return next((each for each in view.status.container_statuses if each.name == first), None)
+
+
+def _started(main: ContainerStatus | None) -> datetime | None:
+    life = (main.state.running or main.state.terminated) if main else None
+    return life.started_at if life else None
+
+
+def _exit(view: PodView, main: ContainerStatus | None) -> Exit | None:
+    """Of the main container, or of whichever failed before it could start."""
+    ended = main.state.terminated if main else None
+    if ended is None or not ended.exit_code:
+        others = (*view.status.init_container_statuses, *view.status.container_statuses)
+        ended = next(_failed(others), ended)
+    return Exit(ended.exit_code, ended.reason, ended.message) if ended else None
+
+
+def _failed(statuses: Iterable[ContainerStatus]) -> Iterator[Terminated]:
+    return (each.state.terminated for each in statuses if each.state.terminated and each.state.terminated.exit_code)

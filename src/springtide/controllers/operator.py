@@ -1,0 +1,97 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The operator as a whole: caches, one controller for each kind of job, events, and an election of who acts.
+
+Caches are filled while it waits to be elected, so that whoever takes over goes on at once.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Iterator
+
+from springtide.controllers import prerequisites
+from springtide.controllers.acting import Hands
+from springtide.controllers.caches import Caches, JobKey, job_of
+from springtide.controllers.kinds import SERVED, Served
+from springtide.controllers.options import Options
+from springtide.controllers.reconciling import Reconciler
+from springtide.controllers.views import BatchJobView, HeldView, PodView
+from springtide.jobs.observed import Settings
+from springtide.kube.client import Client
+from springtide.kube.controller import Controller
+from springtide.kube.events import EventRecorder
+from springtide.kube.informer import Informers
+from springtide.kube.leader import LeaderElector
+from springtide.kube.resources import Key, Resource
+
+logger = logging.getLogger(__name__)
+
+LEASE = "mpi-operator"
+_EVENT_SENDERS = 4
+
+
+async def run(options: Options) -> None:
+    """Until cancelled. MissingError where jobs are unknown, or an ApiError when the server cannot be reached."""
+    async with await Client.connect(options.kubeconfig, options.context) as client:
+        served = [(each, await prerequisites.served(client, each.definition)) for each in SERVED]
+        await Operator(client, options, served).run()
+
+
+class Operator:
+    def __init__(self, client: Client, options: Options, served: list[tuple[Served, Resource]]) -> None:
+        self._client, self._options = client, options
+        self._informers = Informers(client)
+        self._caches = Caches(self._informers, options.namespace, options.gang_scheduler)
+        self._recorders: list[EventRecorder] = []
+        self._controllers = {kind.kind: self._controller(kind, resource) for kind, resource in served}
+        self._leaving: frozenset[str] = frozenset()
+        self._caches.nodes.on_change(self._node_changed)
+
+    async def run(self) -> None:
+        async with asyncio.TaskGroup() as group:
+            group.create_task(self._informers.run(), name="informers")
+            for recorder in self._recorders:
+                for number in range(_EVENT_SENDERS):
+                    group.create_task(recorder.run(), name=f"events {number}")
+            group.create_task(self._led(), name="controllers")
+
+    async def _led(self) -> None:
+        if not self._options.leader_elect:
+            await self._control()
+            return
+        lease = Key(self._options.lock_namespace, LEASE)
+        await LeaderElector(self._client, lease, self._options.identity).run(self._control)
+
+    async def _control(self) -> None:
+        async with asyncio.TaskGroup() as group:
+            for controller in self._controllers.values():
+                group.create_task(controller.run(), name=f"controller {controller.name}")
+
+    def _controller(self, served: Served, resource: Resource) -> Controller[Key]:
+        recorder = EventRecorder(self._client, served.component)
+        self._recorders.append(recorder)
+        jobs = self._caches.jobs(resource)
+        hands = Hands(self._client, self._caches, jobs, recorder)
+        settings = Settings(self._options.gang_scheduler, self._options.cluster_domain, self._options.kubectl_image)
+        reconciler = Reconciler(served, jobs, self._caches, hands, settings)
+        controller: Controller[Key] = Controller(served.kind, reconciler.reconcile, workers=self._options.workers)
+        controller.watches(jobs)
+
+        def owner(view: PodView | BatchJobView | HeldView) -> Iterator[Key]:
+            job = job_of(view.metadata)
+            if job is not None and job.kind == served.kind:
+                yield Key(job.namespace, job.name)
+
+        for informer in self._caches.made:
+            controller.watches(informer, keys=owner)
+        return controller
+
+    def _node_changed(self, _: Key) -> None:
+        """Nodes say every few seconds that they are well; only one that begins or ceases to leave is news to jobs."""
+        before, self._leaving = self._leaving, self._caches.leaving_nodes()
+        affected: set[JobKey] = set()
+        for node in before ^ self._leaving:
+            affected |= self._caches.jobs_on(node)
+        for job in affected:
+            self._controllers[job.kind].enqueue(Key(job.namespace, job.name))

@@ -1,0 +1,44 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a cluster must have before an operator makes sense there: the definitions of the job kinds."""
+
+from __future__ import annotations
+
+import msgspec
+
+from springtide.api.kinds.resource import Resource as Definition
+from springtide.kube import errors
+from springtide.kube.client import Client
+from springtide.kube.request import Request
+from springtide.kube.resources import Resource
+
+
+class MissingError(Exception):
+    """The cluster lacks something; the message says what, and how it gets it."""
+
+
+class _Served(msgspec.Struct):
+    name: str
+
+
+class _Group(msgspec.Struct):
+    resources: list[_Served] = []
+
+
+async def served(client: Client, definition: Definition) -> Resource:
+    """A kind in the version it is stored in, or else in another that the cluster serves. MissingError when it knows
+    none. Asks by discovery, which everybody may."""
+    for version in sorted(definition.versions, key=lambda each: not each.storage):
+        if definition.plural in await _plurals(client, f"/apis/{definition.group}/{version.name}"):
+            return Resource(definition.group, version.name, definition.plural, definition.kind)
+    raise MissingError(
+        f"the cluster does not know {definition.kind} of {definition.group}\n"
+        "Apply the definitions first: kubectl apply --server-side -f deploy/crds"
+    )
+
+
+async def _plurals(client: Client, path: str) -> set[str]:
+    try:
+        answer = await client.raw(Request("GET", path, headers={"Accept": "application/json"}))
+    except errors.NotFound:
+        return set()
+    return {each.name for each in msgspec.json.decode(answer.body, type=_Group).resources}

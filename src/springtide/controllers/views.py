@@ -1,0 +1,144 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What caches keep of objects: the fields that decide anything, and no more.
+
+Templates stay raw mappings and are never written back: every write is a patch of what has changed.
+"""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Any
+
+from msgspec import Struct, field
+
+
+class View(Struct, rename="camel", omit_defaults=True, gc=False):
+    """Never changed once read, and without cycles: the garbage collector need not look at it."""
+
+
+class Owner(View):
+    kind: str = ""
+    name: str = ""
+    uid: str = ""
+    controller: bool = False
+
+
+class Metadata(View):
+    name: str = ""
+    namespace: str = ""
+    uid: str = ""
+    resource_version: str = ""
+    labels: dict[str, str] = field(default_factory=dict)
+    annotations: dict[str, str] = field(default_factory=dict)
+    owner_references: tuple[Owner, ...] = ()
+    creation_timestamp: datetime | None = None
+    deletion_timestamp: datetime | None = None
+
+    @property
+    def controller(self) -> Owner | None:
+        return next((owner for owner in self.owner_references if owner.controller), None)
+
+
+class JobView(Struct, rename="camel"):
+    """A job of any kind, as raw as its reader wants it."""
+
+    metadata: dict[str, Any]
+    spec: Any = None
+    status: Any = None
+
+    def __post_init__(self) -> None:
+        # Often larger than all the rest, and read by nobody.
+        self.metadata.pop("managedFields", None)
+
+
+class Named(View):
+    name: str = ""
+
+
+class PodSpec(View):
+    node_name: str = ""
+    containers: tuple[Named, ...] = ()
+
+
+class Condition(View):
+    type: str = ""
+    status: str = ""
+    reason: str = ""
+    message: str = ""
+
+
+class Started(View):
+    started_at: datetime | None = None
+
+
+class Terminated(View):
+    exit_code: int | None = None
+    reason: str = ""
+    message: str = ""
+    started_at: datetime | None = None
+
+
+class ContainerState(View):
+    running: Started | None = None
+    terminated: Terminated | None = None
+
+
+class ContainerStatus(View):
+    name: str = ""
+    state: ContainerState = field(default_factory=ContainerState)
+    last_state: ContainerState = field(default_factory=ContainerState)
+
+
+class PodStatus(View):
+    phase: str = ""
+    reason: str = ""
+    message: str = ""
+    conditions: tuple[Condition, ...] = ()
+    container_statuses: tuple[ContainerStatus, ...] = ()
+    init_container_statuses: tuple[ContainerStatus, ...] = ()
+
+
+class PodView(View):
+    metadata: Metadata
+    spec: PodSpec = field(default_factory=PodSpec)
+    status: PodStatus = field(default_factory=PodStatus)
+
+
+class BatchJobSpec(View):
+    suspend: bool = False
+
+
+class BatchJobStatus(View):
+    conditions: tuple[Condition, ...] = ()
+    failed: int = 0
+    completion_time: datetime | None = None
+
+
+class BatchJobView(View):
+    metadata: Metadata
+    spec: BatchJobSpec = field(default_factory=BatchJobSpec)
+    status: BatchJobStatus = field(default_factory=BatchJobStatus)
+
+
+class HeldView(View):
+    """Any of the small objects beside a job's pods, with the parts that some of them have."""
+
+    metadata: Metadata
+    spec: Any = None
+    data: Any = None
+    rules: Any = None
+    subjects: Any = None
+
+
+class Taint(View):
+    key: str = ""
+
+
+class NodeSpec(View):
+    unschedulable: bool = False
+    taints: tuple[Taint, ...] = ()
+
+
+class NodeView(View):
+    metadata: Metadata
+    spec: NodeSpec = field(default_factory=NodeSpec)
