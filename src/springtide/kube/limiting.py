@@ -1,0 +1,58 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Fewer requests than one could send: a token bucket in front of a transport, for servers shared with others.
+
+    client = Client(Limited(transport, Bucket(qps=50, burst=100)))
+
+Watches are not held back: they are few, long, and what everything else waits for. Whoever must not wait, as a leader
+that has to renew its lease, gets a client over the transport beneath.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import math
+from collections.abc import AsyncGenerator
+
+from springtide.kube.request import Request, Response
+from springtide.kube.transport import Transport
+
+
+class Bucket:
+    """`burst` tokens at once, then `qps` a second. Pure: the caller says what time it is."""
+
+    def __init__(self, qps: float, burst: int = 0) -> None:
+        """Without a burst, one second's worth is let through at once."""
+        if not (qps > 0 and math.isfinite(qps)) or burst < 0:
+            raise ValueError(f"a request limit needs a rate above 0 and a burst of at least 0, not {qps:g} and {burst}")
+        self._qps = qps
+        self._burst = float(burst or math.ceil(qps))
+        self._tokens = self._burst
+        """Below 0 when tokens are promised that do not exist yet."""
+        self._seen = -math.inf
+
+    def take(self, now: float) -> float:
+        """Take one token; the answer is how many seconds to wait before using it. First come, first served."""
+        self._tokens = min(self._burst, self._tokens + max(0.0, now - self._seen) * self._qps)
+        self._seen = max(self._seen, now)
+        self._tokens -= 1.0
+        return max(0.0, -self._tokens / self._qps)
+
+
+class Limited:
+    """A transport whose requests wait for their turn, by the event loop's clock."""
+
+    def __init__(self, transport: Transport, bucket: Bucket) -> None:
+        self._transport = transport
+        self._bucket = bucket
+
+    async def send(self, request: Request) -> Response:
+        delay = self._bucket.take(asyncio.get_running_loop().time())
+        if delay:
+            await asyncio.sleep(delay)
+        return await self._transport.send(request)
+
+    def stream(self, request: Request) -> AsyncGenerator[bytes, None]:
+        return self._transport.stream(request)
+
+    async def close(self) -> None:
+        await self._transport.close()
