@@ -21,11 +21,11 @@ class Bucket:
     """`burst` tokens at once, then `qps` a second. Pure: the caller says what time it is."""
 
     def __init__(self, qps: float, burst: int = 0) -> None:
-        """Without a burst, one second's worth is let through at once."""
+        """Without a burst, two seconds' worth is let through at once."""
         if not (qps > 0 and math.isfinite(qps)) or burst < 0:
             raise ValueError(f"a request limit needs a rate above 0 and a burst of at least 0, not {qps:g} and {burst}")
         self._qps = qps
-        self._burst = float(burst or math.ceil(qps))
+        self._burst = float(burst or math.ceil(2 * qps))
         self._tokens = self._burst
         """Below 0 when tokens are promised that do not exist yet."""
         self._seen = -math.inf

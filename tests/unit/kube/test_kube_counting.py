@@ -1,10 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 from __future__ import annotations
 
-import asyncio
-
 import pytest
-from tests.unit.kube.fake_api import FakeApi, settle
+from tests.unit.kube.fake_api import FakeApi
 
 from springtide.kube import errors
 from springtide.kube.client import Client
@@ -46,13 +44,13 @@ async def test_a_watch_is_told_of_when_it_ends(api: FakeApi) -> None:
     assert told == [(WATCH, "200")]
 
 
-async def test_a_watch_that_is_refused_is_told_of_by_its_code(api: FakeApi) -> None:
+async def test_a_watch_that_is_refused_or_gets_no_answer_is_told_of_as_such(api: FakeApi) -> None:
     told: list[tuple[str, str]] = []
-    api.put(PODS, Key("a", "p"))
-    lines = Counted(api, lambda *each: told.append(each)).stream(watch(PODS, EVERYTHING, "9", 60))
-    waiting = asyncio.ensure_future(anext(lines))
-    await settle()
-    api.end_streams(errors.Forbidden("no", code=403))
-    with pytest.raises(errors.Forbidden):
-        await waiting
-    assert told == [(WATCH, "403")]
+    counted = Counted(api, lambda *each: told.append(each))
+    api.watch_list = False
+    with pytest.raises(errors.Invalid):
+        await anext(counted.stream(watch(PODS, EVERYTHING, "", 60, initial_events=True)))
+    api.offline = True
+    with pytest.raises(errors.Unreachable):
+        await anext(counted.stream(watch(PODS, EVERYTHING, "0", 60)))
+    assert told == [(WATCH, "422"), (WATCH, NO_ANSWER)]
