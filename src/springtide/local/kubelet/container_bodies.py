@@ -15,7 +15,7 @@ from springtide.api import quantity
 from springtide.kube.resources import Key, Obj
 from springtide.local.environments import words
 from springtide.local.environments.environment import Environment
-from springtide.local.kubelet import commands, etc_files, mounts, rewriting, users, variables
+from springtide.local.kubelet import commands, etc_files, mounts, rewriting, sandboxes, ssh, users, variables
 from springtide.local.kubelet.device_placing import NoDeviceError
 from springtide.local.kubelet.facts import Facts
 from springtide.local.kubelet.refusals import NotReady
@@ -55,7 +55,7 @@ class ContainerBodies:
         self, pod: Obj, container: Obj, environment: Environment, attempt: int, prepared: Prepared
     ) -> ContainerBody:
         """One attempt. Makes parts of volumes and the file for the termination message where they are missing."""
-        name = container["name"]
+        namespace, name = pod["metadata"]["namespace"], container["name"]
         user = self._user(pod, container)
         given = self._variables(pod, container, prepared)
         argv = _argv(container, environment, given)
@@ -63,7 +63,12 @@ class ContainerBodies:
         if container.get("tty"):
             base["TERM"] = "xterm"
         env = base | given
-        env.setdefault("HOME", self._home(user, prepared.directory))
+        keys = ssh.keys_of(pod, container, lambda name: self._sources.holds_keys(Key(namespace, name)))
+        env.setdefault("HOME", self._home(user, keys, prepared.directory))
+        own = self._volumes(container, given, prepared)
+        needed = [*mounts.of_etc(prepared.directory), *self._provided(container, attempt, prepared.directory)]
+        login = self._login(name, user, keys, env["PATH"], prepared.directory)
+        stand_ins = [Mount(mounts.KUBECTL, str(self._facts.data_dir / "bin"), read_only=True), *login]
         body = ContainerBody(
             name=name,
             attempt=attempt,
@@ -71,7 +76,7 @@ class ContainerBodies:
             env=env,
             cwd=container.get("workingDir") or environment.workdir or "/",
             log=str(self._logs(pod) / name / f"{attempt}.log"),
-            mounts=self._mounts(container, attempt, environment, given, prepared),
+            mounts=mounts.together(needed, stand_ins, [*mounts.of_environment(environment), *own]),
             stdin=bool(container.get("stdin")),
             stdin_once=bool(container.get("stdinOnce")),
             tty=bool(container.get("tty")),
@@ -92,7 +97,9 @@ class ContainerBodies:
         except users.NotAllowed as error:
             raise NotReady("CreateContainerConfigError", str(error)) from None
 
-    def _home(self, user: users.User, directory: Path) -> str:
+    def _home(self, user: users.User, keys: ssh.Keys | None, directory: Path) -> str:
+        if keys is not None and (user.uid or not self._facts.is_root):
+            return keys.home
         if not user.uid:
             return "/root"
         passwd = (directory / "etc" / "passwd").read_text(errors="surrogateescape")
@@ -131,28 +138,33 @@ class ContainerBodies:
         server = _server_on_host(self._facts.server) if on_host else self._sources.api_server()
         return [*(found | ({"kubernetes": server} if server is not None else {})).values()]
 
-    def _mounts(
-        self, container: Obj, attempt: int, environment: Environment, given: Mapping[str, str], prepared: Prepared
-    ) -> tuple[Mount, ...]:
-        directory, data = prepared.directory, self._facts.data_dir
+    def _volumes(self, container: Obj, given: Mapping[str, str], prepared: Prepared) -> list[Mount]:
+        try:
+            return mounts.of_volumes(container, prepared.volumes, given)
+        except mounts.MountError as error:
+            raise NotReady("CreateContainerConfigError", str(error)) from None
+
+    def _provided(self, container: Obj, attempt: int, directory: Path) -> list[Mount]:
         message = directory / "containers" / container["name"] / f"{attempt}.message"
         message.parent.mkdir(parents=True, exist_ok=True)
         message.touch()
         message.chmod(0o666)
-        try:
-            own = mounts.of_volumes(container, prepared.volumes, given)
-        except mounts.MountError as error:
-            raise NotReady("CreateContainerConfigError", str(error)) from None
-        return mounts.ordered(
-            (
-                *mounts.of_environment(environment),
-                *mounts.of_etc(directory),
-                Mount(mounts.BIN, str(data / "bin"), read_only=True),
-                Mount(mounts.EXEC, str(data / "exec"), read_only=True),
-                Mount(container.get("terminationMessagePath") or "/dev/termination-log", str(message)),
-                *own,
-            )
-        )
+        data = self._facts.data_dir
+        return [
+            Mount(mounts.BIN, str(data / "bin"), read_only=True),
+            Mount(mounts.EXEC, str(data / "exec"), read_only=True),
+            Mount(container.get("terminationMessagePath") or "/dev/termination-log", str(message)),
+        ]
+
+    def _login(
+        self, name: str, user: users.User, keys: ssh.Keys | None, search_path: str, directory: Path
+    ) -> list[Mount]:
+        """What lets others of the job in."""
+        if keys is None:
+            return []
+        uid, gid = (user.uid or 0, user.gid or 0) if self._facts.is_root else (self._facts.uid, self._facts.gid)
+        own = sandboxes.account(uid, gid, keys.home)
+        return ssh.write(directory / "containers" / name / "etc", keys, search_path, own)
 
     def _without_mounts(self, body: ContainerBody, prepared: Prepared) -> ContainerBody:
         """The same where nothing can be mounted: paths rewritten, and a home of its own."""

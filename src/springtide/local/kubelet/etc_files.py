@@ -172,10 +172,11 @@ class Account(NamedTuple):
     uid: int
     gid: int
     shell: str
+    home: str = "/root"
 
 
 def passwd(host_file: str, own: Account) -> str:
-    """The host's users, with home at /root for root and for whoever programs run as.
+    """The host's users, with root's home at /root and a home for whoever programs run as.
 
     An ordinary user's programs run under his own uid, and sshd and ssh look up home and shell by it. His password is
     said to be no shadow's business: nothing in his pod may read that file, and sshd's PAM would turn him away.
@@ -184,7 +185,7 @@ def passwd(host_file: str, own: Account) -> str:
     kept = [line for line in lines if line.split(":")[2] not in ("0", str(own.uid))]
     ours = [f"root:x:0:0:root:/root:{own.shell}"]
     if own.uid:
-        ours.append(f"{own.name}:*:{own.uid}:{own.gid}:{own.name}:/root:{own.shell}")
+        ours.append(f"{own.name}:*:{own.uid}:{own.gid}:{own.name}:{own.home}:{own.shell}")
     return "".join(f"{line}\n" for line in (*ours, *kept))
 
 

@@ -8,7 +8,7 @@ back, read-only: a pod never changes the environment that others run in.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +21,8 @@ from springtide.local.runtime.contract import Mount
 PRIVATE = ("/root", "/tmp", "/run", "/dev/shm")
 """Directories that every container has to itself."""
 BIN, EXEC = "/run/springtide/bin", "/run/springtide/exec"
+KUBECTL = "/opt/kube"
+"""Where launchers look for the kubectl that their operator has brought."""
 ETC = ("hosts", "resolv.conf", "hostname", "passwd", "group")
 
 
@@ -89,6 +91,17 @@ def _part(volume: Volume, part: str, name: str, container: str) -> tuple[Path, s
         ) from None
     except subpaths.SubpathError as error:
         raise MountError(str(error)) from None
+
+
+def together(needed: Iterable[Mount], stand_ins: Iterable[Mount], chosen: Sequence[Mount]) -> tuple[Mount, ...]:
+    """What every container needs, what was chosen for this one, and what stands in for parts of an image, unless it
+    would lie in a directory that was chosen."""
+    kept = [mount for mount in stand_ins if not any(_covers(other.target, mount.target) for other in chosen)]
+    return ordered((*needed, *kept, *chosen))
+
+
+def _covers(directory: str, path: str) -> bool:
+    return path == directory or path.startswith(f"{directory}/")
 
 
 def ordered(mounts: Iterable[Mount]) -> tuple[Mount, ...]:

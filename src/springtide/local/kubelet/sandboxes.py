@@ -65,7 +65,7 @@ def _write_body(directory: Path, text: bytes) -> None:
 
 def _texts(pod: Obj, address: str, hostname: etc_files.Hostname, facts: Facts) -> dict[str, str]:
     host = etc_files.parse_resolver(_text(facts.resolver))
-    user = etc_files.Account(_user_name(facts.uid), facts.uid, facts.gid, _shell())
+    user = account(facts.uid, facts.gid)
     return {
         "hosts": etc_files.hosts(pod, address, hostname, _text(_ETC / "hosts")),
         "resolv.conf": str(etc_files.resolver(pod, host, facts.cluster_dns, facts.cluster_domain)),
@@ -87,6 +87,11 @@ def _text(path: Path) -> str:
         return path.read_text(errors="surrogateescape")
     except OSError:
         return ""
+
+
+def account(uid: int, gid: int, home: str = "/root") -> etc_files.Account:
+    """Whoever has that uid on this machine, as pods know him."""
+    return etc_files.Account(_user_name(uid), uid, gid, _shell(), home)
 
 
 def _user_name(uid: int) -> str:

@@ -47,6 +47,7 @@ class ConfigMap(msgspec.Struct, frozen=True, rename="camel"):
 
 class Secret(msgspec.Struct, frozen=True):
     data: dict[str, bytes] | None = None
+    type: str = ""
 
 
 _KINDS: Mapping[str, tuple[Resource, type[Any]]] = {
@@ -74,6 +75,11 @@ class Sources:
     def secret(self, key: Key) -> Secret | None:
         found: Secret | None = self._find(Reference("Secret", key))
         return found
+
+    def holds_keys(self, key: Key) -> bool:
+        """Whether a secret holds the keys by which the pods of a job log in to each other."""
+        found = self.secret(key)
+        return found is not None and found.type == "kubernetes.io/ssh-auth"
 
     def services(self, namespace: str) -> list[Service]:
         return self._services.objects(namespace)

@@ -16,6 +16,7 @@ from springtide.local.kubelet.volumes.atomic import File
 
 DEFAULT_MODE = 0o644
 PRIVATE_MODE = 0o600
+OWNER_ONLY = 0o700
 Source = Mapping[str, Any]
 Find = Callable[[str], Mapping[str, str | bytes] | None]
 
@@ -37,6 +38,10 @@ class Contents:
     """The uid that tokens are given to when all containers run as the same user."""
     shared: bool = False
     """Whether an fsGroup will be given the right to read what is private otherwise."""
+    holds_keys: Callable[[str], bool] = lambda name: False
+    """Whether a secret holds keys for ssh, which refuses those that others than their owner may read."""
+    reader: int | None = None
+    """The uid that keys are given to when all containers that see the volume run as the same user."""
 
 
 def of_volume(volume: Source, contents: Contents) -> dict[str, File]:
@@ -66,7 +71,10 @@ def _secret(source: Source, name: str, mode: int, contents: Contents) -> dict[st
     data = contents.secret(name)
     if data is None and not source.get("optional"):
         raise PayloadError(f'secret "{name}" not found')
-    return _files(source, data or {}, mode, "references non-existent secret key: ")
+    files = _files(source, data or {}, mode, "references non-existent secret key: ")
+    if contents.reader is None or contents.shared or not contents.holds_keys(name):
+        return files
+    return {path: File(file.data, file.mode & OWNER_ONLY, contents.reader) for path, file in files.items()}
 
 
 def _files(source: Source, data: Mapping[str, str | bytes], mode: int, complaint: str) -> dict[str, File]:

@@ -8,7 +8,7 @@ a slow disk or a large fsGroup must not hold up other pods. Doing it all again c
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -113,9 +113,17 @@ class Volumes:
             secret,
             lambda source: tokens[Wanted.by(pod, source)],
             self._facts.allocatable,
-            _common_user(pod) if self._facts.is_root else None,
+            _common_user(pod, _containers(pod)) if self._facts.is_root else None,
             self._group(pod) is not None,
+            lambda name: self._sources.holds_keys(Key(namespace, name)),
+            self._reader(pod, volume),
         )
+
+    def _reader(self, pod: Obj, volume: Obj) -> int | None:
+        if not self._facts.is_root:
+            return self._facts.uid
+        readers = [container for container in _containers(pod) if volume["name"] in _mounted(container)]
+        return _common_user(pod, readers, 0)
 
     def _files(self, volume: Obj, place: Path, contents: payloads.Contents) -> Make:
         files = payloads.of_volume(volume, contents)
@@ -175,19 +183,25 @@ def _is_written(volume: Mapping[str, Any]) -> bool:
 
 def _used(pod: Mapping[str, Any]) -> list[Obj]:
     """Volumes that a container mounts or reads variables from; others may be missing without harm."""
-    spec = pod["spec"]
-    containers = (*(spec.get("initContainers") or ()), *(spec.get("containers") or ()))
-    names = {mount["name"] for container in containers for mount in container.get("volumeMounts") or ()}
+    containers = _containers(pod)
+    names = {name for container in containers for name in _mounted(container)}
     sources = [variable.get("valueFrom") or {} for container in containers for variable in container.get("env") or ()]
     names |= {source["fileKeyRef"]["volumeName"] for source in sources if source.get("fileKeyRef")}
-    return [volume for volume in spec.get("volumes") or () if volume["name"] in names]
+    return [volume for volume in pod["spec"].get("volumes") or () if volume["name"] in names]
 
 
-def _common_user(pod: Mapping[str, Any]) -> int | None:
-    """The uid that every container of the pod runs as, if there is one."""
-    spec = pod["spec"]
-    otherwise = (spec.get("securityContext") or {}).get("runAsUser")
-    containers = (*(spec.get("initContainers") or ()), *(spec.get("containers") or ()))
+def _containers(pod: Mapping[str, Any]) -> list[Obj]:
+    return [*(pod["spec"].get("initContainers") or ()), *(pod["spec"].get("containers") or ())]
+
+
+def _mounted(container: Mapping[str, Any]) -> set[str]:
+    return {mount["name"] for mount in container.get("volumeMounts") or ()}
+
+
+def _common_user(pod: Mapping[str, Any], containers: Iterable[Obj], unset: int | None = None) -> int | None:
+    """The uid that all these containers run as, if there is one."""
+    whole = (pod["spec"].get("securityContext") or {}).get("runAsUser")
+    otherwise = unset if whole is None else whole
     users = {(container.get("securityContext") or {}).get("runAsUser", otherwise) for container in containers}
     return users.pop() if len(users) == 1 else None
 
