@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from itertools import groupby
 from typing import Any, Final
 
@@ -17,6 +18,7 @@ import msgspec
 from springtide.api.kinds.status import JobStatus
 from springtide.controllers import keys
 from springtide.controllers.caches import Caches
+from springtide.controllers.metrics import Metrics
 from springtide.controllers.views import JobView
 from springtide.jobs.actions import Action, Create, Delete, Event, Patch, RequeueAfter, Secrets, StatusPatch
 from springtide.jobs.kinds.mpi import ssh
@@ -58,8 +60,11 @@ class Subject:
 class Hands:
     """Whatever touches the cluster for jobs of one kind."""
 
-    def __init__(self, client: Client, caches: Caches, jobs: Informer[JobView], recorder: EventRecorder) -> None:
-        self._client, self._caches, self._jobs, self._recorder = client, caches, jobs, recorder
+    def __init__(
+        self, client: Client, caches: Caches, jobs: Informer[JobView], recorder: EventRecorder, metrics: Metrics
+    ) -> None:
+        self._client, self._caches, self._jobs = client, caches, jobs
+        self._recorder, self._metrics = recorder, metrics
 
     async def act(self, subject: Subject, old: JobStatus, actions: Sequence[Action]) -> Result | None:
         wait: float | None = None
@@ -147,6 +152,7 @@ class Hands:
         body = {"status": status_patch(old, new)}
         wanted = request.patch(self._jobs.resource, subject.key, body, PatchKind.MERGE, "status", NO_QUERY)
         self._jobs.absorb((await self._client.raw(wanted)).body)
+        self._metrics.told(subject.kind, subject.key, old, new)
 
     def _named(self, name: Name) -> Informer[Any]:
         return self._informer(name.api_version, name.kind)
@@ -157,13 +163,30 @@ class Hands:
 
 def status_patch(old: JobStatus, new: JobStatus) -> Obj:
     """A merge patch from one to the other: only what differs, and null for what is no more."""
-    before, after = msgspec.to_builtins(old), msgspec.to_builtins(new)
+    before, after = _on_wire(old), _on_wire(new)
     gone: Obj = dict.fromkeys(before.keys() - after.keys())
     changed = {name: value for name, value in after.items() if before.get(name) != value}
     for name, value in changed.items():
         if isinstance(value, dict):
             changed[name] = dict.fromkeys(before.get(name, {}).keys() - value.keys()) | value
     return gone | changed
+
+
+def _on_wire(status: JobStatus) -> Obj:
+    found: Obj = _in_seconds(msgspec.to_builtins(status, builtin_types=(datetime,)))
+    return found
+
+
+def _in_seconds(value: Any) -> Any:
+    """Times as Kubernetes writes them itself: without fractions."""
+    match value:
+        case datetime():
+            return value.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+        case dict():
+            return {name: _in_seconds(each) for name, each in value.items()}
+        case list() | tuple():
+            return [_in_seconds(each) for each in value]
+    return value
 
 
 def _batches(actions: Iterable[Action]) -> Iterator[Sequence[Action]]:

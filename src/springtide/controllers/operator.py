@@ -14,6 +14,7 @@ from springtide.controllers import prerequisites
 from springtide.controllers.acting import Hands
 from springtide.controllers.caches import Caches, JobKey, job_of
 from springtide.controllers.kinds import SERVED, Served
+from springtide.controllers.metrics import Metrics
 from springtide.controllers.options import Options
 from springtide.controllers.reconciling import Reconciler
 from springtide.controllers.views import BatchJobView, HeldView, PodView
@@ -40,7 +41,7 @@ async def run(options: Options) -> None:
 
 class Operator:
     def __init__(self, client: Client, options: Options, served: list[tuple[Served, Resource]]) -> None:
-        self._client, self._options = client, options
+        self._client, self._options, self._metrics = client, options, Metrics()
         self._informers = Informers(client)
         self._caches = Caches(self._informers, options.namespace, options.gang_scheduler)
         self._recorders: list[EventRecorder] = []
@@ -72,9 +73,9 @@ class Operator:
         recorder = EventRecorder(self._client, served.component)
         self._recorders.append(recorder)
         jobs = self._caches.jobs(resource)
-        hands = Hands(self._client, self._caches, jobs, recorder)
+        hands = Hands(self._client, self._caches, jobs, recorder, self._metrics)
         settings = Settings(self._options.gang_scheduler, self._options.cluster_domain, self._options.kubectl_image)
-        reconciler = Reconciler(served, jobs, self._caches, hands, settings)
+        reconciler = Reconciler(served, jobs, self._caches, hands, settings, self._metrics)
         controller: Controller[Key] = Controller(served.kind, reconciler.reconcile, workers=self._options.workers)
         controller.watches(jobs)
 

@@ -3,7 +3,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+import time
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any
 
@@ -16,10 +17,12 @@ from springtide.controllers import observing
 from springtide.controllers.acting import Hands, Subject
 from springtide.controllers.caches import Caches
 from springtide.controllers.kinds import Served
+from springtide.controllers.metrics import ERROR, OK, RETRY, Metrics
 from springtide.controllers.views import JobView
 from springtide.jobs import engine, refusing
 from springtide.jobs.actions import Plan
 from springtide.jobs.observed import Settings
+from springtide.kube import errors
 from springtide.kube.controller import Result
 from springtide.kube.informer import Informer
 from springtide.kube.resources import Key
@@ -28,7 +31,7 @@ PREDECESSOR_RETRY = 1.0
 """Seconds; its deletion is seen, this is for the case that it was not."""
 
 
-def _wall_clock() -> datetime:
+def _now() -> datetime:
     return datetime.now(UTC)
 
 
@@ -40,31 +43,44 @@ class Reconciler:
         caches: Caches,
         hands: Hands,
         settings: Settings,
-        clock: Callable[[], datetime] = _wall_clock,
+        metrics: Metrics,
     ) -> None:
         self._served, self._jobs, self._caches, self._hands = served, jobs, caches, hands
-        self._settings, self._clock = settings, clock
+        self._settings, self._metrics = settings, metrics
 
     async def reconcile(self, key: Key) -> Result | None:
+        outcome, began = ERROR, time.perf_counter()
+        try:
+            result = await self._reconcile(key)
+            outcome = OK
+        except errors.ApiError:
+            outcome = RETRY
+            raise
+        finally:
+            self._metrics.reconciled(self._served.kind, time.perf_counter() - began, outcome)
+        return result
+
+    async def _reconcile(self, key: Key) -> Result | None:
         view = self._jobs.get(key)
         if view is None:
+            self._metrics.forgotten(self._served.kind, key)
             return None
         raw = self._raw(view)
         if managed_elsewhere(raw) or raw["metadata"].get("deletionTimestamp"):
             return None
-        errors = self._served.errors(raw, 0)
-        if errors:
-            return await self._refuse(raw, errors)
+        wrong = self._served.errors(raw, 0)
+        if wrong:
+            return await self._refuse(raw, wrong)
         job = self._served.read(raw)
         if observing.predecessors(job, self._caches):
             return Result(requeue_after=PREDECESSOR_RETRY)
         observed = observing.observed(job, self._caches, self._settings)
-        plan = engine.plan(observed, self._served.adapter, self._clock())
+        plan = engine.plan(observed, self._served.adapter, _now())
         return await self._act(raw, job.status, plan)
 
-    async def _refuse(self, raw: Mapping[str, Any], errors: Sequence[FieldError]) -> Result | None:
+    async def _refuse(self, raw: Mapping[str, Any], wrong: Sequence[FieldError]) -> Result | None:
         status = msgspec.convert(raw["status"], JobStatus)
-        return await self._act(raw, status, refusing.refused(status, errors, self._clock()))
+        return await self._act(raw, status, refusing.refused(status, wrong, _now()))
 
     async def _act(self, raw: Mapping[str, Any], old: JobStatus, plan: Plan) -> Result | None:
         if not plan.actions:
