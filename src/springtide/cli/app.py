@@ -20,6 +20,7 @@ _COMMANDS = {
     "kubeconfig": ("springtide.cli.kubeconfig", "kubeconfig", "Print the embedded cluster's kubeconfig, or merge it."),
     "node": ("springtide.cli.node", "node", "Show, add, drain, remove and reclaim nodes."),
     "env": ("springtide.cli.env", "env", "Make, list and delete environments: what images stand for."),
+    "operator": ("springtide.cli.operator", "operator", "Run the operator, which keeps training jobs going."),
     "doctor": ("springtide.cli.doctor", "doctor", "Check this machine, with a fix for everything that is missing."),
     "version": ("springtide.cli.app", "version", "Print the version, and the Kubernetes version it follows."),
 }

@@ -21,7 +21,7 @@ from springtide.local.supervisor.settings import Nodes, Settings
 from springtide.local.supervisor.supervising import Report, supervise
 
 
-def run(cluster: Chosen, port: int | None, audit: bool, nodes: Nodes | None) -> None:
+def run(cluster: Chosen, port: int | None, nodes: Nodes | None, *, audit: bool, operator: bool) -> None:
     starter = Starter.found()
     logging.basicConfig(
         level=logging.INFO if starter else logging.WARNING,
@@ -36,6 +36,7 @@ def run(cluster: Chosen, port: int | None, audit: bool, nodes: Nodes | None) -> 
         audit=audit,
         verbose=starter is not None,
         nodes=nodes,
+        operator=operator,
     )
     try:
         asyncio.run(supervise(settings, _Told(cluster, starter, has_nodes=nodes is not None)))

@@ -23,8 +23,17 @@ def lines(place: DataDir, found: Found) -> Iterator[tuple[str, str]]:
         yield "nodes", f"{found.ready} of {found.counts['nodes']} ready"
         yield "pods", f"{found.running} of {found.counts['pods']} running"
         yield "network", _network(place)
+        yield "operator", _operator(place)
         made = len(Environments(default_root()).all())
         yield "environments", f"{made} and the one that runs tide" if made else "the one that runs tide"
+
+
+def _operator(place: DataDir) -> str:
+    """The one that comes with the cluster; one that somebody runs elsewhere is his business."""
+    process = place.operator_process()
+    if process is not None:
+        return f"runs as process {process}"
+    return f"does not run; its log is {place.operator_log}" if place.operator_log.exists() else "does not run"
 
 
 def _network(place: DataDir) -> str:

@@ -8,6 +8,7 @@ and passes on its words if it fails.
 from __future__ import annotations
 
 import shlex
+from collections.abc import Sequence
 
 import click
 
@@ -26,8 +27,9 @@ from springtide.cli.options import Chosen, which_cluster
 )
 @click.option("-d", "--detach", is_flag=True, help="Run in the background.")
 @click.option("--audit", is_flag=True, help="Write a line per change to audit.log in the data directory.")
+@click.option("--no-operator", is_flag=True, help="Run no operator: training jobs wait for a `tide operator` of yours.")
 @which_nodes
-def up(cluster: Chosen, port: int | None, detach: bool, audit: bool, asked: Asked) -> None:
+def up(cluster: Chosen, port: int | None, detach: bool, audit: bool, no_operator: bool, asked: Asked) -> None:
     """Start the embedded cluster and say how to reach it.
 
     Without -d it runs until Ctrl-C. Its objects are kept in the data directory and come back with the next start, on
@@ -37,18 +39,18 @@ def up(cluster: Chosen, port: int | None, detach: bool, audit: bool, asked: Aske
     if cluster.is_running():
         raise click.ClickException(messages.already_up(cluster))
     if detach:
-        _in_background(cluster, port, audit, asked)
+        more = [name for name, given in (("--audit", audit), ("--no-operator", no_operator)) if given]
+        _in_background(cluster, port, more, asked)
         return
     # Imported here because neither --help nor -d needs it.
     from springtide.cli.foreground import run  # noqa: PLC0415
 
-    run(cluster, port, audit, asked.nodes)
+    run(cluster, port, asked.nodes, audit=audit, operator=not no_operator)
 
 
-def _in_background(cluster: Chosen, port: int | None, audit: bool, asked: Asked) -> None:
-    arguments = ["up", *shlex.split(cluster.flags), *asked.arguments]
+def _in_background(cluster: Chosen, port: int | None, more: Sequence[str], asked: Asked) -> None:
+    arguments = ["up", *shlex.split(cluster.flags), *asked.arguments, *more]
     arguments += [f"--port={port}"] if port is not None else []
-    arguments += ["--audit"] if audit else []
     try:
         port, notes = background.start(arguments, cluster.place.log)
     except background.FailedError as error:

@@ -11,6 +11,7 @@ server.log    what a cluster in the background says
 audit.log     a line per change, on request
 ending.json   how `tide down` wants the cluster to end; see `supervisor.endings`
 nodes/        a directory per node: credentials and log of its agent
+operator/     credentials, log and lock of the operator
 network/      the network holder's socket and notes
 pods/, logs/  a directory per pod, made by the agent of its node
 devices/      who has which GPU
@@ -69,10 +70,24 @@ class Lock:
                 handle.close()
                 raise InUseError(str(self._path.parent))
             time.sleep(0.01)
-        handle.truncate(0)
-        handle.write(f"{os.getpid()}\n".encode())
-        handle.flush()
         self._held = handle
+        self._sign(os.getpid())
+
+    def fileno(self) -> int:
+        """Of the file, for a child to inherit; for as long as this process holds it."""
+        assert self._held is not None
+        return self._held.fileno()
+
+    def leave_to(self, child: int) -> None:
+        """Let go in favour of a child that has inherited the file: that one holds it until it ends."""
+        self._sign(child)
+        self.release()
+
+    def _sign(self, process: int) -> None:
+        assert self._held is not None
+        self._held.truncate(0)
+        self._held.write(f"{process}\n".encode())
+        self._held.flush()
 
     def release(self) -> None:
         if self._held is not None:
@@ -114,11 +129,15 @@ class DataDir:
         self.audit = path / "audit.log"
         self.ending = path / "ending.json"
         self.nodes = path / "nodes"
+        self.operator = path / "operator"
+        self.operator_log = self.operator / "operator.log"
         self.pods = path / "pods"
         self.network = path / "network"
         self._card = path / "cluster.json"
         self._lock = Lock(path / "lock")
         self._server = Lock(path / "server.lock")
+        self.operator_lock = Lock(self.operator / "lock")
+        """Held by the operator that comes with the cluster."""
 
     def acquire(self) -> None:
         """Take the directory for this process, once the server of whoever had it before is gone."""
@@ -153,6 +172,10 @@ class DataDir:
     def server_process(self) -> int | None:
         """The process that is the server."""
         return self._server.process()
+
+    def operator_process(self) -> int | None:
+        """The process that is the operator which comes with the cluster."""
+        return self.operator_lock.process()
 
     def describe(self, name: str, port: int) -> None:
         write_private(self._card, json.dumps(asdict(Card(name, port))).encode())

@@ -28,7 +28,7 @@ def test_a_cluster_in_the_background_from_start_to_stop(tide: Tide) -> None:
     assert f"https://127.0.0.1:{last.port}" in said
     assert f"export KUBECONFIG={place.kubeconfig}" in said
     asyncio.run(create_namespace(place.kubeconfig, "kept"))
-    assert "1 node, 5 namespaces, 0 pods" in tide.ok("status")
+    assert "1 node, 7 namespaces, 0 pods" in tide.ok("status")
     assert "is down" in tide.ok("down")
 
     stopped = tide.run("status")

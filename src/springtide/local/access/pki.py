@@ -31,6 +31,7 @@ from springtide.local.access.identity import MASTERS, NODE_PREFIX, NODES
 
 SERVICE_ADDRESS: Final = "10.96.0.1"
 ADMIN: Final = "kubernetes-admin"
+OPERATOR: Final = "system:springtide-operator"
 KUBELET_CLIENT: Final = "kube-apiserver-kubelet-client"
 
 _CA_LIFE: Final = timedelta(days=3650)
@@ -122,6 +123,10 @@ def server_pair(authority: Authority, service_address: str = SERVICE_ADDRESS, mo
 
 def admin_pair(authority: Authority) -> KeyPair:
     return authority.pair("admin", Subject(ADMIN, groups=(MASTERS,)))
+
+
+def operator_pair(authority: Authority) -> KeyPair:
+    return authority.pair("operator", Subject(OPERATOR))
 
 
 def kubelet_client_pair(authority: Authority) -> KeyPair:

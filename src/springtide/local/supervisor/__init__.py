@@ -4,7 +4,9 @@
     supervising, settings   starts, keeps and ends all the others
     serving, server         the server: the supervisor's view of it, and its own `main`
     machine                 what comes with nodes: the pods' network and the agents
-    agents, credentials     one agent process per node, and what it proves itself with
+    agents, operator        one agent process per node; the operator beside them
+    credentials             what agents and operator prove themselves with
+    seeding                 what is there for training jobs before anybody asks
     nodes, node_plans       which nodes there are to be: from Node objects to agents started, stopped and killed
     node_specs              nodes as people write them on a command line
     endings, signals        how the cluster ends, and who says so

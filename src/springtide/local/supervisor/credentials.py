@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a node agent proves itself with: a kubeconfig of its own, and what its HTTPS side shows and trusts.
+"""What the supervisor's children prove themselves with: a kubeconfig of its own for each, and what a node agent's HTTPS
+side shows and trusts.
 
-In `nodes/NAME` of the data directory, readable by their owner alone; made anew when they are missing or about to end.
+In `nodes/NAME` and `operator` of the data directory, readable by their owner alone; made anew when they are missing or
+about to end.
 """
 
 from __future__ import annotations
@@ -38,6 +40,15 @@ def make(directory: DataDir, node: str, server: str) -> Credentials:
     _write(made.pair, pair.key + pair.certificate)
     _write(made.client_ca, authority.certificate)
     return made
+
+
+def make_operator_s(directory: DataDir, server: str) -> Path:
+    """The operator's kubeconfig."""
+    authority = pki.Authority(directory.pki, datetime.now(UTC))
+    entry = kubeconfig.Entry("springtide", server, authority.certificate, pki.operator_pair(authority), role="operator")
+    path = directory.operator / "kubeconfig"
+    _write(path, kubeconfig.as_text(entry).encode())
+    return path
 
 
 def _write(path: Path, content: bytes) -> None:

@@ -26,7 +26,7 @@ from springtide.local.datadir import InUseError
 from springtide.local.scheduler import scheduler
 from springtide.local.store.backend import FullError
 from springtide.local.store.sqlite import OpenError
-from springtide.local.supervisor import failures
+from springtide.local.supervisor import failures, seeding
 from springtide.local.supervisor.settings import ServerSettings
 
 _COLLECT = (10_000, 20, 100)
@@ -55,6 +55,7 @@ async def _serve(settings: ServerSettings) -> None:
     for number in (signal.SIGINT, signal.SIGTERM):
         loop.add_signal_handler(number, stopping.set)
     async with clusters.running(_options(settings)) as found:
+        await seeding.seed(found.client("system:springtide"))
         tell(settings.tell, failures.up(found.port))
         collect_rarely()
         await stopping.wait()

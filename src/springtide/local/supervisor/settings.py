@@ -38,6 +38,8 @@ class Settings:
     """For a log that somebody reads later, rather than a terminal."""
     nodes: Nodes | None = None
     """None for an API server alone."""
+    operator: bool = True
+    """Whether an operator comes with the cluster."""
 
 
 class ServerSettings(msgspec.Struct, frozen=True, omit_defaults=True):

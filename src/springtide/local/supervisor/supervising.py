@@ -3,6 +3,7 @@
 
     supervisor ─┬─ server            leashed: dies with the supervisor
                 ├─ node agents       leashed
+                ├─ operator          leashed
                 └─ network holder    outlives it, as the pods' own shims do
 
 It knows the cluster only through the Kubernetes API, like everybody else, and imports nothing of the server.
@@ -25,6 +26,7 @@ from springtide.local.supervisor.signals import Endings
 
 if TYPE_CHECKING:
     from springtide.local.supervisor.machine import Machine
+    from springtide.local.supervisor.operator import Operator
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,11 +76,19 @@ def _bound(settings: Settings) -> socket.socket:
     return socket.create_server((LOOPBACK, 0), backlog=BACKLOG)
 
 
+def _operator(directory: DataDir, port: int) -> Operator:
+    """Nobody waits for it: jobs do, as objects. Imported when all the rest is up."""
+    from springtide.local.supervisor.operator import Operator  # noqa: PLC0415
+
+    return Operator(directory, f"https://{LOOPBACK}:{port}")
+
+
 class _Cluster:
     def __init__(self, settings: Settings, directory: DataDir, endings: Endings, audience: Audience) -> None:
         self._settings, self._directory, self._endings, self._audience = settings, directory, endings, audience
         self._began = datetime.now(UTC)
         self._looking: asyncio.Task[Machine] | None = None
+        self._operator: Operator | None = None
 
     async def run(self, listener: socket.socket) -> None:
         port = listener.getsockname()[1]
@@ -102,6 +112,8 @@ class _Cluster:
             asked.cancel()
             work.cancel()
             await asyncio.gather(work, return_exceptions=True)
+            if self._operator is not None:  # before the pods: it would take their end for a failure of their jobs
+                await self._operator.end()
             await self._end_machine(ending)
             await server.end()
 
@@ -115,6 +127,8 @@ class _Cluster:
             notes = await machine.start(self._began)
         moved_from = self._settings.port if port != self._settings.port != 0 else None
         self._audience.up(Report(port, moved_from, tuple(notes)))
+        if machine is not None and self._settings.operator:
+            self._operator = _operator(self._directory, port)
 
     async def _end_machine(self, ending: Ending) -> None:
         """Also one that was only being looked at: pods of an earlier `tide up` may run on it."""

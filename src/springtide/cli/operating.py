@@ -1,0 +1,66 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`tide operator` once its flags are read: the operator until a signal ends it, and what is said when it cannot go on.
+
+Imported by `operator` when it is needed.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import signal
+from typing import Any
+
+import click
+
+from springtide.controllers import operator
+from springtide.controllers.options import Options, WebhookOptions
+from springtide.controllers.prerequisites import MissingError
+from springtide.kube import config, errors
+from springtide.kube.leader import LeadershipLost
+
+_FORESEEN = (config.ConfigError, errors.ApiError, LeadershipLost, MissingError, OSError)
+
+
+def options(*, webhook_port: int | None, webhook_service: str, **others: Any) -> Options:
+    if webhook_port is None:
+        if webhook_service:
+            raise click.UsageError("--webhook-service is for --webhook-port PORT")
+        return Options(**others)
+    return Options(**others, webhook=WebhookOptions(webhook_port, service=webhook_service))
+
+
+def run(wanted: Options) -> None:
+    try:
+        asyncio.run(_until_ended(wanted))
+    except (*_FORESEEN, ExceptionGroup) as error:
+        foreseen = _first(error)
+        if foreseen is None:
+            raise
+        raise click.ClickException(_explained(foreseen)) from None
+
+
+async def _until_ended(wanted: Options) -> None:
+    working = asyncio.create_task(operator.run(wanted))
+    for number in (signal.SIGINT, signal.SIGTERM):
+        asyncio.get_running_loop().add_signal_handler(number, working.cancel)
+    await asyncio.wait([working])
+    if not working.cancelled():
+        working.result()
+
+
+def _first(error: BaseException) -> BaseException | None:
+    """What can be explained of an error that may have come in the company of others."""
+    if isinstance(error, BaseExceptionGroup):
+        known = error.subgroup(_FORESEEN)
+        return _first(known.exceptions[0]) if known is not None else None
+    return error
+
+
+def _explained(error: BaseException) -> str:
+    if isinstance(error, errors.Unreachable):
+        return f"the API server does not answer: {error}\nName its kubeconfig: tide operator --kubeconfig FILE"
+    if isinstance(error, errors.Forbidden):
+        return f"the operator lacks rights: {error.message}\nGive its user the right to do this"
+    if isinstance(error, LeadershipLost):
+        return f"another operator is active now, or the lease could not be renewed: {error}\nStart this one again"
+    return str(error)

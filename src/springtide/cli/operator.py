@@ -1,0 +1,102 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`tide operator`: keep training jobs as their objects want them, on whatever cluster the kubeconfig leads to.
+
+`tide up` runs it beside the embedded cluster. On a real one it is the same command in a Deployment, of which one
+replica at a time is active. Flags that the Go mpi-operator has too are called the same.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from springtide.cli import logs
+
+_PORT = click.IntRange(0, 65535)
+
+
+@click.command()
+@click.option("--kubeconfig", default="", metavar="FILE", help="Which cluster.  [default: as kubectl finds it]")
+@click.option(
+    "--context", default="", metavar="NAME", help="The context of the kubeconfig, instead of its current one."
+)
+@click.option(
+    "--namespace",
+    default="",
+    envvar="KUBEFLOW_NAMESPACE",
+    show_envvar=True,
+    metavar="NAME",
+    help="Serve jobs of this namespace alone.  [default: all]",
+)
+@click.option(
+    "--workers",
+    "--threadiness",
+    default=8,
+    show_default=True,
+    type=click.IntRange(1, 1000),
+    metavar="N",
+    help="Jobs that are looked at at the same time.",
+)
+@click.option(
+    "--kube-api-qps",
+    "qps",
+    default=0.0,
+    type=click.FloatRange(0),
+    metavar="N",
+    help="Requests a second to the API server; 0 for no limit.  [default: 0]",
+)
+@click.option(
+    "--kube-api-burst",
+    "burst",
+    default=0,
+    type=click.IntRange(0),
+    metavar="N",
+    help="Requests at once within that limit.  [default: twice as many as a second]",
+)
+@click.option("--leader-elect/--no-leader-elect", default=True, help="Whether to be one of several, or the only one.")
+@click.option(
+    "--lock-namespace",
+    default="mpi-operator",
+    show_default=True,
+    metavar="NAME",
+    help="Where operators agree on which of them is active.",
+)
+@click.option(
+    "--gang-scheduling",
+    "gang_scheduler",
+    default="",
+    metavar="NAME",
+    help="Start all pods of a job or none: volcano, or the name of a scheduler that knows PodGroups.",
+)
+@click.option("--cluster-domain", default="", metavar="NAME", help="Such as cluster.local: makes host names complete.")
+@click.option(
+    "--kubectl-delivery-image",
+    "kubectl_image",
+    default="",
+    metavar="IMAGE",
+    help="Brings kubectl to launchers whose own image has none.",
+)
+@click.option("--health-port", type=_PORT, metavar="PORT", help="Serve /healthz and /readyz; 0 takes any free port.")
+@click.option("--monitoring-port", "metrics_port", type=_PORT, metavar="PORT", help="Serve /metrics; 0 as above.")
+@click.option("--webhook-port", type=_PORT, metavar="PORT", help="Refuse wrong jobs as they are created; 0 as above.")
+@click.option(
+    "--webhook-service",
+    default="",
+    metavar="NAME",
+    help="Service in the lock's namespace by which the API server finds the webhook.  [default: on this machine]",
+)
+@click.option("--log-format", type=click.Choice(logs.FORMATS), default="text", show_default=True)
+@click.option("--verbose", is_flag=True, help="Log every step.")
+def operator(log_format: str, verbose: bool, **flags: Any) -> None:
+    """Run the operator, which keeps training jobs as their objects want them.
+
+    It runs until it is ended by Ctrl-C or SIGTERM, and may be killed at any moment: the next one goes on where this one
+    was.
+    """
+    # Imported here because --help needs none of it.
+    from springtide.cli import operating  # noqa: PLC0415
+
+    options = operating.options(**flags)
+    logs.begin(log_format, verbose=verbose)
+    operating.run(options)

@@ -1,0 +1,32 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Puts CustomResourceDefinitions into a cluster, and waits until their resources can be used."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+
+from springtide.kube.client import Client
+from springtide.kube.resources import CUSTOMRESOURCEDEFINITIONS, Key, Obj
+
+_PAUSE = 0.02
+
+
+async def install(client: Client, definitions: Sequence[Obj], field_manager: str) -> None:
+    """Idempotent; definitions of an earlier version are brought up to date in place."""
+    for definition in definitions:
+        await client.apply(CUSTOMRESOURCEDEFINITIONS, definition, field_manager=field_manager)
+    for definition in definitions:
+        await _established(client, Key.of(definition))
+
+
+async def _established(client: Client, key: Key) -> None:
+    while True:
+        if _is_established(await client.get(CUSTOMRESOURCEDEFINITIONS, key)):
+            return
+        await asyncio.sleep(_PAUSE)
+
+
+def _is_established(definition: Obj) -> bool:
+    conditions = (definition.get("status") or {}).get("conditions") or ()
+    return any(each["type"] == "Established" and each["status"] == "True" for each in conditions)

@@ -1,0 +1,44 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The operator beside the cluster: `tide operator` as a child of the supervisor, kept up.
+
+It is a stranger that knows the cluster by a kubeconfig alone, and may be killed at any moment. It holds the lock in its
+directory, by a file it inherits without knowing, so that others can tell whether and as which process it runs.
+"""
+
+from __future__ import annotations
+
+import signal
+from asyncio.subprocess import Process
+
+from springtide.local.datadir import DataDir, InUseError
+from springtide.local.supervisor import credentials, log_files
+from springtide.local.supervisor.processes import Kept, leashed
+
+_MODULE = "springtide.cli"
+_PATIENCE = 5.0
+"""Seconds to end; it takes a fraction of one."""
+
+
+class Operator:
+    def __init__(self, directory: DataDir, server: str) -> None:
+        self._directory, self._server = directory, server
+        self._kept = Kept("the operator", self._launch)
+
+    async def end(self) -> None:
+        await self._kept.end(signal.SIGTERM, _PATIENCE)
+
+    async def _launch(self) -> Process:
+        kubeconfig = credentials.make_operator_s(self._directory, self._server)
+        # There is no other: the supervisor holds the cluster, and whoever it starts ends with it.
+        arguments = ["operator", "--kubeconfig", str(kubeconfig), "--no-leader-elect"]
+        lock = self._directory.operator_lock
+        try:
+            lock.acquire(0.0)
+            with log_files.opened(self._directory.operator_log) as log:
+                process = await leashed(_MODULE, arguments, log=log, pass_fds=(lock.fileno(),))
+            lock.leave_to(process.pid)
+        except InUseError:
+            raise BlockingIOError("the one before it is still there") from None  # and it is tried again
+        finally:
+            lock.release()
+        return process

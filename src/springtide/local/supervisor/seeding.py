@@ -1,0 +1,44 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What an embedded cluster has for training jobs before anybody asks: their definitions, the namespaces that people's
+manifests and documents use, and the operator's rights.
+
+Run by the server at every start, before it says that it is up: definitions of an earlier version are brought up to
+date, and whatever was deleted comes back.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+
+from springtide.api.kinds.registry import RESOURCES
+from springtide.api.schema.definitions import definition
+from springtide.kube import definitions, errors
+from springtide.kube.client import Client
+from springtide.kube.resources import CLUSTERROLEBINDINGS, NAMESPACES, Key
+from springtide.local.access.pki import OPERATOR
+
+MANAGER = "springtide"
+_NAMESPACES = ("mpi-operator", "kubeflow")
+
+
+async def seed(client: Client) -> None:
+    await asyncio.gather(
+        definitions.install(client, [definition(resource) for resource in RESOURCES], MANAGER),
+        _grant(client),
+        *(_make_namespace(client, name) for name in _NAMESPACES),
+    )
+
+
+async def _make_namespace(client: Client, name: str) -> None:
+    with contextlib.suppress(errors.AlreadyExists):
+        await client.create(NAMESPACES, NAMESPACES.describe(Key("", name)))
+
+
+async def _grant(client: Client) -> None:
+    group = "rbac.authorization.k8s.io"
+    binding = CLUSTERROLEBINDINGS.describe(Key("", "springtide-operator")) | {
+        "roleRef": {"apiGroup": group, "kind": "ClusterRole", "name": "cluster-admin"},
+        "subjects": [{"apiGroup": group, "kind": "User", "name": OPERATOR}],
+    }
+    await client.apply(CLUSTERROLEBINDINGS, binding, field_manager=MANAGER)
