@@ -18,7 +18,7 @@ from typing import Any
 from springtide.api.kinds.conditions import finished
 from springtide.api.kinds.status import JobStatus
 from springtide.jobs import decisions as log
-from springtide.jobs import finishing, gangs, launching, objects, resizing, situation, status, workers
+from springtide.jobs import finishing, fixed, gangs, launching, objects, resizing, situation, status, workers
 from springtide.jobs.actions import (
     Action,
     Create,
@@ -61,9 +61,9 @@ def _ongoing(seen: Situation) -> Plan:
     rewritten = any(isinstance(action, Patch) and action.key == seen.config_key for action in actions)
     actions += _group(then)
     actions += _worker_pods(then)
-    actions += launching.created(then)
-    actions += finishing.switched(then)
-    actions += finishing.deletes((*resizing.removable(then), *launching.deleted(then)))
+    actions += [*fixed.created(then), *launching.created(then), *finishing.switched(then)]
+    actions += objects.surplus(then.observed, _keys(then))
+    actions += finishing.deletes((*fixed.removable(then), *resizing.removable(then), *launching.deleted(then)))
     if not rewritten:
         nudge, wait = launching.nudged(then)
         actions += nudge
@@ -79,6 +79,8 @@ def _decided(seen: Situation) -> tuple[Situation, list[Decision], list[timedelta
     then = _restarted(_relieved(seen, why), why)
     then, wait = _resized(then, why)
     then = then.with_ledger(resizing.forgotten(then))
+    ledger, failures = fixed.answered(then)
+    then, why = then.with_ledger(ledger), [*why, *failures]
     ledger, listing = launching.listed(then)
     return then.with_ledger(ledger), why, [wait, listing]
 
@@ -89,7 +91,7 @@ def _relieved(seen: Situation, why: list[Decision]) -> Situation:
     if launching.run_over(seen):
         return seen
     for loss in lost:
-        name = seen.kind.worker_name(seen.job, loss.index)
+        name = seen.worker_name(loss.index)
         why.append(Decision(seen.now, "WorkerReplaced", f"{name} {loss.cause}; another takes its place", loss.counts))
     return seen.with_ledger(workers.without(seen, lost))
 
@@ -109,10 +111,10 @@ def _restarted(seen: Situation, why: list[Decision]) -> Situation:
 
 
 def _resized(seen: Situation, why: list[Decision]) -> tuple[Situation, timedelta]:
-    size, wanted = len(seen.ledger.members), seen.wanted_size
+    size, wanted = len(seen.ledger.members), 0 if seen.shape.keeps_names else seen.wanted_size
     if size > wanted:
         gone = resizing.victims(seen, size - wanted)
-        names = ", ".join(seen.kind.worker_name(seen.job, index) for index in gone)
+        names = ", ".join(seen.worker_name(index) for index in gone)
         why.append(Decision(seen.now, "ScalingIn", f"{size} → {wanted} workers: {names} will go{_caveat(seen, False)}"))
         return seen.with_ledger(resizing.shrunk(seen, gone)), finishing.NEVER
     ledger, wait = workers.filled(seen, wanted - size)
@@ -132,7 +134,7 @@ def _caveat(seen: Situation, grows: bool) -> str:
 
 def _suspended(seen: Situation) -> Plan:
     """No pods; when the last is gone the job is as good as new, and names start over with the next run."""
-    quiet = not seen.workers and all(pod.ended for pod in seen.observed.of(seen.shape.launcher))
+    quiet = not seen.replicas and all(pod.ended for pod in seen.observed.of(seen.shape.launcher))
     then = seen.with_ledger(Ledger() if quiet else launching.fresh_run(seen.ledger))
     actions = [*_wired(seen, then), *_config(seen, then, ()), *finishing.stopped(then), *_ungrouped(then)]
     actions += launching.created(then)
@@ -158,8 +160,15 @@ def _taken(seen: Situation) -> Event | None:
             return _exists(key.name, key.kind, job.kind)
     if seen.observed.launcher_job is not None and not seen.observed.launcher_job.owned:
         return _exists(seen.shape.launcher_name, "Job", job.kind)
-    names = (seen.shape.launcher_name, *_hosts(seen).wanted)
+    names = (seen.shape.launcher_name, *_hosts(seen).wanted, *(each.name for each in seen.fixed))
     return next((_exists(name, "Pod", job.kind) for name in names if name in seen.observed.strangers), None)
+
+
+def _keys(then: Situation) -> set[Key]:
+    """Of all objects the job wants beside its pods."""
+    group = _wanted_group(then)
+    wanted = (*then.kind.wiring(then.job, _hosts(then)), *((group,) if group else ()))
+    return {then.config_key, *(objects.key_of(each.manifest) for each in wanted)}
 
 
 def _exists(name: str, kind: str, manager: str) -> Event:
@@ -169,14 +178,15 @@ def _exists(name: str, kind: str, manager: str) -> Event:
 
 def _hosts(seen: Situation) -> Hosts:
     def names(indices: Iterable[int]) -> tuple[str, ...]:
-        return tuple(seen.kind.worker_name(seen.job, index) for index in sorted(indices))
+        return tuple(seen.worker_name(index) for index in sorted(indices))
 
     ledger = seen.ledger
     return Hosts(
-        wanted=names(ledger.members),
+        wanted=names(seen.members),
         listed=names(ledger.listed),
         reachable=names({*ledger.members, *ledger.listed, *seen.workers}),
         serves=ledger.serves,
+        fixed=seen.fixed,
     )
 
 
@@ -212,11 +222,13 @@ def _app(then: Situation) -> Mapping[str, str]:
 
 def _worker_pods(then: Situation) -> list[Action]:
     planned = (index for index in sorted(then.ledger.members) if index not in then.workers)
-    return [Create(then.kind.worker(then.job, index, then.observed.settings)) for index in planned]
+    return [Create(then.kind.pod(then.job, then.shape.workers, index, then.observed.settings)) for index in planned]
 
 
 def _wanted_group(then: Situation) -> Wanted | None:
-    return gangs.group(then.job, then.shape, then.wanted_size, then.observed.settings.gang_scheduler)
+    return gangs.group(
+        then.job, then.shape, then.wanted_size, then.observed.settings.gang_scheduler, then.observed.priorities
+    )
 
 
 def _group(then: Situation) -> list[Action]:

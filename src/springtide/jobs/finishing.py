@@ -12,9 +12,11 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Final
 
+from springtide.api.kinds import conditions
+from springtide.api.kinds.conditions import condition
 from springtide.api.kinds.mpi_modes import LauncherForm
 from springtide.api.kinds.run_policy import CleanPodPolicy
-from springtide.jobs import causes, launching, workers
+from springtide.jobs import causes, fixed, launching, workers
 from springtide.jobs.actions import Action, Delete, Patch
 from springtide.jobs.observed import SUCCEEDED, Key, Pod
 from springtide.jobs.situation import Situation
@@ -43,7 +45,7 @@ def _succeeded(situation: Situation) -> Outcome | None:
     if situation.shape.form is LauncherForm.BATCH_JOB:
         done, at = batch is not None and batch.succeeded, batch.completed if batch else None
     else:
-        done, at = pod is not None and pod.phase == SUCCEEDED, None
+        done, at = (pod is not None and pod.phase == SUCCEEDED) or fixed.succeeded(situation), None
     message = f"{situation.title} successfully completed."
     return Outcome(True, f"{situation.job.kind}Succeeded", message, at or situation.now) if done else None
 
@@ -73,6 +75,15 @@ def _launcher_failed(situation: Situation) -> Outcome | None:
     return _failure(situation, reason, f"{situation.title} has failed" + (f": launcher {why}" if why else ""))
 
 
+def _replica_failed(situation: Situation) -> Outcome | None:
+    found = ((each, pod) for each, pod in fixed.failures(situation) if fixed.exhausted(situation, each.role, pod))
+    each, pod = next(found, (None, None))
+    if each is None or pod is None:
+        return None
+    reason = f"{situation.job.kind}{'Evicted' if causes.evicted(pod) else 'Failed'}"
+    return _failure(situation, reason, f"{situation.title} has failed: {each.name} {causes.worker(pod)}")
+
+
 def _deadline_passed(situation: Situation) -> Outcome | None:
     if deadline_left(situation) > timedelta(0):
         return None
@@ -89,7 +100,7 @@ def _workers_used_up(situation: Situation) -> Outcome | None:
     kind, evicted = situation.job.kind, sum(loss.evicted for loss in lost)
     if evicted:
         return _failure(situation, f"{kind}Evicted", f"{evicted}/{situation.wanted_size} workers are evicted")
-    name = situation.kind.worker_name(situation.job, last.index)
+    name = situation.worker_name(last.index)
     message = f"{situation.title} has failed: {name}, like {workers.CAP} before it in its place, {last.cause}"
     return _failure(situation, f"{kind}Failed", message)
 
@@ -102,6 +113,7 @@ ENDINGS: Final[tuple[Callable[[Situation], Outcome | None], ...]] = (
     _succeeded,
     _batch_job_failed,
     _launcher_failed,
+    _replica_failed,
     _deadline_passed,
     _workers_used_up,
 )
@@ -116,15 +128,22 @@ def deadline_left(situation: Situation) -> timedelta:
 
 
 def cleaned(situation: Situation) -> tuple[Action, ...]:
-    """What goes when the job has finished. A launcher that still runs, because a deadline has passed for instance, is
-    stopped under every policy; it goes last, so that a cleaning that was interrupted is taken up again."""
+    """What goes when the job has finished. A job that was cut short is stopped under every policy; a launcher goes
+    last, so that a cleaning that was interrupted is taken up again."""
     policy = situation.job.run.clean_pod_policy
-    if policy is CleanPodPolicy.NONE and not situation.launcher_lives:
+    if policy is CleanPodPolicy.NONE and not _cut_short(situation):
         return ()
     everything = policy is CleanPodPolicy.ALL
-    pods = tuple(pod for pod in situation.observed.of(situation.shape.workers) if everything or not pod.ended)
+    pods = tuple(pod for pod in situation.replicas if everything or not pod.ended)
     launcher = (everything or situation.launcher_lives) and _launcher(situation)
     return (*deletes(pods), *(launcher or ()))
+
+
+def _cut_short(situation: Situation) -> bool:
+    """It did not come to an end by itself."""
+    failed = condition(situation.job.status.conditions, conditions.FAILED)
+    overdue = failed is not None and (failed.status, failed.reason) == ("True", DEADLINE_EXCEEDED)
+    return overdue or situation.launcher_lives
 
 
 def _launcher(situation: Situation) -> tuple[Action, ...]:
@@ -154,8 +173,7 @@ def deletes_job(situation: Situation) -> Delete:
 def stopped(situation: Situation) -> tuple[Action, ...]:
     """While it is suspended a job has no pods; of policy Running those that have ended are kept."""
     keeps_ended = situation.job.run.clean_pod_policy is CleanPodPolicy.RUNNING
-    workers_ = situation.observed.of(situation.shape.workers)
-    pods = deletes(tuple(pod for pod in workers_ if not (keeps_ended and pod.ended)))
+    pods = deletes(tuple(pod for pod in situation.replicas if not (keeps_ended and pod.ended)))
     if situation.shape.form is LauncherForm.POD:
         return (*deletes((situation.launcher,) if situation.launcher else ()), *pods)
     return (*switched(situation), *pods)

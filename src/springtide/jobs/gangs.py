@@ -47,14 +47,15 @@ def marked(manifest: Mapping[str, Any], gangs: Gangs | None) -> Mapping[str, Any
     return {**manifest, "metadata": metadata, "spec": {**manifest["spec"], "schedulerName": gangs.scheduler}}
 
 
-def group(job: Job[Any], shape: Shape, size: int, scheduler: str) -> Wanted | None:
+def group(
+    job: Job[Any], shape: Shape, size: int, scheduler: str, priorities: Mapping[str, int] | None = None
+) -> Wanted | None:
     gangs = of(scheduler, job.metadata.name)
     if gangs is None:
         return None
-    policy = job.run.scheduling or SchedulingPolicy()
-    everybody = size if shape.waits_for_workers else size + 1
-    members = everybody if policy.min_available is None else policy.min_available
-    resources = policy.min_resources or resources_of(job, shape, size, members)
+    policy, counts = job.run.scheduling or SchedulingPolicy(), _counts(job, shape, size)
+    members = sum(counts.values()) if policy.min_available is None else policy.min_available
+    resources = policy.min_resources or _resources(job, _smallest(job, counts, members, priorities or {}))
     spec: dict[str, Any] = {"minMember": members} | ({"minResources": resources} if resources else {})
     spec |= _volcano(job, shape, policy) if scheduler == VOLCANO else _plugins(policy)
     manifest = {
@@ -68,7 +69,8 @@ def group(job: Job[Any], shape: Shape, size: int, scheduler: str) -> Wanted | No
 
 def _volcano(job: Job[Any], shape: Shape, policy: SchedulingPolicy) -> dict[str, Any]:
     queue = policy.queue or job.metadata.annotations.get(QUEUE, "")
-    priority = policy.priority_class or _priority(job, shape.launcher) or _priority(job, shape.workers)
+    roles = sorted(job.roles, key=lambda name: name == shape.workers)
+    priority = policy.priority_class or next(filter(None, (_priority(job, name) for name in roles)), "")
     return {name: value for name, value in (("queue", queue), ("priorityClassName", priority)) if value}
 
 
@@ -81,17 +83,27 @@ def _priority(job: Job[Any], role: str) -> str:
     return str(spec.get("priorityClassName") or "")
 
 
-def resources_of(job: Job[Any], shape: Shape, size: int, members: int) -> dict[str, str]:
-    """What the smallest group needs, the launcher and then as many workers as count."""
-    if not members:
-        return {}
-    counts = {shape.launcher: 1, shape.workers: min(size, max(members - 1, 0))}
-    if shape.waits_for_workers:
-        counts = {shape.launcher: 0, shape.workers: min(size, members)}
+def _counts(job: Job[Any], shape: Shape, size: int) -> dict[str, int]:
+    """Pods of each role that are placed together, workers last. A launcher that waits for them cannot be one of them:
+    its pod does not exist before theirs run."""
+    absent = shape.launcher if shape.waits_for_workers else ""
+    others = {name: role.replicas for name, role in job.roles.items() if name not in (shape.workers, absent)}
+    return others | ({shape.workers: size} if shape.workers in job.roles else {})
+
+
+def _smallest(job: Job[Any], counts: Mapping[str, int], members: int, priorities: Mapping[str, int]) -> dict[str, int]:
+    """As many as it takes, of the highest priority first; of equal ones workers are cut."""
+    left, found = members, {}
+    for name in sorted(counts, key=lambda name: -priorities.get(_priority(job, name), 0)):
+        found[name] = min(counts[name], left)
+        left -= found[name]
+    return found
+
+
+def _resources(job: Job[Any], counts: Mapping[str, int]) -> dict[str, str]:
     total: dict[str, quantity.Quantity] = {}
     for name, count in counts.items():
-        role = job.roles.get(name)
-        for resource, amount in (_requests(role) if role else {}).items():
+        for resource, amount in _requests(job.roles[name]).items() if count else ():
             for _ in range(count):
                 total[resource] = total.get(resource, quantity.ZERO) + amount
     return {resource: str(amount) for resource, amount in sorted(total.items())}

@@ -2,13 +2,14 @@
 """What the engine asks of a kind. An adapter answers from the job alone; it never sees what exists.
 
 Everything that differs between kinds, and between versions of a kind, is an answer here: the engine has no branch
-on the kind.
+on the kind. A kind may have a launcher that is given hosts, roles whose pods keep their names, or both.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from enum import Enum, auto
 from typing import Any, Protocol
 
 from springtide.api.bounds import Bounds
@@ -18,26 +19,58 @@ from springtide.jobs.actions import Event, Secrets
 from springtide.jobs.observed import Settings
 
 
+class Of(Enum):
+    """Which replicas of a role."""
+
+    FIRST = auto()
+    ALL = auto()
+    ANY = auto()
+
+
+@dataclass(frozen=True, slots=True)
+class Success:
+    """Whose success is the job's, where there is no launcher."""
+
+    role: str
+    of: Of
+
+
 @dataclass(frozen=True, slots=True)
 class Shape:
     """How a job is built, read off its spec."""
 
     workers: str
     """The role that can be resized."""
-    launcher: str
-    form: LauncherForm
-    launcher_name: str
     config_name: str
     """The ConfigMap with the host list and the ledger."""
-    bounds: Bounds | None
-    start_size: int | None
+    launcher: str = ""
+    """The role whose end is the end of the job; empty where there is none."""
+    form: LauncherForm = LauncherForm.POD
+    launcher_name: str = ""
+    fixed: tuple[str, ...] = ()
+    """Roles whose pods keep their names: replicas 0 to n-1, each made again in its own place."""
+    success: Success | None = None
+    bounds: Bounds | None = None
+    start_size: int | None = None
     """The fewest workers the launcher can start with; None: all of them."""
-    elastic: bool
+    elastic: bool = False
     """The launcher follows its host list while it runs."""
-    settles: bool
+    settles: bool = False
     """Newcomers are held back for a while after the launcher's start."""
-    waits_for_workers: bool
+    waits_for_workers: bool = False
     """The launcher is created only when all workers are ready."""
+
+    @property
+    def keeps_names(self) -> bool:
+        """Whether a worker that is replaced has the name of the one before it."""
+        return self.workers in self.fixed
+
+
+@dataclass(frozen=True, slots=True)
+class Replica:
+    role: str
+    index: int
+    name: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,6 +85,8 @@ class Hosts:
     """All the launcher must be allowed to reach."""
     serves: str
     """The launcher pod the list is for."""
+    fixed: tuple[Replica, ...] = ()
+    """Replicas that keep their names, of all roles."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +102,7 @@ class Wanted:
 class Kind(Protocol):
     def shape(self, job: Job[Any]) -> Shape: ...
 
-    def worker_name(self, job: Job[Any], index: int) -> str: ...
+    def pod_name(self, job: Job[Any], role: str, index: int) -> str: ...
 
     def config(self, job: Job[Any], hosts: Hosts, settings: Settings) -> Mapping[str, str]:
         """The files of the config object."""
@@ -77,12 +112,16 @@ class Kind(Protocol):
         """Objects that must exist before any pod, in order."""
         ...
 
-    def worker(self, job: Job[Any], index: int, settings: Settings) -> Mapping[str, Any]: ...
+    def pod(self, job: Job[Any], role: str, index: int, settings: Settings) -> Mapping[str, Any]:
+        """A pod of any role but the launcher's."""
+        ...
 
-    def launcher(self, job: Job[Any], settings: Settings) -> Mapping[str, Any]: ...
+    def launcher(self, job: Job[Any], settings: Settings) -> Mapping[str, Any]:
+        """Never asked of a kind that has none."""
+        ...
 
     def warnings(self, job: Job[Any]) -> tuple[Event, ...]:
-        """What the user should know when the launcher is created."""
+        """What the user should know when the first pods are created."""
         ...
 
     def selector(self, job: Job[Any]) -> Mapping[str, str]:

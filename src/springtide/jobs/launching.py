@@ -61,7 +61,7 @@ def counted(situation: Situation, pod: Pod) -> Ledger:
 
 
 def created(situation: Situation) -> tuple[Action, ...]:
-    if exists(situation) or not may_be_created(situation):
+    if not situation.shape.launcher or exists(situation) or not may_be_created(situation):
         return ()
     job = situation.job
     return (Create(situation.kind.launcher(job, situation.observed.settings)), *situation.kind.warnings(job))
@@ -96,7 +96,7 @@ def predecessors(situation: Situation) -> tuple[Pod, ...]:
 
 
 def ready(situation: Situation) -> tuple[int, ...]:
-    pods = ((index, situation.workers.get(index)) for index in situation.ledger.members)
+    pods = ((index, situation.workers.get(index)) for index in situation.members)
     return tuple(index for index, pod in pods if pod is not None and pod.ready and pod.alive)
 
 

@@ -49,6 +49,12 @@ class Ledger:
     """How many failures in a row a member takes the place of."""
     owed: tuple[tuple[int, datetime], ...] = ()
     """Workers that were lost and have no successor yet: failures in a row, and since when."""
+    done: tuple[str, ...] = ()
+    """Replicas that keep their names and have succeeded."""
+    retried: tuple[str, ...] = ()
+    """Pods of such replicas whose failure has been counted."""
+    tries: Mapping[str, int] = field(default_factory=dict)
+    """How many there were, by role."""
 
     def annotations(self) -> dict[str, str]:
         fields = msgspec.to_builtins(self, str_keys=True)

@@ -3,11 +3,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Container, Mapping, Sequence
 from typing import Any, Final
 
 from springtide.api.job import Job
-from springtide.jobs.actions import Action, Create, Patch
+from springtide.jobs.actions import Action, Create, Delete, Patch
 from springtide.jobs.kind import Wanted
 from springtide.jobs.observed import Key, Observed
 
@@ -65,6 +65,12 @@ def ensured(observed: Observed, wanted: Wanted) -> tuple[Action, ...]:
     if covers(held.body, body):
         return ()
     return (Patch(key, body, held.resource_version),)
+
+
+def surplus(observed: Observed, wanted: Container[Key]) -> tuple[Action, ...]:
+    """Objects that were made for the job and are of no use to it any more: the Service of a replica that has gone."""
+    extra = ((key, held) for key, held in observed.objects.items() if key not in wanted and held.owned)
+    return tuple(Delete(key, held.uid) for key, held in extra)
 
 
 def covers(there: Any, wanted: Any) -> bool:

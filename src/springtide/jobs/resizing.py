@@ -116,6 +116,8 @@ def shrunk(situation: Situation, gone: tuple[int, ...]) -> Ledger:
 
 def removable(situation: Situation) -> tuple[Pod, ...]:
     """Pods of workers that are no members and need no (more) draining."""
+    if situation.shape.keeps_names:
+        return ()
     outside = (index for index in sorted(situation.workers) if index not in situation.ledger.members)
     found = []
     for index in outside:
@@ -154,4 +156,4 @@ def _reported_unused(situation: Situation, index: int, since: datetime) -> bool:
         return False
     if progress.hosts is None or progress.at is None or progress.at < since:
         return False
-    return situation.kind.worker_name(situation.job, index) not in {host.partition(".")[0] for host in progress.hosts}
+    return situation.worker_name(index) not in {host.partition(".")[0] for host in progress.hosts}

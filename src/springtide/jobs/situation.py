@@ -11,7 +11,7 @@ from typing import Any, Final
 from springtide.api.job import Job
 from springtide.api.kinds.mpi_modes import LauncherForm
 from springtide.jobs import ledger as ledgers
-from springtide.jobs.kind import Kind, Shape
+from springtide.jobs.kind import Kind, Replica, Shape
 from springtide.jobs.ledger import Ledger
 from springtide.jobs.observed import RUNNING, Held, Key, Observed, Pod
 
@@ -54,6 +54,30 @@ class Situation:
         return self.shape.bounds.nearest(asked) if self.shape.bounds and role else asked
 
     @property
+    def members(self) -> tuple[int, ...]:
+        """Indices of the workers the job has or is about to have."""
+        return tuple(range(self.wanted_size)) if self.shape.keeps_names else self.ledger.members
+
+    @property
+    def fixed(self) -> tuple[Replica, ...]:
+        """Replicas that keep their names, of all roles."""
+        return tuple(
+            Replica(role, index, self.kind.pod_name(self.job, role, index))
+            for role in self.shape.fixed
+            for index in range(self._size(role))
+        )
+
+    def _size(self, role: str) -> int:
+        if role == self.shape.workers:
+            return self.wanted_size
+        return self.job.roles[role].replicas if role in self.job.roles else 0
+
+    @property
+    def replicas(self) -> tuple[Pod, ...]:
+        """All pods but the launcher's."""
+        return tuple(pod for pod in self.observed.pods if pod.role != self.shape.launcher)
+
+    @property
     def launcher_lives(self) -> bool:
         return self.launcher is not None and self.launcher.alive
 
@@ -61,6 +85,16 @@ class Situation:
     def launcher_runs(self) -> bool:
         """Its program runs: it has left its waiting room."""
         return self.launcher is not None and self.launcher.alive and self.launcher.phase == RUNNING
+
+    @property
+    def runs(self) -> bool:
+        """Whoever decides how the job ends is at work."""
+        if self.shape.success is None:
+            return self.launcher_runs
+        return any(pod.alive and pod.phase == RUNNING for pod in self.observed.of(self.shape.success.role))
+
+    def worker_name(self, index: int) -> str:
+        return self.kind.pod_name(self.job, self.shape.workers, index)
 
     def with_ledger(self, ledger: Ledger) -> Situation:
         return replace(self, ledger=ledger)
@@ -80,7 +114,7 @@ def read(observed: Observed, kind: Kind, now: datetime) -> Situation:
     launcher = _launcher(observed, shape)
     config = observed.objects.get(Key("v1", "ConfigMap", shape.config_name))
     if config is None:
-        kept = ledgers.recovered(workers.values(), launcher)
+        kept = Ledger() if shape.keeps_names else ledgers.recovered(workers.values(), launcher)
     else:
         kept = ledgers.read(config.annotations, workers.values())
     return Situation(observed, kind, shape, kept, now, workers, launcher)

@@ -40,7 +40,7 @@ def state(situation: Situation, conditions: Conditions) -> State:
     ended = _ended(situation, conditions)
     if ended is not None:
         return ended
-    return _working(situation) if situation.launcher_runs else _not_yet(situation, conditions)
+    return _working(situation) if situation.runs else _not_yet(situation, conditions)
 
 
 def _ended(situation: Situation, conditions: Conditions) -> State | None:
@@ -61,7 +61,7 @@ def _working(situation: Situation) -> State:
     if ready < least:
         return State(Word.RUNNING, f"The job waits: {_workers(ready)} ready, and it needs at least {least}.")
     if situation.ledger.draining:
-        names = ", ".join(situation.kind.worker_name(situation.job, index) for index in situation.ledger.draining)
+        names = ", ".join(situation.worker_name(index) for index in situation.ledger.draining)
         return State(Word.SCALING_IN, f"The launcher has been told to leave {names}.")
     if len(situation.ledger.listed) < wanted and situation.shape.elastic:
         return State(Word.SCALING_OUT, f"{len(situation.ledger.listed)} of {wanted} workers are in the host list.")
@@ -71,13 +71,15 @@ def _working(situation: Situation) -> State:
 def _not_yet(situation: Situation, conditions: Conditions) -> State:
     ready, wanted = len(launching.ready(situation)), situation.wanted_size
     if holds(conditions, types.RESTARTING):
-        return State(Word.RESTARTING, f"The launcher is tried again; {ready} of {wanted} workers are ready.")
-    members = [situation.workers.get(index) for index in situation.ledger.members]
+        return State(Word.RESTARTING, f"The job is tried again; {ready} of {wanted} workers are ready.")
+    members = [situation.workers.get(index) for index in situation.members]
     unplaced = sum(pod is not None and not pod.node for pod in members)
-    if not members and not launching.exists(situation):
+    if not members and not situation.fixed and not launching.exists(situation):
         return State(Word.CREATED, "The job has been accepted.")
     if unplaced:
         return State(Word.QUEUED, f"{unplaced} of {wanted} workers wait for a place on a node.")
+    if not situation.shape.launcher:
+        return State(Word.STARTING, f"{ready} of {wanted} workers are ready.")
     least = situation.shape.start_size
     if ready < max(wanted, least or 0):
         needs = f"all {wanted}" if least is None else f"at least {least}"
@@ -89,8 +91,16 @@ def _workers(count: int) -> str:
     return "1 worker" if count == 1 else f"{count} workers"
 
 
+def restarts(situation: Situation) -> bool:
+    """It was tried again and is not back at work."""
+    back = situation.launcher_runs if situation.shape.launcher else all_run(situation)
+    return situation.ledger.restarted_at is not None and not back
+
+
 def all_run(situation: Situation) -> bool:
-    """Launcher and all workers: what upstream calls running."""
-    pods = [situation.workers.get(index) for index in situation.ledger.members]
+    """What upstream calls running: a launcher and all workers, or else whoever decides how the job ends."""
+    if not situation.shape.launcher:
+        return situation.runs and not situation.ledger.retried
+    pods = [situation.workers.get(index) for index in situation.members]
     everybody = len(pods) >= situation.wanted_size
-    return situation.launcher_runs and everybody and all(pod is not None and pod.phase == RUNNING for pod in pods)
+    return situation.runs and everybody and all(pod is not None and pod.phase == RUNNING for pod in pods)

@@ -30,7 +30,7 @@ def ongoing(situation: Situation) -> JobStatus:
     kind = situation.job.kind
     if resumed:
         conditions = merged(conditions, false(types.SUSPENDED, f"{kind}Resumed", f"{kind} resumed"), situation.now)
-    if situation.ledger.restarted_at and not situation.launcher_runs:
+    if state.restarts(situation):
         message = f"{situation.title} is restarting."
         conditions = merged(conditions, true(types.RESTARTING, f"{kind}Restarting", message), situation.now)
     if state.all_run(situation):
@@ -64,12 +64,14 @@ def ended(situation: Situation, outcome: Outcome) -> JobStatus:
 
 
 def over(situation: Situation) -> JobStatus:
-    """Of a job that finished before: what is left of its workers no longer counts."""
+    """Of a job that finished before: what is left of a launcher's workers no longer counts."""
     old = situation.job.status
     if not situation.workers and not old.replicas:
         return old
-    roles = {**old.replica_statuses, situation.shape.workers: ReplicaStatus()}
-    return replace(old, replicas=sum(pod.alive for pod in situation.workers.values()), replica_statuses=roles)
+    replicas, roles = sum(pod.alive for pod in situation.workers.values()), dict(old.replica_statuses)
+    if situation.shape.launcher:
+        roles[situation.shape.workers] = ReplicaStatus()
+    return replace(old, replicas=replicas, replica_statuses=roles)
 
 
 def _created(situation: Situation, conditions: Conditions) -> Conditions:
@@ -113,6 +115,8 @@ def _filled(situation: Situation, status: JobStatus) -> JobStatus:
 
 def _restarts(situation: Situation) -> dict[str, int]:
     ledger, shape = situation.ledger, situation.shape
+    if not shape.launcher:
+        return dict(ledger.tries)
     counts = {shape.launcher: ledger.restarts + ledger.disruptions, shape.workers: ledger.replaced}
     return {role: count for role, count in counts.items() if count}
 
@@ -121,9 +125,10 @@ def _replica_statuses(situation: Situation, status: JobStatus) -> dict[str, Repl
     roles = {}
     if launching.exists(situation):
         roles[situation.shape.launcher] = _launcher_status(situation)
-    if situation.shape.workers in situation.job.roles:
-        done = finished(status.conditions)
-        roles[situation.shape.workers] = ReplicaStatus() if done else _counts(tuple(situation.workers.values()))
+    done = bool(situation.shape.launcher) and finished(status.conditions)
+    for role in situation.job.roles:
+        if role != situation.shape.launcher:
+            roles[role] = ReplicaStatus() if done else _counts(situation.observed.of(role))
     return roles
 
 

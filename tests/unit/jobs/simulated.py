@@ -7,7 +7,7 @@ It watches over what must hold at every single write, whoever is interrupted whe
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from itertools import count
@@ -16,13 +16,15 @@ from typing import Any
 import msgspec
 
 from springtide.api.defaults.mpijob import defaulted
+from springtide.api.job import Job
 from springtide.api.kinds.conditions import finished
 from springtide.api.kinds.replicas import LAUNCHER, WORKER
 from springtide.api.kinds.status import JobStatus
 from springtide.jobs.actions import Action, Create, Delete, Event, Patch, Plan, StatusPatch
 from springtide.jobs.engine import plan
+from springtide.jobs.kind import Kind
 from springtide.jobs.kinds.mpi.adapter import MPI_KIND
-from springtide.jobs.objects import key_of
+from springtide.jobs.objects import INDEX, ROLE, key_of
 from springtide.jobs.observed import FAILED, PENDING, RUNNING, SUCCEEDED, Exit, Held, Key, LauncherJob, Observed, Pod
 from springtide.jobs.observed import Settings as OperatorSettings
 
@@ -37,6 +39,8 @@ class Conflict(Exception):
 class Cluster:
     raw: dict[str, Any]
     settings: OperatorSettings = field(default_factory=OperatorSettings)
+    kind: Kind = MPI_KIND
+    read: Callable[[Mapping[str, Any]], Job[Any]] = defaulted
     now: datetime = START
     status: JobStatus = field(default_factory=JobStatus)
     objects: dict[Key, dict[str, Any]] = field(default_factory=dict)
@@ -56,7 +60,7 @@ class Cluster:
     def observe(self) -> Observed:
         raw = {**self.raw, "status": msgspec.to_builtins(self.status)}
         return Observed(
-            job=defaulted(raw),
+            job=self.read(raw),
             pods=tuple(self.pods.values()),
             objects={key: _held(body) for key, body in self.objects.items()},
             launcher_job=self.batch,
@@ -65,7 +69,7 @@ class Cluster:
         )
 
     def plan(self) -> Plan:
-        return plan(self.observe(), MPI_KIND, self.now)
+        return plan(self.observe(), self.kind, self.now)
 
     def reconcile(self, until: int | None = None) -> Plan:
         """Observe, plan, act; `until` is after how many actions the operator is killed."""
@@ -107,8 +111,8 @@ class Cluster:
 
     def _create_pod(self, manifest: Mapping[str, Any], name: str, uid: str) -> None:
         assert name not in self.listed_ever, f"{name} was a host before"
-        found = re.fullmatch(r".*-worker-(\d+)", name)
-        role, index = (WORKER, int(found[1])) if found else (LAUNCHER, None)
+        labels = manifest["metadata"]["labels"]
+        role, index = labels[ROLE], int(labels[INDEX]) if INDEX in labels else None
         self.manifests[name] = manifest
         self.pods[name] = Pod(name, uid, role, index, created=self.now)
 
@@ -137,7 +141,7 @@ class Cluster:
             self.batch = None
             for pod in self.of(LAUNCHER):
                 self.vanish(pod.name)
-        elif action.key.kind == "MPIJob":
+        elif action.key.kind == self.raw["kind"]:
             self.deleted = True
         else:
             self.objects.pop(action.key, None)
@@ -176,7 +180,7 @@ class Cluster:
         """Workers start; a launcher starts if it is given hosts."""
         for name in names:
             pod = self.pods[name]
-            if pod.role == WORKER:
+            if pod.role != LAUNCHER:
                 self.change(name, phase=RUNNING, ready=True, node=pod.node or "node-a", started=self.now)
             else:
                 self.change(name, node=pod.node or "node-a")
@@ -200,7 +204,7 @@ class Cluster:
 
     def fail(self, name: str, reason: str = "", code: int = 1) -> None:
         self.change(name, phase=FAILED, ready=False, reason=reason, exit=Exit(code, "Error"))
-        if self.pods[name].role == WORKER:
+        if self.pods[name].role != LAUNCHER:
             self.ranks.pop(self.pods[name].uid, None)
         elif self.batch is not None:
             self.batch = replace(self.batch, failures=self.batch.failures + 1)

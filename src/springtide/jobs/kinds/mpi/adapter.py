@@ -36,7 +36,7 @@ class MPIKind:
             waits_for_workers=job.own.launcher_creation is LauncherCreation.WAIT_FOR_WORKERS_READY,
         )
 
-    def worker_name(self, job: Job[MPI], index: int) -> str:
+    def pod_name(self, job: Job[MPI], role: str, index: int) -> str:
         return names.worker(job, index)
 
     def config(self, job: Job[MPI], hosts: Hosts, settings: Settings) -> Mapping[str, str]:
@@ -45,7 +45,7 @@ class MPIKind:
     def wiring(self, job: Job[MPI], hosts: Hosts) -> tuple[Wanted, ...]:
         return ssh.wanted(job) if job.own.mode.attach is AttachMode.SSH else access.wanted(job, hosts)
 
-    def worker(self, job: Job[MPI], index: int, settings: Settings) -> Mapping[str, Any]:
+    def pod(self, job: Job[MPI], role: str, index: int, settings: Settings) -> Mapping[str, Any]:
         return pods.worker(job, index, settings)
 
     def launcher(self, job: Job[MPI], settings: Settings) -> Mapping[str, Any]:

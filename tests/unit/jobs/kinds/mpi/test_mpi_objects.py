@@ -31,7 +31,7 @@ OURS = {"springtide.dev/job": "pi", "springtide.dev/kind": "MPIJob"}
 
 
 def worker(version: str = "v1", index: int = 3, **arguments: Any) -> dict[str, Any]:
-    return dict(MPI_KIND.worker(defaulted(an_mpijob(version, **arguments)), index, Settings()))
+    return dict(MPI_KIND.pod(defaulted(an_mpijob(version, **arguments)), "Worker", index, Settings()))
 
 
 def launcher(version: str = "v1", settings: Settings = Settings(), **arguments: Any) -> dict[str, Any]:  # noqa: B008
@@ -130,7 +130,7 @@ def test_keys_are_for_root_alone_where_they_are_roots(path: str, mode: int | Non
 def test_the_template_is_left_as_it_was() -> None:
     raw = an_mpijob(worker={"template": a_template(env=[{"name": "A", "value": "b"}])})
     job = defaulted(raw)
-    first, second = MPI_KIND.worker(job, 0, Settings()), MPI_KIND.worker(job, 0, Settings())
+    first, second = MPI_KIND.pod(job, "Worker", 0, Settings()), MPI_KIND.pod(job, "Worker", 0, Settings())
     assert first == second
     assert raw["spec"]["mpiReplicaSpecs"]["Worker"]["template"]["spec"].keys() == {"containers"}
 
