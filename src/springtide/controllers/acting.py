@@ -101,7 +101,7 @@ class Hands:
         except errors.AlreadyExists:
             await self._adopt(subject, informer, manifest)
         except (errors.Forbidden, errors.Invalid, errors.BadRequest) as refusal:
-            self._tell_refusal(subject, manifest, refusal)
+            await self._tell_refusal(subject, manifest, refusal)
             if isinstance(refusal, errors.Forbidden):
                 raise
             raise Terminal(str(refusal)) from refusal
@@ -121,12 +121,13 @@ class Hands:
         self._recorder.record(subject.reference, "Warning", "ErrResourceExists", message)
         raise Retry(message, TAKEN_RETRY)
 
-    def _tell_refusal(self, subject: Subject, manifest: Obj, refusal: errors.ApiError) -> None:
+    async def _tell_refusal(self, subject: Subject, manifest: Obj, refusal: errors.ApiError) -> None:
+        """In the job's explanation too: it is what people look at, and nothing else becomes of the job until then."""
         role = manifest["metadata"]["labels"].get(ROLE, "")
         what = f"{role.lower()} pod" if role else f'{manifest["kind"]} "{manifest["metadata"]["name"]}"'
-        self._recorder.record(
-            subject.reference, "Warning", f"{subject.kind}Failed", f"{what} created failed: {refusal}"
-        )
+        message = f"{what} created failed: {refusal}"
+        self._recorder.record(subject.reference, "Warning", f"{subject.kind}Failed", message)
+        await self._patch_status(subject, {"explanation": message})
 
     async def _patch(self, subject: Subject, patch: Patch) -> None:
         body = dict(patch.body)
@@ -149,10 +150,13 @@ class Hands:
             informer.absorb(answer.body)
 
     async def _write_status(self, subject: Subject, old: JobStatus, new: JobStatus) -> None:
-        body = {"status": status_patch(old, new)}
+        await self._patch_status(subject, status_patch(old, new))
+        self._metrics.told(subject.kind, subject.key, old, new)
+
+    async def _patch_status(self, subject: Subject, status: Obj) -> None:
+        body = {"status": status}
         wanted = request.patch(self._jobs.resource, subject.key, body, PatchKind.MERGE, "status", NO_QUERY)
         self._jobs.absorb((await self._client.raw(wanted)).body)
-        self._metrics.told(subject.kind, subject.key, old, new)
 
     def _named(self, name: Name) -> Informer[Any]:
         return self._informer(name.api_version, name.kind)

@@ -63,7 +63,7 @@ class Caches:
         self.batch_jobs: Informer[BatchJobView] = informers.of(JOBS, ours, into=BatchJobView)
         self.nodes: Informer[NodeView] = informers.of(NODES, into=NodeView)
         self.held: dict[Resource, Informer[HeldView]] = {
-            resource: informers.of(resource, ours, into=HeldView) for resource in (*HELD, *_groups(gang_scheduler))
+            resource: informers.of(resource, ours, into=HeldView) for resource in (*HELD, *groups_of(gang_scheduler))
         }
         self._informers = informers
         self.made: tuple[Informer[Any], ...] = (self.pods, self.batch_jobs, *self.held.values())
@@ -87,7 +87,7 @@ class Caches:
         return frozenset(key for pod in self.pods.where(BY_NODE, node) for key in _by_job(pod))
 
 
-def _groups(scheduler: str) -> tuple[Resource, ...]:
+def groups_of(scheduler: str) -> tuple[Resource, ...]:
     """PodGroups, of the only scheduler that is asked for."""
     found = gangs.of(scheduler, "")
     if found is None:

@@ -36,6 +36,7 @@ async def run(options: Options) -> None:
     """Until cancelled. MissingError where jobs are unknown, or an ApiError when the server cannot be reached."""
     async with await Client.connect(options.kubeconfig, options.context) as client:
         served = [(each, await prerequisites.served(client, each.definition)) for each in SERVED]
+        await prerequisites.require_groups(client, options.gang_scheduler)
         await Operator(client, options, served).run()
 
 

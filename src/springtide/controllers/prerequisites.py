@@ -6,6 +6,7 @@ from __future__ import annotations
 import msgspec
 
 from springtide.api.kinds.resource import Resource as Definition
+from springtide.controllers.caches import groups_of
 from springtide.kube import errors
 from springtide.kube.client import Client
 from springtide.kube.request import Request
@@ -34,6 +35,16 @@ async def served(client: Client, definition: Definition) -> Resource:
         f"the cluster does not know {definition.kind} of {definition.group}\n"
         "Apply the definitions first: kubectl apply --server-side -f deploy/crds"
     )
+
+
+async def require_groups(client: Client, scheduler: str) -> None:
+    """MissingError when the cluster has no PodGroups of the kind this scheduler reads."""
+    for groups in groups_of(scheduler):
+        if groups.plural not in await _plurals(client, f"/apis/{groups.api_version}"):
+            raise MissingError(
+                f"the cluster does not know PodGroup of {groups.api_version}\n"
+                f"Install the scheduler that reads it first, or leave --gang-scheduling {scheduler} away"
+            )
 
 
 async def _plurals(client: Client, path: str) -> set[str]:
