@@ -78,8 +78,17 @@ def table(rows: Sequence[Sequence[str]]) -> str:
 
 def resident(pid: int) -> float:
     """MB."""
+    return _status(pid, "VmRSS:")
+
+
+def peak(pid: int) -> float:
+    """MB that were resident at once, at most."""
+    return _status(pid, "VmHWM:")
+
+
+def _status(pid: int, field: str) -> float:
     for line in Path(f"/proc/{pid}/status").read_text().splitlines():
-        if line.startswith("VmRSS:"):
+        if line.startswith(field):
             return int(line.split()[1]) / 1024
     raise SystemExit(f"process {pid} is gone")
 

@@ -47,6 +47,8 @@ class Running:
     """Process ids by what they are."""
     ready_after: float
     """Seconds from the start of the first process to the first good answer of /readyz."""
+    kubeconfig: str
+    """Leads to it as its administrator."""
 
     def memory(self) -> dict[str, float]:
         """Resident memory in MB, by process."""
@@ -78,7 +80,8 @@ class Running:
 def embedded() -> Iterator[Running]:
     with tempfile.TemporaryDirectory(prefix="bench-") as home:
         port = _free_port()
-        command = [sys.executable, "-m", "springtide.cli", "up", "--no-nodes", "--data-dir", home, "--port", str(port)]
+        command = [sys.executable, "-m", "springtide.cli", "up", "--no-nodes", "--no-operator"]
+        command += ["--data-dir", home, "--port", str(port)]
         # Installed packages have their byte code beside them; a development machine may forbid to write it.
         environment = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
         started = time.time()
@@ -89,7 +92,8 @@ def embedded() -> Iterator[Running]:
             address = load.Server(port, certificate=_certificate(Path(home)))
             server = DataDir(Path(home)).server_process()
             assert server is not None
-            yield Running("embedded", address, {"server": server, "supervisor": process.pid}, ready)
+            processes = {"server": server, "supervisor": process.pid}
+            yield Running("embedded", address, processes, ready, str(Path(home) / "kubeconfig"))
         finally:
             process.send_signal(signal.SIGTERM)
             process.wait(30)
@@ -106,8 +110,9 @@ def real() -> Iterator[Running]:
         processes = {name: processes[name] for name in ("kube-apiserver", "etcd")}
         port = int(environment["SPRINGTIDE_ORACLE_SERVER"].rpartition(":")[2])
         address = load.Server(port, environment["SPRINGTIDE_ORACLE_TOKEN"])
+        kubeconfig = environment["SPRINGTIDE_ORACLE_KUBECONFIG"]
         try:
-            yield Running("kube-apiserver", address, processes, ready - machine.started(processes["etcd"]))
+            yield Running("kube-apiserver", address, processes, ready - machine.started(processes["etcd"]), kubeconfig)
         finally:
             process.stdin.close()
 

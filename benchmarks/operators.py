@@ -1,0 +1,196 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Our operator beside another one: the same jobs on the same API server, on the same machine, in one run.
+
+    make bench-operator
+    SPRINGTIDE_OTHER_OPERATOR=... python benchmarks/operators.py --server kube-apiserver
+    python benchmarks/operators.py --quick --only "springtide v2beta1"
+
+Every figure of a column comes from operators and servers that were started for it alone. The servers have no nodes, and
+kube-apiserver no controllers: an operator's pods are created and stay as they are, so nothing but it and the server
+works. Nothing here is a test: figures depend on the machine and on who else is using it, so both are written down.
+
+It is not called `operator`, because a script's folder comes before the standard library, which has an `operator`.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import json
+import os
+import statistics
+import time
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+import contenders
+import joblife
+import machine
+import servers
+from contenders import Contender, Process
+from joblife import Bench
+from machine import Figures, at, shown
+
+SIZES = (200, 500, 1_000)
+RESIZED = 500
+"""Among so many jobs the replica changes and the idle operator are measured."""
+LIMITED = 20
+"""Jobs for an operator with limits, which would take minutes for more."""
+CHANGES = 40
+PAUSE = 0.2
+"""Seconds between two changes, so that only one is dealt with at a time."""
+AT_ONCE = 100
+IDLE = 20.0
+QUIET = 0.03
+"""Seconds of processor time in a second: an operator that uses less has nothing left to do."""
+
+AIMS = {
+    "200 jobs at once, jobs/s": "at least 45",
+    "500 jobs at once, jobs/s": "at least 45",
+    "replica change to new pod, p50 ms": "at most 20",
+    "500 jobs at once, peak memory MB": "at most theirs",
+    "processor of the idle operator %": "less than 1",
+}
+
+SERVERS: dict[str, Callable[[], AbstractContextManager[servers.Running]]] = {
+    "kube-apiserver": servers.real,
+    "embedded": servers.embedded,
+}
+
+
+@dataclass(frozen=True)
+class Setting:
+    """An operator at work on a server."""
+
+    server: servers.Running
+    operator: Process
+    bench: Bench
+
+
+def measure(contender: Contender, server: str, sizes: list[int], idle: float) -> Figures:
+    figures: Figures = {}
+    for size in sizes:
+        with _working(contender, server) as (running, process):
+            asyncio.run(_one_size(figures, contender, running, process, size, idle))
+    return figures
+
+
+@contextmanager
+def _working(contender: Contender, server: str) -> Iterator[tuple[servers.Running, Process]]:
+    with SERVERS[server]() as running:
+        asyncio.run(joblife.prepare(running.kubeconfig, contender))
+        with contenders.running(contender, running.kubeconfig) as process:
+            yield running, process
+
+
+async def _one_size(
+    figures: Figures, contender: Contender, running: servers.Running, process: Process, size: int, idle: float
+) -> None:
+    async with joblife.connected(running.kubeconfig, contender) as bench:
+        await bench.submit(["first"])  # until it is elected and what is loaded once is loaded
+        setting = Setting(running, process, bench)
+        await _settled(setting)
+        await _many(figures, setting, size)
+        if size == RESIZED:
+            await _changes(figures, setting)
+            await _idle(figures, setting, idle)
+
+
+async def _many(figures: Figures, setting: Setting, size: int) -> None:
+    what = f"{size:,} jobs at once"
+    before, server_before = setting.operator.used(), setting.server.processor_seconds()
+    writes_before = await setting.bench.writes()
+    accepted, there = await setting.bench.submit([f"job-{number}" for number in range(size)])
+    figures[f"{what}, jobs/s"] = size / there
+    figures[f"{what}, s until accepted"] = accepted
+    await _settled(setting)
+    figures[f"{what}, processor time of the operator per job ms"] = (setting.operator.used() - before) / size * 1000
+    server_used = setting.server.processor_seconds() - server_before
+    figures[f"{what}, processor time of the server per job ms"] = server_used / size * 1000
+    writes = await setting.bench.writes()
+    if writes is not None and writes_before is not None:
+        changed = {name: count - writes_before.get(name, 0) for name, count in writes.items()}
+        changed["POST mpijobs"] = changed.get("POST mpijobs", 0) - size  # ours
+        figures[f"{what}, writes per job"] = sum(changed.values()) / size
+        figures |= {f"{what}, {name} per job": count / size for name, count in changed.items() if count / size > 0.05}
+    figures[f"{what}, peak memory MB"] = setting.operator.peak()
+
+
+async def _changes(figures: Figures, setting: Setting) -> None:
+    times = []
+    for number in range(CHANGES):
+        times.append(await setting.bench.grow([f"job-{number}"]) * 1000)
+        await asyncio.sleep(PAUSE)
+    figures["replica change to new pod, p50 ms"] = statistics.median(times)
+    figures["replica change to new pod, p99 ms"] = at(times, 0.99)
+    names = [f"job-{number}" for number in range(CHANGES, CHANGES + AT_ONCE)]
+    figures[f"{AT_ONCE} replica changes at once s"] = await setting.bench.grow(names)
+
+
+async def _idle(figures: Figures, setting: Setting, seconds: float) -> None:
+    await _settled(setting)
+    before, began = setting.operator.used(), time.perf_counter()
+    await asyncio.sleep(seconds)
+    share = (setting.operator.used() - before) / (time.perf_counter() - began)
+    figures["processor of the idle operator %"] = share * 100
+
+
+async def _settled(setting: Setting) -> None:
+    """Until the operator has done what comes after the pods, such as status and events."""
+    quiet = 0
+    for _ in range(60):
+        before = setting.operator.used()
+        await asyncio.sleep(0.5)
+        quiet = quiet + 1 if setting.operator.used() - before < QUIET / 2 else 0
+        if quiet == 4:
+            return
+
+
+def table(found: dict[str, Figures]) -> str:
+    names = dict.fromkeys(name for figures in found.values() for name in figures)
+    rows = [["", *found, "aim"]]
+    rows += [[name, *(shown(figures.get(name)) for figures in found.values()), AIMS.get(name, "")] for name in names]
+    return machine.table(rows)
+
+
+def columns(server: str) -> list[tuple[Contender, list[int]]]:
+    """Who is measured on a server, with how many jobs."""
+    found: list[tuple[Contender, list[int]]] = [(contenders.ours(), list(SIZES)), (contenders.ours("v1"), [500])]
+    lifted, limited = contenders.other(), contenders.other(limited=True)
+    if lifted:
+        found.insert(1, (lifted, list(SIZES)))
+    if limited and server == "kube-apiserver":
+        found.append((limited, [LIMITED]))
+    return found
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--quick", action="store_true", help="500 jobs only, and a short look at the idle operator")
+    parser.add_argument("--server", choices=tuple(SERVERS))
+    parser.add_argument("--only", help="the column of this name")
+    parser.add_argument("--json", type=Path, help="also write everything measured to this file")
+    arguments = parser.parse_args()
+    loads = [os.getloadavg()[0]]
+    found: dict[str, dict[str, Figures]] = {}
+    for server in [arguments.server] if arguments.server else SERVERS:
+        figures = found[server] = {}
+        for contender, sizes in columns(server):
+            if arguments.only not in (None, contender.name):
+                continue
+            print(f"{contender.name} on {server} ...", flush=True)
+            chosen = [size for size in sizes if size in (RESIZED, LIMITED)] if arguments.quick else sizes
+            figures[contender.name] = measure(contender, server, chosen, IDLE / 4 if arguments.quick else IDLE)
+            loads.append(os.getloadavg()[0])
+    about = {"machine": machine.described(), "load_average": {"before": loads[0], "after_each_column": loads[1:]}}
+    print(json.dumps(about, indent=2))
+    for server, figures in found.items():
+        print(f"\n{server}\n\n{table(figures)}")
+    if arguments.json:
+        arguments.json.write_text(json.dumps({**about, "figures": found}, indent=2) + "\n")
+
+
+if __name__ == "__main__":
+    main()
