@@ -1,0 +1,49 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`mpirun` over four workers: through the API server and over SSH, every MPI, as root and as an ordinary user."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+from tests.e2e import environments
+from tests.e2e.conftest import Start, a_namespace
+from tests.e2e.jobs import MPICH, OPEN_MPI_4, OPEN_MPI_5, V1, V2, mpijob, submitted
+from tests.programs.world import Cluster, Obj
+
+pytestmark = pytest.mark.timeout(300)
+
+PROGRAM = ["python", "/programs/sum.py", "3"]
+OLD = ["mpirun", "--allow-run-as-root", "-np", "4", "-bind-to", "none", "-map-by", "slot", *PROGRAM]
+NEW = ["mpirun", "--allow-run-as-root", "-np", "4", "--bind-to", "none", "--map-by", "slot", *PROGRAM]
+HYDRA = ["mpiexec", "-n", "4", *PROGRAM]
+JOBS: dict[str, Obj] = {
+    "Open MPI 4 through the API server": mpijob("sums", OLD, version=V1, workers=4, image=OPEN_MPI_4),
+    "Open MPI 5 through the API server": mpijob("sums", NEW, version=V1, workers=4, image=OPEN_MPI_5),
+    "Open MPI 4 over SSH": mpijob("sums", OLD, version=V2, workers=4, image=OPEN_MPI_4),
+    "Open MPI 5 over SSH": mpijob("sums", NEW, version=V2, workers=4, image=OPEN_MPI_5),
+    "MPICH over SSH": mpijob("sums", HYDRA, version=V2, workers=4, image=MPICH, mpiImplementation="MPICH"),
+    "two slots a worker": mpijob("sums", OLD, version=V1, workers=2, slotsPerWorker=2),
+}
+
+
+@pytest.fixture(scope="module")
+def prepared(clusters: Start, user: str) -> Cluster:
+    cluster = clusters(user)
+    environments.make(cluster, environments.MPI)
+    return cluster
+
+
+@pytest.fixture
+def here(prepared: Cluster) -> Iterator[Cluster]:
+    with a_namespace(prepared) as cluster:
+        yield cluster
+
+
+@pytest.mark.parametrize("case", JOBS)
+def test_ranks_on_all_workers_compute_together(here: Cluster, case: str) -> None:
+    job = submitted(here, JOBS[case])
+    job.until("Succeeded")
+    workers, slots = int(JOBS[case]["spec"]["mpiReplicaSpecs"]["Worker"]["replicas"]), 4
+    ranks = sorted(line for line in job.logs().splitlines() if line.startswith("rank"))
+    assert ranks == [f"rank {rank} of 4 on sums-worker-{rank * workers // slots}" for rank in range(4)]
