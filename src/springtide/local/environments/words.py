@@ -1,15 +1,24 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What to tell somebody whose program is not there: nothing is pulled here, so the cure is an environment."""
+"""What to tell somebody whose program is not there: nothing is pulled here, so the cure is an environment, or a package
+of this machine for what no environment can have."""
 
 from __future__ import annotations
 
+import posixpath
 import shlex
 
 from springtide.local.environments.environment import OWN, Environment
 
+_OF_THE_MACHINE = {"sshd": "openssh-server", "ssh": "openssh-client", "scp": "openssh-client"}
 
-def explain_missing(image: str, environment: Environment) -> str:
+
+def explain_missing(image: str, environment: Environment, program: str = "") -> str:
     """For a command that was not found in a container, after the words that say so."""
+    if package := _OF_THE_MACHINE.get(posixpath.basename(program)):
+        return (
+            f'image "{image}" is not pulled, and pods use the {posixpath.basename(program)} of this machine. '
+            f"Install it: apt-get install {package}, or the package of your system that has it"
+        )
     return f"{_stands_for(image, environment)}. {_cure(image, environment)}"
 
 

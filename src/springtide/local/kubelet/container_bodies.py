@@ -85,7 +85,7 @@ class ContainerBodies:
             group=user.gid,
             groups=user.groups,
             read_only_root=bool((container.get("securityContext") or {}).get("readOnlyRootFilesystem")),
-            cure=words.explain_missing(container.get("image") or "", environment),
+            cure=words.explain_missing(container.get("image") or "", environment, argv[0]),
         )
         return body if self._facts.isolated else self._without_mounts(body, prepared)
 

@@ -66,7 +66,8 @@ def client(keys: Keys) -> str:
 
 def server(keys: Keys, search_path: str) -> str:
     """PATH is set because launchers call bare names, which only the container's environment has. Many may come at once:
-    a launcher that starts a thousand ranks asks for them all together."""
+    a launcher that starts a thousand ranks asks for them all together. Of errors only the last one is told, for every
+    probe of the port is an error."""
     return (
         f"Port {PORT}\n"
         f"HostKey {_quoted(keys.private)}\n"
@@ -80,7 +81,7 @@ def server(keys: Keys, search_path: str) -> str:
         "PrintMotd no\n"
         "PrintLastLog no\n"
         "MaxStartups 1000\n"
-        "LogLevel ERROR\n"
+        "LogLevel FATAL\n"
         "Subsystem sftp internal-sftp\n"
     )
 

@@ -188,6 +188,13 @@ def test_every_directory_that_python_reads_is_named(tmp_path: Path) -> None:
     assert any(Path(sys.prefix).is_relative_to(path) for path in environment.own().paths)
 
 
+def test_a_missing_sshd_is_the_machines() -> None:
+    assert words.explain_missing("mpi:1", Environment("e", "/e"), "/usr/sbin/sshd") == (
+        'image "mpi:1" is not pulled, and pods use the sshd of this machine. '
+        "Install it: apt-get install openssh-server, or the package of your system that has it"
+    )
+
+
 def test_a_missing_command_names_image_environment_and_cure() -> None:
     assert words.explain_missing("horovod/horovod:0.28", Environment("tide", "/opt/tide")) == (
         'image "horovod/horovod:0.28" is not pulled but runs in the environment that runs '

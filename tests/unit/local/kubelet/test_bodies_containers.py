@@ -37,7 +37,7 @@ class Known(Sources):
         return None if data is None else ConfigMap(data, {"bin": b"\xff"})
 
     def secret(self, key: Key) -> Secret | None:
-        return None
+        return Secret({"ssh-privatekey": b"k"}, "kubernetes.io/ssh-auth") if key == Key("team", "ssh") else None
 
     def services(self, namespace: str) -> list[Service]:
         return [service for service in self._all if service.metadata.namespace == namespace]
@@ -369,3 +369,50 @@ def test_of_two_mounts_at_one_path_the_last_wins() -> None:
         Mount("/a", "2"),
         Mount("/a/b", "3"),
     )
+
+
+def test_what_stands_in_for_an_image_is_never_put_into_a_chosen_directory() -> None:
+    kube, chosen = Mount("/opt/kube", "ours"), Mount("/opt", "theirs")
+    assert mounts.together([], [kube], [chosen]) == (chosen,)
+    assert mounts.together([], [kube], [Mount("/opt/kube", "theirs")]) == (Mount("/opt/kube", "theirs"),)
+    assert mounts.together([], [kube], [Mount("/opt/ku", "theirs")]) == (kube, Mount("/opt/ku", "theirs"))
+    assert mounts.together([kube], [], [chosen]) == (chosen, kube)
+
+
+def test_every_container_finds_kubectl_where_operators_bring_it(node: Node) -> None:
+    assert at(node.body(a_pod()), "/opt/kube").source == str(node.facts.data_dir / "bin")
+    node.volumes["kubectl"] = Volume(Path("/v/kubectl"))
+    body = node.body(a_pod(volumeMounts=[{"name": "kubectl", "mountPath": "/opt/kube"}]))
+    assert at(body, "/opt/kube").source == "/v/kubectl"
+
+
+# Logging in
+
+SSH = {"volumes": [{"name": "ssh-auth", "secret": {"secretName": "ssh"}}]}
+
+
+def with_keys(folder: str, **container: Any) -> Obj:
+    return a_pod(SSH, volumeMounts=[{"name": "ssh-auth", "mountPath": folder}], **container)
+
+
+def test_a_container_with_keys_has_its_own_ssh(node: Node) -> None:
+    node.volumes["ssh-auth"] = Volume(Path("/v/ssh"), read_only=True)
+    body = node.body(with_keys("/root/.ssh", env=[{"name": "PATH", "value": "/own/bin"}]))
+    assert 'SetEnv "PATH=/own/bin"' in Path(at(body, "/etc/ssh").source, "sshd_config").read_text()
+    assert at(body, "/etc/passwd").source.endswith("/containers/main/etc/passwd")
+    assert body.env["HOME"] == "/root"
+    assert "/etc/ssh" not in {mount.target for mount in node.body(a_pod()).mounts}
+
+
+def test_another_user_lives_beside_his_keys(node: Node) -> None:
+    node.volumes["ssh-auth"] = Volume(Path("/v/ssh"), read_only=True)
+    body = node.body(with_keys("/home/mpiuser/.ssh", securityContext={"runAsUser": 54321}))
+    assert body.env["HOME"] == "/home/mpiuser"
+    assert "user54321:*:54321:0:user54321:/home/mpiuser:" in Path(at(body, "/etc/passwd").source).read_text()
+
+
+def test_an_ordinary_users_pods_live_beside_their_keys(tmp_path: Path) -> None:
+    node = Node(tmp_path, uid=54321, gid=54321)
+    node.volumes["ssh-auth"] = Volume(Path("/v/ssh"), read_only=True)
+    assert node.body(with_keys("/home/mpiuser/.ssh")).env["HOME"] == "/home/mpiuser"
+    assert node.body(with_keys("/keys")).env["HOME"] == "/root"

@@ -34,8 +34,8 @@ if TYPE_CHECKING:
 
 SYSTEM = ("bin", "etc", "lib", "lib32", "lib64", "libx32", "opt", "sbin", "usr", "var")
 """Directories of the host that a pod of root sees but never writes."""
-PRIVATE = {"tmp": 0o1777, "root": 0o700}
-"""Directories of a container's own, on disk."""
+PRIVATE = {"tmp": 0o1777, "root": 0o711}
+"""Directories of a container's own, on disk. Everybody may pass through /root: environments may lie below it."""
 IN_MEMORY = {"dev": "mode=755", "run": "mode=755,size=10%"}
 OTHERS = frozenset(("boot", "lost+found", "proc", *PRIVATE, *IN_MEMORY))
 """What of the host's root a container does not see."""
