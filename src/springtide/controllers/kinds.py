@@ -13,7 +13,7 @@ from springtide.api.job import Job
 from springtide.api.kinds import mpijob
 from springtide.api.kinds.mpi_modes import submitted_as
 from springtide.api.kinds.resource import Resource as Definition
-from springtide.api.validation.mpijob import errors
+from springtide.api.validation.mpijob import admission_errors, errors
 from springtide.jobs.kind import Kind
 from springtide.jobs.kinds.mpi.adapter import MPI_KIND
 
@@ -27,6 +27,8 @@ class Served:
     read: Callable[[Raw], Job[Any]]
     errors: Callable[[Raw, int], Sequence[FieldError]]
     """What is wrong with a job, given the highest index its workers have had."""
+    admission_errors: Callable[[Raw], Sequence[FieldError]]
+    """As `errors`, and what is refused only where somebody asks before a job is written."""
     submitted_as: Callable[[Raw], str | None]
     """The version a job came by, whichever it is read by; None when it does not say."""
     component: str
@@ -47,6 +49,7 @@ SERVED: Final[tuple[Served, ...]] = (
         MPI_KIND,
         read=defaulted,
         errors=errors,
+        admission_errors=admission_errors,
         submitted_as=_mpijob_submitted_as,
         component="mpi-job-controller",
     ),

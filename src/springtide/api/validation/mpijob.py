@@ -48,7 +48,8 @@ def admission_errors(raw: Mapping[str, Any]) -> list[FieldError]:
     limits, worker = bounds.of_mpi(job), job.roles.get(WORKER)
     if limits is None or worker is None or limits.hold(worker.replicas):
         return []
-    return [invalid(f"{_ROLES}[{WORKER}].replicas", worker.replicas, f"must be {limits}")]
+    way_out = f"ask for {limits.nearest(worker.replicas)} or change {limits.source} first"
+    return [invalid(f"{_ROLES}[{WORKER}].replicas", worker.replicas, f"must be {limits}; {way_out}")]
 
 
 def _name_errors(job: MPIJob, highest_index: int) -> list[FieldError]:

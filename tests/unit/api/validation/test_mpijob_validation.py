@@ -268,6 +268,7 @@ def test_one_mistake_is_told_without_brackets_and_a_long_story_is_cut() -> None:
 
 
 GPU: dict[str, Any] = {"resources": {"limits": {"nvidia.com/gpu": 1}}}
+LINE = "the launcher's command line"
 ELASTIC = ("horovodrun", "-np", "2", "--min-np", "2", "--max-np", "6", "python", "x")
 
 
@@ -276,15 +277,15 @@ ELASTIC = ("horovodrun", "-np", "2", "--min-np", "2", "--max-np", "6", "python",
     [
         (2, 1, {}, []),
         (6, 1, {}, []),
-        (1, 1, {}, ["1: must be between 2 and 6, as the launcher's command line says"]),
-        (7, 1, {}, ["7: must be between 2 and 6, as the launcher's command line says"]),
-        (4, 2, {}, ["4: must be between 1 and 3, as the launcher's command line says"]),
+        (1, 1, {}, [f"1: must be between 2 and 6, as {LINE} says; ask for 2 or change {LINE} first"]),
+        (7, 1, {}, [f"7: must be between 2 and 6, as {LINE} says; ask for 6 or change {LINE} first"]),
+        (4, 2, {}, [f"4: must be between 1 and 3, as {LINE} says; ask for 3 or change {LINE} first"]),
         (7, 1, {"elasticPolicy": {"minReplicas": 1, "maxReplicas": 8}}, []),
         (
             9,
             1,
             {"elasticPolicy": {"minReplicas": 1, "maxReplicas": 8}},
-            ["9: must be between 1 and 8, as spec.elasticPolicy says"],
+            ["9: must be between 1 and 8, as spec.elasticPolicy says; ask for 8 or change spec.elasticPolicy first"],
         ),
     ],
 )

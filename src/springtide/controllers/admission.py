@@ -1,0 +1,116 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What the webhook answers: an AdmissionReview in, an AdmissionReview out. Pure but for one question.
+
+The question is about `scale`, which carries a number and not the job: the job is asked for, its size changed, and the
+change judged as if it had been made in the job itself. When there is no such job any more the answer is yes: there is
+nothing to protect, and the API server will say it better.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from copy import deepcopy
+from typing import Any, Final
+
+import msgspec
+
+from springtide.api.field_errors import FieldError
+from springtide.api.kinds.resource import Resource as Definition
+from springtide.api.kinds.resource import Scale
+from springtide.api.validation import updates
+from springtide.api.validation.updates import Judge, Verdict
+from springtide.kube.resources import Key, Obj, Resource
+
+Find = Callable[[Resource, Key], Awaitable[Obj | None]]
+Judges = Mapping[str, tuple[Definition, Judge]]
+"""By plural names."""
+
+_KIND: Final = {"apiVersion": "admission.k8s.io/v1", "kind": "AdmissionReview"}
+_WARNING_LENGTH: Final = 250  # kube-apiserver cuts longer ones off
+
+
+class NoReview(Exception):
+    """The body is nothing that can be answered."""
+
+
+class _Type(msgspec.Struct):
+    version: str
+    resource: str
+
+
+class _Request(msgspec.Struct, rename="camel"):
+    uid: str
+    resource: _Type
+    operation: str
+    name: str = ""
+    namespace: str = ""
+    sub_resource: str = ""
+    object: dict[str, Any] | None = None
+    old_object: dict[str, Any] | None = None
+
+
+class _Review(msgspec.Struct):
+    request: _Request
+
+
+async def answered(body: bytes, judges: Judges, find: Find) -> bytes:
+    try:
+        request = msgspec.json.decode(body, type=_Review).request
+    except msgspec.DecodeError as error:
+        raise NoReview(f"no AdmissionReview of admission.k8s.io/v1: {error}") from None
+    definition, judge = judges.get(request.resource.resource, (None, None))
+    if definition is None or judge is None:
+        return _answer(request, {"allowed": True})
+    return _answer(request, _response(request, definition, await _verdict(request, definition, judge, find)))
+
+
+async def _verdict(request: _Request, definition: Definition, judge: Judge, find: Find) -> Verdict:
+    new, old = request.object or {}, request.old_object or {}
+    if request.operation == "CREATE":
+        return Verdict(judge(new))
+    if request.sub_resource == "scale" and definition.scale is not None:
+        resource = Resource(definition.group, request.resource.version, definition.plural, definition.kind)
+        job = await find(resource, Key(request.namespace, request.name))
+        if job is None:
+            return Verdict()
+        old, new = job, _resized(job, definition.scale, (new.get("spec") or {}).get("replicas", 0))
+    return updates.judged(judge, old, new)
+
+
+def _resized(job: Obj, scale: Scale, replicas: int) -> Obj:
+    resized = deepcopy(job)
+    *outer, last = scale.spec_replicas.strip(".").split(".")
+    place = resized
+    for name in outer:
+        place = place.setdefault(name, {})
+    place[last] = replicas
+    return resized
+
+
+def _response(request: _Request, definition: Definition, verdict: Verdict) -> Obj:
+    if verdict.errors:
+        return {"allowed": False, "status": _refusal(request, definition, verdict.errors)}
+    if verdict.former:
+        return {"allowed": True, "warnings": [f"still {error}"[:_WARNING_LENGTH] for error in verdict.former]}
+    return {"allowed": True}
+
+
+def _refusal(request: _Request, definition: Definition, errors: Sequence[FieldError]) -> Obj:
+    """As the API server refuses by a schema, so that kubectl shows it, and its editor opens again, in the same way."""
+    texts = [str(error) for error in errors]
+    said = texts[0] if len(texts) == 1 else f"[{', '.join(texts)}]"
+    return {
+        "code": 422,
+        "reason": "Invalid",
+        "message": f'{definition.kind}.{definition.group} "{request.name}" is invalid: {said}',
+        "details": {
+            "name": request.name,
+            "group": definition.group,
+            "kind": definition.kind,
+            "causes": [{"reason": error.reason, "field": error.field, "message": error.message} for error in errors],
+        },
+    }
+
+
+def _answer(request: _Request, response: Obj) -> bytes:
+    return msgspec.json.encode(_KIND | {"response": {"uid": request.uid, **response}})

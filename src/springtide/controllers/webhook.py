@@ -1,0 +1,197 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The validating webhook: wrong jobs are refused while their users still look, not by a condition they have to find.
+
+Every operator answers, whether it leads or not. At its start, and from then on every hour, each sees to it that the
+certificate is good, that the API server knows where to ask and whom to trust, and that it shows what the others show.
+
+    async with judging(client, options, SERVED): ...
+
+A cluster finds it by a Service; an API server on the same machine, as the embedded one, at a port of this machine. An
+operator of one namespace judges the jobs of that namespace alone.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import ssl
+import tempfile
+from base64 import b64encode
+from collections.abc import AsyncIterator, Callable, Iterable, Sequence
+from contextlib import asynccontextmanager
+from datetime import UTC, datetime
+from typing import Final
+from urllib.parse import urlsplit
+
+from aiohttp import web
+
+from springtide.api.kinds.resource import Resource as Definition
+from springtide.controllers import certificates
+from springtide.controllers.admission import Judges, NoReview, answered
+from springtide.controllers.certificates import Bundle
+from springtide.controllers.kinds import Served
+from springtide.controllers.options import Options, WebhookOptions
+from springtide.controllers.serving import EVERYWHERE, Handler, listening
+from springtide.kube import errors
+from springtide.kube.client import Client
+from springtide.kube.resources import Key, Obj, Resource
+
+logger = logging.getLogger(__name__)
+
+SECRET: Final = "springtide-webhook"
+CONFIGURATION: Final = "springtide"
+CONFIGURATIONS: Final = Resource(
+    "admissionregistration.k8s.io",
+    "v1",
+    "validatingwebhookconfigurations",
+    "ValidatingWebhookConfiguration",
+    namespaced=False,
+)
+UPKEEP: Final = 3600.0
+"""Seconds between two looks at certificate and configuration."""
+_MANAGER: Final = "springtide-webhook"
+_PATH: Final = "/validate"
+_SECONDS: Final = 5
+"""That the API server waits for an answer."""
+_LOOPBACK: Final = "127.0.0.1"
+_FLAG: Final = "--webhook-port"
+
+
+def _wall_clock() -> datetime:
+    return datetime.now(UTC)
+
+
+@asynccontextmanager
+async def judging(
+    client: Client, options: Options, served: Sequence[Served], clock: Callable[[], datetime] = _wall_clock
+) -> AsyncIterator[None]:
+    """While inside, jobs are judged, if that is wanted at all. The configuration stays when the operator goes: others
+    may answer, and until somebody does `must_answer` says what that means."""
+    wanted = options.webhook
+    if wanted is None:
+        yield
+        return
+    upkeep = _Upkeep(client, options, wanted, [each.definition for each in served], clock)
+    judges = {each.definition.plural: (each.definition, each.admission_errors) for each in served}
+    handlers = {_PATH: _handler(client, judges)}
+    await upkeep.certify()
+    async with listening(handlers, wanted.port, _FLAG, host=_listens_on(wanted), tls=upkeep.tls) as port:
+        await upkeep.register(port)
+        logger.info("Judging jobs on port %d", port)
+        task = asyncio.create_task(upkeep.run(port), name="webhook upkeep")
+        try:
+            yield
+        finally:
+            task.cancel()
+            await asyncio.wait((task,))
+
+
+def _handler(client: Client, judges: Judges) -> Handler:
+    async def judge(request: web.Request) -> web.Response:
+        try:
+            body = await answered(await request.read(), judges, client.find)
+        except NoReview as error:
+            return web.Response(status=400, text=f"{error}\n")
+        except errors.ApiError as error:
+            # Not our verdict to give: the configuration says what happens when nobody can judge.
+            return web.Response(status=503, text=f"cannot read the job: {error}\n")
+        return web.Response(body=body, content_type="application/json")
+
+    return judge
+
+
+class _Upkeep:
+    """What has to be in order besides answering."""
+
+    def __init__(
+        self,
+        client: Client,
+        options: Options,
+        wanted: WebhookOptions,
+        definitions: Iterable[Definition],
+        clock: Callable[[], datetime],
+    ) -> None:
+        self._client, self._options, self._wanted = client, options, wanted
+        self._definitions, self._clock = tuple(definitions), clock
+        self._bundle: Bundle | None = None
+        self.tls = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+        self.tls.minimum_version = ssl.TLSVersion.TLSv1_2
+
+    async def run(self, port: int) -> None:
+        while True:
+            await asyncio.sleep(UPKEEP)
+            try:
+                await self.certify()
+                await self.register(port)
+            except errors.ApiError as error:
+                logger.warning("Cannot keep the webhook in order, trying again in an hour: %s", error)
+
+    async def certify(self) -> None:
+        """Show what the Secret holds; connections that are open keep what they were shown."""
+        secret = Key(self._options.lock_namespace, SECRET)
+        bundle = await certificates.shared(self._client, secret, (_name(self._options, self._wanted),), self._clock)
+        if bundle != self._bundle:
+            with tempfile.NamedTemporaryFile() as file:  # OpenSSL reads from files only; it is ours alone
+                file.write(bundle.key + bundle.certificate)
+                file.flush()
+                self.tls.load_cert_chain(file.name)
+            self._bundle = bundle
+
+    async def register(self, port: int) -> None:
+        assert self._bundle is not None  # certified before
+        wanted = configuration(self._options, self._wanted, self._definitions, self._bundle.ca, port)
+        await self._client.apply(CONFIGURATIONS, wanted, field_manager=_MANAGER)
+
+
+def configuration(
+    options: Options, wanted: WebhookOptions, definitions: Iterable[Definition], ca: bytes, port: int
+) -> Obj:
+    """What the API server is to know."""
+    name = f"{CONFIGURATION}-{options.namespace}" if options.namespace else CONFIGURATION
+    scope = {"kubernetes.io/metadata.name": options.namespace} if options.namespace else {}
+    return CONFIGURATIONS.describe(Key("", name)) | {
+        "webhooks": [
+            {
+                "name": f"{definition.plural}.springtide.dev",
+                "clientConfig": _client_config(options, wanted, port) | {"caBundle": b64encode(ca).decode()},
+                "rules": [_rule(definition)],
+                "namespaceSelector": {"matchLabels": scope},
+                "failurePolicy": "Fail" if wanted.must_answer else "Ignore",
+                "matchPolicy": "Equivalent",
+                "sideEffects": "None",
+                "timeoutSeconds": _SECONDS,
+                "admissionReviewVersions": ["v1"],
+            }
+            for definition in definitions
+        ]
+    }
+
+
+def _rule(definition: Definition) -> Obj:
+    scaled = [f"{definition.plural}/scale"] if definition.scale else []
+    return {
+        "apiGroups": [definition.group],
+        "apiVersions": [version.name for version in definition.versions],
+        "operations": ["CREATE", "UPDATE"],
+        "resources": [definition.plural, *scaled],
+        "scope": "Namespaced",
+    }
+
+
+def _client_config(options: Options, wanted: WebhookOptions, port: int) -> Obj:
+    if wanted.service:
+        return {"service": {"namespace": options.lock_namespace, "name": wanted.service, "path": _PATH, "port": 443}}
+    return {"url": (wanted.url or f"https://{_LOOPBACK}:{port}").rstrip("/") + _PATH}
+
+
+def _name(options: Options, wanted: WebhookOptions) -> str:
+    """By which the API server calls, and which the certificate must therefore be for."""
+    if wanted.service:
+        return f"{wanted.service}.{options.lock_namespace}.svc"
+    return urlsplit(wanted.url).hostname or _LOOPBACK
+
+
+def _listens_on(wanted: WebhookOptions) -> str:
+    """Reachable from outside only where the API server is outside."""
+    local = not wanted.service and not wanted.url
+    return _LOOPBACK if local or urlsplit(wanted.url).hostname == _LOOPBACK else EVERYWHERE

@@ -1,0 +1,115 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Questions of an API server, and what it is answered."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+from tests.unit.api.builders import an_mpijob
+
+from springtide.controllers.admission import NoReview, answered
+from springtide.controllers.kinds import SERVED
+from springtide.kube.resources import Key, Obj, Resource
+
+JUDGES = {each.definition.plural: (each.definition, each.admission_errors) for each in SERVED}
+BOUNDS: dict[str, Any] = {"elasticPolicy": {"minReplicas": 1, "maxReplicas": 3}}
+REPLICAS = "spec.mpiReplicaSpecs[Worker].replicas"
+OUTSIDE = "Invalid value: 9: must be between 1 and 3, as {0} says; ask for 3 or change {0} first".format(
+    "spec.elasticPolicy"
+)
+
+
+async def asked(
+    obj: Obj, old: Obj | None = None, *, stored: Obj | None = None, sub: str = "", resource: str = "mpijobs"
+) -> Any:
+    request = {
+        "uid": "u",
+        "kind": {"group": "kubeflow.org", "version": "v1", "kind": "MPIJob"},
+        "resource": {"group": "kubeflow.org", "version": "v1", "resource": resource},
+        "name": "pi",
+        "namespace": "ns",
+        "operation": "UPDATE" if old else "CREATE",
+        "object": obj,
+        "oldObject": old,
+    } | ({"subResource": sub} if sub else {})
+
+    async def find(resource: Resource, key: Key) -> Obj | None:
+        assert (resource.api_version, resource.plural, key) == ("kubeflow.org/v1", "mpijobs", Key("ns", "pi"))
+        return stored
+
+    body = json.dumps({"apiVersion": "admission.k8s.io/v1", "kind": "AdmissionReview", "request": request})
+    review = json.loads(await answered(body.encode(), JUDGES, find))
+    assert (review["apiVersion"], review["kind"]) == ("admission.k8s.io/v1", "AdmissionReview")
+    assert review["response"].pop("uid") == "u"
+    return review["response"]
+
+
+def scale(replicas: int) -> Obj:
+    return {"apiVersion": "autoscaling/v1", "kind": "Scale", "spec": {"replicas": replicas}}
+
+
+async def test_a_good_job_comes_in() -> None:
+    assert await asked(an_mpijob()) == {"allowed": True}
+
+
+async def test_a_wrong_one_is_refused_in_the_api_servers_own_words() -> None:
+    response = await asked(an_mpijob(workers=9, **BOUNDS))
+    assert response == {
+        "allowed": False,
+        "status": {
+            "code": 422,
+            "reason": "Invalid",
+            "message": f'MPIJob.kubeflow.org "pi" is invalid: {REPLICAS}: {OUTSIDE}',
+            "details": {
+                "name": "pi",
+                "group": "kubeflow.org",
+                "kind": "MPIJob",
+                "causes": [{"reason": "FieldValueInvalid", "field": REPLICAS, "message": OUTSIDE}],
+            },
+        },
+    }
+
+
+async def test_of_several_mistakes_all_are_told() -> None:
+    response = await asked(an_mpijob(slotsPerWorker=0, cleanPodPolicy="Some"))
+    fields = [cause["field"] for cause in response["status"]["details"]["causes"]]
+    assert fields == ["spec.slotsPerWorker", "spec.cleanPodPolicy"]
+    assert response["status"]["message"].startswith('MPIJob.kubeflow.org "pi" is invalid: [spec.slotsPerWorker: ')
+
+
+async def test_an_old_mistake_is_a_warning_to_whoever_changes_something_else() -> None:
+    old, new = an_mpijob(workers=9, **BOUNDS), an_mpijob(workers=9, slotsPerWorker=2, **BOUNDS)
+    assert await asked(new, old) == {"allowed": True, "warnings": [f"still {REPLICAS}: {OUTSIDE}"]}
+
+
+async def test_scale_is_judged_by_the_job_behind_it() -> None:
+    job = an_mpijob(**BOUNDS)
+    refused = await asked(scale(9), scale(2), stored=job, sub="scale")
+    assert refused["status"]["details"]["causes"][0]["message"] == OUTSIDE
+    assert await asked(scale(3), scale(2), stored=job, sub="scale") == {"allowed": True}
+    assert job == an_mpijob(**BOUNDS)
+
+
+async def test_a_scale_without_a_number_asks_for_none() -> None:
+    nothing = {"apiVersion": "autoscaling/v1", "kind": "Scale", "spec": {}}
+    refused = await asked(nothing, scale(2), stored=an_mpijob(), sub="scale")
+    assert refused["status"]["details"]["causes"][0]["field"] == REPLICAS
+
+
+async def test_a_scale_of_a_job_that_has_gone_is_left_to_the_api_server() -> None:
+    assert await asked(scale(9), scale(2), stored=None, sub="scale") == {"allowed": True}
+
+
+async def test_what_nobody_here_judges_comes_in() -> None:
+    assert await asked({}, resource="pods") == {"allowed": True}
+
+
+@pytest.mark.parametrize("body", [b"", b"[]", b"{}", b'{"request": {"uid": 1}}', b"\xff"])
+async def test_what_is_no_review_is_said_to_be_none(body: bytes) -> None:
+    async def find(resource: Resource, key: Key) -> Obj | None:
+        raise AssertionError
+
+    with pytest.raises(NoReview, match="no AdmissionReview"):
+        await answered(body, JUDGES, find)
