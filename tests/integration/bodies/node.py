@@ -33,6 +33,11 @@ class Node:
         self.maker = Maker(informers.client, informers, Facts("n1", data), self.environments, NoDevices())
         self.changed: list[Key] = []
         self.maker.on_change(self.changed.append)
+        self._following = asyncio.create_task(informers.run())
+
+    async def stop_watching(self) -> None:
+        self._following.cancel()
+        await asyncio.gather(self._following, return_exceptions=True)
 
     async def pod(self, name: str = "p", **spec: Any) -> tuple[Obj, Path]:
         """A pod in the API, and its directory as an agent begins it."""
@@ -56,9 +61,7 @@ async def a_node(path: Path) -> AsyncIterator[Node]:
     async with a_cluster(path / "cluster") as world:
         informers = Informers(world.cluster.client("system:node:n1"))
         node = Node(world, path / "data", informers)
-        task = asyncio.create_task(informers.run())
         try:
             yield node
         finally:
-            task.cancel()
-            await asyncio.gather(task, return_exceptions=True)
+            await node.stop_watching()

@@ -54,6 +54,21 @@ async def test_a_volume_follows_its_config_map(tmp_path: Path) -> None:
         assert os.readlink(prepared.volumes["etc"].path / "more") == "..data/more"
 
 
+async def test_a_volume_is_as_new_as_the_server_when_asked_for(tmp_path: Path) -> None:
+    """Whatever the watches have told by then."""
+    async with a_node(tmp_path) as node:
+        await node.world.create(CONFIGMAPS, "hosts", data={"hostfile": "a"})
+        pod, directory = await node.pod(**mounting("etc", configMap={"name": "hosts"}))
+        prepared = await node.maker.prepare(pod, directory)
+        await node.stop_watching()
+        for text in ("b", "c"):
+            await node.world.patch(CONFIGMAPS, "hosts", {"data": {"hostfile": text}})
+            await node.maker.refresh(pod, directory, fresh=True)
+            assert (prepared.volumes["etc"].path / "hostfile").read_text() == text
+        await node.maker.refresh(pod, directory)
+        assert (prepared.volumes["etc"].path / "hostfile").read_text() == "c"
+
+
 async def test_a_pod_waits_for_its_secret_and_then_starts(tmp_path: Path) -> None:
     async with a_node(tmp_path) as node:
         pod, directory = await node.pod(**mounting("keys", secret={"secretName": "ssh", "defaultMode": 0o600}))

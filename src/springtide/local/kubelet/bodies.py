@@ -87,9 +87,10 @@ class Maker:
         environment = self.environment(container.get("image") or "")
         return self._containers.make(pod, container, environment, attempt, prepared)
 
-    async def refresh(self, pod: Obj, directory: Path) -> None:
-        """Bring up to date what the agent writes into volumes."""
-        await self._load(pod)
+    async def refresh(self, pod: Obj, directory: Path, *, fresh: bool = False) -> None:
+        """Bring up to date what the agent writes into volumes; `fresh` from what the server has now, which may be more
+        than its watches have told."""
+        await self._load(pod, fresh)
         try:
             await self._volumes.refresh(pod, directory)
         except VolumeError as error:
@@ -103,9 +104,9 @@ class Maker:
         self._devices.release(uid)
         (self._facts.exec_directory / f"{uid}.sock").unlink(missing_ok=True)
 
-    async def _load(self, pod: Obj) -> None:
+    async def _load(self, pod: Obj, fresh: bool = False) -> None:
         try:
-            await self._sources.load(pod)
+            await self._sources.load(pod, fresh=fresh)
         except (TimeoutError, errors.ApiError) as error:
             why = str(error) or "timed out waiting for the condition"
             raise NotReady("FailedMount", f"Unable to attach or mount volumes: failed to sync cache: {why}") from None

@@ -102,6 +102,8 @@ class LocalPod:
     """What all containers of this sandbox need; made once by the bodies' maker."""
     stale: bool = False
     """What the agent writes into the pod's volumes may be out of date."""
+    nudged: bool = False
+    """Its labels or annotations were changed, by which operators tell that what it refers to has changed, too."""
     removed: bool = False
     closing: bool = False
     finished: bool = False

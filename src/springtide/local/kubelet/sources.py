@@ -2,9 +2,9 @@
 """ConfigMaps, secrets and services that pods here refer to, followed while somebody needs them.
 
 One watch for each namespace that has pods of this node, not one for each object as kubelet has: a hundred connections
-cost more than a few objects nobody asked for. Reading never waits. An object made this very moment may not have come
+cost more than a few objects nobody asked for. Reading never waits. What was written this very moment may not have come
 through the watch yet; `load` asks the server for what is missing, so that a pod created right after its configMap
-starts at once.
+starts at once, and for everything when told that it has changed.
 """
 
 from __future__ import annotations
@@ -37,6 +37,13 @@ class _Need(NamedTuple):
     references: frozenset[Reference]
 
 
+class _Early(NamedTuple):
+    """What the server said before the watch did."""
+
+    version: int
+    object: Any
+
+
 class ConfigMap(msgspec.Struct, frozen=True, rename="camel"):
     data: dict[str, str] | None = None
     binary_data: dict[str, bytes] | None = None
@@ -62,7 +69,7 @@ class Sources:
         self._informers = informers
         self._followed: dict[tuple[str, str], Informer[Any]] = {}
         self._needed: dict[str, _Need] = {}
-        self._early: dict[Reference, Any] = {}
+        self._early: dict[Reference, _Early] = {}
         self._handlers: list[Callable[[Key], None]] = []
         self._services = informers.of(SERVICES, into=Service)
 
@@ -89,9 +96,16 @@ class Sources:
         return self._services.get(Key("default", "kubernetes"))
 
     def _find(self, reference: Reference) -> Any:
+        early = self._early.get(reference)
+        if early is not None and early.version > self._version(reference):
+            return early.object
         informer = self._followed.get((reference.kind, reference.key.namespace))
-        found = informer.get(reference.key) if informer is not None else None
-        return found if found is not None else self._early.get(reference)
+        return informer.get(reference.key) if informer is not None else None
+
+    def _version(self, reference: Reference) -> int:
+        """Of what came through the watch, 0 for nothing; versions are numbers on every server."""
+        informer = self._followed.get((reference.kind, reference.key.namespace))
+        return int((informer.version(reference.key) if informer is not None else "") or 0)
 
     # Following
 
@@ -99,15 +113,16 @@ class Sources:
         """Call `handler` with the key of each pod that refers to something that came, changed or went."""
         self._handlers.append(handler)
 
-    async def load(self, pod: Mapping[str, Any]) -> None:
-        """From now on know what this pod refers to. TimeoutError when the server does not answer."""
+    async def load(self, pod: Mapping[str, Any], *, fresh: bool = False) -> None:
+        """From now on know what this pod refers to, `fresh` as it is at the server now. TimeoutError when that does not
+        answer."""
         wanted = frozenset(references_of(pod))
         self._needed[pod["metadata"]["uid"]] = _Need(Key.of(pod), wanted)
         async with asyncio.timeout(PATIENCE):
             await self._services.wait_synced()
             for kind, namespace in {(reference.kind, reference.key.namespace) for reference in wanted}:
                 await self._follow(kind, namespace).wait_synced()
-            missing = [reference for reference in wanted if self._find(reference) is None]
+            missing = [reference for reference in wanted if fresh or self._find(reference) is None]
             await asyncio.gather(*(self._ask(reference) for reference in missing))
 
     def forget(self, uid: str) -> None:
@@ -116,6 +131,8 @@ class Sources:
         references = {reference for need in self._needed.values() for reference in need.references}
         for followed in self._followed.keys() - {(kind, key.namespace) for kind, key in references}:
             self._informers.drop(self._followed.pop(followed))
+        for reference in self._early.keys() - references:
+            del self._early[reference]
 
     def pod(self, uid: str) -> Key | None:
         """The name of a pod that was loaded and not forgotten."""
@@ -134,11 +151,16 @@ class Sources:
     async def _ask(self, reference: Reference) -> None:
         resource, into = _KINDS[reference.kind]
         found = await self._client.find(resource, reference.key)
-        if found is not None and self._find(reference) is None:
-            self._early[reference] = msgspec.convert(found, into)
+        if found is None:
+            return
+        version = int(found["metadata"]["resourceVersion"])
+        if version > self._version(reference):
+            self._early[reference] = _Early(version, msgspec.convert(found, into))
 
     def _changed(self, reference: Reference) -> None:
-        self._early.pop(reference, None)
+        early, version = self._early.get(reference), self._version(reference)
+        if early is not None and (not version or version >= early.version):
+            del self._early[reference]
         pods = [need.pod for need in self._needed.values() if reference in need.references]
         for pod in pods:
             for handler in self._handlers:

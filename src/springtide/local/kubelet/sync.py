@@ -80,7 +80,8 @@ class Sync:
             if (obj.get("status") or {}).get("phase") in specs.TERMINAL and not specs.is_deleted(obj):
                 return None  # it ended here before, and nothing of it is left
             pod = self._admit(obj)
-        pod.stale |= _described(obj) != _described(pod.obj)
+        if _described(obj) != _described(pod.obj):
+            pod.stale = pod.nudged = True
         pod.obj = obj
         reported = obj.get("status") or {}
         if not pod.status or (reported.get("phase") in specs.TERMINAL and pod.status["phase"] not in specs.TERMINAL):
@@ -177,12 +178,12 @@ class Sync:
         """Bring up to date what the pod reads in its volumes."""
         if not pod.stale or pod.shim is None:
             return
-        pod.stale = False
+        fresh, pod.stale, pod.nudged = pod.nudged, False, False
         try:
-            await self._means.bodies.refresh(pod.obj, pod.directory)
+            await self._means.bodies.refresh(pod.obj, pod.directory, fresh=fresh)
         except NotReady as lack:
             self._means.announce(pod, "", lack.reason, lack.message)
-            pod.stale = True
+            pod.stale, pod.nudged = True, pod.nudged or fresh
             self._means.wake(pod.uid, REFRESH_PAUSE)
 
     # Asking

@@ -117,6 +117,7 @@ class FakeBodies:
         self.lack: NotReady | None = None
         self.container_lack: NotReady | None = None
         self.refreshed: list[str] = []
+        self.fresh = False
         self.removed: list[str] = []
         self.warnings: tuple[tuple[str, str], ...] = ()
 
@@ -136,8 +137,11 @@ class FakeBodies:
     def environment(self, image: str) -> Environment:
         return Environment("tide", "/usr")
 
-    async def refresh(self, pod: Obj, directory: Path) -> None:
+    async def refresh(self, pod: Obj, directory: Path, *, fresh: bool = False) -> None:
         self.refreshed.append(pod["metadata"]["uid"])
+        self.fresh = fresh
+        if self.lack is not None:
+            raise self.lack
 
     async def remove(self, pod: Obj) -> None:
         self.removed.append(pod["metadata"]["uid"])

@@ -230,7 +230,26 @@ async def test_volumes_are_refreshed_when_labels_change(stage: Stage) -> None:
     await stage.settle()
     stage.change(labels={"seen": "yes"})
     await stage.settle()
-    assert stage.bodies.refreshed == [UID]
+    assert (stage.bodies.refreshed, stage.bodies.fresh) == ([UID], True)
+
+
+async def test_volumes_follow_watches_without_asking_again(stage: Stage) -> None:
+    stage.put(a_pod())
+    await stage.settle()
+    stage.sync.nudge(UID)
+    await stage.settle()
+    assert (stage.bodies.refreshed, stage.bodies.fresh) == ([UID], False)
+
+
+async def test_a_refresh_that_was_refused_is_as_fresh_when_tried_again(stage: Stage) -> None:
+    stage.put(a_pod())
+    await stage.settle()
+    stage.bodies.lack = NotReady("FailedMount", "failed to sync cache")
+    stage.change(annotations={"springtide.dev/hosts": "7"})
+    await stage.sync.reconcile(UID)
+    stage.bodies.lack, stage.bodies.fresh = None, False
+    await stage.sync.reconcile(UID)
+    assert (stage.bodies.refreshed, stage.bodies.fresh) == ([UID, UID], True)
 
 
 async def test_a_container_gets_another_image(stage: Stage) -> None:
