@@ -34,6 +34,12 @@ class Environment(msgspec.Struct, frozen=True, omit_defaults=True):
     requirements: tuple[str, ...] = ()
     """What it was asked for, as written by its maker."""
 
+    @property
+    def variables(self) -> dict[str, str]:
+        """What its programs have to be told. The daemon of Open MPI 4 comes in a wheel and believes to be where it was
+        built, but for `mpirun`, which knows better."""
+        return {"OPAL_PREFIX": self.prefix} if os.path.exists(f"{self.prefix}/bin/orted") else {}
+
 
 def own() -> Environment:
     """The environment that this process runs in."""

@@ -60,6 +60,7 @@ class ContainerBodies:
         given = self._variables(pod, container, prepared)
         argv = _argv(container, environment, given)
         base = {"PATH": variables.search_path([environment.prefix]), "HOSTNAME": prepared.body.hostname}
+        base |= environment.variables
         if container.get("tty"):
             base["TERM"] = "xterm"
         env = base | given
@@ -67,7 +68,8 @@ class ContainerBodies:
         env.setdefault("HOME", self._home(user, keys, prepared.directory))
         own = self._volumes(container, given, prepared)
         needed = [*mounts.of_etc(prepared.directory), *self._provided(container, attempt, prepared.directory)]
-        login = self._login(name, user, keys, env["PATH"], prepared.directory)
+        told = {name: env[name] for name in ("PATH", *environment.variables)}
+        login = self._login(name, user, keys, told, prepared.directory)
         stand_ins = [Mount(mounts.KUBECTL, str(self._facts.data_dir / "bin"), read_only=True), *login]
         body = ContainerBody(
             name=name,
@@ -157,14 +159,14 @@ class ContainerBodies:
         ]
 
     def _login(
-        self, name: str, user: users.User, keys: ssh.Keys | None, search_path: str, directory: Path
+        self, name: str, user: users.User, keys: ssh.Keys | None, told: Mapping[str, str], directory: Path
     ) -> list[Mount]:
         """What lets others of the job in."""
         if keys is None:
             return []
         uid, gid = (user.uid or 0, user.gid or 0) if self._facts.is_root else (self._facts.uid, self._facts.gid)
         own = sandboxes.account(uid, gid, keys.home)
-        return ssh.write(directory / "containers" / name / "etc", keys, search_path, own)
+        return ssh.write(directory / "containers" / name / "etc", keys, told, own)
 
     def _without_mounts(self, body: ContainerBody, prepared: Prepared) -> ContainerBody:
         """The same where nothing can be mounted: paths rewritten, and a home of its own."""

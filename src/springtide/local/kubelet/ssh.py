@@ -64,15 +64,15 @@ def client(keys: Keys) -> str:
     )
 
 
-def server(keys: Keys, search_path: str) -> str:
-    """PATH is set because launchers call bare names, which only the container's environment has. Many may come at once:
-    a launcher that starts a thousand ranks asks for them all together. Of errors only the last one is told, for every
-    probe of the port is an error."""
+def server(keys: Keys, variables: Mapping[str, str]) -> str:
+    """Those of the environment are set, PATH above all: launchers call bare names, which only the environment has. Many
+    may come at once: a launcher that starts a thousand ranks asks for them all together. Of errors only the last one is
+    told, for every probe of the port is an error."""
     return (
         f"Port {PORT}\n"
         f"HostKey {_quoted(keys.private)}\n"
         f"AuthorizedKeysFile {_quoted(f'{keys.folder}/authorized_keys')}\n"
-        f"SetEnv {_quoted(f'PATH={search_path}')}\n"
+        f"SetEnv {' '.join(_quoted(f'{name}={value}') for name, value in variables.items())}\n"
         "PermitRootLogin prohibit-password\n"
         "PasswordAuthentication no\n"
         "StrictModes no\n"
@@ -91,10 +91,10 @@ def shadow(names: list[str]) -> str:
     return "".join(f"{name}:*:::::::\n" for name in dict.fromkeys(names))
 
 
-def write(directory: Path, keys: Keys, search_path: str, own: etc_files.Account) -> list[Mount]:
+def write(directory: Path, keys: Keys, variables: Mapping[str, str], own: etc_files.Account) -> list[Mount]:
     """The container's files, and where it sees them."""
     host = Path("/etc/passwd").read_text(errors="surrogateescape")
-    etc_files.write(directory / "ssh", {"ssh_config": client(keys), "sshd_config": server(keys, search_path)})
+    etc_files.write(directory / "ssh", {"ssh_config": client(keys), "sshd_config": server(keys, variables)})
     etc_files.write(directory, {"passwd": etc_files.passwd(host, own), "shadow": shadow(["root", own.name])})
     for folder in (directory, directory / "ssh"):
         folder.chmod(0o755)

@@ -207,3 +207,11 @@ def test_a_missing_command_names_image_environment_and_cure() -> None:
         'runs in environment "e" (/e/1). Make it anew with what is missing: tide env create e --replace '
         "--pip 'a>1' b PACKAGE -r r --image 'mpi/*' --files /src:/examples --workdir /examples"
     )
+
+
+def test_the_daemon_of_open_mpi_is_told_where_it_is(tmp_path: Path) -> None:
+    environment = Environment("mpi", str(tmp_path))
+    assert environment.variables == {}
+    (tmp_path / "bin").mkdir()
+    (tmp_path / "bin" / "orted").touch()
+    assert environment.variables == {"OPAL_PREFIX": str(tmp_path)}

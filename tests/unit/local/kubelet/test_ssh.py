@@ -52,25 +52,25 @@ def test_home_is_beside_the_keys_where_they_are_in_a_home() -> None:
 
 
 def test_both_sides_agree() -> None:
-    client, server = ssh.client(THEIRS), ssh.server(THEIRS, '/env/bin:/a "b"/bin')
+    client, server = ssh.client(THEIRS), ssh.server(THEIRS, {"PATH": '/env/bin:/a "b"/bin', "OPAL_PREFIX": "/env"})
     assert "Port 2222\n" in client
     assert "Port 2222\n" in server
     assert 'IdentityFile "/home/mpiuser/.ssh/id_rsa"\n' in client
     assert 'AuthorizedKeysFile "/home/mpiuser/.ssh/authorized_keys"\n' in server
-    assert 'SetEnv "PATH=/env/bin:/a \\"b\\"/bin"\n' in server
+    assert 'SetEnv "PATH=/env/bin:/a \\"b\\"/bin" "OPAL_PREFIX=/env"\n' in server
 
 
 def test_root_has_his_files_in_etc(tmp_path: Path) -> None:
-    targets = {mount.target for mount in ssh.write(tmp_path, ROOTS, "/bin", Account("root", 0, 0, "/bin/sh"))}
+    targets = {mount.target for mount in ssh.write(tmp_path, ROOTS, {"PATH": "/bin"}, Account("root", 0, 0, "/bin/sh"))}
     assert targets == {"/etc/ssh", "/etc/passwd", "/etc/shadow"}
     assert (tmp_path / "shadow").read_text() == "root:*:::::::\n"
 
 
 def test_others_live_beside_their_keys(tmp_path: Path) -> None:
     own = Account("ann", 7, 8, "/bin/sh", THEIRS.home)
-    mounts = {mount.target: mount for mount in ssh.write(tmp_path, THEIRS, "/bin", own)}
+    mounts = {mount.target: mount for mount in ssh.write(tmp_path, THEIRS, {"PATH": "/bin"}, own)}
     assert "ann:*:7:8:ann:/home/mpiuser:/bin/sh\n" in Path(mounts["/etc/passwd"].source).read_text()
     assert Path(mounts["/etc/shadow"].source).read_text() == "root:*:::::::\nann:*:::::::\n"
     settings = mounts["/home/mpiuser/.sshd_config"]
     assert settings.read_only
-    assert Path(settings.source).read_text() == ssh.server(THEIRS, "/bin")
+    assert Path(settings.source).read_text() == ssh.server(THEIRS, {"PATH": "/bin"})
