@@ -15,7 +15,7 @@ from springtide.api.kinds.mpi_modes import LauncherForm
 from springtide.jobs import causes, workers
 from springtide.jobs.actions import Action, Create, Patch
 from springtide.jobs.ledger import Ledger
-from springtide.jobs.observed import FAILED, RUNNING, Key, Pod
+from springtide.jobs.observed import FAILED, RUNNING, SUCCEEDED, Key, Pod
 from springtide.jobs.situation import Situation
 
 SETTLE_SECONDS: Final = 30
@@ -28,9 +28,11 @@ NEVER: Final = timedelta.max
 
 
 def run_over(situation: Situation) -> bool:
-    """The launcher that was given hosts is no more."""
-    serves, pod = situation.ledger.serves, situation.launcher
-    return bool(serves) and not (pod is not None and pod.uid == serves and pod.alive)
+    """The launcher that was given hosts is no more. After one that has succeeded there is no other run: its batch Job
+    takes a moment to say so."""
+    serves = situation.ledger.serves
+    pod = next((pod for pod in situation.observed.of(situation.shape.launcher) if pod.uid == serves), None)
+    return bool(serves) and not (pod is not None and (pod.alive or pod.phase == SUCCEEDED))
 
 
 def fresh_run(ledger: Ledger) -> Ledger:
