@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final, Protocol
 
@@ -28,6 +28,16 @@ class Reader(Protocol):
     def list(self, resource: str, namespace: str = "") -> Sequence[Obj]: ...
 
 
+@dataclass(frozen=True, slots=True)
+class Guise:
+    """Another kind that an object is written by: of a change of scale, the Scale."""
+
+    group: str
+    version: str
+    kind: str
+    of: Callable[[Obj], Obj]
+
+
 @dataclass(slots=True)
 class AdmissionRequest:
     operation: str
@@ -44,6 +54,8 @@ class AdmissionRequest:
     old: Obj | None = None
     dry_run: bool = False
     options: Mapping[str, Any] = field(default_factory=dict)
+    guise: Guise | None = None
+    """What webhooks are shown in the place of `obj` and `old`."""
     warnings: list[str] = field(default_factory=list)
 
     @property

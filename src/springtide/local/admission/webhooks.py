@@ -89,13 +89,12 @@ def denial(hook: str, result: Mapping[str, Any]) -> status.StatusError:
 
 
 def _review(uid: str, version: str, request: AdmissionRequest) -> Obj:
-    kind = {"group": request.group, "version": version, "kind": request.kind}
     resource = {"group": request.group, "version": version, "resource": request.resource}
     asked: Obj = {
         "uid": uid,
-        "kind": kind,
+        "kind": _kind(request, version),
         "resource": resource,
-        "requestKind": {**kind, "version": request.version},
+        "requestKind": _kind(request, request.version),
         "requestResource": {**resource, "version": request.version},
         "name": request.name or ((request.obj or {}).get("metadata") or {}).get("name", ""),
         "namespace": request.namespace,
@@ -113,10 +112,18 @@ def _review(uid: str, version: str, request: AdmissionRequest) -> Obj:
     return {**_REVIEW, "request": asked}
 
 
+def _kind(request: AdmissionRequest, version: str) -> Obj:
+    if (guise := request.guise) is not None:
+        return {"group": guise.group, "version": guise.version, "kind": guise.kind}
+    return {"group": request.group, "version": version, "kind": request.kind}
+
+
 def _typed(obj: Obj | None, request: AdmissionRequest, version: str) -> Obj | None:
     """The object with its kind. Versions of a resource differ in name only, so renaming converts."""
     if obj is None:
         return None
+    if request.guise is not None:
+        return request.guise.of(obj)
     return {**obj, "kind": request.kind, "apiVersion": f"{request.group}/{version}" if request.group else version}
 
 

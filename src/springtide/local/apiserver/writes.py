@@ -15,7 +15,8 @@ from springtide.api import field_errors as field
 from springtide.api.field_errors import FieldError
 from springtide.local import status
 from springtide.local.access.attributes import require
-from springtide.local.admission.request import AdmissionRequest
+from springtide.local.apiserver import scales
+from springtide.local.apiserver.admission_requests import admission_request
 from springtide.local.apiserver.context import Call, Context
 from springtide.local.apiserver.objects import dump, load
 from springtide.local.apiserver.options import WriteOptions
@@ -396,27 +397,9 @@ def writer(ctx: Context, call: Call, manager: str) -> managed_fields.Writer:
 def _track(ctx: Context, call: Call, old: Obj | None, new: Obj, options: WriteOptions) -> None:
     if not options.applied:  # server-side apply has filed its fields already
         managed_fields.track(old, new, call.resource.codec.node, writer(ctx, call, options.manager))
-    if call.target.subresource == "scale":  # entries made through this door have no time on the real server either
+    if (
+        call.target.subresource == scales.SUBRESOURCE
+    ):  # entries made through this door have no time on the real server either
         for entry in new["metadata"].get("managedFields") or ():
-            if entry.get("subresource") == "scale":
+            if entry.get("subresource") == scales.SUBRESOURCE:
                 entry.pop("time", None)
-
-
-def admission_request(
-    call: Call, operation: str, obj: Obj | None, old: Obj | None, options: WriteOptions
-) -> AdmissionRequest:
-    resource, target = call.resource, call.target
-    return AdmissionRequest(
-        operation,
-        resource.plural,
-        resource.kind,
-        call.request.user,
-        resource.group,
-        resource.version,
-        target.subresource,
-        target.namespace,
-        target.name or ((obj or {}).get("metadata") or {}).get("name", ""),
-        obj,
-        old,
-        options.dry_run,
-    )

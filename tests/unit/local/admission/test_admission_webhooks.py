@@ -9,6 +9,7 @@ import msgspec
 import pytest
 from tests.unit.local.admission.builders import JANE, World, a_request
 
+from springtide.local.admission.request import Guise
 from springtide.local.admission.webhook_calls import CallError, Endpoint
 from springtide.local.admission.webhooks import CONFIGURATIONS, ValidatingWebhooks
 from springtide.local.status import StatusError
@@ -247,3 +248,17 @@ async def test_all_are_asked_at_the_same_time() -> None:
 def test_webhook_configurations_are_never_asked_about() -> None:
     assert not Outside().plugin.handles("DELETE", CONFIGURATIONS, "")
     assert Outside().plugin.handles("CONNECT", "pods", "exec")
+
+
+async def test_of_a_change_of_scale_a_webhook_is_shown_the_scale() -> None:
+    outside = Outside(a_hook(rules=[{**ANY_RULE, "resources": ["*/scale"]}]))
+    guise = Guise("autoscaling", "v1", "Scale", lambda obj: {"kind": "Scale", "spec": obj["data"]})
+    changes = {"operation": "UPDATE", "subresource": "scale", "old": {"data": {"replicas": 1}, "metadata": {}}}
+    request = a_config_map_request(**changes, obj={"data": {"replicas": 2}, "metadata": {}}, guise=guise)
+    await outside.plugin.admit(request)
+    asked = outside.asked[0][1]["request"]
+    scale = {"group": "autoscaling", "version": "v1", "kind": "Scale"}
+    assert (asked["kind"], asked["requestKind"], asked["subResource"]) == (scale, scale, "scale")
+    assert asked["resource"] == {"group": "", "version": "v1", "resource": "configmaps"}
+    assert asked["object"] == {"kind": "Scale", "spec": {"replicas": 2}}
+    assert asked["oldObject"] == {"kind": "Scale", "spec": {"replicas": 1}}

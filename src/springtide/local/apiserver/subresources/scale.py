@@ -11,58 +11,22 @@ from typing import Any
 
 from springtide.api import field_errors as field
 from springtide.local import status
-from springtide.local.apiserver import bodies, writes
+from springtide.local.apiserver import bodies, scales, writes
 from springtide.local.apiserver.codecs import BuiltinCodec
 from springtide.local.apiserver.context import Call, Context
 from springtide.local.apiserver.objects import load
 from springtide.local.apiserver.options import WriteOptions, write_options
 from springtide.local.apiserver.replies import Answer, reply
-from springtide.local.apiserver.resources import Resource, ScalePaths, Subresource
+from springtide.local.apiserver.resources import Resource, Subresource
+from springtide.local.apiserver.scales import GROUP, KIND, VERSION, paths_of, scale_of
 from springtide.local.apiserver.verbs.patch import APPLY, patched, read_applied
-from springtide.local.kinds import label_selectors
 from springtide.local.kinds.strategy import Obj, Strategy
 from springtide.local.patches import apply
 
-KIND, GROUP, VERSION = "Scale", "autoscaling", "v1"
-SUBRESOURCE = Subresource("scale", KIND, frozenset({"get", "patch", "update"}), GROUP, VERSION)
-_WORKLOAD = ScalePaths(("spec", "replicas"), ("status", "replicas"), ("spec", "selector"))
+SUBRESOURCE = Subresource(scales.SUBRESOURCE, KIND, frozenset({"get", "patch", "update"}), GROUP, VERSION)
 _SCALE = Resource(
     GROUP, VERSION, "scales", KIND, "", True, Strategy(), lambda: BuiltinCodec(GROUP, VERSION, KIND)
 )  # fmt: skip
-
-
-def paths_of(resource: Resource) -> ScalePaths:
-    return resource.scale_paths or _WORKLOAD
-
-
-def _at(obj: Any, path: tuple[str, ...]) -> Any:
-    for step in path:
-        obj = obj.get(step) if isinstance(obj, dict) else None
-    return obj
-
-
-def scale_of(obj: Obj, resource: Resource) -> Obj:
-    """The Scale that stands for an object."""
-    paths = paths_of(resource)
-    meta = obj["metadata"]
-    kept = ("name", "namespace", "uid", "resourceVersion", "creationTimestamp")
-    selector = _at(obj, paths.selector) if paths.selector else None
-    if isinstance(selector, dict):
-        selector = str(label_selectors.from_object(selector))
-    state: Obj = {"replicas": _at(obj, paths.status) or 0}
-    if selector:
-        state["selector"] = selector
-    wanted = _at(obj, paths.spec)
-    spec: Obj = {"replicas": wanted} if wanted else {}
-    if resource.custom and wanted is None:
-        raise status.internal(f'the spec replicas field ".{".".join(paths.spec)}" does not exist')
-    return {
-        "kind": KIND,
-        "apiVersion": f"{GROUP}/{VERSION}",
-        "metadata": {key: meta[key] for key in kept if key in meta},
-        "spec": spec,
-        "status": state,
-    }
 
 
 async def get(ctx: Context, call: Call) -> Answer:

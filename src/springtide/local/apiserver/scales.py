@@ -1,0 +1,50 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The Scale that stands for an object with replicas: what `kubectl scale` reads and writes, and what webhooks are shown
+when somebody does."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from springtide.local import status
+from springtide.local.apiserver.resources import Resource, ScalePaths
+from springtide.local.kinds import label_selectors
+from springtide.local.kinds.strategy import Obj
+
+SUBRESOURCE = "scale"
+KIND, GROUP, VERSION = "Scale", "autoscaling", "v1"
+_WORKLOAD = ScalePaths(("spec", "replicas"), ("status", "replicas"), ("spec", "selector"))
+
+
+def paths_of(resource: Resource) -> ScalePaths:
+    return resource.scale_paths or _WORKLOAD
+
+
+def _at(obj: Any, path: tuple[str, ...]) -> Any:
+    for step in path:
+        obj = obj.get(step) if isinstance(obj, dict) else None
+    return obj
+
+
+def scale_of(obj: Obj, resource: Resource) -> Obj:
+    """The Scale that stands for an object."""
+    paths = paths_of(resource)
+    meta = obj["metadata"]
+    kept = ("name", "namespace", "uid", "resourceVersion", "creationTimestamp")
+    selector = _at(obj, paths.selector) if paths.selector else None
+    if isinstance(selector, dict):
+        selector = str(label_selectors.from_object(selector))
+    state: Obj = {"replicas": _at(obj, paths.status) or 0}
+    if selector:
+        state["selector"] = selector
+    wanted = _at(obj, paths.spec)
+    spec: Obj = {"replicas": wanted} if wanted else {}
+    if resource.custom and wanted is None:
+        raise status.internal(f'the spec replicas field ".{".".join(paths.spec)}" does not exist')
+    return {
+        "kind": KIND,
+        "apiVersion": f"{GROUP}/{VERSION}",
+        "metadata": {key: meta[key] for key in kept if key in meta},
+        "spec": spec,
+        "status": state,
+    }
