@@ -24,10 +24,14 @@ _KEYS = frozenset({"ts", "level", "logger", "msg", "trace"})
 
 def begin(form: str, *, verbose: bool) -> None:
     handler = logging.StreamHandler(sys.stderr)
-    handler.setFormatter(_Json() if form == "json" else _Text("%(asctime)s %(levelname)s %(name)s: %(message)s"))
+    handler.setFormatter(formatter(form))
     logging.basicConfig(level=logging.DEBUG if verbose else logging.INFO, handlers=[handler])
     # Its debugging output is about the event loop, not about us.
     logging.getLogger("asyncio").setLevel(logging.INFO)
+
+
+def formatter(form: str) -> logging.Formatter:
+    return _Json() if form == "json" else _Text("%(asctime)s %(levelname)s %(name)s: %(message)s")
 
 
 class _Text(logging.Formatter):

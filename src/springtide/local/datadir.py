@@ -61,7 +61,8 @@ class Lock:
         self._path = path
         self._held: IO[bytes] | None = None
 
-    def acquire(self, patience: float) -> None:
+    def acquire(self, patience: float, *, for_child: bool = False) -> None:
+        """Names this process as the one that holds it, unless that is to be a child; see `leave_to`."""
         self._path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
         handle = self._path.open("ab")
         deadline = time.monotonic() + patience
@@ -70,8 +71,10 @@ class Lock:
                 handle.close()
                 raise InUseError(str(self._path.parent))
             time.sleep(0.01)
+        handle.truncate(0)
         self._held = handle
-        self._sign(os.getpid())
+        if not for_child:
+            self._sign(os.getpid())
 
     def fileno(self) -> int:
         """Of the file, for a child to inherit; for as long as this process holds it."""
@@ -85,7 +88,6 @@ class Lock:
 
     def _sign(self, process: int) -> None:
         assert self._held is not None
-        self._held.truncate(0)
         self._held.write(f"{process}\n".encode())
         self._held.flush()
 

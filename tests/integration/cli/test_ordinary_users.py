@@ -30,7 +30,7 @@ def nobody() -> Iterator[Tide]:
 @needs_root
 def test_a_cluster_needs_no_rights(nobody: Tide) -> None:
     nobody.ok("up", "-d", "--port", "0")
-    assert "4 namespaces" in nobody.ok("status")
+    assert "6 namespaces" in nobody.ok("status")
     nobody.ok("kubeconfig", "--merge")
     assert nobody.place().kubeconfig.stat().st_uid == NOBODY
     nobody.ok("doctor")

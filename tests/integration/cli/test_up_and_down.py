@@ -37,7 +37,7 @@ def test_a_cluster_in_the_background_from_start_to_stop(tide: Tide) -> None:
     assert "Start it with: tide up -d\n" in tide.error("kubeconfig")
 
     assert f"https://127.0.0.1:{last.port}" in tide.ok("up", "-d")
-    assert "5 namespaces" in tide.ok("status")
+    assert "7 namespaces" in tide.ok("status")
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])

@@ -34,6 +34,7 @@ def imported_by(*args: str, home: str) -> set[str]:
         (["kubeconfig", "--help"], SLOW),
         (["doctor"], SLOW),
         (["node", "--help"], SLOW),
+        (["operator", "--help"], (*SLOW, "asyncio", "yaml")),
     ],
     ids=" ".join,
 )

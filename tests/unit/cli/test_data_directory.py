@@ -51,3 +51,16 @@ def test_it_remembers_name_and_port(tmp_path: Path) -> None:
 def test_a_damaged_note_is_as_good_as_none(tmp_path: Path, content: str) -> None:
     (tmp_path / "cluster.json").write_text(content)
     assert DataDir(tmp_path).last() is None
+
+
+def test_a_lock_can_be_left_to_a_child_that_knows_nothing_of_it(tmp_path: Path) -> None:
+    place, seen = DataDir(tmp_path), DataDir(tmp_path)
+    lock = place.operator_lock
+    lock.acquire(0.0, for_child=True)
+    assert seen.operator_process() is None
+    waiting = [sys.executable, "-c", "input()"]
+    with subprocess.Popen(waiting, stdin=subprocess.PIPE, pass_fds=(lock.fileno(),)) as child:
+        lock.leave_to(child.pid)
+        assert place.operator_process() == seen.operator_process() == child.pid
+        child.kill()
+    assert seen.operator_process() is None
