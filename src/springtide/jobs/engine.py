@@ -18,7 +18,7 @@ from typing import Any
 from springtide.api.kinds.conditions import finished
 from springtide.api.kinds.status import JobStatus
 from springtide.jobs import decisions as log
-from springtide.jobs import finishing, fixed, gangs, launching, objects, resizing, situation, status, workers
+from springtide.jobs import finishing, fixed, gangs, launching, moving, objects, resizing, situation, status, workers
 from springtide.jobs.actions import (
     Action,
     Create,
@@ -30,6 +30,7 @@ from springtide.jobs.actions import (
     RequeueAfter,
     StatusPatch,
 )
+from springtide.jobs.foreseen import foreseen
 from springtide.jobs.kind import Hosts, Kind, Wanted
 from springtide.jobs.ledger import Ledger
 from springtide.jobs.observed import Key, Observed
@@ -69,14 +70,15 @@ def _ongoing(seen: Situation) -> Plan:
         actions += nudge
         waits.append(wait)
     waits += [finishing.deadline_left(then), launching.restart_left(then)]
+    waits += [moving.left(then, index) for index in moving.leavers(then)]
     waits += [resizing.drain_left(then, index) for index in then.ledger.draining]
-    return _told(then, actions, why, status.ongoing(then), waits)
+    return _told(then, actions, why, status.ongoing(foreseen(then, actions)), waits)
 
 
 def _decided(seen: Situation) -> tuple[Situation, list[Decision], list[timedelta]]:
     """Who belongs to the job from here on, and who is listed."""
     why: list[Decision] = []
-    then = _restarted(_relieved(seen, why), why)
+    then = _moved(_restarted(_relieved(seen, why), why), why)
     then, wait = _resized(then, why)
     then = then.with_ledger(resizing.forgotten(then))
     ledger, failures = fixed.answered(then)
@@ -110,15 +112,33 @@ def _restarted(seen: Situation, why: list[Decision]) -> Situation:
     return then
 
 
+def _moved(seen: Situation, why: list[Decision]) -> Situation:
+    """Workers on nodes that are going away leave as soon as others can serve in their place."""
+    ledger, notices = moving.noticed(seen)
+    why += notices
+    then = seen.with_ledger(ledger)
+    gone = moving.gone(then)
+    if not gone:
+        return then
+    names = ", ".join(then.worker_name(index) for index in gone)
+    why.append(Decision(seen.now, "WorkersMoved", f"{names} will go, because nodes are going away"))
+    return then.with_ledger(resizing.without(then, gone))
+
+
 def _resized(seen: Situation, why: list[Decision]) -> tuple[Situation, timedelta]:
-    size, wanted = len(seen.ledger.members), 0 if seen.shape.keeps_names else seen.wanted_size
+    """Who is about to be relieved does not count, but stays until then."""
+    leavers = moving.leavers(seen)
+    staying = [index for index in seen.ledger.members if index not in leavers]
+    size, wanted = len(staying), 0 if seen.shape.keeps_names else seen.wanted_size
     if size > wanted:
-        gone = resizing.victims(seen, size - wanted)
+        gone = resizing.ranked(seen, staying)[: size - wanted]
         names = ", ".join(seen.worker_name(index) for index in gone)
         why.append(Decision(seen.now, "ScalingIn", f"{size} → {wanted} workers: {names} will go{_caveat(seen, False)}"))
         return seen.with_ledger(resizing.shrunk(seen, gone)), finishing.NEVER
     ledger, wait = workers.filled(seen, wanted - size)
-    grows = len(ledger.members) > size and not any(decision.reason == "WorkerReplaced" for decision in why)
+    grows = len(ledger.members) > len(seen.ledger.members) and not {"WorkerReplaced", "NodeLeaving"} & {
+        decision.reason for decision in why
+    }
     if grows and seen.ledger.serves and not seen.ledger.owed:
         why.append(Decision(seen.now, "ScalingOut", f"{size} → {wanted} workers{_caveat(seen, True)}"))
     return seen.with_ledger(ledger), wait

@@ -102,28 +102,35 @@ def ready(situation: Situation) -> tuple[int, ...]:
     return tuple(index for index, pod in pods if pod is not None and pod.ready and pod.alive)
 
 
+def able(situation: Situation) -> tuple[int, ...]:
+    """Members that are or may be in the host list now."""
+    pod, found = situation.launcher, ready(situation)
+    if pod is None or not situation.ledger.serves or _settle_left(situation, pod) <= timedelta(0):
+        return found
+    return tuple(index for index in found if index in situation.ledger.listed)
+
+
 def listed(situation: Situation) -> tuple[Ledger, timedelta]:
     """The host list as it may be now, and how long until more may be listed."""
     ledger, pod = situation.ledger, situation.launcher
     if pod is None or not pod.alive:
         return ledger, NEVER
-    able = ready(situation)
     if not ledger.serves:
-        return _first_list(situation, pod, able)
-    staying = tuple(index for index in able if index in ledger.listed)
-    left = _settle_left(situation, pod) if staying != able else timedelta(0)
-    return (_listing(ledger, staying), left) if left > timedelta(0) else (_listing(ledger, able), NEVER)
+        return _first_list(situation, pod)
+    now = able(situation)
+    held_back = len(now) < len(ready(situation))
+    return _listing(ledger, now), _settle_left(situation, pod) if held_back else NEVER
 
 
-def _first_list(situation: Situation, pod: Pod, able: tuple[int, ...]) -> tuple[Ledger, timedelta]:
+def _first_list(situation: Situation, pod: Pod) -> tuple[Ledger, timedelta]:
     """All at once, when all are there; or after a while as many as it takes to start."""
-    ledger, least = situation.ledger, situation.shape.start_size
+    ledger, least, found = situation.ledger, situation.shape.start_size, ready(situation)
     if predecessors(situation):
         return ledger, NEVER
-    if len(able) < (situation.wanted_size if least is None else least):
+    if len(found) < (situation.wanted_size if least is None else least):
         return ledger, NEVER
-    given = replace(_listing(ledger, able), serves=pod.uid)
-    if len(able) >= situation.wanted_size:
+    given = replace(_listing(ledger, found), serves=pod.uid)
+    if len(found) >= situation.wanted_size:
         return given, NEVER
     patience = situation.seconds("start-seconds", START_SECONDS) - situation.since(pod.created or situation.now)
     return (ledger, patience) if patience > timedelta(0) else (given, NEVER)

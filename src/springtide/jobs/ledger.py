@@ -49,6 +49,8 @@ class Ledger:
     """How many failures in a row a member takes the place of."""
     owed: tuple[tuple[int, datetime], ...] = ()
     """Workers that were lost and have no successor yet: failures in a row, and since when."""
+    notices: Mapping[str, int] = field(default_factory=dict)
+    """Nodes that are going away, and the first index that was given after that was known."""
     done: tuple[str, ...] = ()
     """Replicas that keep their names and have succeeded."""
     retried: tuple[str, ...] = ()

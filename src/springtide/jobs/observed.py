@@ -119,6 +119,8 @@ class Observed:
     launcher_job: LauncherJob | None = None
     leaving_nodes: frozenset[str] = frozenset()
     """Nodes that are going away: noticed, drained or cordoned."""
+    reclaims: Mapping[str, datetime] = field(default_factory=dict)
+    """When, of those that say so."""
     priorities: Mapping[str, int] = field(default_factory=dict)
     """Values of PriorityClasses; of one that is missing it is 0."""
     settings: Settings = Settings()

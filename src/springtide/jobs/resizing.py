@@ -10,7 +10,7 @@ a resize may be interrupted anywhere, changed or turned around.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from datetime import datetime, timedelta
 from enum import Enum, auto
@@ -89,27 +89,35 @@ def stage(ledger: Ledger, index: int, pod: Pod | None) -> Stage:
     return Stage.READY if pod.ready and pod.alive else Stage.STARTING
 
 
-def victims(situation: Situation, count: int) -> tuple[int, ...]:
-    """Who goes when the job shrinks: who was pointed at, who is on a node that goes, who does not serve yet, and then
-    the highest index."""
+def ranked(situation: Situation, indices: Iterable[int]) -> tuple[int, ...]:
+    """In which order workers go when the job shrinks: who was pointed at, who is on a node that goes, who does not
+    serve yet, and then the highest index."""
 
     def rank(index: int) -> tuple[bool, bool, bool, int]:
         pod = situation.workers.get(index)
-        pointed = pod is not None and pod.annotations.get(VICTIM) == "true"
         leaving = pod is not None and pod.node in situation.observed.leaving_nodes
-        return (not pointed, not leaving, index in situation.ledger.listed, -index)
+        return (not pointed_at(situation, index), not leaving, index in situation.ledger.listed, -index)
 
-    return tuple(sorted(situation.ledger.members, key=rank)[:count])
+    return tuple(sorted(indices, key=rank))
+
+
+def pointed_at(situation: Situation, index: int) -> bool:
+    pod = situation.workers.get(index)
+    return pod is not None and pod.annotations.get(VICTIM) == "true"
 
 
 def shrunk(situation: Situation, gone: tuple[int, ...]) -> Ledger:
+    """Of a smaller size: nobody waits for a successor any more."""
+    return replace(without(situation, gone), owed=())
+
+
+def without(situation: Situation, gone: tuple[int, ...]) -> Ledger:
     """Without these members. Those that a running launcher may use are drained, the others may go at once."""
     ledger = situation.ledger
     drains = situation.shape.elastic and situation.launcher_runs
     served = [index for index in gone if TABLE[_stage(situation, index), False] is Step.UNLIST]
     return replace(
         workers.left(ledger, gone),
-        owed=(),
         draining={**ledger.draining, **(dict.fromkeys(served, situation.now) if drains else {})},
     )
 
@@ -133,7 +141,11 @@ def drain_left(situation: Situation, index: int) -> timedelta:
     since = situation.ledger.draining[index]
     if not situation.launcher_runs or _reported_unused(situation, index, since):
         return timedelta(0)
-    return max(since + situation.seconds("drain-seconds", DRAIN_SECONDS) - situation.now, timedelta(0))
+    return max(since + drain_time(situation) - situation.now, timedelta(0))
+
+
+def drain_time(situation: Situation) -> timedelta:
+    return situation.seconds("drain-seconds", DRAIN_SECONDS)
 
 
 def forgotten(situation: Situation) -> Ledger:

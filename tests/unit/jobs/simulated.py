@@ -48,6 +48,7 @@ class Cluster:
     manifests: dict[str, Mapping[str, Any]] = field(default_factory=dict)
     batch: LauncherJob | None = None
     leaving: frozenset[str] = frozenset()
+    reclaims: dict[str, datetime] = field(default_factory=dict)
     deleted: bool = False
     events: list[Event] = field(default_factory=list)
     listed_ever: set[str] = field(default_factory=set)
@@ -65,6 +66,7 @@ class Cluster:
             objects={key: _held(body) for key, body in self.objects.items()},
             launcher_job=self.batch,
             leaving_nodes=self.leaving,
+            reclaims=self.reclaims,
             settings=self.settings,
         )
 

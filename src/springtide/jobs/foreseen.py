@@ -1,0 +1,59 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a job will look like when a plan's actions have been done.
+
+The status is written last, and only when all before it has succeeded. So it can speak of the pods that the same plan
+creates and deletes: a status that did not would be written a second time as soon as they are seen.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import replace
+
+from springtide.jobs.actions import Action, Create, Delete
+from springtide.jobs.objects import INDEX, ROLE
+from springtide.jobs.observed import LauncherJob, Pod
+from springtide.jobs.situation import Situation
+
+
+def foreseen(situation: Situation, actions: Iterable[Action]) -> Situation:
+    for action in actions:
+        if isinstance(action, Create) and action.manifest["kind"] == "Pod":
+            situation = _with_pod(situation, _pod(action))
+        elif isinstance(action, Create) and action.manifest["kind"] == "Job":
+            situation = replace(situation, observed=replace(situation.observed, launcher_job=_launcher_job(action)))
+        elif isinstance(action, Delete) and action.key.kind == "Pod":
+            situation = _with_pods_ending(situation, action.uid)
+    return situation
+
+
+def _pod(create: Create) -> Pod:
+    metadata = create.manifest["metadata"]
+    index = metadata["labels"].get(INDEX, "")
+    role = metadata["labels"].get(ROLE, "")
+    return Pod(name=metadata["name"], uid="", role=role, index=int(index) if index.isdigit() else None)
+
+
+def _launcher_job(create: Create) -> LauncherJob:
+    return LauncherJob(uid="", suspended=bool(create.manifest["spec"].get("suspend")))
+
+
+def _with_pod(situation: Situation, pod: Pod) -> Situation:
+    then = replace(situation, observed=replace(situation.observed, pods=(*situation.observed.pods, pod)))
+    if pod.role == situation.shape.launcher:
+        return replace(then, launcher=pod)
+    if pod.role == situation.shape.workers and pod.index is not None:
+        return replace(then, workers={**situation.workers, pod.index: pod})
+    return then
+
+
+def _with_pods_ending(situation: Situation, uid: str) -> Situation:
+    def ending(pod: Pod) -> Pod:
+        return replace(pod, terminating=True) if pod.uid == uid else pod
+
+    return replace(
+        situation,
+        observed=replace(situation.observed, pods=tuple(map(ending, situation.observed.pods))),
+        workers={index: ending(pod) for index, pod in situation.workers.items()},
+        launcher=ending(situation.launcher) if situation.launcher else None,
+    )
