@@ -68,7 +68,7 @@ oracle: $(READY) ## build the real control plane, kubectl old and new, KWOK and 
 
 # Without controllers: two servers can only be compared while nobody but the suite writes to them.
 test-oracle: oracle $(JUDGES)/.ready ## the embedded server against the real one, and stock clients as its judges
-	@$(CONTROL_PLANE) --bare run -- $(JUDGES)/bin/pytest -n 2 -q tests/conformance tests/integration/kube tests/docs
+	@$(CONTROL_PLANE) --bare run -- $(JUDGES)/bin/pytest -n 2 -q tests/conformance tests/integration/kube tests/integration/controllers tests/docs
 
 # Each of the two kinds of cluster, of root and of an ordinary user; SPRINGTIDE_PODS_KUBECONFIG leads to another instead.
 test-pods: oracle ## what pods do, on the embedded cluster as root and as an ordinary user, with stock kubectl
