@@ -167,12 +167,15 @@ class Hands:
 
 def status_patch(old: JobStatus, new: JobStatus) -> Obj:
     """A merge patch from one to the other: only what differs, and null for what is no more."""
-    before, after = _on_wire(old), _on_wire(new)
+    return _difference(_on_wire(old), _on_wire(new))
+
+
+def _difference(before: Obj, after: Obj) -> Obj:
     gone: Obj = dict.fromkeys(before.keys() - after.keys())
     changed = {name: value for name, value in after.items() if before.get(name) != value}
     for name, value in changed.items():
         if isinstance(value, dict):
-            changed[name] = dict.fromkeys(before.get(name, {}).keys() - value.keys()) | value
+            changed[name] = _difference(before.get(name) or {}, value)
     return gone | changed
 
 
