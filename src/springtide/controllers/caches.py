@@ -6,10 +6,11 @@ Objects of anybody else are never fetched, so a cluster with ten thousand other 
 
 from __future__ import annotations
 
+from datetime import datetime
 from typing import Any, Final, NamedTuple
 
-from springtide.controllers.leaving import leaving
-from springtide.controllers.views import BatchJobView, HeldView, JobView, Metadata, NodeView, PodView
+from springtide.controllers.leaving import leaving, reclaims
+from springtide.controllers.views import BatchJobView, HeldView, JobView, Metadata, NodeView, PodView, PriorityView
 from springtide.jobs import gangs
 from springtide.jobs.objects import JOB, KIND
 from springtide.kube.informer import Informer, Informers
@@ -19,6 +20,7 @@ from springtide.kube.resources import (
     JOBS,
     NODES,
     PODS,
+    PRIORITYCLASSES,
     ROLEBINDINGS,
     ROLES,
     SECRETS,
@@ -62,6 +64,10 @@ class Caches:
         self.pods: Informer[PodView] = informers.of(PODS, ours, into=PodView)
         self.batch_jobs: Informer[BatchJobView] = informers.of(JOBS, ours, into=BatchJobView)
         self.nodes: Informer[NodeView] = informers.of(NODES, into=NodeView)
+        self._priorities: Informer[PriorityView] | None = (
+            informers.of(PRIORITYCLASSES, into=PriorityView) if gang_scheduler else None
+        )
+        """Nobody else wants to know them, and it takes a right of its own."""
         self.held: dict[Resource, Informer[HeldView]] = {
             resource: informers.of(resource, ours, into=HeldView) for resource in (*HELD, *groups_of(gang_scheduler))
         }
@@ -82,6 +88,13 @@ class Caches:
 
     def leaving_nodes(self) -> frozenset[str]:
         return leaving(self.nodes.objects())
+
+    def reclaims(self) -> dict[str, datetime]:
+        return reclaims(self.nodes.objects())
+
+    def priorities(self) -> dict[str, int]:
+        found = self._priorities.objects() if self._priorities is not None else ()
+        return {each.metadata.name: each.value for each in found}
 
     def jobs_on(self, node: str) -> frozenset[JobKey]:
         return frozenset(key for pod in self.pods.where(BY_NODE, node) for key in _by_job(pod))

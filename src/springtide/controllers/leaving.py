@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from datetime import datetime
 from typing import Final
 
 from springtide.controllers.views import NodeView
@@ -23,6 +24,20 @@ _NOTICES: Final = (
 
 def leaving(nodes: Iterable[NodeView]) -> frozenset[str]:
     return frozenset(node.metadata.name for node in nodes if _leaves(node))
+
+
+def reclaims(nodes: Iterable[NodeView]) -> dict[str, datetime]:
+    """When nodes go, of those that say so. What cannot be read is not said."""
+    found = ((node.metadata.name, _moment(node.metadata.annotations.get(RECLAIM_AT, ""))) for node in nodes)
+    return {name: at for name, at in found if at is not None}
+
+
+def _moment(given: str) -> datetime | None:
+    try:
+        at = datetime.fromisoformat(given)
+    except ValueError:
+        return None
+    return at if at.tzinfo else None
 
 
 def _leaves(node: NodeView) -> bool:

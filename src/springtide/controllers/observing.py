@@ -29,6 +29,7 @@ def observed(job: Job[Any], caches: Caches, settings: Settings) -> Observed:
         objects=dict(_held(job, key, caches)),
         launcher_job=launcher_job(batch, owned=_owned(batch.metadata, job)) if batch else None,
         leaving_nodes=caches.leaving_nodes(),
+        reclaims=caches.reclaims(),
         settings=settings,
     )
 

@@ -139,6 +139,11 @@ class NodeSpec(View):
     taints: tuple[Taint, ...] = ()
 
 
+class PriorityView(View):
+    metadata: Metadata
+    value: int = 0
+
+
 class NodeView(View):
     metadata: Metadata
     spec: NodeSpec = field(default_factory=NodeSpec)
