@@ -30,6 +30,7 @@ def observed(job: Job[Any], caches: Caches, settings: Settings) -> Observed:
         launcher_job=launcher_job(batch, owned=_owned(batch.metadata, job)) if batch else None,
         leaving_nodes=caches.leaving_nodes(),
         reclaims=caches.reclaims(),
+        priorities=caches.priorities(),
         settings=settings,
     )
 
