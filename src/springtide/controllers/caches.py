@@ -9,7 +9,7 @@ from __future__ import annotations
 from datetime import datetime
 from typing import Any, Final, NamedTuple
 
-from springtide.controllers.leaving import leaving, reclaims
+from springtide.controllers.leaving import leaving, reclaims, silent
 from springtide.controllers.views import BatchJobView, HeldView, JobView, Metadata, NodeView, PodView, PriorityView
 from springtide.jobs import gangs
 from springtide.jobs.objects import JOB, KIND
@@ -88,6 +88,9 @@ class Caches:
 
     def leaving_nodes(self) -> frozenset[str]:
         return leaving(self.nodes.objects())
+
+    def silent_nodes(self) -> frozenset[str]:
+        return silent(self.nodes.objects())
 
     def reclaims(self) -> dict[str, datetime]:
         return reclaims(self.nodes.objects())

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which nodes are going away: cordoned or drained, given notice, or chosen by an autoscaler."""
+"""Which nodes are going away: cordoned or drained, given notice, or chosen by an autoscaler; and which are gone."""
 
 from __future__ import annotations
 
@@ -17,13 +17,18 @@ _NOTICES: Final = (
     "karpenter.sh/disrupted",
     "aws-node-termination-handler/",
     "cloud.google.com/impending-node-termination",
-    "node.kubernetes.io/out-of-service",
 )
 """Taints, or how they begin, by which those who take nodes away say so beforehand."""
+_SILENT: Final = ("node.kubernetes.io/unreachable", "node.kubernetes.io/out-of-service")
 
 
 def leaving(nodes: Iterable[NodeView]) -> frozenset[str]:
     return frozenset(node.metadata.name for node in nodes if _leaves(node))
+
+
+def silent(nodes: Iterable[NodeView]) -> frozenset[str]:
+    """Nodes that nobody hears of any more: what is said of pods there is said by nobody."""
+    return frozenset(node.metadata.name for node in nodes if any(taint.key in _SILENT for taint in node.spec.taints))
 
 
 def reclaims(nodes: Iterable[NodeView]) -> dict[str, datetime]:

@@ -3,13 +3,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Container, Iterable, Iterator
 from datetime import datetime
 from typing import Any, Final
 
 from springtide.api.job import Job
 from springtide.controllers.caches import BY_JOB, Caches, JobKey
 from springtide.controllers.views import BatchJobView, ContainerStatus, HeldView, Metadata, PodView, Terminated
+from springtide.jobs.causes import NODE_LOST
 from springtide.jobs.objects import INDEX, ROLE
 from springtide.jobs.observed import Exit, Held, Key, LauncherJob, Observed, Pod, Settings
 
@@ -21,10 +22,10 @@ def observed(job: Job[Any], caches: Caches, settings: Settings) -> Observed:
     batch_jobs = caches.batch_jobs.where(BY_JOB, key)
     batch = next((each for each in batch_jobs), None)
     owners = {job.metadata.uid, *(each.metadata.uid for each in batch_jobs if _owned(each.metadata, job))}
-    pods = caches.pods.where(BY_JOB, key)
+    pods, silent = caches.pods.where(BY_JOB, key), caches.silent_nodes()
     return Observed(
         job=job,
-        pods=tuple(pod(each) for each in pods if _owner(each.metadata) in owners),
+        pods=tuple(pod(each, silent) for each in pods if _owner(each.metadata) in owners),
         strangers=frozenset(each.metadata.name for each in pods if _owner(each.metadata) not in owners),
         objects=dict(_held(job, key, caches)),
         launcher_job=launcher_job(batch, owned=_owned(batch.metadata, job)) if batch else None,
@@ -87,7 +88,7 @@ def launcher_job(view: BatchJobView, *, owned: bool) -> LauncherJob:
     )
 
 
-def pod(view: PodView) -> Pod:
+def pod(view: PodView, silent: Container[str] = ()) -> Pod:
     metadata, status = view.metadata, view.status
     main = _main(view)
     index = metadata.labels.get(INDEX, "")
@@ -100,7 +101,7 @@ def pod(view: PodView) -> Pod:
         ready=any(each.type == "Ready" and each.status == "True" for each in status.conditions),
         terminating=metadata.deletion_timestamp is not None,
         node=view.spec.node_name,
-        reason=status.reason,
+        reason=status.reason or (NODE_LOST if view.spec.node_name in silent else ""),
         message=status.message,
         created=metadata.creation_timestamp,
         started=_started(main),

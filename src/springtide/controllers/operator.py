@@ -90,8 +90,8 @@ class Operator:
         return controller
 
     def _node_changed(self, _: Key) -> None:
-        """Nodes say every few seconds that they are well; only one that begins or ceases to leave is news to jobs."""
-        before, self._leaving = self._leaving, self._caches.leaving_nodes()
+        """Nodes say every few seconds that they are well; only one that leaves, is gone or is back is news to jobs."""
+        before, self._leaving = self._leaving, self._caches.leaving_nodes() | self._caches.silent_nodes()
         affected: set[JobKey] = set()
         for node in before ^ self._leaving:
             affected |= self._caches.jobs_on(node)

@@ -9,8 +9,10 @@ from typing import Final
 from springtide.jobs.observed import Pod
 
 EVICTED: Final = "Evicted"
+NODE_LOST: Final = "NodeLost"
+"""Old servers write it; of newer ones it is read off the node."""
 _DISRUPTIONS: Final = frozenset(
-    {EVICTED, "Preempting", "Preempted", "NodeLost", "NodeShutdown", "Terminated", "Shutdown"}
+    {EVICTED, "Preempting", "Preempted", NODE_LOST, "NodeShutdown", "Terminated", "Shutdown"}
 )
 
 
@@ -20,7 +22,7 @@ def evicted(pod: Pod) -> bool:
 
 def lost(pod: Pod) -> bool:
     """Nobody knows what became of it, because its node is silent."""
-    return pod.reason == "NodeLost" or pod.phase == "Unknown"
+    return (not pod.ended and pod.reason == NODE_LOST) or pod.phase == "Unknown"
 
 
 def disrupted(pod: Pod) -> bool:

@@ -176,7 +176,7 @@ def stopped(situation: Situation) -> tuple[Action, ...]:
     pods = deletes(tuple(pod for pod in situation.replicas if not (keeps_ended and pod.ended)))
     if situation.shape.form is LauncherForm.POD:
         return (*deletes((situation.launcher,) if situation.launcher else ()), *pods)
-    return (*switched(situation), *pods)
+    return (*switched(situation), *pods, *deletes(launching.deleted(situation)))
 
 
 def switched(situation: Situation) -> tuple[Action, ...]:

@@ -150,7 +150,10 @@ def _settle_left(situation: Situation, pod: Pod) -> timedelta:
 
 
 def deleted(situation: Situation) -> tuple[Pod, ...]:
-    """A launcher pod that is to be tried again makes room for the next, which has the same name."""
+    """A launcher pod that is to be tried again makes room for the next, which has the same name; and a batch Job makes
+    no other pod while it waits for word of one whose node is silent."""
+    if situation.shape.form is LauncherForm.BATCH_JOB:
+        return tuple(pod for pod in situation.observed.of(situation.shape.launcher) if causes.lost(pod))
     pod = situation.launcher
     return (pod,) if pod is not None and pod.uid == situation.ledger.retired else ()
 

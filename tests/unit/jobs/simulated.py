@@ -21,6 +21,7 @@ from springtide.api.kinds.conditions import finished
 from springtide.api.kinds.replicas import LAUNCHER, WORKER
 from springtide.api.kinds.status import JobStatus
 from springtide.jobs.actions import Action, Create, Delete, Event, Patch, Plan, StatusPatch
+from springtide.jobs.causes import NODE_LOST
 from springtide.jobs.engine import plan
 from springtide.jobs.kind import Kind
 from springtide.jobs.kinds.mpi.adapter import MPI_KIND
@@ -242,10 +243,12 @@ class Cluster:
         self.spread_ranks()
 
     def move(self, pod: Pod) -> None:
-        """A pod takes its next step."""
+        """A pod takes its next step, unless nobody is left on its node to take it."""
+        if pod.reason == NODE_LOST and not pod.ended:
+            return
         if pod.terminating:
             self.vanish(pod.name)
-        elif pod.phase == PENDING or (pod.phase == RUNNING and not pod.ready and pod.reason != "NodeLost"):
+        elif pod.phase == PENDING or (pod.phase == RUNNING and not pod.ready):
             self.ready(pod.name)
 
     def settle(self, seconds: int = 40) -> None:
