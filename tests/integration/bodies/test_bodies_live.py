@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import base64
 import json
 import os
@@ -207,6 +208,9 @@ async def test_nothing_is_followed_for_pods_that_are_gone(tmp_path: Path) -> Non
 
 async def test_the_built_in_kubectl_is_a_program(tmp_path: Path) -> None:
     async with a_node(tmp_path) as node:
-        program = node.data / "bin/kubectl"
-        assert program.read_text().startswith("#!/usr/bin/env -S python3 ")
-        assert os.access(program, os.X_OK)
+        for variables in ({}, {"PATH": "/nowhere"}, {"PATH": os.environ["PATH"]}):
+            process = await asyncio.create_subprocess_exec(
+                node.data / "bin/kubectl", "version", "--client", env=variables, stdout=asyncio.subprocess.PIPE
+            )
+            out, _ = await process.communicate()
+            assert (process.returncode, out) == (0, b"Client Version: springtide (built in)\n")

@@ -22,10 +22,9 @@ from springtide.kube import errors
 from springtide.kube.client import Client
 from springtide.kube.informer import Informers
 from springtide.kube.resources import Key, Obj
-from springtide.local import runtime
 from springtide.local.environments.environment import Environment
 from springtide.local.environments.shelf import Environments
-from springtide.local.kubelet import etc_files, rewriting, sandboxes, users
+from springtide.local.kubelet import etc_files, programs, rewriting, sandboxes, users
 from springtide.local.kubelet.container_bodies import ContainerBodies, Devices, Prepared
 from springtide.local.kubelet.facts import Facts
 from springtide.local.kubelet.refusals import NotReady
@@ -53,7 +52,8 @@ class Maker:
         self._containers = ContainerBodies(facts, self._sources, devices)
         self._callbacks: list[Callable[[Key], None]] = []
         self._timer: asyncio.TimerHandle | None = None
-        _install_programs(facts)
+        facts.exec_directory.mkdir(parents=True, exist_ok=True)
+        programs.install(facts.program_directory, facts.node)
 
     def environment(self, image: str) -> Environment:
         """What an image stands for here."""
@@ -137,20 +137,6 @@ class Maker:
                     callback(pod)
         if self._tokens:
             self._watch_tokens()
-
-
-def _install_programs(facts: Facts) -> None:
-    """Put the built-in kubectl where containers can be shown it, as a program of its own."""
-    facts.exec_directory.mkdir(parents=True, exist_ok=True)
-    directory = facts.data_dir / "bin"
-    directory.mkdir(parents=True, exist_ok=True)
-    text = (Path(runtime.__path__[0]) / "kubectl.py").read_bytes()
-    program = directory / "kubectl"
-    if not program.exists() or program.read_bytes() != text:
-        draft = program.with_name(f".kubectl.{facts.node}")  # agents of several nodes may be at it
-        draft.write_bytes(text)
-        draft.chmod(0o755)
-        draft.replace(program)
 
 
 def _container(pod: Mapping[str, Any], name: str) -> Obj:

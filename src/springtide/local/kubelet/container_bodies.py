@@ -15,7 +15,7 @@ from springtide.api import quantity
 from springtide.kube.resources import Key, Obj
 from springtide.local.environments import words
 from springtide.local.environments.environment import Environment
-from springtide.local.kubelet import commands, etc_files, mounts, rewriting, sandboxes, ssh, users, variables
+from springtide.local.kubelet import commands, etc_files, mounts, programs, rewriting, sandboxes, ssh, users, variables
 from springtide.local.kubelet.device_placing import NoDeviceError
 from springtide.local.kubelet.facts import Facts
 from springtide.local.kubelet.refusals import NotReady
@@ -70,7 +70,7 @@ class ContainerBodies:
         needed = [*mounts.of_etc(prepared.directory), *self._provided(container, attempt, prepared.directory)]
         told = {name: env[name] for name in ("PATH", *environment.variables)}
         login = self._login(name, user, keys, told, prepared.directory)
-        stand_ins = [Mount(mounts.KUBECTL, str(self._facts.data_dir / "bin"), read_only=True), *login]
+        stand_ins = [Mount(mounts.KUBECTL, str(self._facts.program_directory), read_only=True), *login]
         body = ContainerBody(
             name=name,
             attempt=attempt,
@@ -151,10 +151,10 @@ class ContainerBodies:
         message.parent.mkdir(parents=True, exist_ok=True)
         message.touch()
         message.chmod(0o666)
-        data = self._facts.data_dir
         return [
-            Mount(mounts.BIN, str(data / "bin"), read_only=True),
-            Mount(mounts.EXEC, str(data / "exec"), read_only=True),
+            *mounts.of_paths(programs.needed()),
+            Mount(mounts.BIN, str(self._facts.program_directory), read_only=True),
+            Mount(mounts.EXEC, str(self._facts.exec_directory), read_only=True),
             Mount(container.get("terminationMessagePath") or "/dev/termination-log", str(message)),
         ]
 

@@ -53,5 +53,10 @@ class Facts:
         return self.data_dir / "network" / "holder.sock"
 
     @property
+    def program_directory(self) -> Path:
+        """What every container finds in its PATH."""
+        return self.data_dir / "bin"
+
+    @property
     def exec_directory(self) -> Path:
         return self.data_dir / "exec"

@@ -32,11 +32,16 @@ class MountError(ValueError):
 
 def of_environment(environment: Environment) -> list[Mount]:
     """The environment itself, and whatever else its Python reads from a place that is private in a container."""
-    hidden = [path for path in environment.paths if _under(path, PRIVATE)]
     system = ("/", "/usr", "/usr/local")  # root sees a copy of these, and nobody else may write to them
-    own = [] if environment.prefix in system else [environment.prefix]
-    found = [Mount(path, path, read_only=True) for path in dict.fromkeys((*hidden, *own))]
-    return found + [Mount(os.path.normpath(files.target), files.source) for files in environment.files]
+    own = [] if environment.prefix in system else [Mount(environment.prefix, environment.prefix, read_only=True)]
+    return [*of_paths(environment.paths), *own] + [
+        Mount(os.path.normpath(files.target), files.source) for files in environment.files
+    ]
+
+
+def of_paths(paths: Iterable[str]) -> list[Mount]:
+    """Those that lie in a place that is private in a container."""
+    return [Mount(path, path, read_only=True) for path in paths if _under(path, PRIVATE)]
 
 
 def _under(path: str, roots: Iterable[str]) -> bool:
