@@ -22,7 +22,8 @@ from springtide.jobs.observed import Settings
 class MPIKind:
     def shape(self, job: Job[MPI]) -> Shape:
         launch = launch_of(job.roles[LAUNCHER].template)
-        elastic = launch is not None and launch.elastic
+        # Of a program that we do not know we believe what the job says; mpirun keeps its hosts whatever is said.
+        elastic = launch.elastic if launch is not None else job.elastic is not None
         return Shape(
             workers=WORKER,
             launcher=LAUNCHER,
