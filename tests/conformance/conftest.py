@@ -3,12 +3,14 @@
 
 from __future__ import annotations
 
+import os
 import uuid
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from tests.conformance.programs import Kubectl, eventually, tool
+from tests.conformance.programs import CRDS, Kubectl, eventually, tool
 from tests.contract.apiserver.servers import embedded
 
 
@@ -37,3 +39,27 @@ def kubectl(
 ) -> Kubectl:
     """The current kubectl and an older one, because people have both."""
     return Kubectl(tool(request.param), kubeconfig, namespace, tmp_path_factory.mktemp("home"))
+
+
+@pytest.fixture(scope="module", params=["embedded", "oracle"])
+def server(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Kubectl:
+    """kubectl at a server that has the CRDs."""
+    embedded = request.param == "embedded"
+    named = os.environ.get("SPRINGTIDE_ORACLE_KUBECONFIG")
+    assert embedded or named, "SPRINGTIDE_ORACLE_KUBECONFIG is not set: run this with `make test-oracle`"
+    kubeconfig = request.getfixturevalue("kubeconfig") if embedded else Path(str(named))
+    kubectl = Kubectl(tool("kubectl"), kubeconfig, "default", tmp_path_factory.mktemp("home"))
+    directory = str(CRDS[0].parent)
+    # Two processes of this suite may do this at once on the real server, and one of them comes second.
+    eventually(lambda: kubectl.run("apply", "-f", directory).returncode == 0, "the CRDs are applied")
+    kubectl("wait", "--for=condition=Established", "-f", directory)
+    eventually(lambda: kubectl.run("get", "mpijobs").returncode == 0, "the kind is served")
+    return kubectl
+
+
+@pytest.fixture
+def admin(server: Kubectl) -> Kubectl:
+    """The same in a namespace of its own."""
+    name = f"crds-{uuid.uuid4().hex[:8]}"
+    server("create", "namespace", name)
+    return replace(server, namespace=name)

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 PATIENCE = 30.0
+CRDS = sorted((Path(__file__).parents[2] / "deploy/crds").glob("*.yaml"))
 
 
 def tool(name: str) -> str:

@@ -7,18 +7,14 @@ What the users' documents say is done word for word: manifests created unchanged
 from __future__ import annotations
 
 import json
-import os
-import uuid
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 import yaml
-from tests.conformance.programs import Kubectl, eventually, tool
+from tests.conformance.programs import CRDS, Kubectl
 
 ROOT = Path(__file__).parent.parent.parent
-CRDS = sorted((ROOT / "deploy/crds").glob("*.yaml"))
 MANIFESTS = sorted((ROOT / "tests/manifests/mpijobs").glob("*.yaml"))
 VERSIONS = ("v1", "v2beta1")
 MODES = {"v1": "kubexec", "v2beta1": "ssh"}
@@ -58,30 +54,6 @@ OVER_SSH: dict[str, Any] = {
         },
     },
 }
-
-
-@pytest.fixture(scope="module", params=["embedded", "oracle"])
-def server(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Kubectl:
-    """kubectl at a server that has the CRDs."""
-    embedded = request.param == "embedded"
-    named = os.environ.get("SPRINGTIDE_ORACLE_KUBECONFIG")
-    assert embedded or named, "SPRINGTIDE_ORACLE_KUBECONFIG is not set: run this with `make test-oracle`"
-    kubeconfig = request.getfixturevalue("kubeconfig") if embedded else Path(str(named))
-    kubectl = Kubectl(tool("kubectl"), kubeconfig, "default", tmp_path_factory.mktemp("home"))
-    directory = str(CRDS[0].parent)
-    # Two processes of this suite may do this at once on the real server, and one of them comes second.
-    eventually(lambda: kubectl.run("apply", "-f", directory).returncode == 0, "the CRDs are applied")
-    kubectl("wait", "--for=condition=Established", "-f", directory)
-    eventually(lambda: kubectl.run("get", "mpijobs").returncode == 0, "the kind is served")
-    return kubectl
-
-
-@pytest.fixture
-def admin(server: Kubectl) -> Kubectl:
-    """The same in a namespace of its own."""
-    name = f"crds-{uuid.uuid4().hex[:8]}"
-    server("create", "namespace", name)
-    return replace(server, namespace=name)
 
 
 def read(kubectl: Kubectl, name: str, version: str = "v1") -> dict[str, Any]:
