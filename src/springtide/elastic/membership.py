@@ -1,0 +1,365 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Who trains together: the launcher's decisions, from what it hears to what it orders. Pure; time is a parameter.
+
+A *generation* is a group of workers that train together, in the order of their ranks. It is followed by another when
+workers come, leave or die:
+
+    graceful    prepare ──► every old member answers with its boundary ──► switch at the boundary after the last of them
+    broken      regroup: survivors drop what they are at, go back to their last commit and start over together
+
+A boundary is a place between two steps where a rank may change groups. After it has answered, a rank passes no more
+than one of them until it hears where to switch. So all can stop at the same one: whoever waits there has done its part
+of all collectives before, and a slower rank gets there without it.
+
+Newcomers start, import and connect while the others train; one that dies before it is a member disturbs nobody.
+Survivors keep their order and come first, so rank 0 is an old hand and state goes from old to new.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from enum import Enum, auto
+from typing import TypeAlias
+
+Address: TypeAlias = tuple[str, int]
+
+
+class Phase(Enum):
+    STARTING = auto()
+    """Its process was started, and has not been heard of."""
+    READY = auto()
+    """It can be reached by others."""
+    MEMBER = auto()
+    LEAVING = auto()
+    """It was a member, and goes when it comes to the boundary it was told."""
+
+
+@dataclass(frozen=True, slots=True)
+class Worker:
+    """One process that trains, from its start to its end."""
+
+    id: int
+    host: str
+    slot: int
+    phase: Phase = Phase.STARTING
+    addresses: tuple[Address, ...] = ()
+    leaving: bool = False
+    """Its host is no longer listed."""
+    commit: int = -1
+    """The boundary of its newest commit, as far as it is known."""
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    start: int
+    """Workers it takes to begin."""
+    least: int
+    """Workers it takes to go on."""
+    most: int | None = None
+    resets: int | None = None
+    """How many generations may follow the first."""
+
+
+@dataclass(frozen=True, slots=True)
+class Member:
+    id: int
+    rank: int
+    host: str
+    local_rank: int
+    addresses: tuple[Address, ...]
+
+
+# Orders, to be carried out in their order.
+
+
+@dataclass(frozen=True, slots=True)
+class Spawn:
+    worker: Worker
+
+
+@dataclass(frozen=True, slots=True)
+class End:
+    """A worker that is not, or no longer, a member: its process is ended."""
+
+    id: int
+
+
+@dataclass(frozen=True, slots=True)
+class Prepare:
+    to: tuple[int, ...]
+    generation: int
+    members: tuple[Member, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Cancel:
+    """What was prepared does not come to be."""
+
+    to: tuple[int, ...]
+    generation: int
+
+
+@dataclass(frozen=True, slots=True)
+class Switch:
+    to: tuple[int, ...]
+    generation: int
+    boundary: int
+    source: int
+    """The rank in the new generation that has the state."""
+    hold: bool
+    """Fewer than it takes to go on: wait at once for the next generation."""
+
+
+@dataclass(frozen=True, slots=True)
+class Regroup:
+    to: tuple[int, ...]
+    generation: int
+    members: tuple[Member, ...]
+    source: int
+    fresh: bool
+    """Nobody has any state: training begins, or begins again."""
+    hold: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Over:
+    succeeded: bool
+    why: str = ""
+
+
+Order: TypeAlias = Spawn | End | Prepare | Cancel | Switch | Regroup | Over
+
+
+@dataclass(slots=True)
+class _Proposal:
+    generation: int
+    members: tuple[int, ...]
+    asked: tuple[int, ...]
+    """Old members, all of whom must answer."""
+    answers: dict[int, int] = field(default_factory=dict)
+    switching: bool = False
+
+
+class Membership:
+    def __init__(self, limits: Limits) -> None:
+        self.limits = limits
+        self.workers: dict[int, Worker] = {}
+        self.generation = 0
+        self.members: tuple[int, ...] = ()
+        self.held = False
+        self.over: Over | None = None
+        self._hosts: dict[str, int] = {}
+        self._next_id = 0
+        self._next_generation = 1
+        self._proposal: _Proposal | None = None
+        self._entered: set[int] = set()
+        self._finished: set[int] = set()
+
+    # What is heard
+
+    def hosts(self, slots: Mapping[str, int]) -> list[Order]:
+        """The hosts that may be used now, in order of preference, and how many workers each takes."""
+        self._hosts = dict(slots)
+        return self._go_on()
+
+    def ready(self, id_: int, addresses: Iterable[Address]) -> list[Order]:
+        worker = self.workers.get(id_)
+        if worker is None or worker.phase is not Phase.STARTING:
+            return []
+        self.workers[id_] = replace(worker, phase=Phase.READY, addresses=tuple(addresses))
+        return self._go_on()
+
+    def at(self, id_: int, generation: int, boundary: int) -> list[Order]:
+        """A member's answer to what was prepared: the boundary it stands at, which it has committed."""
+        self._note_commit(id_, boundary)
+        proposal = self._proposal
+        if proposal is not None and proposal.generation == generation and id_ in proposal.asked:
+            proposal.answers.setdefault(id_, boundary)
+        return self._go_on()
+
+    def entered(self, id_: int, generation: int) -> list[Order]:
+        if generation == self.generation and id_ in self.members:
+            self._entered.add(id_)
+        return self._go_on()
+
+    def troubled(self, id_: int, commit: int) -> list[Order]:
+        """A member lost sight of another. Who is to blame will be heard; its newest commit is worth knowing now."""
+        self._note_commit(id_, commit)
+        return []
+
+    def finished(self, id_: int) -> list[Order]:
+        self._finished.add(id_)
+        return self._go_on()
+
+    def gone(self, id_: int) -> list[Order]:
+        """Its process has ended, or is taken for dead. One that has finished or left is not missed."""
+        worker = self.workers.pop(id_, None)
+        if worker is None or self.over:
+            return []
+        if self._proposal is not None and id_ in (*self._proposal.members, *self._proposal.asked):
+            return self._gone_while_switching(id_)
+        if id_ in self.members and id_ not in self._finished:
+            return self._broken()
+        return self._go_on()
+
+    def spent(self, id_: int) -> bool:
+        """Whether the end of this worker is as it should be."""
+        worker = self.workers.get(id_)
+        return worker is None or id_ in self._finished or worker.phase is Phase.LEAVING
+
+    # What is decided
+
+    def _go_on(self) -> list[Order]:
+        if self.over:
+            return []
+        if self.members and self._finished.issuperset(self.members):
+            return self._end(Over(succeeded=True))
+        if not self._finished.isdisjoint(self.members):
+            return []  # the others are about to finish too
+        return [*self._placed(), *self._regrouped()]
+
+    def _placed(self) -> list[Order]:
+        """A worker for every slot that is of use, and none without one."""
+        orders = [order for worker in list(self.workers.values()) for order in self._judged(worker)]
+        # One that has not left yet keeps its slot.
+        occupied = {(worker.host, worker.slot) for worker in self.workers.values()}
+        staying = sum(not worker.leaving for worker in self.workers.values())
+        free = [place for place in self._places() if place not in occupied]
+        for host, slot in free if self.limits.most is None else free[: max(self.limits.most - staying, 0)]:
+            worker = Worker(self._next_id, host, slot)
+            self._next_id += 1
+            self.workers[worker.id] = worker
+            orders.append(Spawn(worker))
+        return orders
+
+    def _places(self) -> list[tuple[str, int]]:
+        return [(host, slot) for host, slots in self._hosts.items() for slot in range(slots)]
+
+    def _judged(self, worker: Worker) -> list[Order]:
+        """Whether it may stay. Its host may come back before it has gone, and then it never left."""
+        fits = worker.slot < self._hosts.get(worker.host, 0)
+        planned = self._proposal.members if self._proposal is not None else self.members
+        if worker.phase is Phase.LEAVING:
+            return []
+        if not fits and worker.id not in (*self.members, *planned):
+            del self.workers[worker.id]
+            return [End(worker.id)]
+        if not fits or worker.id in planned or worker.phase is Phase.READY:
+            self.workers[worker.id] = replace(worker, leaving=not fits)
+        return []
+
+    def _regrouped(self) -> list[Order]:
+        if self._proposal is not None:
+            return self._advanced(self._proposal)
+        if self.members and not self._entered.issuperset(self.members):
+            return []
+        wanted = self._wanted()
+        if not self.members:
+            enough = self.limits.start if self.generation == 0 else self.limits.least
+            return self._form(wanted, fresh=True) if len(wanted) >= max(enough, 1) else []
+        return self._propose(wanted) if wanted != self.members else []
+
+    def _wanted(self) -> tuple[int, ...]:
+        """Old members that stay, in their order, and then newcomers. When no old one stays, one does so for the time it
+        takes to hand over what has been learned; without newcomers that is all of them."""
+        stay = [id_ for id_ in self.members if not self.workers[id_].leaving]
+        ready = (worker for worker in self.workers.values() if worker.phase is Phase.READY and not worker.leaving)
+        newcomers = [worker.id for worker in sorted(ready, key=lambda each: each.id)]
+        if not stay:
+            stay = list(self.members[:1] if newcomers else self.members)
+        room = None if self.limits.most is None else max(self.limits.most - len(stay), 0)
+        return (*stay, *newcomers[:room])
+
+    def _propose(self, wanted: tuple[int, ...]) -> list[Order]:
+        if self._out_of_resets():
+            return self._end(Over(succeeded=False, why="the limit of resets is reached"))
+        self._proposal = _Proposal(self._new_generation(), wanted, self.members)
+        everybody = tuple(dict.fromkeys((*self.members, *wanted)))
+        return [Prepare(everybody, self._proposal.generation, self._described(wanted))]
+
+    def _advanced(self, proposal: _Proposal) -> list[Order]:
+        if proposal.switching or len(proposal.answers) < len(proposal.asked):
+            return []
+        proposal.switching = True
+        boundary = max(proposal.answers.values()) + (0 if self.held else 1)
+        hold = len(proposal.members) < self.limits.least
+        everybody = tuple(dict.fromkeys((*proposal.asked, *proposal.members)))
+        order = Switch(everybody, proposal.generation, boundary, self._source(proposal.members), hold)
+        self._proposal = None
+        for id_ in proposal.asked:
+            self.workers[id_] = replace(self.workers[id_], phase=Phase.LEAVING)
+        self._become(proposal.generation, proposal.members, hold)
+        return [order]
+
+    def _gone_while_switching(self, id_: int) -> list[Order]:
+        proposal, self._proposal = self._proposal, None
+        assert proposal is not None
+        if id_ in self.members:
+            return self._broken()
+        others = tuple(each for each in dict.fromkeys((*proposal.asked, *proposal.members)) if each in self.workers)
+        return [Cancel(others, proposal.generation), *self._go_on()]
+
+    def _broken(self) -> list[Order]:
+        """A member died: those that are left go back to their last commit. Those on their way out need not wait for the
+        dead; they are called back only when nobody else is left who knows what has been learned."""
+        self._proposal = None
+        self.members = tuple(id_ for id_ in self.members if id_ in self.workers)
+        leavers = [worker for worker in self.workers.values() if worker.phase is Phase.LEAVING]
+        if not self.members:
+            self.members, leavers = tuple(worker.id for worker in leavers), []
+        if not self._finished.isdisjoint(self.members):
+            return self._end(Over(succeeded=False, why="a worker died while others had finished"))
+        if self._out_of_resets():
+            return self._end(Over(succeeded=False, why="the limit of resets is reached"))
+        orders: list[Order] = [End(worker.id) for worker in leavers]
+        for worker in leavers:
+            del self.workers[worker.id]
+        orders += self._placed()
+        if self.members:
+            return [*orders, *self._form(self._wanted(), fresh=False)]
+        self._entered.clear()
+        return [*orders, *self._regrouped()]
+
+    def _form(self, wanted: tuple[int, ...], *, fresh: bool) -> list[Order]:
+        generation, hold = self._new_generation(), len(wanted) < self.limits.least
+        left_out = tuple(id_ for id_ in self.members if id_ not in wanted)
+        source = 0 if fresh else self._source(wanted)
+        self._become(generation, wanted, hold)
+        order = Regroup(wanted, generation, self._described(wanted), source, fresh, hold)
+        return [order, *(End(id_) for id_ in left_out)]
+
+    def _become(self, generation: int, members: tuple[int, ...], hold: bool) -> None:
+        self.generation, self.members, self.held = generation, members, hold
+        self._entered = set()
+        for id_ in members:
+            self.workers[id_] = replace(self.workers[id_], phase=Phase.MEMBER)
+
+    def _source(self, wanted: tuple[int, ...]) -> int:
+        """The rank whose state goes to all others: of the old hands the one with the newest commit."""
+        old = [id_ for id_ in wanted if id_ in self.members]
+        return wanted.index(max(old, key=lambda id_: (self.workers[id_].commit, -wanted.index(id_))))
+
+    def _described(self, wanted: tuple[int, ...]) -> tuple[Member, ...]:
+        seen: dict[str, int] = {}
+        found = []
+        for rank, id_ in enumerate(wanted):
+            worker = self.workers[id_]
+            local = seen[worker.host] = seen.get(worker.host, -1) + 1
+            found.append(Member(id_, rank, worker.host, local, worker.addresses))
+        return tuple(found)
+
+    def _new_generation(self) -> int:
+        self._next_generation += 1
+        return self._next_generation - 1
+
+    def _out_of_resets(self) -> bool:
+        return self.limits.resets is not None and self.generation > self.limits.resets
+
+    def _note_commit(self, id_: int, commit: int) -> None:
+        if id_ in self.workers:
+            self.workers[id_] = replace(self.workers[id_], commit=max(commit, self.workers[id_].commit))
+
+    def _end(self, over: Over) -> list[Order]:
+        self.over = over
+        return [over]

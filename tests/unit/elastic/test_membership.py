@@ -1,0 +1,352 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Who trains together: example by example, and against simulated ranks that do anything they may at any moment."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from hypothesis import settings
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
+
+from springtide.elastic.membership import (
+    Cancel,
+    End,
+    Limits,
+    Membership,
+    Order,
+    Over,
+    Phase,
+    Prepare,
+    Regroup,
+    Spawn,
+    Switch,
+)
+
+
+def address(id_: int) -> list[tuple[str, int]]:
+    return [("127.0.0.1", 1000 + id_)]
+
+
+def of(kind: type, orders: list[Order]) -> list[Order]:
+    return [order for order in orders if isinstance(order, kind)]
+
+
+def started(workers: int, limits: Limits | None = None) -> Membership:
+    """So many workers that train together."""
+    group = Membership(limits or Limits(start=workers, least=1, most=8))
+    group.hosts({f"h{number}": 1 for number in range(workers)})
+    for id_ in range(workers):
+        group.ready(id_, address(id_))
+    for id_ in range(workers):
+        group.entered(id_, group.generation)
+    assert group.members == tuple(range(workers))
+    return group
+
+
+def test_it_begins_when_enough_are_ready() -> None:
+    group = Membership(Limits(start=2, least=1))
+    orders = group.hosts({"a": 1, "b": 1})
+    assert [order.worker.host for order in orders if isinstance(order, Spawn)] == ["a", "b"]
+    assert group.ready(0, address(0)) == []
+    (order,) = group.ready(1, address(1))
+    assert isinstance(order, Regroup)
+    assert (order.generation, order.fresh, order.hold, order.to) == (1, True, False, (0, 1))
+    assert [member.rank for member in order.members] == [0, 1]
+
+
+def test_no_more_workers_are_started_than_are_of_use() -> None:
+    orders = Membership(Limits(start=1, least=1, most=3)).hosts({"a": 2, "b": 2})
+    assert [(order.worker.host, order.worker.slot) for order in orders if isinstance(order, Spawn)] == [
+        ("a", 0),
+        ("a", 1),
+        ("b", 0),
+    ]
+
+
+def test_a_newcomer_joins_at_the_boundary_after_the_last_that_anybody_stood_at() -> None:
+    group = started(2)
+    assert len(of(Spawn, group.hosts({"h0": 1, "h1": 1, "h2": 1}))) == 1
+    (prepare,) = group.ready(2, address(2))
+    assert isinstance(prepare, Prepare)
+    assert (prepare.to, [member.id for member in prepare.members]) == ((0, 1, 2), [0, 1, 2])
+    assert group.at(0, prepare.generation, 7) == []
+    (switch,) = group.at(1, prepare.generation, 6)
+    assert isinstance(switch, Switch)
+    assert (switch.boundary, switch.source, switch.hold, switch.to) == (8, 0, False, (0, 1, 2))
+    assert group.members == (0, 1, 2)
+
+
+def test_a_host_that_is_no_longer_listed_is_left_gracefully() -> None:
+    group = started(3)
+    (prepare,) = group.hosts({"h0": 1, "h2": 1})
+    assert isinstance(prepare, Prepare)
+    assert [member.id for member in prepare.members] == [0, 2]
+    for id_ in (0, 1):
+        assert group.at(id_, prepare.generation, 4) == []
+    (switch,) = group.at(2, prepare.generation, 4)
+    assert isinstance(switch, Switch)
+    assert switch.to == (0, 1, 2)
+    assert group.spent(1)
+    assert group.gone(1) == []
+
+
+def test_survivors_of_a_death_start_over_from_the_newest_commit() -> None:
+    group = started(3)
+    group.troubled(1, 5)
+    group.troubled(2, 6)
+    orders = group.gone(0)
+    (regroup,) = of(Regroup, orders)
+    assert isinstance(regroup, Regroup)
+    assert (regroup.to, regroup.fresh, regroup.source) == ((1, 2), False, 1)
+    assert [order.worker.host for order in of(Spawn, orders) if isinstance(order, Spawn)] == ["h0"]
+
+
+def test_a_newcomer_that_dies_while_joining_disturbs_nobody() -> None:
+    group = started(2)
+    group.hosts({"h0": 1, "h1": 1, "h2": 1})
+    (prepare,) = group.ready(2, address(2))
+    assert isinstance(prepare, Prepare)
+    group.at(0, prepare.generation, 3)
+    orders = group.gone(2)
+    assert of(Cancel, orders) == [Cancel((0, 1), prepare.generation)]
+    assert of(Regroup, orders) == []
+    assert group.members == (0, 1)
+
+
+def test_fewer_than_the_minimum_hold_still() -> None:
+    group = started(3, Limits(start=3, least=2, most=3))
+    group.hosts({"h0": 1})
+    assert group._proposal is not None
+    for id_ in (0, 1, 2):
+        orders = group.at(id_, group._proposal.generation if group._proposal else 0, 9)
+    (switch,) = orders
+    assert isinstance(switch, Switch)
+    assert switch.hold
+
+
+def test_when_everybody_is_to_leave_nobody_does_until_somebody_can_take_over() -> None:
+    group = started(1)
+    assert of(Prepare, group.hosts({"new": 1})) == []
+    (prepare,) = group.ready(1, address(1))
+    assert isinstance(prepare, Prepare)
+    assert [member.id for member in prepare.members] == [0, 1]
+    group.at(0, prepare.generation, 5)
+    group.entered(0, prepare.generation)
+    (prepare,) = group.entered(1, prepare.generation)
+    assert isinstance(prepare, Prepare)
+    assert [member.id for member in prepare.members] == [1]
+
+
+def test_it_is_over_when_all_have_finished() -> None:
+    group = started(2)
+    assert group.finished(0) == []
+    assert group.gone(0) == []
+    assert group.finished(1) == [Over(succeeded=True)]
+
+
+def test_without_survivors_training_begins_again() -> None:
+    group = started(2)
+    group.gone(0)
+    for id_ in group.members:
+        group.entered(id_, group.generation)
+    assert len(of(Spawn, group.gone(1))) == 1
+    (regroup,) = of(Regroup, group.ready(max(group.workers), address(9)))
+    assert isinstance(regroup, Regroup)
+    assert regroup.fresh
+
+
+@dataclass
+class Rank:
+    """A process as it may behave: it steps, answers, switches, finishes, in any order the others leave it."""
+
+    id: int
+    generation: int = 0
+    boundary: int = 0
+    prepared: int | None = None
+    answered: int | None = None
+    """The boundary it has answered with."""
+    switch: Switch | None = None
+    group: tuple[int, ...] = ()
+    holds: bool = False
+
+
+@dataclass
+class World:
+    ranks: dict[int, Rank] = field(default_factory=dict)
+    ended: list[int] = field(default_factory=list)
+    last: dict[int, int] = field(default_factory=dict)
+    """At which boundary each generation was entered gracefully."""
+
+
+class Schedules(RuleBasedStateMachine):
+    """Ranks step only as far as their slowest companion lets them, as synchronous training does."""
+
+    @initialize(least=st.integers(1, 2), start=st.integers(1, 3), most=st.integers(3, 5))
+    def begin(self, least: int, start: int, most: int) -> None:
+        self.group = Membership(Limits(start=max(start, least), least=least, most=most))
+        self.world = World()
+        self.carry_out(self.group.hosts({"a": 1, "b": 1, "c": 1}))
+
+    def carry_out(self, orders: list[Order]) -> None:
+        for order in orders:
+            match order:
+                case Spawn(worker):
+                    assert worker.id not in self.world.ranks
+                    self.world.ranks[worker.id] = Rank(worker.id)
+                case End(id_):
+                    self.world.ranks.pop(id_, None)
+                case Regroup():
+                    self.regroup(order)
+                case Prepare(to) | Cancel(to) | Switch(to):
+                    for rank in self.told(to):
+                        self.tell(rank, order)
+
+    def tell(self, rank: Rank, order: Prepare | Cancel | Switch) -> None:
+        if isinstance(order, Prepare):
+            rank.prepared, rank.answered, rank.switch = order.generation, None, None
+            return
+        assert rank.prepared == order.generation
+        if isinstance(order, Switch):
+            rank.switch = order
+        else:
+            rank.prepared = rank.answered = None
+
+    def regroup(self, order: Regroup) -> None:
+        assert order.fresh or order.members[order.source].id in self.world.ranks
+        newest = 0 if order.fresh else max(rank.boundary for rank in self.told(order.to))
+        for rank in self.told(order.to):
+            rank.generation, rank.group = order.generation, tuple(member.id for member in order.members)
+            rank.prepared = rank.answered = rank.switch = None
+            rank.holds, rank.boundary = order.hold, newest
+        for rank in self.told(order.to):
+            self.carry_out(self.group.entered(rank.id, order.generation))
+
+    def told(self, ids: tuple[int, ...]) -> list[Rank]:
+        return [self.world.ranks[id_] for id_ in ids if id_ in self.world.ranks]
+
+    @property
+    def training(self) -> list[Rank]:
+        return [rank for rank in self.world.ranks.values() if rank.generation]
+
+    def may_step(self, rank: Rank) -> bool:
+        companions = [self.world.ranks.get(id_) for id_ in rank.group]
+        abreast = all(each is None or self.reached(each, rank) for each in companions)
+        promised = rank.answered is None or rank.switch is not None or rank.boundary <= rank.answered
+        before_switch = rank.switch is None or rank.boundary < rank.switch.boundary
+        return abreast and promised and before_switch and not rank.holds
+
+    def reached(self, other: Rank, rank: Rank) -> bool:
+        """One that went over to the next generation has done its part in this one before."""
+        return (other.generation, other.boundary) >= (rank.generation, rank.boundary)
+
+    @rule(data=st.data())
+    def step(self, data: st.DataObject) -> None:
+        able = [rank for rank in self.training if self.may_step(rank)]
+        if not able:
+            return
+        rank = data.draw(st.sampled_from(able))
+        rank.boundary += 1
+        self.answer(rank)
+
+    def answer(self, rank: Rank) -> None:
+        if rank.prepared is not None and rank.answered is None and rank.generation:
+            rank.answered = rank.boundary
+            self.carry_out(self.group.at(rank.id, rank.prepared, rank.boundary))
+        if rank.switch is not None and rank.generation:
+            assert rank.boundary <= rank.switch.boundary, "a rank ran past the boundary all were to switch at"
+
+    @rule(data=st.data())
+    def stand(self, data: st.DataObject) -> None:
+        """Those that hold, or wait at a boundary, answer there."""
+        if self.training:
+            self.answer(data.draw(st.sampled_from(self.training)))
+
+    @rule(data=st.data())
+    def cross(self, data: st.DataObject) -> None:
+        able = [
+            rank
+            for rank in self.world.ranks.values()
+            if rank.switch is not None and (not rank.generation or rank.boundary == rank.switch.boundary)
+        ]
+        if not able:
+            return
+        self.cross_one(data.draw(st.sampled_from(able)))
+
+    @rule(data=st.data())
+    def come_up(self, data: st.DataObject) -> None:
+        able = [worker.id for worker in self.group.workers.values() if worker.phase is Phase.STARTING]
+        if able:
+            id_ = data.draw(st.sampled_from(able))
+            self.carry_out(self.group.ready(id_, address(id_)))
+
+    @rule(data=st.data())
+    def die(self, data: st.DataObject) -> None:
+        if self.world.ranks:
+            id_ = data.draw(st.sampled_from(sorted(self.world.ranks)))
+            del self.world.ranks[id_]
+            self.carry_out(self.group.gone(id_))
+
+    @rule(hosts=st.dictionaries(st.sampled_from("abcd"), st.integers(1, 2)))
+    def list_hosts(self, hosts: dict[str, int]) -> None:
+        self.carry_out(self.group.hosts(hosts))
+
+    @precondition(lambda self: hasattr(self, "group"))
+    @invariant()
+    def members_live_and_keep_their_order(self) -> None:
+        assert set(self.group.members) <= set(self.group.workers)
+        assert len(set(self.group.members)) == len(self.group.members)
+        assert self.group.limits.most is None or len(self.group.members) <= self.group.limits.most
+
+    @precondition(lambda self: hasattr(self, "group"))
+    @invariant()
+    def two_workers_never_share_a_slot(self) -> None:
+        places = [(worker.host, worker.slot) for worker in self.group.workers.values()]
+        assert len(places) == len(set(places))
+
+    def teardown(self) -> None:
+        """Left alone, with hosts for all, everybody ends up in one generation."""
+        if not hasattr(self, "group"):
+            return
+        self.carry_out(self.group.hosts({"a": 2, "b": 2, "c": 1}))
+        for _ in range(400):
+            before = self.snapshot()
+            for worker in list(self.group.workers.values()):
+                if worker.phase is Phase.STARTING:
+                    self.carry_out(self.group.ready(worker.id, address(worker.id)))
+            for rank in list(self.training):
+                if self.may_step(rank):
+                    rank.boundary += 1
+                self.answer(rank)
+            for rank in list(self.world.ranks.values()):
+                ready = rank.switch is not None and (not rank.generation or rank.boundary == rank.switch.boundary)
+                if ready:
+                    self.cross_one(rank)
+            if before == self.snapshot() and self.settled():
+                break
+        assert self.settled()
+
+    def cross_one(self, rank: Rank) -> None:
+        switch = rank.switch
+        if switch is None or rank.id not in self.world.ranks:
+            return
+        rank.prepared = rank.answered = rank.switch = None
+        if rank.id not in self.group.members:
+            del self.world.ranks[rank.id]
+            self.carry_out(self.group.gone(rank.id))
+            return
+        rank.generation, rank.boundary, rank.group = switch.generation, switch.boundary, self.group.members
+        rank.holds = switch.hold
+        self.carry_out(self.group.entered(rank.id, switch.generation))
+
+    def snapshot(self) -> object:
+        return (self.group.generation, self.group.members, len(self.world.ranks))
+
+    def settled(self) -> bool:
+        most = self.group.limits.most or 5
+        together = {rank.generation for rank in self.training} == {self.group.generation}
+        return together and len(self.group.members) == min(5, most) and not self.group.held
+
+
+TestSchedules = Schedules.TestCase
+TestSchedules.settings = settings(max_examples=150, stateful_step_count=50, deadline=None)
