@@ -30,7 +30,7 @@ from springtide.kube.transport import Transport
 
 T = TypeVar("T")
 
-PATIENCE = 20.0
+PATIENCE = 15.0
 QUIET = 0.15
 """Seconds without a write after which an operator is believed to have nothing to do."""
 NAME = "pi"
