@@ -197,6 +197,10 @@ class World:
     async def reasons(self) -> list[str]:
         return [each["reason"] for each in await self.events()]
 
+    async def told(self) -> dict[str, int]:
+        """Reasons of events, and how often each was given."""
+        return {each["reason"]: each["count"] for each in await self.events()}
+
     async def until(self, ask: Callable[[], Awaitable[T]], accept: Callable[[T], object]) -> T:
         return await until(ask, accept, PATIENCE)
 
