@@ -15,8 +15,8 @@ from __future__ import annotations
 
 import time
 from collections import Counter as Tally
-from collections.abc import Callable, Iterable, Iterator
-from typing import Final, NamedTuple
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import Any, Final, NamedTuple
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, ProcessCollector
 from prometheus_client.core import GaugeMetricFamily, Metric
@@ -25,6 +25,7 @@ from prometheus_client.registry import Collector
 
 from springtide.api.kinds import conditions as types
 from springtide.api.kinds.conditions import holds
+from springtide.api.kinds.replicas import LAUNCHER
 from springtide.api.kinds.status import JobStatus
 from springtide.jobs.state import Word
 from springtide.kube.resources import Key
@@ -53,8 +54,11 @@ class Figures(NamedTuple):
     wanted: int
 
 
-def figures(namespace: str, launcher: str, status: JobStatus) -> Figures:
-    return Figures(namespace, launcher, status.state, *_sizes(status))
+def figures(metadata: Mapping[str, Any], status: Any) -> Figures:
+    """Of a job as it lies in a cache: whatever somebody wrote into its status, the others are told of."""
+    said = status if isinstance(status, Mapping) else {}
+    launcher = f"{metadata['name']}-launcher" if LAUNCHER in (said.get("replicaStatuses") or ()) else ""
+    return Figures(metadata["namespace"], launcher, str(said.get("state", "")), *_sizes(str(said.get("workers", ""))))
 
 
 Jobs = Callable[[], Iterable[Figures]]
@@ -113,7 +117,7 @@ class Metrics:
         self._told_size(kind, key, old, new)
 
     def _told_size(self, kind: str, key: Key, old: JobStatus, new: JobStatus) -> None:
-        before, (ready, wanted) = _sizes(old)[1], _sizes(new)
+        before, (ready, wanted) = _sizes(old.workers)[1], _sizes(new.workers)
         if old.workers and wanted != before:
             direction = "out" if wanted > before else "in"
             self._resizes.labels(kind, direction).inc()
@@ -143,9 +147,9 @@ class Metrics:
         return encode(self._registry), media_type
 
 
-def _sizes(status: JobStatus) -> tuple[int, int]:
+def _sizes(workers: str) -> tuple[int, int]:
     """Workers ready and wanted, of `3/4`."""
-    ready, _, wanted = status.workers.partition("/")
+    ready, _, wanted = workers.partition("/")
     return (int(ready), int(wanted)) if ready.isdigit() and wanted.isdigit() else (0, 0)
 
 

@@ -14,17 +14,23 @@ from springtide.controllers import prerequisites
 from springtide.controllers.acting import Hands
 from springtide.controllers.caches import Caches, JobKey, job_of
 from springtide.controllers.kinds import SERVED, Served
-from springtide.controllers.metrics import Metrics
+from springtide.controllers.metrics import Figures, Metrics, figures
 from springtide.controllers.options import Options
 from springtide.controllers.reconciling import Reconciler
+from springtide.controllers.serving import serve
 from springtide.controllers.views import BatchJobView, HeldView, PodView
+from springtide.controllers.webhook import judging
 from springtide.jobs.observed import Settings
+from springtide.kube import config
 from springtide.kube.client import Client
 from springtide.kube.controller import Controller
+from springtide.kube.counting import Counted
 from springtide.kube.events import EventRecorder
 from springtide.kube.informer import Informers
 from springtide.kube.leader import LeaderElector
+from springtide.kube.limiting import Bucket, Limited
 from springtide.kube.resources import Key, Resource
+from springtide.kube.transport import HttpTransport, Transport
 
 logger = logging.getLogger(__name__)
 
@@ -34,21 +40,39 @@ _EVENT_SENDERS = 4
 
 async def run(options: Options) -> None:
     """Until cancelled. MissingError where jobs are unknown, or an ApiError when the server cannot be reached."""
-    async with await Client.connect(options.kubeconfig, options.context) as client:
+    metrics = Metrics()
+    connection = await config.discover(options.kubeconfig, options.context)
+    transport = Counted(HttpTransport(connection), metrics.requested)
+    async with Client(transport) as client:
         served = [(each, await prerequisites.served(client, each.definition)) for each in SERVED]
         await prerequisites.require_groups(client, options.gang_scheduler)
-        await Operator(client, options, served).run()
+        operator = Operator(Client(_limited(transport, options)), options, served, metrics)
+        async with serve(options, operator.ready, metrics), judging(client, options, SERVED):
+            await operator.run()
+
+
+def _limited(transport: Transport, options: Options) -> Transport:
+    return Limited(transport, Bucket(options.qps, options.burst)) if options.qps else transport
 
 
 class Operator:
-    def __init__(self, client: Client, options: Options, served: list[tuple[Served, Resource]]) -> None:
-        self._client, self._options, self._metrics = client, options, Metrics()
+    def __init__(
+        self,
+        client: Client,
+        options: Options,
+        served: list[tuple[Served, Resource]],
+        metrics: Metrics | None = None,
+    ) -> None:
+        self._client, self._options, self._metrics = client, options, metrics or Metrics()
         self._informers = Informers(client)
         self._caches = Caches(self._informers, options.namespace, options.gang_scheduler)
         self._recorders: list[EventRecorder] = []
         self._controllers = {kind.kind: self._controller(kind, resource) for kind, resource in served}
         self._leaving: frozenset[str] = frozenset()
         self._caches.nodes.on_change(self._node_changed)
+
+    def ready(self) -> bool:
+        return self._informers.synced
 
     async def run(self) -> None:
         async with asyncio.TaskGroup() as group:
@@ -66,9 +90,13 @@ class Operator:
         await LeaderElector(self._client, lease, self._options.identity).run(self._control)
 
     async def _control(self) -> None:
-        async with asyncio.TaskGroup() as group:
-            for controller in self._controllers.values():
-                group.create_task(controller.run(), name=f"controller {controller.name}")
+        self._metrics.leads(True)
+        try:
+            async with asyncio.TaskGroup() as group:
+                for controller in self._controllers.values():
+                    group.create_task(controller.run(), name=f"controller {controller.name}")
+        finally:
+            self._metrics.leads(False)
 
     def _controller(self, served: Served, resource: Resource) -> Controller[Key]:
         recorder = EventRecorder(self._client, served.component)
@@ -87,6 +115,11 @@ class Operator:
 
         for informer in self._caches.made:
             controller.watches(informer, keys=owner)
+
+        def all_figures() -> Iterator[Figures]:
+            return (figures(job.metadata, job.status) for job in jobs.objects())
+
+        self._metrics.follow(served.kind, all_figures, lambda: len(controller.queue))
         return controller
 
     def _node_changed(self, _: Key) -> None:

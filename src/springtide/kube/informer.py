@@ -247,6 +247,11 @@ class Informers:
         if task is not None:
             task.cancel()
 
+    @property
+    def synced(self) -> bool:
+        """Whether all of them have been filled."""
+        return all(informer.synced for informer in self._informers.values())
+
     async def wait_synced(self) -> None:
         for informer in list(self._informers.values()):
             await informer.wait_synced()

@@ -3,8 +3,8 @@
 
     client = Client(Limited(transport, Bucket(qps=50, burst=100)))
 
-Watches are not held back: they are few, long, and what everything else waits for. Whoever must not wait, as a leader
-that has to renew its lease, gets a client over the transport beneath.
+Two kinds of requests are not held back. Watches are few, long, and what everything else waits for. Leases are renewed
+by whoever leads, who would lose his lead while he waits.
 """
 
 from __future__ import annotations
@@ -12,9 +12,12 @@ from __future__ import annotations
 import asyncio
 import math
 from collections.abc import AsyncGenerator
+from typing import Final
 
 from springtide.kube.request import Request, Response
 from springtide.kube.transport import Transport
+
+_LEASES: Final = "/apis/coordination.k8s.io/"
 
 
 class Bucket:
@@ -46,9 +49,8 @@ class Limited:
         self._bucket = bucket
 
     async def send(self, request: Request) -> Response:
-        delay = self._bucket.take(asyncio.get_running_loop().time())
-        if delay:
-            await asyncio.sleep(delay)
+        if not request.path.startswith(_LEASES):
+            await asyncio.sleep(self._bucket.take(asyncio.get_running_loop().time()))
         return await self._transport.send(request)
 
     def stream(self, request: Request) -> AsyncGenerator[bytes, None]:

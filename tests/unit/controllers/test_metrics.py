@@ -96,9 +96,12 @@ def test_workers_are_summed_over_jobs_that_want_any() -> None:
     assert found["springtide_jobs kind=MPIJob state=Running"] == 1
 
 
-def test_figures_are_read_off_a_status() -> None:
-    assert figures("a", "x", status(workers="3/4")) == Figures("a", "x", "Running", 3, 4)
-    assert figures("a", "", JobStatus()) == Figures("a", "", "", 0, 0)
+def test_figures_are_read_off_a_cached_job() -> None:
+    metadata = {"namespace": "a", "name": "x"}
+    status = {"workers": "3/4", "state": "Running", "replicaStatuses": {"Launcher": {"active": 1}, "Worker": {}}}
+    assert figures(metadata, status) == Figures("a", "x-launcher", "Running", 3, 4)
+    for nothing in (None, {}, "?", {"workers": None, "replicaStatuses": None}, {"workers": "x/y"}):
+        assert figures(metadata, nothing) == Figures("a", "", "", 0, 0)
 
 
 def test_a_resize_is_timed_until_all_workers_are_listed() -> None:

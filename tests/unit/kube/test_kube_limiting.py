@@ -9,7 +9,7 @@ from tests.unit.kube.fake_api import FakeApi
 from springtide.kube.client import Client
 from springtide.kube.limiting import Bucket, Limited
 from springtide.kube.request import EVERYTHING, watch
-from springtide.kube.resources import PODS, Key
+from springtide.kube.resources import LEASES, PODS, Key
 
 
 def test_a_burst_goes_at_once_and_the_rest_at_the_rate() -> None:
@@ -68,4 +68,13 @@ async def test_watches_do_not_wait(api: FakeApi) -> None:
     lines = Limited(api, bucket).stream(watch(PODS, EVERYTHING, "0", 60, initial_events=True))
     await anext(lines)
     await lines.aclose()
+    assert loop.time() - start < 1
+
+
+@pytest.mark.looptime
+async def test_leases_do_not_wait(api: FakeApi) -> None:
+    bucket, loop = Bucket(qps=0.001, burst=1), asyncio.get_running_loop()
+    bucket.take(loop.time())
+    start = loop.time()
+    await Client(Limited(api, bucket)).find(LEASES, Key("a", "operator"))
     assert loop.time() - start < 1
