@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test check check-generated format generate lock oracle test-oracle record test-pods test-crash test-programs test-robustness bench bench-pods campaign
+.PHONY: help demo test check check-generated format generate lock oracle test-oracle record test-pods test-crash test-programs test-robustness bench bench-pods bench-operator campaign
 
 help: ## what there is
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 16
@@ -83,6 +83,10 @@ bench: $(READY) ## the embedded and the real API server side by side; builds the
 
 bench-pods: oracle ## how fast pods start, stop and answer, with stock kubectl
 	@SPRINGTIDE_TOOLS=$$($(CONTROL_PLANE) build | tail -n 1) $(BIN)/python benchmarks/pods.py
+
+# Kubeflow's mpi-operator stands beside ours; SPRINGTIDE_OTHER_OPERATOR names another program with the same flags.
+bench-operator: oracle ## our operator and Kubeflow's side by side: jobs a second, reaction, memory; some ten minutes
+	@SPRINGTIDE_OTHER_OPERATOR=$${SPRINGTIDE_OTHER_OPERATOR:-$$($(BIN)/python hack/oracle/mpi_operator.py)} $(BIN)/python benchmarks/operators.py
 
 # tests/crash kills the server under load, tests/crash_pods all processes around 50 pods. SEEDS=7 or SEEDS=0-19 chooses
 # the rounds. One after the other: the second looks for whatever is left of its clusters among its own children.

@@ -4,6 +4,7 @@
     make bench-operator
     SPRINGTIDE_OTHER_OPERATOR=... python benchmarks/operators.py --server kube-apiserver
     python benchmarks/operators.py --quick --only "springtide v2beta1"
+    python benchmarks/operators.py --server pods           our operator with real pods alone
 
 Every figure of a column comes from operators and servers that were started for it alone. The servers have no nodes, and
 kube-apiserver no controllers: an operator's pods are created and stay as they are, so nothing but it and the server
@@ -26,6 +27,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import contenders
+import hostlists
 import joblife
 import machine
 import servers
@@ -52,8 +54,11 @@ AIMS = {
     "replica change to new pod, p50 ms": "at most 20",
     "500 jobs at once, peak memory MB": "at most theirs",
     "processor of the idle operator %": "less than 1",
+    "new pod ready to the launcher's script, p50 ms": "at most 300",
 }
 
+PODS = "pods"
+"""Not a server for all: `tide up` as it is, with our operator and pods that run."""
 SERVERS: dict[str, Callable[[], AbstractContextManager[servers.Running]]] = {
     "kube-apiserver": servers.real,
     "embedded": servers.embedded,
@@ -109,13 +114,21 @@ async def _many(figures: Figures, setting: Setting, size: int) -> None:
     figures[f"{what}, processor time of the operator per job ms"] = (setting.operator.used() - before) / size * 1000
     server_used = setting.server.processor_seconds() - server_before
     figures[f"{what}, processor time of the server per job ms"] = server_used / size * 1000
-    writes = await setting.bench.writes()
-    if writes is not None and writes_before is not None:
-        changed = {name: count - writes_before.get(name, 0) for name, count in writes.items()}
-        changed["POST mpijobs"] = changed.get("POST mpijobs", 0) - size  # ours
-        figures[f"{what}, writes per job"] = sum(changed.values()) / size
-        figures |= {f"{what}, {name} per job": count / size for name, count in changed.items() if count / size > 0.05}
+    figures |= _counted(f"{what},", "job", writes_before, await setting.bench.writes(), size)
     figures[f"{what}, peak memory MB"] = setting.operator.peak()
+
+
+Writes = dict[str, float] | None
+
+
+def _counted(what: str, each: str, before: Writes, after: Writes, count: int) -> Figures:
+    """Writes for each of so many jobs or changes, apart from the one that asked for it."""
+    if before is None or after is None:
+        return {}
+    asked = {"POST mpijobs", "PATCH mpijobs"}
+    new = {name: (value - before.get(name, 0)) / count for name, value in after.items() if name not in asked}
+    found = {f"{what} writes per {each}": sum(new.values())}
+    return found | {f"{what} {name} per {each}": share for name, share in new.items() if share > 0.05}
 
 
 async def _changes(figures: Figures, setting: Setting) -> None:
@@ -125,8 +138,12 @@ async def _changes(figures: Figures, setting: Setting) -> None:
         await asyncio.sleep(PAUSE)
     figures["replica change to new pod, p50 ms"] = statistics.median(times)
     figures["replica change to new pod, p99 ms"] = at(times, 0.99)
+    await _settled(setting)
+    before = await setting.bench.writes()
     names = [f"job-{number}" for number in range(CHANGES, CHANGES + AT_ONCE)]
     figures[f"{AT_ONCE} replica changes at once s"] = await setting.bench.grow(names)
+    await _settled(setting)
+    figures |= _counted("replica change,", "change", before, await setting.bench.writes(), AT_ONCE)
 
 
 async def _idle(figures: Figures, setting: Setting, seconds: float) -> None:
@@ -169,14 +186,18 @@ def columns(server: str) -> list[tuple[Contender, list[int]]]:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--quick", action="store_true", help="500 jobs only, and a short look at the idle operator")
-    parser.add_argument("--server", choices=tuple(SERVERS))
+    parser.add_argument("--server", choices=(*SERVERS, PODS))
     parser.add_argument("--only", help="the column of this name")
     parser.add_argument("--json", type=Path, help="also write everything measured to this file")
     arguments = parser.parse_args()
     loads = [os.getloadavg()[0]]
     found: dict[str, dict[str, Figures]] = {}
-    for server in [arguments.server] if arguments.server else SERVERS:
+    for server in [arguments.server] if arguments.server else (*SERVERS, PODS):
         figures = found[server] = {}
+        if server == PODS:
+            print("springtide with pods ...", flush=True)
+            figures["springtide v1"] = asyncio.run(hostlists.measure())
+            continue
         for contender, sizes in columns(server):
             if arguments.only not in (None, contender.name):
                 continue
