@@ -1,0 +1,183 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What goes over every connection of a run: first a proof on both sides that they belong to it, then frames.
+
+    caller ─► opening: what it is, which worker, a nonce     (of fixed size: nobody unknown makes us read more)
+    caller ◄─ reply: a nonce, and a proof of the key
+    caller ─► a proof of the key
+    both   ── frames: a JSON object and bytes
+
+The key is the run's secret, and for an agent's first call a token that is good once. Not a byte of what the other side
+says is interpreted before it has proved the key. Pure, but for the functions at the end that read and write sockets.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import hmac
+import json
+import secrets
+import socket
+import struct
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from enum import Enum
+from typing import Any, Final, NamedTuple
+
+MAGIC: Final = b"tiderun1"
+NONCE: Final = 32
+PROOF: Final = 32
+SECRET: Final = 32
+_OPENING: Final = struct.Struct(f"!{len(MAGIC)}scQ{NONCE}s")
+_SIZES: Final = struct.Struct("!IQ")
+_LONGEST_HEAD: Final = 1 << 24
+OPENING_SIZE: Final = _OPENING.size
+REPLY_SIZE: Final = NONCE + PROOF
+
+
+class Caller(Enum):
+    """Who calls; part of what is proved, so that no proof is good for another role."""
+
+    AGENT = b"a"
+    RANK = b"r"
+    PEER = b"p"
+
+
+class RefusedError(Exception):
+    """The other side could not prove that it belongs to this run."""
+
+
+@dataclass(frozen=True, slots=True)
+class Opening:
+    caller: Caller
+    id: int
+    """The worker that calls, or for which an agent does."""
+    nonce: bytes
+
+    def __bytes__(self) -> bytes:
+        return _OPENING.pack(MAGIC, self.caller.value, self.id, self.nonce)
+
+    @classmethod
+    def new(cls, caller: Caller, id_: int) -> Opening:
+        return cls(caller, id_, secrets.token_bytes(NONCE))
+
+    @classmethod
+    def read(cls, data: bytes) -> Opening:
+        magic, caller, id_, nonce = _OPENING.unpack(data)
+        if magic != MAGIC or caller not in {each.value for each in Caller}:
+            raise RefusedError("this is no connection of a run")
+        return cls(Caller(caller), id_, nonce)
+
+
+@dataclass(frozen=True, slots=True)
+class Bond:
+    """Two nonces and the key they are proved with."""
+
+    opening: Opening
+    answer: bytes
+    key: bytes
+
+    def proof(self, side: bytes) -> bytes:
+        return hmac.digest(self.key, side + bytes(self.opening) + self.answer, hashlib.sha256)
+
+    @property
+    def reply(self) -> bytes:
+        return self.answer + self.proof(b"called")
+
+    def sealed(self, secret: bytes) -> bytes:
+        """A secret for the other side's eyes only, and the same again opens it."""
+        pad = hmac.digest(self.key, b"seal" + bytes(self.opening) + self.answer, hashlib.sha256)
+        return bytes(one ^ other for one, other in zip(secret, pad, strict=True))
+
+    def check(self, side: bytes, proof: bytes) -> None:
+        if not hmac.compare_digest(self.proof(side), proof):
+            raise RefusedError("the other side does not know the secret of this run")
+
+
+class Frame(NamedTuple):
+    head: Mapping[str, Any]
+    payload: bytes | bytearray = b""
+
+    @property
+    def type(self) -> str:
+        return str(self.head.get("type", ""))
+
+
+def encode(type_: str, payload: bytes = b"", **head: Any) -> bytes:
+    encoded = json.dumps({"type": type_, **head}, separators=(",", ":")).encode()
+    return _SIZES.pack(len(encoded), len(payload)) + encoded + payload
+
+
+def sizes(data: bytes) -> tuple[int, int]:
+    head, payload = _SIZES.unpack(data)
+    if head > _LONGEST_HEAD:
+        raise RefusedError(f"a frame begins with {head} bytes of words; this is no connection of a run")
+    return head, payload
+
+
+# Blocking sockets, for agents and ranks.
+
+
+def call(connection: socket.socket, caller: Caller, id_: int, key: bytes) -> Bond:
+    """Prove on a fresh connection who we are. RefusedError, OSError, or EOFError when the other side hangs up."""
+    opening = Opening.new(caller, id_)
+    connection.sendall(bytes(opening))
+    reply = receive_exactly(connection, REPLY_SIZE)
+    bond = Bond(opening, reply[:NONCE], key)
+    bond.check(b"called", reply[NONCE:])
+    connection.sendall(bond.proof(b"caller"))
+    return bond
+
+
+def answer(connection: socket.socket, key: bytes) -> Opening:
+    """The other half, among ranks: whoever calls must know the run's secret."""
+    opening = Opening.read(receive_exactly(connection, OPENING_SIZE))
+    bond = Bond(opening, secrets.token_bytes(NONCE), key)
+    connection.sendall(bond.reply)
+    bond.check(b"caller", receive_exactly(connection, PROOF))
+    return opening
+
+
+def receive(connection: socket.socket) -> Frame:
+    head, payload = sizes(receive_exactly(connection, _SIZES.size))
+    words = json.loads(receive_exactly(connection, head))
+    body = bytearray(payload)
+    _fill(connection, memoryview(body))
+    return Frame(words, body)
+
+
+def receive_exactly(connection: socket.socket, size: int) -> bytes:
+    data = bytearray(size)
+    _fill(connection, memoryview(data))
+    return bytes(data)
+
+
+def _fill(connection: socket.socket, into: memoryview) -> None:
+    while into:
+        count = connection.recv_into(into)
+        if not count:
+            raise EOFError("the other side hung up")
+        into = into[count:]
+
+
+# Streams, for the launcher.
+
+
+async def answer_stream(
+    reader: asyncio.StreamReader, writer: asyncio.StreamWriter, key_of: Callable[[Opening], bytes | None]
+) -> Bond:
+    """RefusedError for whoever is unknown; asyncio.IncompleteReadError when it hangs up."""
+    opening = Opening.read(await reader.readexactly(OPENING_SIZE))
+    key = key_of(opening)
+    if key is None:
+        raise RefusedError(f"nobody waits for worker {opening.id}")
+    bond = Bond(opening, secrets.token_bytes(NONCE), key)
+    writer.write(bond.reply)
+    bond.check(b"caller", await reader.readexactly(PROOF))
+    return bond
+
+
+async def receive_stream(reader: asyncio.StreamReader) -> Frame:
+    head, payload = sizes(await reader.readexactly(_SIZES.size))
+    words = json.loads(await reader.readexactly(head))
+    return Frame(words, await reader.readexactly(payload))
