@@ -18,7 +18,14 @@ from collections import Counter as Tally
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, Final, NamedTuple
 
-from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, ProcessCollector
+from prometheus_client import (
+    CollectorRegistry,
+    Counter,
+    Gauge,
+    Histogram,
+    ProcessCollector,
+    disable_created_metrics,
+)
 from prometheus_client.core import GaugeMetricFamily, Metric
 from prometheus_client.exposition import choose_encoder
 from prometheus_client.registry import Collector
@@ -66,6 +73,8 @@ Jobs = Callable[[], Iterable[Figures]]
 
 class Metrics:
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+        # Of the library as a whole: or there were `mpi_operator_jobs_created_created`.
+        disable_created_metrics()  # type: ignore[no-untyped-call]
         self._clock = clock
         self._registry = registry = CollectorRegistry()
         ProcessCollector(registry=registry)

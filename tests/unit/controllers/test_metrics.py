@@ -43,6 +43,10 @@ def test_upstreams_counters_are_there_from_the_beginning() -> None:
     names = ("created", "successful", "failed")
     assert [found[f"mpi_operator_jobs_{name}_total"] for name in names] == [0, 0, 0]
     assert found["mpi_operator_is_leader"] == 0
+    assert sorted(name for name in found if name.startswith("mpi_operator")) == [
+        "mpi_operator_is_leader",
+        *(f"mpi_operator_jobs_{name}_total" for name in sorted(names)),
+    ]
 
 
 def test_a_job_is_counted_when_its_condition_is_first_written() -> None:
