@@ -170,9 +170,9 @@ class Membership:
         self.workers[id_] = replace(worker, phase=Phase.READY, addresses=tuple(addresses))
         return self._go_on()
 
-    def at(self, id_: int, generation: int, boundary: int) -> list[Order]:
-        """A member's answer to what was prepared: the boundary it stands at, which it has committed."""
-        self._note_commit(id_, boundary)
+    def at(self, id_: int, generation: int, boundary: int, commit: int) -> list[Order]:
+        """A member's answer to what was prepared: the boundary it stands at, and that of its newest commit."""
+        self._note_commit(id_, commit)
         proposal = self._proposal
         if proposal is not None and proposal.generation == generation and id_ in proposal.asked:
             proposal.answers.setdefault(id_, boundary)
@@ -285,7 +285,9 @@ class Membership:
         boundary = max(proposal.answers.values()) + (0 if self.held else 1)
         hold = len(proposal.members) < self.limits.least
         everybody = tuple(dict.fromkeys((*proposal.asked, *proposal.members)))
-        order = Switch(everybody, proposal.generation, boundary, self._source(proposal.members), hold)
+        # At one boundary the state of all is the same; the last old hand is next to the first newcomer.
+        source = max(rank for rank, id_ in enumerate(proposal.members) if id_ in self.members)
+        order = Switch(everybody, proposal.generation, boundary, source, hold)
         self._proposal = None
         for id_ in proposal.asked:
             self.workers[id_] = replace(self.workers[id_], phase=Phase.LEAVING)
@@ -338,7 +340,7 @@ class Membership:
     def _source(self, wanted: tuple[int, ...]) -> int:
         """The rank whose state goes to all others: of the old hands the one with the newest commit."""
         old = [id_ for id_ in wanted if id_ in self.members]
-        return wanted.index(max(old, key=lambda id_: (self.workers[id_].commit, -wanted.index(id_))))
+        return wanted.index(max(old, key=lambda id_: (self.workers[id_].commit, wanted.index(id_))))
 
     def _described(self, wanted: tuple[int, ...]) -> tuple[Member, ...]:
         seen: dict[str, int] = {}

@@ -70,10 +70,10 @@ def test_a_newcomer_joins_at_the_boundary_after_the_last_that_anybody_stood_at()
     (prepare,) = group.ready(2, address(2))
     assert isinstance(prepare, Prepare)
     assert (prepare.to, [member.id for member in prepare.members]) == ((0, 1, 2), [0, 1, 2])
-    assert group.at(0, prepare.generation, 7) == []
-    (switch,) = group.at(1, prepare.generation, 6)
+    assert group.at(0, prepare.generation, 7, 7) == []
+    (switch,) = group.at(1, prepare.generation, 6, 6)
     assert isinstance(switch, Switch)
-    assert (switch.boundary, switch.source, switch.hold, switch.to) == (8, 0, False, (0, 1, 2))
+    assert (switch.boundary, switch.source, switch.hold, switch.to) == (8, 1, False, (0, 1, 2))
     assert group.members == (0, 1, 2)
 
 
@@ -83,8 +83,8 @@ def test_a_host_that_is_no_longer_listed_is_left_gracefully() -> None:
     assert isinstance(prepare, Prepare)
     assert [member.id for member in prepare.members] == [0, 2]
     for id_ in (0, 1):
-        assert group.at(id_, prepare.generation, 4) == []
-    (switch,) = group.at(2, prepare.generation, 4)
+        assert group.at(id_, prepare.generation, 4, 4) == []
+    (switch,) = group.at(2, prepare.generation, 4, 4)
     assert isinstance(switch, Switch)
     assert switch.to == (0, 1, 2)
     assert group.spent(1)
@@ -107,7 +107,7 @@ def test_a_newcomer_that_dies_while_joining_disturbs_nobody() -> None:
     group.hosts({"h0": 1, "h1": 1, "h2": 1})
     (prepare,) = group.ready(2, address(2))
     assert isinstance(prepare, Prepare)
-    group.at(0, prepare.generation, 3)
+    group.at(0, prepare.generation, 3, 3)
     orders = group.gone(2)
     assert of(Cancel, orders) == [Cancel((0, 1), prepare.generation)]
     assert of(Regroup, orders) == []
@@ -119,7 +119,7 @@ def test_fewer_than_the_minimum_hold_still() -> None:
     group.hosts({"h0": 1})
     assert group._proposal is not None
     for id_ in (0, 1, 2):
-        orders = group.at(id_, group._proposal.generation if group._proposal else 0, 9)
+        orders = group.at(id_, group._proposal.generation if group._proposal else 0, 9, 9)
     (switch,) = orders
     assert isinstance(switch, Switch)
     assert switch.hold
@@ -131,7 +131,7 @@ def test_when_everybody_is_to_leave_nobody_does_until_somebody_can_take_over() -
     (prepare,) = group.ready(1, address(1))
     assert isinstance(prepare, Prepare)
     assert [member.id for member in prepare.members] == [0, 1]
-    group.at(0, prepare.generation, 5)
+    group.at(0, prepare.generation, 5, 5)
     group.entered(0, prepare.generation)
     (prepare,) = group.entered(1, prepare.generation)
     assert isinstance(prepare, Prepare)
@@ -252,7 +252,7 @@ class Schedules(RuleBasedStateMachine):
     def answer(self, rank: Rank) -> None:
         if rank.prepared is not None and rank.answered is None and rank.generation:
             rank.answered = rank.boundary
-            self.carry_out(self.group.at(rank.id, rank.prepared, rank.boundary))
+            self.carry_out(self.group.at(rank.id, rank.prepared, rank.boundary, rank.boundary))
         if rank.switch is not None and rank.generation:
             assert rank.boundary <= rank.switch.boundary, "a rank ran past the boundary all were to switch at"
 
