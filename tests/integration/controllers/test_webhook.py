@@ -23,7 +23,7 @@ from springtide.controllers.serving import PortError
 from springtide.controllers.webhook import CONFIGURATIONS, SECRET, judging
 from springtide.kube import errors
 from springtide.kube.request import Patch
-from springtide.kube.resources import SECRETS, Key, Obj
+from springtide.kube.resources import NAMESPACES, SECRETS, Key, Obj
 
 pytestmark = pytest.mark.asyncio(loop_scope="session")
 
@@ -197,20 +197,38 @@ async def test_a_configuration_that_was_deleted_comes_back(world: World, monkeyp
 
 
 async def test_a_cluster_finds_it_by_a_service(world: World) -> None:
-    async with judging(world.client, options(world, service="springtide"), SERVED):
+    async with judging(world.client, options(world, service="springtide", must_answer=True), SERVED):
         (hook,) = (await world.client.get(CONFIGURATIONS, configuration_key(world)))["webhooks"]
         service = {"namespace": world.namespace, "name": "springtide", "path": "/validate", "port": 443}
         assert hook["clientConfig"]["service"] == service
-        assert (hook["failurePolicy"], hook["sideEffects"]) == ("Ignore", "None")
+        assert (hook["failurePolicy"], hook["sideEffects"]) == ("Fail", "None")
         assert hook["namespaceSelector"] == {"matchLabels": {"kubernetes.io/metadata.name": world.namespace}}
     await world.client.delete(CONFIGURATIONS, configuration_key(world))
 
 
 async def test_without_the_locks_namespace_it_says_what_to_do(world: World) -> None:
-    lost = Options(lock_namespace="nowhere-at-all", webhook=WebhookOptions(0))
+    lost = Options(lock_namespace="nowhere-at-all", webhook=WebhookOptions(0, must_answer=True))
     with pytest.raises(MissingError, match="kubectl create namespace nowhere-at-all"):
         async with judging(world.client, lost, SERVED):
             pass
+
+
+async def test_what_cannot_be_judged_is_run_all_the_same_and_judged_when_it_can_be(
+    world: World, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr(webhook, "RETRY", 0.05)
+    late = f"{world.namespace}-late"
+    wanted = Options(namespace=world.namespace, lock_namespace=late, webhook=WebhookOptions(0))
+    async with judging(world.client, wanted, SERVED):
+
+        async def complained() -> bool:
+            return f"kubectl create namespace {late}" in caplog.text
+
+        await until(complained, bool, PATIENCE)
+        await world.client.create(NAMESPACES, NAMESPACES.describe(Key("", late)))
+        await until(lambda: asks(world), bool, PATIENCE)
+    await world.client.delete(CONFIGURATIONS, configuration_key(world))
+    await world.client.delete(NAMESPACES, Key("", late))
 
 
 async def test_a_port_that_is_taken_is_said_to_be(world: World) -> None:
