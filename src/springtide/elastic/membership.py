@@ -46,6 +46,8 @@ class Worker:
     addresses: tuple[Address, ...] = ()
     leaving: bool = False
     """Its host is no longer listed."""
+    trained: bool = False
+    """It has entered a generation at least once."""
     commit: int = -1
     """The boundary of its newest commit, as far as it is known."""
 
@@ -181,6 +183,7 @@ class Membership:
     def entered(self, id_: int, generation: int) -> list[Order]:
         if generation == self.generation and id_ in self.members:
             self._entered.add(id_)
+            self.workers[id_] = replace(self.workers[id_], trained=True)
         return self._go_on()
 
     def troubled(self, id_: int, commit: int) -> list[Order]:
@@ -189,19 +192,25 @@ class Membership:
         return []
 
     def finished(self, id_: int) -> list[Order]:
+        """Its program is through. So are the others in a moment: nobody joins any more, and nobody waits for that."""
         self._finished.add(id_)
-        return self._go_on()
+        proposal, self._proposal = self._proposal, None
+        late = [worker.id for worker in self.workers.values() if not worker.trained and worker.id != id_]
+        for each in late:
+            del self.workers[each]
+        waiting = [] if proposal is None else [Cancel(tuple(self.workers), proposal.generation)]
+        return [*waiting, *(End(each) for each in late), *self._go_on()]
 
     def gone(self, id_: int) -> list[Order]:
         """Its process has ended, or is taken for dead. One that has finished or left is not missed."""
         worker = self.workers.pop(id_, None)
         if worker is None or self.over:
             return []
+        if id_ in self._finished:
+            return self._go_on()
         if self._proposal is not None and id_ in (*self._proposal.members, *self._proposal.asked):
             return self._gone_while_switching(id_)
-        if id_ in self.members and id_ not in self._finished:
-            return self._broken()
-        return self._go_on()
+        return self._broken() if id_ in self.members else self._go_on()
 
     def spent(self, id_: int) -> bool:
         """Whether the end of this worker is as it should be."""
@@ -213,10 +222,8 @@ class Membership:
     def _go_on(self) -> list[Order]:
         if self.over:
             return []
-        if self.members and self._finished.issuperset(self.members):
-            return self._end(Over(succeeded=True))
-        if not self._finished.isdisjoint(self.members):
-            return []  # the others are about to finish too
+        if self._finished:
+            return self._end(Over(succeeded=True)) if self._finished.issuperset(self.workers) else []
         return [*self._placed(), *self._regrouped()]
 
     def _placed(self) -> list[Order]:
@@ -310,7 +317,7 @@ class Membership:
         leavers = [worker for worker in self.workers.values() if worker.phase is Phase.LEAVING]
         if not self.members:
             self.members, leavers = tuple(worker.id for worker in leavers), []
-        if not self._finished.isdisjoint(self.members):
+        if self._finished:
             return self._end(Over(succeeded=False, why="a worker died while others had finished"))
         if self._out_of_resets():
             return self._end(Over(succeeded=False, why="the limit of resets is reached"))

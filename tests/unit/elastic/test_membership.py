@@ -145,6 +145,24 @@ def test_it_is_over_when_all_have_finished() -> None:
     assert group.finished(1) == [Over(succeeded=True)]
 
 
+def test_who_finishes_first_releases_those_that_wait_for_a_switch() -> None:
+    group = started(2)
+    group.hosts({"h0": 1, "h1": 1, "h2": 1})
+    (prepare,) = group.ready(2, address(2))
+    assert isinstance(prepare, Prepare)
+    group.at(0, prepare.generation, 3, 3)
+    assert group.finished(1) == [Cancel((0, 1), prepare.generation), End(2)]
+    assert group.finished(0) == [Over(succeeded=True)]
+
+
+def test_a_death_among_those_that_finish_is_a_failure() -> None:
+    group = started(2)
+    group.finished(0)
+    (over,) = group.gone(1)
+    assert isinstance(over, Over)
+    assert not over.succeeded
+
+
 def test_without_survivors_training_begins_again() -> None:
     group = started(2)
     group.gone(0)
