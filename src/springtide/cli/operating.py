@@ -21,12 +21,24 @@ from springtide.kube.leader import LeadershipLost
 _FORESEEN = (config.ConfigError, errors.ApiError, LeadershipLost, MissingError, OSError)
 
 
-def options(*, webhook_port: int | None, webhook_service: str, **others: Any) -> Options:
+def options(
+    *, webhook_port: int | None, webhook_service: str, webhook_url: str, webhook_must_answer: bool, **others: Any
+) -> Options:
     if webhook_port is None:
-        if webhook_service:
-            raise click.UsageError("--webhook-service is for --webhook-port PORT")
+        for flag, given in (
+            ("service", webhook_service),
+            ("url", webhook_url),
+            ("must-answer", webhook_must_answer),
+        ):
+            if given:
+                raise click.UsageError(f"--webhook-{flag} is for --webhook-port PORT")
         return Options(**others)
-    return Options(**others, webhook=WebhookOptions(webhook_port, service=webhook_service))
+    if webhook_service and webhook_url:
+        raise click.UsageError("--webhook-service and --webhook-url are two ways to the same webhook: name one")
+    if webhook_url and not webhook_url.startswith("https://"):
+        raise click.UsageError(f"--webhook-url {webhook_url}: API servers ask over https:// alone")
+    webhook = WebhookOptions(webhook_port, url=webhook_url, service=webhook_service, must_answer=webhook_must_answer)
+    return Options(**others, webhook=webhook)
 
 
 def run(wanted: Options) -> None:

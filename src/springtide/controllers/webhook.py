@@ -3,6 +3,7 @@
 
 Every operator answers, whether it leads or not. At its start, and from then on every hour, each sees to it that the
 certificate is good, that the API server knows where to ask and whom to trust, and that it shows what the others show.
+Where that cannot be done, jobs are run without being judged, unless the webhook must answer.
 
     async with judging(client, options, SERVED): ...
 
@@ -31,6 +32,7 @@ from springtide.controllers.admission import Judges, NoReview, answered
 from springtide.controllers.certificates import Bundle
 from springtide.controllers.kinds import Served
 from springtide.controllers.options import Options, WebhookOptions
+from springtide.controllers.prerequisites import MissingError
 from springtide.controllers.serving import EVERYWHERE, Handler, listening
 from springtide.kube import errors
 from springtide.kube.client import Client
@@ -49,6 +51,8 @@ CONFIGURATIONS: Final = Resource(
 )
 UPKEEP: Final = 3600.0
 """Seconds between two looks at certificate and configuration."""
+RETRY: Final = 60.0
+"""The same while something is not in order."""
 _MANAGER: Final = "springtide-webhook"
 _PATH: Final = "/validate"
 _SECONDS: Final = 5
@@ -74,10 +78,9 @@ async def judging(
     upkeep = _Upkeep(client, options, wanted, [each.definition for each in served], clock)
     judges = {each.definition.plural: (each.definition, each.admission_errors) for each in served}
     handlers = {_PATH: _handler(client, judges)}
-    await upkeep.certify()
     async with listening(handlers, wanted.port, _FLAG, host=_listens_on(wanted), tls=upkeep.tls) as port:
-        await upkeep.register(port)
-        logger.info("Judging jobs on port %d", port)
+        if wanted.must_answer:
+            await upkeep.once(port)
         task = asyncio.create_task(upkeep.run(port), name="webhook upkeep")
         try:
             yield
@@ -119,14 +122,22 @@ class _Upkeep:
 
     async def run(self, port: int) -> None:
         while True:
-            await asyncio.sleep(UPKEEP)
             try:
-                await self.certify()
-                await self.register(port)
-            except errors.ApiError as error:
-                logger.warning("Cannot keep the webhook in order, trying again in an hour: %s", error)
+                await self.once(port)
+            except (errors.ApiError, MissingError) as error:
+                logger.warning("The webhook is not in order, trying again in %g s: %s", RETRY, error)
+                await asyncio.sleep(RETRY)
+            else:
+                await asyncio.sleep(UPKEEP)
 
-    async def certify(self) -> None:
+    async def once(self, port: int) -> None:
+        new = self._bundle is None
+        await self._certify()
+        await self._register(port)
+        if new:
+            logger.info("Judging jobs on port %d", port)
+
+    async def _certify(self) -> None:
         """Show what the Secret holds; connections that are open keep what they were shown."""
         secret = Key(self._options.lock_namespace, SECRET)
         bundle = await certificates.shared(self._client, secret, (_name(self._options, self._wanted),), self._clock)
@@ -137,7 +148,7 @@ class _Upkeep:
                 self.tls.load_cert_chain(file.name)
             self._bundle = bundle
 
-    async def register(self, port: int) -> None:
+    async def _register(self, port: int) -> None:
         assert self._bundle is not None  # certified before
         wanted = configuration(self._options, self._wanted, self._definitions, self._bundle.ca, port)
         await self._client.apply(CONFIGURATIONS, wanted, field_manager=_MANAGER)

@@ -15,6 +15,7 @@ from tests.integration.cli.conftest import Tide
 from tests.integration.supervisor.conftest import kill, processes, until
 
 from springtide.api.kinds.registry import RESOURCES
+from springtide.kube import errors
 from springtide.kube.client import Client
 from springtide.kube.resources import CUSTOMRESOURCEDEFINITIONS, NAMESPACES, PODS, Key, Resource
 from springtide.local.datadir import DataDir
@@ -68,6 +69,30 @@ def test_an_operator_that_is_killed_comes_back(tide: Tide) -> None:
     until(lambda: place.operator_process() not in (None, before))
     asyncio.run(submit(place, "after"))
     until(partial(is_served, place, "after"))
+
+
+async def judged(place: DataDir) -> bool:
+    """Whether a size that the launcher's command line does not allow is refused."""
+    job = yaml.safe_load((MANIFESTS / "tensorflow-mnist-elastic.yaml").read_text())
+    job["metadata"] = {"generateName": "too-large-", "namespace": "kubeflow"}
+    job["spec"]["mpiReplicaSpecs"]["Worker"]["replicas"] = 9
+    async with await Client.connect(str(place.kubeconfig)) as client:
+        try:
+            await client.create(MPIJOBS, job, query={"dryRun": "All"})
+        except errors.Invalid:
+            return True
+    return False
+
+
+def test_wrong_jobs_are_refused_and_a_killed_operator_is_in_nobodys_way(tide: Tide) -> None:
+    tide.ok("up", "-d", "--port", "0")
+    place = tide.place()
+    until(lambda: asyncio.run(judged(place)))
+    before = place.operator_process()
+    kill(before)
+    asyncio.run(submit(place, "meanwhile"))
+    until(partial(is_served, place, "meanwhile"))
+    until(lambda: asyncio.run(judged(place)))
 
 
 def test_an_operator_outlives_a_server_that_is_killed(tide: Tide) -> None:

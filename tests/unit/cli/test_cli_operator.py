@@ -56,7 +56,8 @@ def test_every_flag_has_its_option(monkeypatch: pytest.MonkeyPatch) -> None:
     flags = (
         "--kubeconfig=k --context=c --namespace=n --workers=3 --kube-api-qps=2.5 --kube-api-burst=7 --no-leader-elect "
         "--lock-namespace=l --gang-scheduling=volcano --cluster-domain=cluster.local --kubectl-delivery-image=image "
-        "--health-port=8080 --monitoring-port=0 --webhook-port=9443 --webhook-service=s --log-format=json --verbose"
+        "--health-port=8080 --monitoring-port=0 --webhook-port=9443 --webhook-service=s --log-format=json --verbose "
+        "--webhook-must-answer"
     )
     assert made_of(monkeypatch, *flags.split()) == Options(
         kubeconfig="k",
@@ -73,7 +74,7 @@ def test_every_flag_has_its_option(monkeypatch: pytest.MonkeyPatch) -> None:
         kubectl_image="image",
         health_port=8080,
         metrics_port=0,
-        webhook=WebhookOptions(9443, service="s"),
+        webhook=WebhookOptions(9443, service="s", must_answer=True),
     )
 
 
@@ -83,10 +84,25 @@ def test_upstream_s_word_for_workers_and_its_variable_for_the_namespace(monkeypa
     assert (made.workers, made.namespace) == (2, "team")
 
 
-def test_a_service_without_a_webhook_is_a_mistake(monkeypatch: pytest.MonkeyPatch) -> None:
-    result = invoked(monkeypatch, "--webhook-service=s")
+def test_a_webhook_elsewhere_is_named_by_its_url(monkeypatch: pytest.MonkeyPatch) -> None:
+    made = made_of(monkeypatch, "--webhook-port=9443", "--webhook-url=https://here:9443")
+    assert made.webhook == WebhookOptions(9443, url="https://here:9443")
+
+
+@pytest.mark.parametrize(
+    ("flags", "said"),
+    [
+        ("--webhook-service=s", "--webhook-service is for --webhook-port PORT"),
+        ("--webhook-url=https://here", "--webhook-url is for --webhook-port PORT"),
+        ("--webhook-must-answer", "--webhook-must-answer is for --webhook-port PORT"),
+        ("--webhook-port=1 --webhook-service=s --webhook-url=https://here", "name one"),
+        ("--webhook-port=1 --webhook-url=http://here", "API servers ask over https:// alone"),
+    ],
+)
+def test_flags_that_contradict_each_other_are_a_mistake(monkeypatch: pytest.MonkeyPatch, flags: str, said: str) -> None:
+    result = invoked(monkeypatch, *flags.split())
     assert result.exit_code == 2
-    assert "--webhook-service is for --webhook-port" in result.output
+    assert said in result.output
 
 
 @pytest.mark.parametrize(

@@ -30,7 +30,7 @@ class Operator:
     async def _launch(self) -> Process:
         kubeconfig = credentials.make_operator_s(self._directory, self._server)
         # There is no other: the supervisor holds the cluster, and whoever it starts ends with it.
-        arguments = ["operator", "--kubeconfig", str(kubeconfig), "--no-leader-elect"]
+        arguments = ["operator", "--kubeconfig", str(kubeconfig), "--no-leader-elect", "--webhook-port", "0"]
         lock = self._directory.operator_lock
         try:
             lock.acquire(0.0, for_child=True)
