@@ -38,14 +38,9 @@ def drawn(random: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
 
 
 def made() -> tf.keras.Model:
-    model = tf.keras.Sequential(
-        [
-            tf.keras.layers.Conv2D(8, 3, strides=2, activation="relu", input_shape=(28, 28, 1)),
-            tf.keras.layers.Flatten(),
-            tf.keras.layers.Dense(10),
-        ]
-    )
-    return model
+    layers = tf.keras.layers
+    shown = layers.Conv2D(8, 3, strides=2, activation="relu", input_shape=(28, 28, 1))
+    return tf.keras.Sequential([shown, layers.Flatten(), layers.Dense(10)])
 
 
 def wanted(step: int) -> bool:
@@ -60,7 +55,7 @@ def learn(model: tf.keras.Model, optimizer: tf.keras.optimizers.Optimizer, rando
         loss = tf.keras.losses.sparse_categorical_crossentropy(digits, model(images), from_logits=True)
         loss = tf.reduce_mean(loss)
     tape = hvd.DistributedGradientTape(tape)
-    optimizer.apply_gradients(zip(tape.gradient(loss, model.trainable_variables), model.trainable_variables))
+    optimizer.apply_gradients(zip(tape.gradient(loss, model.trainable_variables), model.trainable_variables, strict=True))
     return float(hvd.allreduce(loss))
 
 
@@ -81,6 +76,8 @@ def train(state: hvd.elastic.TensorFlowKerasState) -> None:
 def main() -> None:
     hvd.init()
     model, optimizer = made(), tf.keras.optimizers.legacy.SGD(0.05)
+    # Makes the optimizer's own variables: a newcomer must have as many to receive as the others have to give.
+    optimizer.apply_gradients([(tf.zeros_like(variable), variable) for variable in model.trainable_variables])
     train(hvd.elastic.TensorFlowKerasState(model, optimizer, step=0, examples=0))
     if hvd.rank() == 0:
         print("done", flush=True)

@@ -6,14 +6,19 @@ Open MPI 5 passes over the names of Open MPI 4 without a word and runs on the la
 
 from __future__ import annotations
 
+from springtide.api.command_lines import HOROVODRUN, launch_of
 from springtide.api.defaults.mpijob import MPI
 from springtide.api.job import Job
 from springtide.api.kinds.attach_mode import AttachMode
 from springtide.api.kinds.mpijob import Implementation
+from springtide.api.kinds.replicas import LAUNCHER
 
 HOSTFILE = "/etc/mpi/hostfile"
 KUBEXEC = "/etc/mpi/kubexec.sh"
 _SSH_ARGS = "-o ConnectionAttempts=10"
+_PATIENCE = {"HOROVOD_GLOO_TIMEOUT_SECONDS": "300"}
+"""When a job grows, its ranks wait for the newcomers' and die of it: by default after 30 s, in which a rank on a node
+that has not read the framework from its disk before has not even started."""
 
 
 def of_launcher(job: Job[MPI]) -> dict[str, str]:
@@ -25,9 +30,11 @@ def of_launcher(job: Job[MPI]) -> dict[str, str]:
 
 def if_unset(job: Job[MPI]) -> dict[str, str]:
     """Those that the user's own stand above."""
+    launch = launch_of(job.roles[LAUNCHER].template)
+    patience = _PATIENCE if launch is not None and launch.program == HOROVODRUN and launch.elastic else {}
     if job.own.mode.attach is AttachMode.SSH:
-        return {}
-    return {
+        return patience
+    return patience | {
         "I_MPI_HYDRA_BOOTSTRAP": "rsh",
         "I_MPI_HYDRA_BOOTSTRAP_EXEC": KUBEXEC,
         "HYDRA_LAUNCHER": "rsh",

@@ -254,6 +254,23 @@ def test_the_users_own_word_on_intel_mpi_stands() -> None:
     assert env(launcher(launcher=own))["I_MPI_HYDRA_BOOTSTRAP"] == "ssh"
 
 
+@pytest.mark.parametrize("version", ["v1", "v2beta1"])
+def test_elastic_horovod_has_patience_with_newcomers(version: str) -> None:
+    name = "HOROVOD_GLOO_TIMEOUT_SECONDS"
+    elastic = ("horovodrun", "-np", "2", "--min-np", "1", "python", "train.py")
+    assert env(podded(launcher(version, launcher={"template": a_template(*elastic)})))[name] == "300"
+    own = {"template": a_template(*elastic, env=[{"name": name, "value": "60"}])}
+    assert env(podded(launcher(version, launcher=own)))[name] == "60"
+    fixed = {"template": a_template("horovodrun", "-np", "2", "python", "train.py")}
+    assert name not in env(podded(launcher(version, launcher=fixed)))
+
+
+def podded(launcher: dict[str, Any]) -> dict[str, Any]:
+    """Its pod, whatever makes it."""
+    found: dict[str, Any] = launcher["spec"]["template"] if launcher["kind"] == "Job" else launcher
+    return found
+
+
 @pytest.mark.parametrize(
     ("version", "arguments", "hidden"),
     [
