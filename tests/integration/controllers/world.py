@@ -23,6 +23,7 @@ from springtide.controllers import prerequisites
 from springtide.controllers.kinds import SERVED
 from springtide.controllers.operator import Operator
 from springtide.controllers.options import Options
+from springtide.kube import errors
 from springtide.kube.client import Client
 from springtide.kube.request import Scope
 from springtide.kube.resources import CONFIGMAPS, EVENTS, JOBS, PODS, Key, Obj, Resource
@@ -255,6 +256,20 @@ class World:
         await self.until(lambda: self.file("hosts_given.sh"), lambda found: uid in found)
         await self.kubelet.run(name)
         return name
+
+    async def everything_moves(self) -> None:
+        """Each pod takes its next step, if all goes well."""
+        batch = await self.find(JOBS, f"{NAME}-launcher")
+        if batch is not None:
+            await self.kubelet.job_controller(batch)
+        given = await self.file("hosts_given.sh")
+        for name, pod in (await self.all_of(PODS)).items():
+            waits = "-launcher" in name and pod["metadata"]["uid"] not in given
+            # It may be gone by now.
+            with suppress(errors.NotFound, errors.Conflict):
+                if "deletionTimestamp" not in pod["metadata"] and pod["status"]["phase"] == "Pending" and not waits:
+                    await self.kubelet.run(name)
+        await self.kubelet.end()
 
     async def running(self, raw: Obj) -> str:
         """The job is submitted and runs; the launcher's name."""
