@@ -41,6 +41,13 @@ async def test_home_is_the_user_s_own_and_closed_to_others(pods: Pods) -> None:
     assert await pod.output("stat -c '%a %u' /root /tmp") == f"700 {os.getuid()}\n1777 {os.getuid()}\n"
 
 
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can run programs as others")
+async def test_other_users_pass_through_root_s_home_and_read_nothing_there(pods: Pods) -> None:
+    """An environment may lie below it."""
+    pod = await pods.make()
+    assert await pod.output("stat -c %a /root; ls /root 2> /dev/null || echo closed", user=4711) == "711\nclosed\n"
+
+
 async def test_shared_memory_is_the_pod_s(pods: Pods) -> None:
     first, second = await pods.make(), await pods.make()
     await first.output("echo hello > /dev/shm/here")

@@ -98,7 +98,8 @@ class Init:
         if self.root:
             unshare(CLONE_NEWNS)
             path = self.body["env"].get("PATH", STANDARD_PATH)
-            self.root.build(self.body.get("mounts") or (), bool(self.body.get("read_only_root")), path)
+            mounts, read_only = self.body.get("mounts") or (), bool(self.body.get("read_only_root"))
+            self.root.build(mounts, read_only, path, self.body.get("user"))
             if not self.owns_processes and not self.root.fresh_proc:  # another's numbers would be taken for ours
                 raise Refusal("StartError", "containers cannot share their processes: a fresh /proc is refused here")
         enter_directory(self.body["cwd"])

@@ -34,8 +34,9 @@ if TYPE_CHECKING:
 
 SYSTEM = ("bin", "etc", "lib", "lib32", "lib64", "libx32", "opt", "sbin", "usr", "var")
 """Directories of the host that a pod of root sees but never writes."""
-PRIVATE = {"tmp": 0o1777, "root": 0o711}
-"""Directories of a container's own, on disk. Everybody may pass through /root: environments may lie below it."""
+PRIVATE = {"tmp": 0o1777, "root": 0o700}
+"""Directories of a container's own, on disk."""
+PASS = 0o011
 IN_MEMORY = {"dev": "mode=755", "run": "mode=755,size=10%"}
 OTHERS = frozenset(("boot", "lost+found", "proc", *PRIVATE, *IN_MEMORY))
 """What of the host's root a container does not see."""
@@ -58,13 +59,16 @@ class Root:
         self._layers = 0
         self._own = {"/"}  # where missing mount points are simply made
 
-    def build(self, mounts: Iterable[Obj], read_only: bool, search_path: str) -> None:
-        """Replace the root of the calling process, which is in a mount namespace of its own."""
+    def build(self, mounts: Iterable[Obj], read_only: bool, search_path: str, user: int | None = None) -> None:
+        """Replace the root of the calling process, which is in a mount namespace of its own.
+
+        A program of another user than root may pass through /root, where its environment may lie.
+        """
         remove_tree(self.base)  # of a start that was cut short
         entries = _entries("/", lambda entry: entry.name in OTHERS)
         self._lay_ground(entries)
         self._show(entries, self.top)
-        self._add_private()
+        self._add_private(PASS if user else 0)
         self._furnish(search_path)
         self._add_system()
         added = [self._add(item) for item in mounts]
@@ -107,10 +111,10 @@ class Root:
             if not entry.is_symlink():
                 mount(entry.path, f"{target}/{entry.name}", flags=MS_BIND | MS_REC)
 
-    def _add_private(self) -> None:
+    def _add_private(self, extra: int) -> None:
         for name, mode in PRIVATE.items():
             os.mkdir(f"{self.base}/{name}")
-            os.chmod(f"{self.base}/{name}", mode)
+            os.chmod(f"{self.base}/{name}", mode | extra)
             mount(f"{self.base}/{name}", f"{self.top}/{name}", flags=MS_BIND)
             self._own.add(f"/{name}")
         for name, options in IN_MEMORY.items():
