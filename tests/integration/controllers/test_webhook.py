@@ -137,6 +137,17 @@ async def test_its_manager_cannot_be_set_later(world: World) -> None:
         assert cause["message"].endswith(": field is immutable")
 
 
+async def test_a_job_as_large_as_the_api_server_allows_is_judged(world: World) -> None:
+    raw = job(command=ELASTIC)
+    container = raw["spec"]["mpiReplicaSpecs"]["Worker"]["template"]["spec"]["containers"][0]
+    container["env"] = [{"name": "LARGE", "value": "x" * 1_300_000}]
+    async with judged(world, must_answer=True):
+        await submitted(world, raw)
+        await resized(world, 3)
+        with pytest.raises(errors.Invalid):
+            await resized(world, 9)
+
+
 async def test_a_dry_run_is_judged_too(world: World) -> None:
     async with judged(world):
         assert await asks(world)

@@ -44,12 +44,18 @@ class Wire:
         self.writes: list[Write] = []
         self.reads: list[str] = []
         self.cut = asyncio.Event()
+        self.refuses = ""
+        """What is in the paths of requests that get lost."""
         self._transport = transport
         self._left = lives_for
         self._hears_the_last = hears_the_last
 
+    @property
+    def faulty(self) -> bool:
+        return self.cut.is_set() or bool(self.refuses)
+
     async def send(self, request: Request) -> Response:
-        if self.cut.is_set():
+        if self.cut.is_set() or (self.refuses and self.refuses in request.path):
             raise errors.Unreachable("the line is cut")
         counts = request.method != "GET" and not _is_talk(request)
         if not counts:
