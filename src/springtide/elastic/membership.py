@@ -152,17 +152,20 @@ class Membership:
         self.held = False
         self.over: Over | None = None
         self._hosts: dict[str, int] = {}
+        self._resting: frozenset[str] = frozenset()
         self._next_id = 0
         self._next_generation = 1
         self._proposal: _Proposal | None = None
         self._entered: set[int] = set()
         self._finished: set[int] = set()
+        self._apart: set[int] = set()
 
     # What is heard
 
-    def hosts(self, slots: Mapping[str, int]) -> list[Order]:
-        """The hosts that may be used now, in order of preference, and how many workers each takes."""
-        self._hosts = dict(slots)
+    def hosts(self, slots: Mapping[str, int], resting: Iterable[str] = ()) -> list[Order]:
+        """The hosts that may be used now, in order of preference, and how many workers each takes. On those that rest
+        after a failure nothing is started; who runs there goes on."""
+        self._hosts, self._resting = dict(slots), frozenset(resting)
         return self._go_on()
 
     def ready(self, id_: int, addresses: Iterable[Address]) -> list[Order]:
@@ -201,6 +204,16 @@ class Membership:
         waiting = [] if proposal is None else [Cancel(tuple(self.workers), proposal.generation)]
         return [*waiting, *(End(each) for each in late), *self._go_on()]
 
+    def ended_apart(self, id_: int) -> list[Order]:
+        """It came to a good end before the first generation and without a word: a program that does not train. When all
+        are like this the run is through; when others wait for it to train with them they wait in vain."""
+        self._apart.add(id_)
+        return self._go_on()
+
+    def disrupted(self, generation: int) -> list[Order]:
+        """The members of this generation lost sight of each other, and nobody is found dead: they start over."""
+        return self._broken() if generation == self.generation and self.members and not self.over else []
+
     def gone(self, id_: int) -> list[Order]:
         """Its process has ended, or is taken for dead. One that has finished or left is not missed."""
         worker = self.workers.pop(id_, None)
@@ -224,7 +237,14 @@ class Membership:
             return []
         if self._finished:
             return self._end(Over(succeeded=True)) if self._finished.issuperset(self.workers) else []
+        if self._apart:
+            return self._apart_or_together()
         return [*self._placed(), *self._regrouped()]
+
+    def _apart_or_together(self) -> list[Order]:
+        if any(worker.phase is not Phase.STARTING for worker in self.workers.values()):
+            return self._end(Over(succeeded=False, why="a worker ended before it joined the others"))
+        return self._end(Over(succeeded=True)) if self._apart.issuperset(self.workers) else []
 
     def _placed(self) -> list[Order]:
         """A worker for every slot that is of use, and none without one."""
@@ -241,7 +261,8 @@ class Membership:
         return orders
 
     def _places(self) -> list[tuple[str, int]]:
-        return [(host, slot) for host, slots in self._hosts.items() for slot in range(slots)]
+        usable = ((host, slots) for host, slots in self._hosts.items() if host not in self._resting)
+        return [(host, slot) for host, slots in usable for slot in range(slots)]
 
     def _judged(self, worker: Worker) -> list[Order]:
         """Whether it may stay. Its host may come back before it has gone, and then it never left."""

@@ -12,7 +12,6 @@ says is interpreted before it has proved the key. Pure, but for the functions at
 
 from __future__ import annotations
 
-import asyncio
 import hashlib
 import hmac
 import json
@@ -22,7 +21,10 @@ import struct
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from enum import Enum
-from typing import Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+if TYPE_CHECKING:
+    import asyncio  # an agent has no use for it, and it is most of what an agent would load
 
 MAGIC: Final = b"tiderun1"
 NONCE: Final = 32

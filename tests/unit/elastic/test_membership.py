@@ -102,6 +102,44 @@ def test_survivors_of_a_death_start_over_from_the_newest_commit() -> None:
     assert [order.worker.host for order in of(Spawn, orders) if isinstance(order, Spawn)] == ["h0"]
 
 
+def test_nothing_is_started_on_a_host_that_rests_and_who_runs_there_goes_on() -> None:
+    group = Membership(Limits(start=1, least=1))
+    group.hosts({"a": 2})
+    group.ready(1, address(1))
+    group.entered(1, group.generation)
+    assert group.hosts({"a": 2, "b": 1}, resting=["a", "b"]) == []
+    assert group.gone(0) == []
+    assert group.members == (1,)
+    spawned = of(Spawn, group.hosts({"b": 1, "a": 2}))
+    assert [(order.worker.host, order.worker.slot) for order in spawned if isinstance(order, Spawn)] == [
+        ("b", 0),
+        ("a", 0),
+    ]
+
+
+def test_programs_that_never_join_are_through_when_all_have_ended() -> None:
+    group = Membership(Limits(start=2, least=2, most=2))
+    group.hosts({"a": 2})
+    assert group.ended_apart(1) == []
+    assert group.ended_apart(0) == [Over(succeeded=True)]
+
+
+def test_who_waits_for_one_that_ended_before_it_joined_waits_in_vain() -> None:
+    group = Membership(Limits(start=2, least=2, most=2))
+    group.hosts({"a": 2})
+    assert group.ended_apart(1) == []
+    assert group.ready(0, address(0)) == [Over(succeeded=False, why="a worker ended before it joined the others")]
+
+
+def test_members_that_lost_sight_of_each_other_start_over() -> None:
+    group = started(2)
+    assert group.disrupted(group.generation - 1) == []
+    (regroup,) = group.disrupted(group.generation)
+    assert isinstance(regroup, Regroup)
+    assert regroup.to == (0, 1)
+    assert not regroup.fresh
+
+
 def test_a_newcomer_that_dies_while_joining_disturbs_nobody() -> None:
     group = started(2)
     group.hosts({"h0": 1, "h1": 1, "h2": 1})
