@@ -29,6 +29,8 @@ EVERYWHERE: Final = ""
 """All of this machine's addresses: the probes of a kubelet come from outside."""
 ANY: Final = 0
 _GRACE: Final = 1.0
+_LARGEST: Final = 16 * 1024 * 1024
+"""Bytes of a question: the webhook's hold an object of up to 3 MiB twice."""
 
 Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
 Ready = Callable[[], bool]
@@ -63,7 +65,7 @@ async def listening(
     handlers: dict[str, Handler], port: int, flag: str, *, host: str = EVERYWHERE, tls: SSLContext | None = None
 ) -> AsyncIterator[int]:
     """A server for these paths, and the port it has. `flag` is how its user would choose another."""
-    app = web.Application()
+    app = web.Application(client_max_size=_LARGEST)
     for path, handler in handlers.items():
         app.router.add_route("*", path, handler)
     runner = web.AppRunner(app, access_log=None, shutdown_timeout=_GRACE)

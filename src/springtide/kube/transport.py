@@ -10,6 +10,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
+from io import BytesIO
 from typing import Protocol
 
 import aiohttp
@@ -21,6 +22,10 @@ from springtide.kube.request import Request, Response
 
 REQUEST_TIMEOUT = 60.0
 UNLIMITED = 0
+
+
+LARGE = 1 << 20
+"""Bytes from which on aiohttp complains of a body that is not a file."""
 
 
 class Transport(Protocol):
@@ -78,7 +83,7 @@ class HttpTransport:
             async with session.request(
                 request.method,
                 URL(self._connection.server + request.target, encoded=True),
-                data=request.body or None,
+                data=_payload(request.body),
                 headers=headers,
                 ssl=self._connection.ssl,
                 server_hostname=self._connection.server_name or None,
@@ -107,3 +112,7 @@ class HttpTransport:
         while self._sessions:
             _, session = self._sessions.popitem()
             await session.close()
+
+
+def _payload(body: bytes) -> bytes | BytesIO | None:
+    return BytesIO(body) if len(body) > LARGE else body or None

@@ -8,6 +8,7 @@ import socket
 import ssl
 from collections.abc import Callable
 from dataclasses import dataclass
+from io import BytesIO
 from typing import Any, Protocol
 
 import aiohttp
@@ -52,7 +53,7 @@ class HttpsCalls:
             target = self._address(named, endpoint)
             async with self._open_session().post(
                 target,
-                data=body,
+                data=BytesIO(body),  # of plain bytes, aiohttp complains when there are many
                 headers=_headers(named),
                 ssl=self._context(endpoint.ca),
                 server_hostname=named.host,
