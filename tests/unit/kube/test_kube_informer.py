@@ -15,7 +15,7 @@ from springtide.kube import errors
 from springtide.kube.client import Client
 from springtide.kube.informer import Informer, Informers
 from springtide.kube.request import Scope
-from springtide.kube.resources import CONFIGMAPS, NODES, PODS, Key
+from springtide.kube.resources import CONFIGMAPS, NODES, PODS, Key, Obj
 
 pytestmark = pytest.mark.looptime
 
@@ -251,3 +251,139 @@ async def test_informers_run_together_and_newcomers_start_at_once(api: FakeApi, 
     task.cancel()
     await asyncio.wait((task,))
     assert api.streams == []
+
+
+# Own writes, ahead of the watch. What the api was told is in the watch's queue until the loop turns.
+
+
+def encoded(obj: Obj) -> bytes:
+    return msgspec.json.encode(obj)
+
+
+def a_pod(key: Key, version: str, **fields: Any) -> Obj:
+    """As an answer that the watch knows nothing of yet."""
+    pod = PODS.describe(key) | fields
+    pod["metadata"]["resourceVersion"] = version
+    return pod
+
+
+async def test_what_is_absorbed_is_there_at_once_and_its_echo_is_no_news(api: FakeApi, informer: Informer[Any]) -> None:
+    heard: list[Key] = []
+    informer.on_change(heard.append)
+    async with running(informer):
+        informer.absorb(encoded(api.put(PODS, A, spec={"x": 1})))
+        pod = informer.get(A)
+        assert pod is not None
+        assert pod["spec"] == {"x": 1}
+        await settle()
+        assert heard == [A]
+        api.put(PODS, A, spec={"x": 2})
+        await settle()
+    assert heard == [A, A]
+
+
+async def test_older_events_do_not_undo_it(api: FakeApi, informer: Informer[Any]) -> None:
+    seen: list[int] = []
+    api.put(PODS, A, spec={"x": 0})
+    async with running(informer):
+        informer.on_change(lambda key: seen.append((informer.get(key) or {})["spec"]["x"]))
+        api.put(PODS, A, spec={"x": 1})
+        informer.absorb(encoded(api.put(PODS, A, spec={"x": 2})))
+        api.put(PODS, A, spec={"x": 3})
+        await settle()
+    assert seen == [0, 2, 3]
+
+
+async def test_events_of_others_are_still_heard_meanwhile(api: FakeApi, informer: Informer[Any]) -> None:
+    async with running(informer):
+        api.put(PODS, B)
+        informer.absorb(encoded(api.put(PODS, A)))
+        await settle()
+        assert set(informer) == {A, B}
+
+
+async def test_the_deletion_of_an_earlier_object_of_that_name_does_not_remove_it(
+    api: FakeApi, informer: Informer[Any]
+) -> None:
+    api.put(PODS, A, spec={"x": 1})
+    async with running(informer):
+        api.remove(PODS, A)
+        informer.absorb(encoded(api.put(PODS, A, spec={"x": 2})))
+        await settle()
+        pod = informer.get(A)
+        assert pod is not None
+        assert pod["spec"] == {"x": 2}
+        api.remove(PODS, A)
+        await settle()
+        assert A not in informer
+
+
+async def test_an_object_absorbed_as_it_was_deleted_goes_with_its_event(api: FakeApi, informer: Informer[Any]) -> None:
+    """Servers answer a deletion with the object, in the version of its deletion."""
+    api.put(PODS, A)
+    async with running(informer):
+        api.remove(PODS, A)
+        informer.absorb(encoded(a_pod(A, str(api.version))))
+        assert A in informer
+        await settle()
+        assert A not in informer
+
+
+async def test_what_the_watch_has_been_past_is_not_absorbed(api: FakeApi, informer: Informer[Any]) -> None:
+    async with running(informer):
+        answer = encoded(api.put(PODS, A, spec={"x": 1}))
+        api.put(PODS, A, spec={"x": 2})
+        gone = encoded(api.put(PODS, B))
+        api.remove(PODS, B)
+        await settle()
+        informer.absorb(answer)
+        informer.absorb(gone)
+        pod = informer.get(A)
+        assert pod is not None
+        assert (pod["spec"], B in informer) == ({"x": 2}, False)
+
+
+async def test_a_list_from_before_it_keeps_it_and_a_later_one_does_not(api: FakeApi, informer: Informer[Any]) -> None:
+    api.put(PODS, A)
+    async with running(informer):
+        informer.absorb(encoded(a_pod(B, "500")))
+        await _lose_history(api)
+        assert set(informer) == {A, B}
+        api.version = 500
+        await _lose_history(api)
+        assert set(informer) == {A}
+
+
+async def test_a_list_from_before_it_does_not_undo_a_change(api: FakeApi, informer: Informer[Any]) -> None:
+    api.put(PODS, A, spec={"x": 1})
+    async with running(informer):
+        informer.absorb(encoded(a_pod(A, "500", spec={"x": 2})))
+        await _lose_history(api)
+        pod = informer.get(A)
+        assert pod is not None
+        assert pod["spec"] == {"x": 2}
+
+
+async def test_versions_that_are_no_numbers_are_left_to_the_watch(api: FakeApi, informer: Informer[Any]) -> None:
+    async with running(informer):
+        informer.absorb(encoded(a_pod(A, "one")))
+        informer.absorb(encoded(a_pod(B, "")))
+        assert set(informer) == set()
+
+
+async def test_before_the_first_contents_nothing_is_absorbed(informer: Informer[Any]) -> None:
+    informer.absorb(encoded(a_pod(A, "500")))
+    assert (set(informer), informer.synced) == (set(), False)
+
+
+async def test_indexes_follow_what_is_absorbed(api: FakeApi, informer: Informer[Any]) -> None:
+    informer.add_index("node", lambda pod: [pod["spec"]["nodeName"]])
+    async with running(informer):
+        informer.absorb(encoded(a_pod(A, "500", spec={"nodeName": "n"})))
+        assert informer.keys_where("node", "n") == {A}
+
+
+async def _lose_history(api: FakeApi) -> None:
+    api.end_streams(errors.Expired("too old"))
+    await settle()
+    await asyncio.sleep(60)
