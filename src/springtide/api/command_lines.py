@@ -44,6 +44,16 @@ def launch_of(template: Mapping[str, Any]) -> Launch | None:
     return next((each for each in found if each.elastic), found[0] if found else None)
 
 
+_LONG: Final = ("bind-to", "map-by", "rank-by", "hostfile", "npernode", "output-filename")
+"""Options of mpirun that people write with one dash."""
+
+
+def single_dashed(template: Mapping[str, Any]) -> tuple[str, ...]:
+    """Long options of mpirun that the first container of a launcher gives with one dash, wherever they stand."""
+    words = {word for each in containers(template)[:1] for text in _words(each) for word in text.split()}
+    return tuple(name for name in _LONG if f"-{name}" in words)
+
+
 def _words(container: Container) -> list[str]:
     variables: dict[str, str] = {}
     for each in container.env or ():

@@ -7,6 +7,8 @@ from collections.abc import Container, Iterable, Iterator
 from datetime import datetime
 from typing import Any, Final
 
+import msgspec
+
 from springtide.api.job import Job
 from springtide.controllers.caches import BY_JOB, Caches, JobKey
 from springtide.controllers.views import BatchJobView, ContainerStatus, HeldView, Metadata, PodView, Terminated
@@ -85,6 +87,8 @@ def launcher_job(view: BatchJobView, *, owned: bool) -> LauncherJob:
         completed=view.status.completion_time,
         owned=owned,
         terminating=view.metadata.deletion_timestamp is not None,
+        started=view.status.start_time,
+        template=msgspec.to_builtins(view.spec.template) if view.spec.suspend else {},
     )
 
 

@@ -104,13 +104,33 @@ class PodView(View):
     status: PodStatus = field(default_factory=PodStatus)
 
 
+class TemplateMetadata(View):
+    labels: dict[str, str] | None = None
+    annotations: dict[str, str] | None = None
+
+
+class TemplateSpec(View):
+    """Where pods go, and no more: a queue may change it while a job is suspended."""
+
+    node_selector: dict[str, str] | None = None
+    tolerations: tuple[dict[str, Any], ...] | None = None
+    scheduling_gates: tuple[dict[str, Any], ...] | None = None
+
+
+class Template(View):
+    metadata: TemplateMetadata = field(default_factory=TemplateMetadata)
+    spec: TemplateSpec = field(default_factory=TemplateSpec)
+
+
 class BatchJobSpec(View):
     suspend: bool = False
+    template: Template = field(default_factory=Template)
 
 
 class BatchJobStatus(View):
     conditions: tuple[Condition, ...] = ()
     failed: int = 0
+    start_time: datetime | None = None
     completion_time: datetime | None = None
 
 

@@ -11,6 +11,8 @@ from springtide.jobs.observed import Pod
 EVICTED: Final = "Evicted"
 NODE_LOST: Final = "NodeLost"
 """Old servers write it; of newer ones it is read off the node."""
+LINES: Final = 10
+LENGTH: Final = 600
 _DISRUPTIONS: Final = frozenset(
     {EVICTED, "Preempting", "Preempted", NODE_LOST, "NodeShutdown", "Terminated", "Shutdown"}
 )
@@ -35,8 +37,15 @@ def ending(pod: Pod) -> str:
     if pod.exit is None or pod.exit.code is None:
         return ""
     hints = [hint for hint in (pod.exit.reason if pod.exit.reason != "Error" else "", _signal(pod.exit.signal)) if hint]
-    said = f": {pod.exit.message.strip()}" if pod.exit.message.strip() else ""
+    said = f": {_end(pod.exit.message)}" if pod.exit.message.strip() else ""
     return f"exited with code {pod.exit.code}" + (f" ({', '.join(hints)})" if hints else "") + said
+
+
+def _end(message: str) -> str:
+    """What was said last says most; the rest is in the log."""
+    lines = message.strip().splitlines()
+    text = "\n".join(lines[-LINES:])
+    return text if len(text) <= LENGTH and len(lines) <= LINES else f"… {text[-LENGTH:]}"
 
 
 def _signal(number: int | None) -> str:

@@ -17,8 +17,20 @@ from typing import Any
 
 from springtide.api.kinds.conditions import finished
 from springtide.api.kinds.status import JobStatus
+from springtide.jobs import (
+    causes,
+    finishing,
+    fixed,
+    gangs,
+    launching,
+    moving,
+    objects,
+    resizing,
+    situation,
+    status,
+    workers,
+)
 from springtide.jobs import decisions as log
-from springtide.jobs import finishing, fixed, gangs, launching, moving, objects, resizing, situation, status, workers
 from springtide.jobs.actions import (
     Action,
     Create,
@@ -47,7 +59,8 @@ def plan(observed: Observed, kind: Kind, now: datetime) -> Plan:
     if taken := _taken(seen):
         return Plan((taken, RequeueAfter(_RETRY)), observed.job.status)
     if outcome := finishing.outcome(seen):
-        return _told(seen, (), (), status.ended(seen, outcome))
+        advice = () if outcome.succeeded else _advised(seen, launching.ending(seen)[1])
+        return _told(seen, (), advice, status.ended(seen, outcome))
     if observed.job.run.suspend:
         return _suspended(seen)
     return _ongoing(seen)
@@ -103,13 +116,24 @@ def _restarted(seen: Situation, why: list[Decision]) -> Situation:
     failed, then = launching.failed(seen), seen
     if failed is not None:
         then = then.with_ledger(launching.counted(then, failed))
-        message = f"The launcher failed and is tried again, {then.ledger.restarts} of {seen.job.run.retries.by_engine}"
+        message = f"The launcher {causes.worker(failed)}; it is tried again{_tries(then)}"
         why.append(Decision(seen.now, "LauncherRestarted", message, warning=True))
     if launching.run_over(seen):
-        message = "The launcher is gone; workers are replaced, because its ranks may outlive it"
+        cause, advice = launching.ending(seen)
+        cause = cause if cause and failed is None else "is gone"
+        message = f"The launcher {cause}; workers are replaced, because its ranks may outlive it"
         why.append(Decision(seen.now, "WorkersRenewed", message))
+        why += _advised(seen, advice)
         then = then.with_ledger(launching.fresh_run(then.ledger))
     return then
+
+
+def _tries(then: Situation) -> str:
+    return f", {then.ledger.restarts} of {then.job.run.retries.by_engine}" if then.ledger.restarts else ""
+
+
+def _advised(seen: Situation, advice: str) -> list[Decision]:
+    return [Decision(seen.now, "LauncherAdvice", advice, warning=True)] if advice else []
 
 
 def _moved(seen: Situation, why: list[Decision]) -> Situation:

@@ -7,18 +7,18 @@ ended.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import Final
+from typing import Any, Final
 
 from springtide.api.kinds import conditions
 from springtide.api.kinds.conditions import condition
 from springtide.api.kinds.mpi_modes import LauncherForm
 from springtide.api.kinds.run_policy import CleanPodPolicy
-from springtide.jobs import causes, fixed, launching, workers
+from springtide.jobs import causes, fixed, launching, objects, workers
 from springtide.jobs.actions import Action, Delete, Patch
-from springtide.jobs.observed import SUCCEEDED, Key, Pod
+from springtide.jobs.observed import PLACING, SUCCEEDED, Key, LauncherJob, Pod
 from springtide.jobs.situation import Situation
 
 DEADLINE_EXCEEDED: Final = "DeadlineExceeded"
@@ -54,8 +54,7 @@ def _batch_job_failed(situation: Situation) -> Outcome | None:
     batch = situation.observed.launcher_job
     if batch is None or not batch.failed:
         return None
-    pods = [pod for pod in situation.observed.of(situation.shape.launcher) if pod.ended]
-    last = max(pods, key=lambda pod: (pod.created is not None, pod.created), default=None)
+    last = launching.last_ended(situation)
     reason = batch.reason or f"{situation.job.kind}Failed"
     message = batch.message or f"{situation.title} has failed"
     if last is not None:
@@ -186,7 +185,23 @@ def switched(situation: Situation) -> tuple[Action, ...]:
         return ()
     if not suspend and not launching.may_be_created(situation):
         return ()
-    return (Patch(_batch_key(situation), {"spec": {"suspend": suspend}}),)
+    template = {} if suspend else placed(batch, situation.kind.launcher(situation.job, situation.observed.settings))
+    return (Patch(_batch_key(situation), {"spec": {"suspend": suspend, **template}}),)
+
+
+def placed(batch: LauncherJob, wanted: Mapping[str, Any]) -> dict[str, Any]:
+    """A queue that admits a job says by its template where its pods go. Labels and annotations of others stay. A
+    template that must not be changed, because the Job has started before, is left as it is."""
+    if batch.started is not None:
+        return {}
+    template: dict[str, dict[str, Any]] = {}
+    for part, names in PLACING.items():
+        for name in names:
+            there, new = (batch.template.get(part) or {}).get(name), wanted["spec"]["template"][part].get(name)
+            new = objects.merging(there, new) if part == "spec" else new
+            if not objects.covers(there, new):
+                template.setdefault(part, {})[name] = new
+    return {"template": template} if template else {}
 
 
 def _batch_key(situation: Situation) -> Key:

@@ -16,7 +16,7 @@ from springtide.api.bounds import Bounds
 from springtide.api.job import Job
 from springtide.api.kinds.mpi_modes import LauncherForm
 from springtide.jobs.actions import Event, Secrets
-from springtide.jobs.observed import Settings
+from springtide.jobs.observed import Exit, Settings
 
 
 class Of(Enum):
@@ -97,6 +97,10 @@ class Wanted:
     secrets: Secrets | None = None
     kept: tuple[str, ...] = ()
     """Top-level fields that are put right when they differ; none: only that it exists counts."""
+    whole: tuple[str, ...] = ()
+    """Places of mappings, as `spec.selector`, in which nothing else may stand."""
+    keys: tuple[str, ...] = ()
+    """Names in `data` that secrets have; with others it is made anew, because nobody can say what they were."""
 
 
 class Kind(Protocol):
@@ -122,6 +126,10 @@ class Kind(Protocol):
 
     def warnings(self, job: Job[Any]) -> tuple[Event, ...]:
         """What the user should know when the first pods are created."""
+        ...
+
+    def advice(self, job: Job[Any], ended: Exit) -> str:
+        """What can be done about a launcher that ended so; empty where nobody knows."""
         ...
 
     def selector(self, job: Job[Any]) -> Mapping[str, str]:

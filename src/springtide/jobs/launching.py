@@ -8,7 +8,7 @@ by its uid, and a successor is created and given hosts only when all that served
 from __future__ import annotations
 
 from dataclasses import replace
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from typing import Final
 
 from springtide.api.kinds.mpi_modes import LauncherForm
@@ -25,6 +25,7 @@ NUDGED_AT: Final = "springtide.dev/host-list-at"
 NUDGED_AGAIN: Final = "springtide.dev/host-list-again"
 NUDGE_REPEAT: Final = timedelta(seconds=2)
 NEVER: Final = timedelta.max
+_LONG_AGO: Final = datetime.min.replace(tzinfo=UTC)
 
 
 def run_over(situation: Situation) -> bool:
@@ -46,6 +47,19 @@ def failed(situation: Situation) -> Pod | None:
     if situation.shape.form is not LauncherForm.POD or pod is None or pod.uid == situation.ledger.retired:
         return None
     return pod if pod.phase == FAILED or causes.lost(pod) else None
+
+
+def last_ended(situation: Situation) -> Pod | None:
+    ended = [pod for pod in situation.observed.of(situation.shape.launcher) if pod.ended]
+    return max(ended, key=lambda pod: pod.created or _LONG_AGO, default=None)
+
+
+def ending(situation: Situation) -> tuple[str, str]:
+    """How the launcher that ended last did so, and what can be done about it."""
+    last = last_ended(situation)
+    if last is None or last.exit is None:
+        return "", ""
+    return causes.ending(last), situation.kind.advice(situation.job, last.exit)
 
 
 def exhausted(situation: Situation, pod: Pod) -> bool:

@@ -62,9 +62,24 @@ def ensured(observed: Observed, wanted: Wanted) -> tuple[Action, ...]:
         return (Create(wanted.manifest, wanted.secrets),)
     body = {name: wanted.manifest[name] for name in wanted.kept if name in wanted.manifest}
     body["metadata"] = {"labels": wanted.manifest["metadata"]["labels"]}
-    if covers(held.body, body):
-        return ()
-    return (Patch(key, body, held.resource_version),)
+    if wanted.keys and set(held.body.get("data") or {}) != set(wanted.keys):
+        return (Delete(key, held.uid), Create(wanted.manifest, wanted.secrets))
+    for place in wanted.whole:
+        body = _whole(held.body, body, place.split("."))
+    return () if covers(held.body, body) else (Patch(key, body, held.resource_version),)
+
+
+def _whole(there: Mapping[str, Any], body: Mapping[str, Any], place: Sequence[str]) -> dict[str, Any]:
+    name, *rest = place
+    inner = there.get(name) or {}
+    return {**body, name: _whole(inner, body[name], rest) if rest else merging(inner, body[name])}
+
+
+def merging(there: Any, wanted: Any) -> Any:
+    """What a merge patch must say so that nothing but the wanted is left: it takes a name away by saying null."""
+    if isinstance(there, Mapping) and isinstance(wanted, Mapping):
+        return {**dict.fromkeys(there.keys() - wanted.keys()), **wanted}
+    return wanted
 
 
 def surplus(observed: Observed, wanted: Container[Key]) -> tuple[Action, ...]:

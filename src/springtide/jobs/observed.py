@@ -80,6 +80,14 @@ class LauncherJob:
     completed: datetime | None = None
     owned: bool = True
     terminating: bool = False
+    started: datetime | None = None
+    """Cleared while it is suspended, by servers that then let its template be changed."""
+    template: Mapping[str, Any] = field(default_factory=dict)
+    """Of the pod template what `PLACING` names."""
+
+
+PLACING = {"metadata": ("labels", "annotations"), "spec": ("nodeSelector", "tolerations", "schedulingGates")}
+"""What a queue may have changed about a pod template while its job was suspended."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,6 +10,7 @@ from typing import Any, Final
 
 from springtide.api.job import Job
 from springtide.api.kinds.mpi_modes import LauncherForm
+from springtide.api.names import label_complaints
 from springtide.jobs import ledger as ledgers
 from springtide.jobs.kind import Kind, Replica, Shape
 from springtide.jobs.ledger import Ledger
@@ -95,6 +96,10 @@ class Situation:
 
     def worker_name(self, index: int) -> str:
         return self.kind.pod_name(self.job, self.shape.workers, index)
+
+    def nameable(self, index: int) -> bool:
+        """Indices grow with every replacement, and a name that is too long is no host's name."""
+        return not label_complaints(self.worker_name(index))
 
     def with_ledger(self, ledger: Ledger) -> Situation:
         return replace(self, ledger=ledger)

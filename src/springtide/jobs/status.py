@@ -11,6 +11,7 @@ from springtide.api.kinds import conditions as types
 from springtide.api.kinds.conditions import Condition, condition, finished, holds
 from springtide.api.kinds.mpi_modes import LauncherForm
 from springtide.api.kinds.status import JobStatus, ReplicaStatus
+from springtide.api.names import LABEL_LENGTH
 from springtide.jobs import launching, refusing, state
 from springtide.jobs.actions import Event
 from springtide.jobs.conditions import Conditions, false, merged, true
@@ -19,6 +20,7 @@ from springtide.jobs.observed import FAILED, RUNNING, SUCCEEDED, Pod
 from springtide.jobs.situation import Situation
 
 BOUNDED: Final = "SizeOutOfBounds"
+NAMES_USED_UP: Final = "NamesUsedUp"
 _MESSAGE_LENGTH: Final = 1024
 
 
@@ -36,7 +38,7 @@ def ongoing(situation: Situation) -> JobStatus:
     if state.all_run(situation):
         message = f"{situation.title} is running."
         conditions = merged(conditions, true(types.RUNNING, f"{kind}Running", message), situation.now)
-    conditions = _bounded(situation, conditions)
+    conditions = _named(situation, _bounded(situation, conditions))
     start = situation.now if resumed or old.start_time is None else old.start_time
     return _filled(situation, replace(old, conditions=conditions, start_time=start))
 
@@ -90,6 +92,18 @@ def _bounded(situation: Situation, conditions: Conditions) -> Conditions:
         return merged(conditions, true(BOUNDED, "NearestBoundIsRun", message), situation.now)
     if holds(conditions, BOUNDED):
         return merged(conditions, false(BOUNDED, "WithinBounds", "The size is within its bounds."), situation.now)
+    return conditions
+
+
+def _named(situation: Situation, conditions: Conditions) -> Conditions:
+    """The name of the next worker may be too long even though that of the first was not."""
+    index = situation.ledger.next_index
+    if len(situation.members) < situation.wanted_size and not situation.nameable(index):
+        name = situation.worker_name(index)
+        message = (
+            f"No more workers can be named: {name} has more than {LABEL_LENGTH} characters; shorten the job's name"
+        )
+        return merged(conditions, true(NAMES_USED_UP, "NameTooLong", message), situation.now)
     return conditions
 
 

@@ -92,7 +92,7 @@ def filled(situation: Situation, count: int) -> tuple[Ledger, timedelta]:
     due = [failures for failures, since in owed if _left(situation, failures, since) <= timedelta(0)]
     waiting = tuple((failures, since) for failures, since in owed if _left(situation, failures, since) > timedelta(0))
     wait = min((_left(situation, failures, since) for failures, since in waiting), default=timedelta.max)
-    fresh = range(ledger.next_index, ledger.next_index + count - len(waiting))
+    fresh = _fresh(situation, count - len(waiting))
     inherited = {index: failures for index, failures in zip(fresh, due, strict=False) if failures}
     grown = replace(
         ledger,
@@ -102,6 +102,12 @@ def filled(situation: Situation, count: int) -> tuple[Ledger, timedelta]:
         owed=waiting,
     )
     return grown, wait
+
+
+def _fresh(situation: Situation, count: int) -> range:
+    first = situation.ledger.next_index
+    last = next((index for index in range(first, first + count) if not situation.nameable(index)), first + count)
+    return range(first, last)
 
 
 def _left(situation: Situation, failures: int, since: datetime) -> timedelta:

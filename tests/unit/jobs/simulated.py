@@ -24,6 +24,7 @@ from springtide.jobs.actions import Action, Create, Delete, Event, Patch, Plan, 
 from springtide.jobs.causes import NODE_LOST
 from springtide.jobs.engine import plan
 from springtide.jobs.kind import Kind
+from springtide.jobs.kinds.mpi import ssh
 from springtide.jobs.kinds.mpi.adapter import MPI_KIND
 from springtide.jobs.objects import INDEX, ROLE, key_of
 from springtide.jobs.observed import FAILED, PENDING, RUNNING, SUCCEEDED, Exit, Held, Key, LauncherJob, Observed, Pod
@@ -106,9 +107,11 @@ class Cluster:
         elif key.kind == "Job":
             if self.batch is None:
                 self.manifests[key.name] = action.manifest
-                self.batch = LauncherJob(uid, suspended=action.manifest["spec"]["suspend"])
+                spec = action.manifest["spec"]
+                self.batch = LauncherJob(uid, suspended=spec["suspend"], template=spec["template"])
         elif key not in self.objects:
-            body = msgspec.json.decode(msgspec.json.encode(action.manifest))
+            complete = ssh.with_keys(action.manifest, b"pem", b"line") if action.secrets else action.manifest
+            body = msgspec.json.decode(msgspec.json.encode(complete))
             body["metadata"] |= {"uid": uid, "resourceVersion": str(next(self.serial))}
             self.objects[key] = body
 
@@ -127,7 +130,8 @@ class Cluster:
             )
         elif action.key.kind == "Job":
             assert self.batch is not None
-            self.batch = replace(self.batch, suspended=action.body["spec"]["suspend"])
+            template = _merged(self.batch.template, action.body["spec"].get("template", {}))
+            self.batch = replace(self.batch, suspended=action.body["spec"]["suspend"], template=template)
         else:
             body = self.objects[action.key]
             if action.resource_version not in (None, body["metadata"]["resourceVersion"]):
@@ -313,4 +317,6 @@ def _merged(there: Mapping[str, Any], patch: Mapping[str, Any]) -> dict[str, Any
     for name, value in patch.items():
         old = result.get(name)
         result[name] = _merged(old, value) if isinstance(value, Mapping) and isinstance(old, Mapping) else value
+        if value is None:
+            del result[name]
     return result

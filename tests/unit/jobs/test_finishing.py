@@ -3,11 +3,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import timedelta
 
 import pytest
 from tests.unit.jobs.builders import elastic, reasons, running
 
+from springtide.jobs.actions import Patch
 from springtide.jobs.observed import Settings
 
 versions = pytest.mark.parametrize("version", ["v1", "v2beta1"])
@@ -148,3 +150,42 @@ def test_waiting_for_workers_is_honoured_on_resume(version: str) -> None:
     assert not cluster.of("Launcher")
     cluster.settle()
     assert cluster.launcher().phase == "Running"
+
+
+def test_on_resume_the_launcher_goes_where_the_queue_says() -> None:
+    cluster = elastic(2, "v2beta1", runPolicy={"suspend": True})
+    template = cluster.raw["spec"]["mpiReplicaSpecs"]["Launcher"]["template"]
+    template["spec"]["nodeSelector"] = {"old": "1", "both": "1"}
+    cluster.settle()
+    template["metadata"] = {"labels": {"queue": "a"}, "annotations": {"queue": "b"}}
+    template["spec"] |= {"nodeSelector": {"both": "1", "new": "1"}, "tolerations": [{"key": "spot"}]}
+    cluster.policy(suspend=False)
+    assert cluster.batch is not None
+    cluster.batch.template["metadata"]["labels"]["mine"] = "stays"
+    cluster.reconcile()
+    placed = cluster.batch.template
+    assert placed["metadata"]["labels"].items() >= {"queue": "a", "mine": "stays"}.items()
+    assert placed["metadata"]["annotations"]["queue"] == "b"
+    assert placed["spec"]["nodeSelector"] == {"both": "1", "new": "1"}
+    assert placed["spec"]["tolerations"] == [{"key": "spot"}]
+    assert not cluster.batch.suspended
+
+
+def test_a_template_that_must_not_be_changed_is_left_alone_on_resume() -> None:
+    cluster = elastic(2, "v2beta1", runPolicy={"suspend": True})
+    cluster.settle()
+    assert cluster.batch is not None
+    cluster.batch = replace(cluster.batch, started=cluster.now)
+    cluster.raw["spec"]["mpiReplicaSpecs"]["Launcher"]["template"]["spec"]["nodeSelector"] = {"new": "1"}
+    cluster.policy(suspend=False)
+    (patch,) = [each for each in cluster.plan().actions if isinstance(each, Patch) and each.key.kind == "Job"]
+    assert patch.body == {"spec": {"suspend": False}}
+
+
+def test_a_deadline_stops_a_job_whose_launcher_is_just_gone() -> None:
+    cluster = running(elastic(2, runPolicy={"activeDeadlineSeconds": 3600, "backoffLimit": 3}))
+    cluster.fail("pi-launcher")
+    cluster.reconcile()
+    cluster.now += timedelta(seconds=3600)
+    cluster.settle()
+    assert not [pod for pod in cluster.pods.values() if pod.alive]

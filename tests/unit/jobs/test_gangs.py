@@ -90,3 +90,31 @@ def test_the_group_follows_the_size() -> None:
     cluster.resize(4)
     cluster.settle()
     assert [body["spec"]["minMember"] for key, body in cluster.objects.items() if key.kind == "PodGroup"] == [5]
+
+
+@pytest.mark.parametrize(
+    ("priorities", "expected"),
+    [
+        ({}, {"cpu": "750m", "nvidia.com/gpu": "2"}),
+        ({"low": 1, "high": 1}, {"cpu": "750m", "nvidia.com/gpu": "2"}),
+        ({"high": 5}, {"cpu": "750m", "nvidia.com/gpu": "2"}),
+        ({"low": 5}, {"cpu": "1", "nvidia.com/gpu": "4"}),
+    ],
+    ids=[
+        "no class is known: workers are cut",
+        "equal priorities: workers are cut",
+        "a launcher of higher priority stays",
+        "a launcher of lower priority is cut",
+    ],
+)
+def test_the_smallest_group_is_of_the_highest_priority(priorities: dict[str, int], expected: dict[str, str]) -> None:
+    asks = {"requests": {"cpu": "500m"}, "limits": {"cpu": "1", "nvidia.com/gpu": 2}}
+    worker, launcher = a_template(resources=asks), a_template("mpirun", resources={"requests": {"cpu": "250m"}})
+    worker["spec"]["priorityClassName"], launcher["spec"]["priorityClassName"] = "low", "high"
+    roles: dict[str, Any] = {"worker": {"template": worker}, "launcher": {"template": launcher}}
+    raw = an_mpijob("v2beta1", workers=3, **roles, **policy(minAvailable=2))
+    job = defaulted(raw)
+    wanted = gangs.group(job, MPI_KIND.shape(job), 3, "volcano", priorities)
+    assert wanted is not None
+    assert wanted.manifest["spec"]["minResources"] == expected
+    assert wanted.manifest["spec"]["priorityClassName"] == "high"

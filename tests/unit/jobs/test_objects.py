@@ -3,12 +3,14 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 from tests.unit.api.builders import an_mpijob
 from tests.unit.jobs.builders import running
 from tests.unit.jobs.simulated import Cluster
 
-from springtide.jobs.observed import Settings
+from springtide.jobs.observed import Key, Settings
 
 versions = pytest.mark.parametrize("version", ["v1", "v2beta1"])
 JOB = "springtide.dev/job"
@@ -38,3 +40,41 @@ def test_labels_that_were_changed_are_put_back(version: str) -> None:
         assert (found[JOB], found["mine"]) == ("pi", "stays"), key
     cluster.settle()
     assert cluster.plan().actions == ()
+
+
+def secret(cluster: Cluster) -> dict[str, Any]:
+    return cluster.objects[Key("v1", "Secret", "pi-ssh")]
+
+
+@pytest.mark.parametrize(
+    ("data", "anew"),
+    [
+        ({"ssh-privatekey": "YQ==", "ssh-publickey": "Yg=="}, False),
+        ({"ssh-privatekey": "YQ=="}, True),
+        ({"ssh-privatekey": "YQ==", "ssh-publickey": "Yg==", "other": ""}, True),
+        (None, True),
+    ],
+    ids=["other keys of the right names stay", "one is missing", "one is too many", "all are missing"],
+)
+def test_keys_are_made_anew_when_their_names_differ(data: dict[str, str] | None, anew: bool) -> None:
+    cluster = a_cluster("v2beta1")
+    before = secret(cluster)["metadata"]["uid"]
+    secret(cluster)["data"] = data
+    cluster.settle()
+    assert (secret(cluster)["metadata"]["uid"] != before) == anew
+    assert set(secret(cluster)["data"]) == {"ssh-privatekey", "ssh-publickey"}
+
+
+@pytest.mark.parametrize(
+    "change",
+    [{"publishNotReadyAddresses": False}, {"selector": {"app": "other"}}, {"selector": None}],
+    ids=["it hides pods that are not ready", "it selects more narrowly", "it selects nothing"],
+)
+def test_the_service_is_put_right_when(change: dict[str, Any]) -> None:
+    cluster = a_cluster("v2beta1")
+    service = cluster.objects[Key("v1", "Service", "pi")]
+    right = dict(service["spec"])
+    selector = {**right["selector"], **change["selector"]} if change.get("selector") else change.get("selector")
+    service["spec"] |= {**change, "selector": selector}
+    cluster.reconcile()
+    assert cluster.objects[Key("v1", "Service", "pi")]["spec"] == right

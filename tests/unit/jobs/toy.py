@@ -18,7 +18,7 @@ from springtide.api.kinds.status import JobStatus
 from springtide.jobs.actions import Event
 from springtide.jobs.kind import Hosts, Kind, Of, Replica, Shape, Success, Wanted
 from springtide.jobs.objects import named, place
-from springtide.jobs.observed import Settings
+from springtide.jobs.observed import Exit, Settings
 
 
 class ToyKind:
@@ -49,6 +49,9 @@ class ToyKind:
 
     def warnings(self, job: Job[Success]) -> tuple[Event, ...]:
         return ()
+
+    def advice(self, job: Job[Success], ended: Exit) -> str:
+        return ""
 
     def selector(self, job: Job[Success]) -> Mapping[str, str]:
         return place(job, "Worker")

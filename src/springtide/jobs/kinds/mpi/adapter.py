@@ -15,8 +15,8 @@ from springtide.api.kinds.mpijob import LauncherCreation
 from springtide.api.kinds.replicas import LAUNCHER, WORKER
 from springtide.jobs.actions import Event
 from springtide.jobs.kind import Hosts, Kind, Shape, Wanted
-from springtide.jobs.kinds.mpi import access, files, names, pods, ssh
-from springtide.jobs.observed import Settings
+from springtide.jobs.kinds.mpi import access, advice, files, names, pods, ssh
+from springtide.jobs.observed import Exit, Settings
 
 
 class MPIKind:
@@ -59,6 +59,9 @@ class MPIKind:
         reason = f"{'Set' if job.own.mode.attach is AttachMode.SSH else 'Setted'}PodTemplateRestartPolicy"
         message = "Restart policy in pod template will be overwritten by restart policy in replica spec"
         return (Event("Warning", reason, message),)
+
+    def advice(self, job: Job[MPI], ended: Exit) -> str:
+        return advice.on(job.roles[LAUNCHER].template, ended)
 
     def selector(self, job: Job[MPI]) -> Mapping[str, str]:
         return names.role(job, "worker")

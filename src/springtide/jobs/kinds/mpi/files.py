@@ -22,6 +22,10 @@ HOSTFILE = "hostfile"
 DISCOVER = "discover_hosts.sh"
 KUBEXEC = "kubexec.sh"
 GIVEN = "hosts_given.sh"
+_NO_KUBECTL = (
+    "kubexec.sh: this launcher has no kubectl to reach its workers with. Use an image that has one, or start the "
+    "operator with --kubectl-delivery-image"
+)
 
 
 def files(job: Job[MPI], hosts: Hosts, settings: Settings) -> Mapping[str, str]:
@@ -55,15 +59,19 @@ def hosts_given(hosts: Hosts) -> str:
 
 def kubexec(job: Job[MPI]) -> str:
     """Upstream's calling convention: a pod's name, and then words that are one command. Where no kubectl was delivered
-    the pod's own is used."""
+    the pod's own is used; a shell's own word on a missing one would not say what to do."""
     container = f" --container {job.own.main_container}" if job.own.main_container else ""
     lines = (
         "#!/bin/sh",
+        "KUBECTL=/opt/kube/kubectl",
+        '[ -x "$KUBECTL" ] || KUBECTL=kubectl',
+        'if ! command -v "$KUBECTL" >/dev/null; then',
+        f'  echo "{_NO_KUBECTL}" >&2',
+        "  exit 127",
+        "fi",
         "set -x",
         "POD_NAME=$1",
         "shift",
-        "KUBECTL=/opt/kube/kubectl",
-        '[ -x "$KUBECTL" ] || KUBECTL=kubectl',
         f'"$KUBECTL" exec ${{POD_NAME}}{container} -- /bin/sh -c "$*"',
     )
     return "\n".join(lines) + "\n"

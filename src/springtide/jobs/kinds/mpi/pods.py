@@ -19,6 +19,8 @@ from springtide.jobs.observed import Settings
 Raw = dict[str, Any]
 
 ISTIO: Final = "sidecar.istio.io/inject"
+_MESSAGE: Final = "terminationMessagePolicy"
+"""Last lines of the log come with how a container ended, so that people need not look for them."""
 _CONFIG: Final = "mpi-job-config"
 _KUBECTL: Final = "mpi-job-kubectl"
 _WAIT: Final = 'until /etc/mpi/hosts_given.sh "$POD_UID"; do sleep 1; done'
@@ -97,7 +99,7 @@ def _spec(job: Job[MPI], role: str) -> Raw:
     """A copy that may be changed where this module changes it: one level down, and in the first container."""
     spec = dict(job.roles[role].template["spec"])
     first, *others = spec["containers"]
-    spec["containers"] = [dict(first), *others]
+    spec["containers"] = [{_MESSAGE: "FallbackToLogsOnError", **first}, *others]
     return spec
 
 
@@ -154,7 +156,7 @@ def _on_network(job: Job[MPI], spec: Raw, name: str) -> None:
     spec |= {"hostname": name, "subdomain": job.metadata.name}
     if spec.get("hostNetwork"):
         spec["dnsPolicy"] = "ClusterFirstWithHostNet"
-    volume, mount = ssh.volume(job)
+    volume, mount = ssh.volume(job, spec)
     spec["volumes"] = [*(spec.get("volumes") or ()), volume]
     _add(spec, "volumeMounts", [mount])
 

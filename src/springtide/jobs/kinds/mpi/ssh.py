@@ -31,7 +31,10 @@ def wanted(job: Job[MPI]) -> tuple[Wanted, ...]:
         "type": "kubernetes.io/ssh-auth",
         "metadata": named(job, names.secret(job), labels=names.app(job)),
     }
-    return (Wanted(service, kept=("spec",)), Wanted(secret, secrets=Secrets.SSH_KEYS))
+    return (
+        Wanted(service, kept=("spec",), whole=("spec.selector",)),
+        Wanted(secret, secrets=Secrets.SSH_KEYS, keys=(PRIVATE, PUBLIC)),
+    )
 
 
 def with_keys(secret: Mapping[str, Any], private: bytes, public: bytes) -> dict[str, Any]:
@@ -41,7 +44,7 @@ def with_keys(secret: Mapping[str, Any], private: bytes, public: bytes) -> dict[
     return {**secret, "data": data}
 
 
-def volume(job: Job[MPI]) -> tuple[dict[str, Any], dict[str, Any]]:
+def volume(job: Job[MPI], spec: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
     """The volume of a pod, and where its first container sees it."""
     items = [
         {"key": PRIVATE, "path": "id_rsa"},
@@ -49,6 +52,16 @@ def volume(job: Job[MPI]) -> tuple[dict[str, Any], dict[str, Any]]:
         {"key": PUBLIC, "path": "authorized_keys"},
     ]
     path = job.own.ssh_auth_mount_path
-    mode = {"defaultMode": 0o600} if path == SSH_AUTH_MOUNT_PATH else {}
-    source = {"secretName": names.secret(job), "items": items, **mode}
+    mode = _mode(path, spec)
+    source = {"secretName": names.secret(job), "items": items, **({} if mode is None else {"defaultMode": mode})}
     return {"name": "ssh-auth", "secret": source}, {"name": "ssh-auth", "mountPath": path}
+
+
+def _mode(path: str, spec: Mapping[str, Any]) -> int | None:
+    """Keys belong to root whoever reads them: root's own must be root's alone, others read them by the pod's group,
+    or else like everybody, which is Kubernetes' own default and upstream's."""
+    pod, first = spec.get("securityContext") or {}, spec["containers"][0].get("securityContext") or {}
+    user = first.get("runAsUser", pod.get("runAsUser"))
+    if path == SSH_AUTH_MOUNT_PATH and not user:
+        return 0o600
+    return 0o440 if "fsGroup" in pod else None

@@ -104,3 +104,10 @@ def test_kubexec_joins_its_words_into_one_command(
 
 def test_kubexec_is_for_v1_alone() -> None:
     assert sorted(made("v2beta1")) == ["discover_hosts.sh", "hostfile", "hosts_given.sh"]
+
+
+def test_kubexec_says_what_to_do_where_there_is_no_kubectl(tmp_path: Path) -> None:
+    ended = run(made()["kubexec.sh"], tmp_path, "pi-worker-0", "orted", PATH=str(tmp_path))
+    assert ended.returncode == 127
+    assert "no kubectl" in ended.stderr
+    assert "--kubectl-delivery-image" in ended.stderr

@@ -120,9 +120,33 @@ def test_a_v2beta1_worker_has_a_name_in_dns_and_the_keys() -> None:
     assert env({"spec": spec}) == {"K_MPI_JOB_ROLE": "worker"}
 
 
-@pytest.mark.parametrize(("path", "mode"), [("/root/.ssh", 0o600), ("/home/mpiuser/.ssh", None)])
-def test_keys_are_for_root_alone_where_they_are_roots(path: str, mode: int | None) -> None:
-    volume = worker("v2beta1", sshAuthMountPath=path)["spec"]["volumes"][0]
+@pytest.mark.parametrize(
+    ("path", "pod", "container", "mode"),
+    [
+        ("/root/.ssh", {}, {}, 0o600),
+        ("/root/.ssh", {"runAsUser": 0}, {}, 0o600),
+        ("/root/.ssh", {"runAsUser": 1000}, {}, None),
+        ("/root/.ssh", {"runAsUser": 1000, "fsGroup": 1000}, {}, 0o440),
+        ("/root/.ssh", {"runAsUser": 1000}, {"runAsUser": 0}, 0o600),
+        ("/home/mpiuser/.ssh", {}, {}, None),
+        ("/home/mpiuser/.ssh", {"fsGroup": 1000}, {}, 0o440),
+        ("/home/mpiuser/.ssh", {"fsGroup": 1000}, {"runAsUser": 1000}, 0o440),
+    ],
+    ids=[
+        "root's own are root's alone",
+        "root by its number",
+        "an ordinary user at root's place, like everybody",
+        "an ordinary user at root's place, by the pod's group",
+        "a container of root's in a pod that is not",
+        "an ordinary user, like everybody",
+        "an ordinary user, by the pod's group",
+        "an ordinary user by its number, by the pod's group",
+    ],
+)
+def test_who_can_read_the_keys(path: str, pod: dict[str, Any], container: dict[str, Any], mode: int | None) -> None:
+    template = a_template(securityContext=container)
+    template["spec"]["securityContext"] = pod
+    volume = worker("v2beta1", sshAuthMountPath=path, worker={"template": template})["spec"]["volumes"][0]
     assert volume["secret"].get("defaultMode") == mode
     assert [item["path"] for item in volume["secret"]["items"]] == ["id_rsa", "id_rsa.pub", "authorized_keys"]
 
@@ -255,14 +279,13 @@ def test_the_users_own_word_on_intel_mpi_stands() -> None:
 
 
 @pytest.mark.parametrize("version", ["v1", "v2beta1"])
-def test_elastic_horovod_has_patience_with_newcomers(version: str) -> None:
-    name = "HOROVOD_GLOO_TIMEOUT_SECONDS"
-    elastic = ("horovodrun", "-np", "2", "--min-np", "1", "python", "train.py")
-    assert env(podded(launcher(version, launcher={"template": a_template(*elastic)})))[name] == "300"
-    own = {"template": a_template(*elastic, env=[{"name": name, "value": "60"}])}
+def test_horovod_has_patience_with_newcomers(version: str) -> None:
+    name, command = "HOROVOD_GLOO_TIMEOUT_SECONDS", ("horovodrun", "-np", "2", "--min-np", "1", "python", "train.py")
+    given = env(podded(launcher(version, launcher={"template": a_template(*command)})))
+    assert (given[name], given["HOROVOD_START_TIMEOUT"]) == ("300", "300")
+    own = {"template": a_template(*command, env=[{"name": name, "value": "60"}])}
     assert env(podded(launcher(version, launcher=own)))[name] == "60"
-    fixed = {"template": a_template("horovodrun", "-np", "2", "python", "train.py")}
-    assert name not in env(podded(launcher(version, launcher=fixed)))
+    assert name not in env(podded(launcher(version)))
 
 
 def podded(launcher: dict[str, Any]) -> dict[str, Any]:
@@ -322,3 +345,16 @@ def test_the_secret_gets_its_keys_from_who_creates_it() -> None:
         "ssh-privatekey": b"pem",
         "ssh-publickey": b"line",
     }
+
+
+@pytest.mark.parametrize("version", ["v1", "v2beta1"])
+@pytest.mark.parametrize(
+    ("given", "policy"), [({}, "FallbackToLogsOnError"), ({"terminationMessagePolicy": "File"}, "File")]
+)
+def test_last_lines_come_with_how_a_pod_ended_unless_the_user_says_otherwise(
+    version: str, given: dict[str, str], policy: str
+) -> None:
+    made = launcher(version, launcher={"template": a_template("mpirun", **given)})
+    pod = made["spec"]["template"] if version == "v2beta1" else made
+    for each in (pod, worker(version, worker={"template": a_template(**given)})):
+        assert each["spec"]["containers"][0]["terminationMessagePolicy"] == policy
