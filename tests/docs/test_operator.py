@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What docs/operator.md and its translation say is so: its metrics are those there are, with their labels, and its flags exist."""
+"""What docs/operator.md and its translation say is so: the metrics and their labels, and the flags."""
 
 from __future__ import annotations
 
