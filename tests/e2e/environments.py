@@ -12,6 +12,7 @@ from tests.programs.wheels import Kit
 from tests.programs.world import Cluster
 
 FILES = Path(__file__).parent / "files"
+EXAMPLES = Path(__file__).parents[2] / "examples"
 
 
 @dataclass(frozen=True)
@@ -46,6 +47,7 @@ DOCUMENTS = (
         "/benchmarks",
     ),
 )
+HOROVOD = (Wanted("horovod", wheels.HOROVOD, ("horovod/horovod:*",), ("horovod", "/examples")),)
 
 
 def make(cluster: Cluster, wanted: tuple[Wanted, ...]) -> None:
@@ -53,6 +55,7 @@ def make(cluster: Cluster, wanted: tuple[Wanted, ...]) -> None:
     files = cluster.tools / "files"
     if not files.exists():
         shutil.copytree(FILES, files)  # any user may read them there
+        shutil.copytree(EXAMPLES / "horovod", files / "horovod")
     for each in wanted:
         place = cluster.tools / "wheels" / each.kit.folder
         if not place.exists():

@@ -17,12 +17,30 @@ PROGRAM = ["python", "/programs/sum.py", "3"]
 OLD = ["mpirun", "--allow-run-as-root", "-np", "4", "-bind-to", "none", "-map-by", "slot", *PROGRAM]
 NEW = ["mpirun", "--allow-run-as-root", "-np", "4", "--bind-to", "none", "--map-by", "slot", *PROGRAM]
 HYDRA = ["mpiexec", "-n", "4", *PROGRAM]
+
+
+def of_mpiuser(manifest: Obj) -> Obj:
+    """As the examples of the MPI operator have it: keys, sshd's settings and everybody in the home of the image's user."""
+    manifest["spec"]["sshAuthMountPath"] = "/home/mpiuser/.ssh"
+    for role in manifest["spec"]["mpiReplicaSpecs"].values():
+        role["template"]["spec"]["containers"][0]["securityContext"] = {"runAsUser": 1000}
+    worker = manifest["spec"]["mpiReplicaSpecs"]["Worker"]["template"]["spec"]["containers"][0]
+    worker |= {"command": ["/usr/sbin/sshd"], "args": ["-De", "-f", "/home/mpiuser/.sshd_config"]}
+    return manifest
+
+
 JOBS: dict[str, Obj] = {
     "Open MPI 4 through the API server": mpijob("sums", OLD, version=V1, workers=4, image=OPEN_MPI_4),
     "Open MPI 5 through the API server": mpijob("sums", NEW, version=V1, workers=4, image=OPEN_MPI_5),
     "Open MPI 4 over SSH": mpijob("sums", OLD, version=V2, workers=4, image=OPEN_MPI_4),
     "Open MPI 5 over SSH": mpijob("sums", NEW, version=V2, workers=4, image=OPEN_MPI_5),
     "MPICH over SSH": mpijob("sums", HYDRA, version=V2, workers=4, image=MPICH, mpiImplementation="MPICH"),
+    "Open MPI 4 as the image's user": of_mpiuser(mpijob("sums", OLD, version=V2, workers=4, image=OPEN_MPI_4)),
+    "Open MPI 5 as the image's user": of_mpiuser(mpijob("sums", NEW, version=V2, workers=4, image=OPEN_MPI_5)),
+    "MPICH as the image's user": of_mpiuser(
+        mpijob("sums", HYDRA, version=V2, workers=4, image=MPICH, mpiImplementation="MPICH")
+    ),
+    "keys at a path of their own": mpijob("sums", OLD, version=V2, workers=4, sshAuthMountPath="/keys"),
     "two slots a worker": mpijob("sums", OLD, version=V1, workers=2, slotsPerWorker=2),
 }
 

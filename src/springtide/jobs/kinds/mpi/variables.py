@@ -16,9 +16,9 @@ from springtide.api.kinds.replicas import LAUNCHER
 HOSTFILE = "/etc/mpi/hostfile"
 KUBEXEC = "/etc/mpi/kubexec.sh"
 _SSH_ARGS = "-o ConnectionAttempts=10"
-_PATIENCE = {"HOROVOD_GLOO_TIMEOUT_SECONDS": "300"}
-"""When a job grows, its ranks wait for the newcomers' and die of it: by default after 30 s, in which a rank on a node
-that has not read the framework from its disk before has not even started."""
+_PATIENCE = {"HOROVOD_START_TIMEOUT": "300", "HOROVOD_GLOO_TIMEOUT_SECONDS": "300"}
+"""Horovod gives a host 30 s to start its first program, and ranks that wait for those of newcomers die after 30 s. On a
+busy node, or one that has not read the framework from its disk before, that is too short."""
 
 
 def of_launcher(job: Job[MPI]) -> dict[str, str]:
@@ -31,7 +31,7 @@ def of_launcher(job: Job[MPI]) -> dict[str, str]:
 def if_unset(job: Job[MPI]) -> dict[str, str]:
     """Those that the user's own stand above."""
     launch = launch_of(job.roles[LAUNCHER].template)
-    patience = _PATIENCE if launch is not None and launch.program == HOROVODRUN and launch.elastic else {}
+    patience = _PATIENCE if launch is not None and launch.program == HOROVODRUN else {}
     if job.own.mode.attach is AttachMode.SSH:
         return patience
     return patience | {
