@@ -12,7 +12,7 @@ from typing import Any
 import aiohttp
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
-from tests.integration.controllers.world import MPIJOBS, NAME, PATIENCE, V1, World, job
+from tests.integration.controllers.world import ELASTIC, MPIJOBS, NAME, PATIENCE, V1, World, job
 from tests.integration.patience import until
 
 from springtide.controllers import operator
@@ -94,6 +94,21 @@ async def test_it_counts_a_job_once_however_often_it_starts(world: World) -> Non
         assert found[CREATED] == 0
         await world.client.delete(MPIJOBS[V1], Key(world.namespace, NAME))
         await until(lambda: figures(options), lambda found: LAUNCHER not in found, PATIENCE)
+
+
+async def test_a_resize_is_counted_when_it_is_asked_for_and_timed_when_it_is_done(world: World) -> None:
+    async with operating(world) as options:
+        await world.running(job(command=ELASTIC))
+        await world.resize(3)
+        found = await until(lambda: figures(options), lambda it: it.get("springtide_resizes_total"), PATIENCE)
+        assert "springtide_resize_seconds_count" not in found
+        await world.workers_run(3)
+        await until(lambda: figures(options), lambda it: it.get("springtide_resize_seconds_count") == 1, PATIENCE)
+        await world.resize(1)
+        await world.until_workers(0)
+        await world.kubelet.end()
+        await until(lambda: figures(options), lambda it: it.get("springtide_resize_seconds_count") == 2, PATIENCE)
+        assert (await figures(options))["springtide_resizes_total"] == 2
 
 
 async def test_one_that_does_not_lead_is_ready_and_says_so(world: World) -> None:
