@@ -66,8 +66,9 @@ async def kept(client: Client, namespace: str) -> AsyncIterator[Chronicle]:
     chronicle = Chronicle()
 
     async def follow(resource: Resource) -> None:
-        decoder: Decoder[Obj] = Decoder(dict, resource)
-        async for event in watch(client, resource, Scope(namespace), decoder, initial_events=True):
+        scope, decoder = Scope(namespace), Decoder[Obj](dict, resource)
+        listing = await client.list(resource, scope)
+        async for event in watch(client, resource, scope, decoder, version=listing.version):
             if isinstance(event, Change):
                 chronicle.changes.append((int(event.version), resource, event))
 

@@ -61,12 +61,12 @@ async def test_a_worker_of_a_silent_node_is_not_waited_for(operated: World) -> N
     await operated.until_listed(0, 2)
 
 
-async def test_one_that_was_never_listed_and_vanished_is_made_again(operated: World) -> None:
+async def test_so_is_one_that_never_served(operated: World) -> None:
     await operated.submit(job())
     await operated.until_workers(0, 1)
     await operated.client.delete(PODS, operated.key(SECOND), DeleteOptions(grace=0))
-    await operated.workers_run(2)
-    assert await operated.workers() == [f"{NAME}-worker-0", SECOND]
+    names = await operated.workers_run(2)
+    await operated.until(operated.listed, lambda found: found == names)
 
 
 async def test_below_its_minimum_a_job_waits_and_says_so(operated: World) -> None:

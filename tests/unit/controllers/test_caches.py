@@ -1,0 +1,39 @@
+# SPDX-License-Identifier: Apache-2.0
+from __future__ import annotations
+
+import pytest
+from tests.unit.controllers.cached import NAME, NAMESPACE, caches, fill, made
+
+from springtide.controllers.caches import JobKey, groups_of
+from springtide.kube.resources import CONFIGMAPS, NODES, PODS
+
+
+def test_only_what_was_made_for_jobs_is_fetched() -> None:
+    found = caches()
+    assert {informer.scope.labels for informer in found.made} == {"springtide.dev/job"}
+    assert found.nodes.scope.labels == ""
+
+
+def test_a_node_leads_to_the_jobs_on_it() -> None:
+    found = caches()
+    fill(found.pods, *(made(PODS, f"p-{number}", spec={"nodeName": "a"}) for number in range(2)))
+    fill(found.pods, made(PODS, "q", labels={"springtide.dev/job": "other"}, spec={"nodeName": "b"}))
+    fill(found.pods, made(PODS, "unplaced"))
+    assert found.jobs_on("a") == {JobKey("MPIJob", NAMESPACE, NAME)}
+    assert found.jobs_on("b") == {JobKey("MPIJob", NAMESPACE, "other")}
+    assert found.jobs_on("c") == frozenset()
+
+
+def test_what_a_job_is_made_of_is_found_by_kind() -> None:
+    found = caches()
+    assert found.named("v1", "ConfigMap") is found.held[CONFIGMAPS]
+    with pytest.raises(KeyError):
+        found.named("v1", NODES.kind)
+
+
+@pytest.mark.parametrize(
+    ("scheduler", "group"),
+    [("volcano", "scheduling.volcano.sh"), ("scheduler-plugins", "scheduling.x-k8s.io"), ("", None)],
+)
+def test_groups_are_those_of_the_scheduler(scheduler: str, group: str | None) -> None:
+    assert [each.group for each in groups_of(scheduler)] == ([group] if group else [])

@@ -1,0 +1,197 @@
+# SPDX-License-Identifier: Apache-2.0
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from typing import Any
+
+import pytest
+from tests.unit.controllers.cached import NAME, OWNER, UID, a_job, caches, fill, made, pod_view
+
+from springtide.controllers import observing
+from springtide.jobs.observed import Exit, Key, Observed, Pod, Settings
+from springtide.kube.resources import CONFIGMAPS, JOBS, NODES, PODS, PRIORITYCLASSES, ROLES, Obj
+
+WHEN, MOMENT = "2026-11-16T08:00:00Z", datetime(2026, 11, 16, 8, tzinfo=UTC)
+WORKER = {"springtide.dev/role": "Worker", "springtide.dev/index": "1"}
+
+
+def a_pod(name: str = "pi-worker-1", labels: Obj | None = None, **body: Any) -> Obj:
+    """Of two containers, of which the first does the work."""
+    spec = {"nodeName": "a", "containers": [{"name": "main"}, {"name": "sidecar"}], **body.pop("spec", {})}
+    return made(PODS, name, labels=WORKER if labels is None else labels, spec=spec, **body)
+
+
+def ended(name: str, code: int, reason: str = "Error", message: str = "") -> Obj:
+    state = {"exitCode": code, "reason": reason, "message": message, "startedAt": WHEN}
+    return {"name": name, "state": {"terminated": state}}
+
+
+def seen(**status: Any) -> Pod:
+    return observing.pod(pod_view(a_pod(status=status)))
+
+
+def observed(**filled: tuple[Obj, ...]) -> Observed:
+    """With `pods` and `batch_jobs`."""
+    found = caches()
+    fill(found.pods, *filled.get("pods", ()))
+    fill(found.batch_jobs, *filled.get("batch_jobs", ()))
+    return observing.observed(a_job(), found, Settings())
+
+
+def test_a_pod_is_known_by_our_labels() -> None:
+    pod = seen(phase="Running", conditions=[{"type": "Ready", "status": "True"}])
+    assert (pod.name, pod.uid, pod.role, pod.index) == ("pi-worker-1", "uid-pi-worker-1", "Worker", 1)
+    assert (pod.phase, pod.ready, pod.node, pod.alive) == ("Running", True, "a", True)
+
+
+@pytest.mark.parametrize("labels", [{}, {"springtide.dev/role": "Worker", "springtide.dev/index": "one"}])
+def test_a_pod_without_a_number_has_none(labels: Obj) -> None:
+    assert observing.pod(pod_view(a_pod(labels=labels))).index is None
+
+
+def test_a_pod_of_which_nothing_was_said_is_pending() -> None:
+    pod = seen()
+    assert (pod.phase, pod.ready, pod.exit, pod.started) == ("Pending", False, None, None)
+
+
+def test_it_has_started_when_its_first_container_has() -> None:
+    running = {"name": "sidecar", "state": {"running": {"startedAt": WHEN}}}
+    assert seen(containerStatuses=[running]).started is None
+    assert seen(containerStatuses=[running, {**running, "name": "main"}]).started == MOMENT
+
+
+def test_its_end_is_that_of_its_first_container() -> None:
+    statuses = [ended("sidecar", 3), ended("main", 137, "OOMKilled", "last lines")]
+    pod = seen(phase="Failed", containerStatuses=statuses)
+    assert pod.exit == Exit(137, "OOMKilled", "last lines")
+    assert pod.started == MOMENT
+
+
+def test_or_of_a_sidecar_when_the_first_went_well() -> None:
+    pod = seen(phase="Failed", containerStatuses=[ended("main", 0, "Completed"), ended("sidecar", 3)])
+    assert pod.exit == Exit(3, "Error", "")
+
+
+def test_or_of_an_init_container_that_failed() -> None:
+    pod = seen(phase="Failed", initContainerStatuses=[ended("fetch", 0, "Completed"), ended("wait", 2)])
+    assert pod.exit == Exit(2, "Error", "")
+
+
+def test_success_is_an_end_too() -> None:
+    assert seen(phase="Succeeded", containerStatuses=[ended("main", 0, "Completed")]).exit == Exit(0, "Completed", "")
+
+
+def test_an_evicted_pod_says_why() -> None:
+    pod = seen(phase="Failed", reason="Evicted", message="low on memory")
+    assert (pod.reason, pod.message, pod.exit) == ("Evicted", "low on memory", None)
+
+
+def test_a_pod_that_is_being_deleted_is_not_alive() -> None:
+    pod = observing.pod(pod_view(a_pod(metadata={"deletionTimestamp": WHEN}, status={"phase": "Running"})))
+    assert (pod.terminating, pod.alive) == (True, False)
+
+
+def test_pods_on_a_silent_node_are_lost() -> None:
+    found = caches()
+    fill(found.pods, a_pod(status={"phase": "Running"}))
+    taint = {"key": "node.kubernetes.io/unreachable", "effect": "NoExecute"}
+    fill(found.nodes, made(NODES, "a", owner=None, spec={"taints": [taint]}))
+    (pod,) = observing.observed(a_job(), found, Settings()).pods
+    assert pod.reason == "NodeLost"
+
+
+def test_pods_of_the_launchers_job_are_the_jobs() -> None:
+    batch = made(JOBS, "pi-launcher")
+    reference = {"kind": "Job", "name": "pi-launcher", "uid": "uid-pi-launcher", "controller": True}
+    launcher = made(PODS, "pi-launcher-x", owner=reference, labels={"springtide.dev/role": "Launcher"})
+    view = observed(batch_jobs=(batch,), pods=(launcher,))
+    assert [pod.name for pod in view.pods] == ["pi-launcher-x"]
+    assert view.strangers == frozenset()
+
+
+def test_pods_of_somebody_elses_job_are_not() -> None:
+    theirs = made(JOBS, "pi-launcher", owner=None)
+    reference = {"kind": "Job", "name": "pi-launcher", "uid": "uid-pi-launcher", "controller": True}
+    view = observed(batch_jobs=(theirs,), pods=(made(PODS, "pi-launcher-x", owner=reference),))
+    assert (view.pods, view.strangers) == ((), frozenset({"pi-launcher-x"}))
+    assert view.launcher_job is not None
+    assert not view.launcher_job.owned
+
+
+@pytest.mark.parametrize("owner", [None, {**OWNER, "uid": "other"}, {**OWNER, "controller": False}])
+def test_pods_that_are_not_the_jobs_are_strangers(owner: Obj | None) -> None:
+    view = observed(pods=(a_pod(), made(PODS, "pi-worker-2", owner=owner)))
+    assert ([pod.name for pod in view.pods], view.strangers) == (["pi-worker-1"], frozenset({"pi-worker-2"}))
+
+
+def test_pods_of_other_jobs_are_not_seen() -> None:
+    other = a_pod(labels={"springtide.dev/job": "other"})
+    elsewhere = a_pod(metadata={"namespace": "elsewhere"})
+    another_kind = a_pod(labels={"springtide.dev/kind": "TFJob"})
+    for each in (other, elsewhere, another_kind):
+        view = observed(pods=(each,))
+        assert (view.pods, view.strangers) == ((), frozenset())
+
+
+def test_held_objects_come_with_what_decides_about_them() -> None:
+    found = caches()
+    fill(
+        found.held[CONFIGMAPS],
+        made(CONFIGMAPS, "pi-config", data={"hostfile": ""}, metadata={"annotations": {"x": "y"}}),
+    )
+    fill(found.held[ROLES], made(ROLES, "pi-launcher", owner=None, rules=[]))
+    objects = observing.observed(a_job(), found, Settings()).objects
+    config = objects[Key("v1", "ConfigMap", "pi-config")]
+    assert (config.uid, config.resource_version, config.owned) == ("uid-pi-config", "7", True)
+    assert (config.body["data"], config.annotations) == ({"hostfile": ""}, {"x": "y"})
+    role = objects[Key("rbac.authorization.k8s.io/v1", "Role", "pi-launcher")]
+    assert (role.body["rules"], role.owned) == ([], False)
+
+
+@pytest.mark.parametrize(
+    ("status", "succeeded", "failed"),
+    [
+        ({}, False, False),
+        ({"conditions": [{"type": "SuccessCriteriaMet", "status": "True"}]}, False, False),
+        ({"conditions": [{"type": "Complete", "status": "True"}], "completionTime": WHEN}, True, False),
+        ({"conditions": [{"type": "FailureTarget", "status": "True"}]}, False, False),
+        ({"conditions": [{"type": "Failed", "status": "True", "reason": "R", "message": "M"}]}, False, True),
+        ({"conditions": [{"type": "Failed", "status": "False"}]}, False, False),
+    ],
+)
+def test_a_launcher_job_ends_by_its_final_conditions(status: Obj, succeeded: bool, failed: bool) -> None:
+    batch = observed(batch_jobs=(made(JOBS, "pi-launcher", status=status),)).launcher_job
+    assert batch is not None
+    assert (batch.succeeded, batch.failed) == (succeeded, failed)
+    assert (batch.reason, batch.message) == (("R", "M") if failed else ("", ""))
+    assert batch.completed == (MOMENT if succeeded else None)
+
+
+def test_nodes_that_leave_and_priorities_are_part_of_the_view() -> None:
+    found = caches(gang_scheduler="volcano")
+    fill(found.nodes, made(NODES, "a", owner=None, spec={"unschedulable": True}), made(NODES, "b", owner=None))
+    view = observing.observed(a_job(), found, Settings())
+    assert view.leaving_nodes == {"a"}
+    assert PRIORITYCLASSES not in found.held
+
+
+@pytest.mark.parametrize(
+    ("owner", "left"),
+    [
+        (OWNER, False),
+        ({**OWNER, "uid": "before"}, True),
+        ({**OWNER, "uid": "before", "name": "other"}, False),
+        ({**OWNER, "uid": "before", "kind": "Job"}, False),
+        (None, False),
+    ],
+)
+def test_what_an_earlier_job_of_the_name_left_is_recognised(owner: Obj | None, left: bool) -> None:
+    found = caches()
+    fill(found.held[CONFIGMAPS], made(CONFIGMAPS, "pi-config", owner=owner))
+    assert observing.predecessors(a_job(), found) is left
+
+
+def test_the_jobs_own_launcher_pods_are_no_predecessors() -> None:
+    found = caches()
+    fill(found.pods, made(PODS, "p", owner={"kind": "Job", "name": NAME, "uid": f"not {UID}", "controller": True}))
+    assert not observing.predecessors(a_job(), found)
