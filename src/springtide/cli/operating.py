@@ -7,6 +7,7 @@ Imported by `operator` when it is needed.
 from __future__ import annotations
 
 import asyncio
+import math
 import signal
 from typing import Any
 
@@ -24,6 +25,8 @@ _FORESEEN = (config.ConfigError, errors.ApiError, LeadershipLost, MissingError, 
 def options(
     *, webhook_port: int | None, webhook_service: str, webhook_url: str, webhook_must_answer: bool, **others: Any
 ) -> Options:
+    if not math.isfinite(others["qps"]):
+        raise click.UsageError("--kube-api-qps must be a number of requests; 0 is no limit")
     if webhook_port is None:
         for flag, given in (
             ("service", webhook_service),

@@ -97,9 +97,11 @@ def test_a_webhook_elsewhere_is_named_by_its_url(monkeypatch: pytest.MonkeyPatch
         ("--webhook-must-answer", "--webhook-must-answer is for --webhook-port PORT"),
         ("--webhook-port=1 --webhook-service=s --webhook-url=https://here", "name one"),
         ("--webhook-port=1 --webhook-url=http://here", "API servers ask over https:// alone"),
+        ("--kube-api-qps=inf", "--kube-api-qps must be a number of requests"),
+        ("--kube-api-qps=nan", "--kube-api-qps must be a number of requests"),
     ],
 )
-def test_flags_that_contradict_each_other_are_a_mistake(monkeypatch: pytest.MonkeyPatch, flags: str, said: str) -> None:
+def test_flags_that_cannot_be_meant_are_a_mistake(monkeypatch: pytest.MonkeyPatch, flags: str, said: str) -> None:
     result = invoked(monkeypatch, *flags.split())
     assert result.exit_code == 2
     assert said in result.output
