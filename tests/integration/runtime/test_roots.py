@@ -10,6 +10,7 @@ import pytest
 from tests.integration.runtime.pods import Pods, bind, until
 
 from springtide.local.runtime.contract import Mount
+from springtide.local.runtime.shims import ShimError
 
 
 def on_host(*paths: str) -> bool:
@@ -152,3 +153,11 @@ async def test_nothing_is_left_of_a_root(pods: Pods) -> None:
     roots = pod.directory / "containers" / "main" / "root"
     await until(lambda: not list(roots.iterdir()))
     assert not mounted_on_host(pods.data)
+
+
+async def test_what_is_optional_is_left_out_where_it_cannot_be(pods: Pods, tmp_path: Path) -> None:
+    pod, inside_a_file = await pods.make(), "/etc/passwd/kube"
+    mount = Mount(inside_a_file, str(tmp_path), optional=True)
+    assert await pod.output("echo runs", mounts=(mount,)) == "runs\n"
+    with pytest.raises(ShimError):
+        await pod.output("echo runs", mounts=(Mount(inside_a_file, str(tmp_path)),))

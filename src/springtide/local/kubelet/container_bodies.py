@@ -70,7 +70,7 @@ class ContainerBodies:
         needed = [*mounts.of_etc(prepared.directory), *self._provided(container, attempt, prepared.directory)]
         told = {name: env[name] for name in ("PATH", *environment.variables)}
         login = self._login(name, user, keys, told, prepared.directory)
-        stand_ins = [Mount(mounts.KUBECTL, str(self._facts.program_directory), read_only=True), *login]
+        kubectl = Mount(mounts.KUBECTL, str(self._facts.program_directory), read_only=True, optional=True)
         body = ContainerBody(
             name=name,
             attempt=attempt,
@@ -78,7 +78,7 @@ class ContainerBodies:
             env=env,
             cwd=container.get("workingDir") or environment.workdir or "/",
             log=str(self._logs(pod) / name / f"{attempt}.log"),
-            mounts=mounts.together(needed, stand_ins, [*mounts.of_environment(environment), *own]),
+            mounts=mounts.together(needed, [kubectl, *login], [*mounts.of_environment(environment), *own]),
             stdin=bool(container.get("stdin")),
             stdin_once=bool(container.get("stdinOnce")),
             tty=bool(container.get("tty")),

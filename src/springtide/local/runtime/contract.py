@@ -21,6 +21,8 @@ class Mount(msgspec.Struct, frozen=True, omit_defaults=True):
     """What of the source is bound, made where it is missing; only the shim sees into a volume in memory."""
     size: int | None = None
     """Bytes that a tmpfs may hold."""
+    optional: bool = False
+    """Left out where it cannot be had: on a machine of others a user may not look everywhere."""
 
 
 class Memory(msgspec.Struct, frozen=True, omit_defaults=True):

@@ -71,7 +71,7 @@ class Root:
         self._add_private(PASS if user else 0)
         self._furnish(search_path)
         self._add_system()
-        added = [self._add(item) for item in mounts]
+        added = [place for item in mounts for place in self._added(item)]
         if read_only:
             self._forbid_writing(added)
         mount("", self.top, flags=MS_PRIVATE)
@@ -146,6 +146,14 @@ class Root:
                 path = f"{self.top}/{name}"
                 if os.path.isdir(path) and not os.path.islink(path) and not self._overlay(f"/{name}", points):
                     set_read_only(path, recursive=True)
+
+    def _added(self, item: Obj) -> list[str]:
+        try:
+            return [self._add(item)]
+        except OSError:
+            if not item.get("optional"):
+                raise
+            return []
 
     def _add(self, item: Obj) -> str:
         source, target = item.get("source", ""), item["target"]
