@@ -133,7 +133,7 @@ class Bench:
                 labels, _, value = line.partition("{")[2].rpartition("} ")
                 named = dict(pair.split("=", 1) for pair in labels.replace('"', "").split(","))
                 if named["verb"] in ("POST", "PUT", "PATCH", "APPLY", "DELETE"):
-                    what = " ".join(filter(None, (named["verb"], named["resource"], named["subresource"])))
+                    what = " ".join(filter(None, (named["verb"], named["resource"], named.get("subresource"))))
                     found[what] = found.get(what, 0) + float(value)
         return found or None
 
