@@ -1,0 +1,174 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Data connections among ranks: a door of our own, and for each generation the way to both neighbours.
+
+They are made in the background, while the old group trains, as soon as a generation is prepared: whoever comes to the
+boundary finds them ready. Everybody calls its right neighbour and is called by its left one.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import socket
+import threading
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from springtide.elastic import wire
+from springtide.elastic.membership import Address, Member
+
+_PATIENCE: Final = 5.0
+"""Seconds for one attempt to reach one address."""
+_PAUSE: Final = 0.2
+_BUFFER: Final = 4 << 20
+
+
+@dataclass(frozen=True, slots=True)
+class Way:
+    """A connection to another rank, for one generation."""
+
+    generation: int
+    to: int
+
+
+class Connections:
+    def __init__(self, id_: int, host: str, secret: bytes) -> None:
+        self._id, self._host, self._secret = id_, host, secret
+        self._door = socket.create_server(("", 0), backlog=64)
+        self._changed = threading.Condition()
+        self._called: dict[Way, socket.socket] = {}
+        self._calling: dict[Way, socket.socket] = {}
+        self._oldest = 0
+        """Generations before this one are over: whoever still calls for them is turned away."""
+        self._closed = False
+        threading.Thread(target=self._answer, name="tide-door", daemon=True).start()
+
+    def addresses(self, *also: str) -> list[Address]:
+        """Where others may find the door, the likeliest first."""
+        port = self._door.getsockname()[1]
+        return [(address, port) for address in dict.fromkeys((*also, *own_addresses()))]
+
+    def prepare(self, generation: int, members: Sequence[Member]) -> None:
+        """Begin to connect for a generation; returns at once."""
+        mine = _place(members, self._id)
+        if mine is None or len(members) < 2:
+            return
+        right = members[(mine + 1) % len(members)]
+        name = f"tide-generation-{generation}"
+        threading.Thread(target=self._call, args=(generation, right), name=name, daemon=True).start()
+
+    def neighbours(
+        self, generation: int, members: Sequence[Member], given_up: Callable[[], bool]
+    ) -> tuple[socket.socket, socket.socket] | None:
+        """The ways to the left and to the right; waits for them, until it is told to give up."""
+        mine = _place(members, self._id)
+        assert mine is not None  # nobody enters a generation it is not a member of
+        left = Way(generation, members[mine - 1].id)
+        right = Way(generation, members[(mine + 1) % len(members)].id)
+        with self._changed:
+            while not (left in self._called and right in self._calling):
+                if given_up():
+                    return None
+                self._changed.wait(_PAUSE)
+            return self._called[left], self._calling[right]
+
+    def forget(self, before: int) -> None:
+        """Generations before this one are over."""
+        with self._changed:
+            self._oldest = max(self._oldest, before)
+            for ways in (self._called, self._calling):
+                for way in [each for each in ways if each.generation < before]:
+                    ways.pop(way).close()
+            self._changed.notify_all()
+
+    def wake(self) -> None:
+        """Let whoever waits for neighbours look again whether to give up."""
+        with self._changed:
+            self._changed.notify_all()
+
+    def close(self) -> None:
+        self._closed = True
+        self._door.close()
+
+    def _answer(self) -> None:
+        while not self._closed:
+            try:
+                connection, _ = self._door.accept()
+            except OSError:
+                return
+            threading.Thread(target=self._take_in, args=(connection,), name="tide-caller", daemon=True).start()
+
+    def _take_in(self, connection: socket.socket) -> None:
+        try:
+            connection.settimeout(_PATIENCE)
+            opening = wire.answer(connection, self._secret)
+            hello = wire.receive(connection)
+            if hello.head.get("to") != self._id:
+                raise wire.RefusedError("somebody else was meant")
+            connection.sendall(wire.encode("here"))
+        except (OSError, EOFError, ValueError, wire.RefusedError):
+            connection.close()
+            return
+        self._keep(self._called, Way(int(hello.head["generation"]), opening.id), connection)
+
+    def _call(self, generation: int, member: Member) -> None:
+        way = Way(generation, member.id)
+        while not self._closed and generation >= self._oldest:
+            for address in self._likely(member):
+                connection = self._reached(address, generation, member.id)
+                if connection is not None:
+                    self._keep(self._calling, way, connection)
+                    return
+            with self._changed:
+                self._changed.wait(_PAUSE)
+
+    def _likely(self, member: Member) -> Iterable[Address]:
+        """On another host a loopback address leads to ourselves."""
+        if member.host == self._host:
+            return sorted(member.addresses, key=lambda each: not _loopback(each))
+        away = [each for each in member.addresses if not _loopback(each)]
+        return away or member.addresses
+
+    def _reached(self, address: Address, generation: int, to: int) -> socket.socket | None:
+        connection = None
+        try:
+            connection = socket.create_connection(address, timeout=_PATIENCE)
+            wire.call(connection, wire.Caller.PEER, self._id, self._secret)
+            connection.sendall(wire.encode("hello", generation=generation, to=to))
+            wire.receive(connection)
+        except (OSError, EOFError, ValueError, wire.RefusedError):
+            if connection is not None:
+                connection.close()
+            return None
+        return connection
+
+    def _keep(self, ways: dict[Way, socket.socket], way: Way, connection: socket.socket) -> None:
+        for option in (socket.SO_SNDBUF, socket.SO_RCVBUF):
+            connection.setsockopt(socket.SOL_SOCKET, option, _BUFFER)
+        connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        connection.settimeout(None)
+        with self._changed:
+            if way.generation < self._oldest:
+                connection.close()
+                return
+            ways[way] = connection
+            self._changed.notify_all()
+
+
+def own_addresses() -> list[str]:
+    """As others might know us, and as we know ourselves."""
+    found = []
+    with contextlib.suppress(OSError):
+        found += [str(info[4][0]) for info in socket.getaddrinfo(socket.gethostname(), None, socket.AF_INET)]
+    with contextlib.suppress(OSError), socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
+        probe.connect(("192.0.2.1", 9))  # nothing is sent; the system only says from where it would be
+        found.append(str(probe.getsockname()[0]))
+    return list(dict.fromkeys((*found, "127.0.0.1")))
+
+
+def _loopback(address: Address) -> bool:
+    return address[0].startswith("127.")
+
+
+def _place(members: Sequence[Member], id_: int) -> int | None:
+    return next((number for number, member in enumerate(members) if member.id == id_), None)

@@ -1,0 +1,79 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Where this process stands among the others right now. There is one of these per process.
+
+Without a launcher it is a group of one, and everything works the same.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from springtide.elastic.groups import BrokenError, Group, Solo
+from springtide.elastic.ring import Ring
+from springtide.elastic.session import Entry, Place, Session
+
+if TYPE_CHECKING:
+    from springtide.elastic.membership import Member
+
+Resized = Callable[[int, int], None]
+"""Called with the number of ranks that the state was made with, and the number there are now."""
+
+
+class Context:
+    def __init__(self, place: Place | None) -> None:
+        self.session = Session(place) if place is not None else None
+        self.group: Group = Solo()
+        self.generation = 0
+        self.local_rank = 0
+        self.local_size = 1
+        self.hosts: tuple[str, ...] = (place.host,) if place else ("localhost",)
+        self.on_resize: list[Resized] = []
+        self.build: Callable[[Session, Entry], Group] = ring
+
+    @property
+    def rank(self) -> int:
+        return self.group.rank
+
+    @property
+    def size(self) -> int:
+        return self.group.size
+
+    def enter(self, entry: Entry) -> None:
+        """Leave the old group for a new one. BrokenError when that one is overtaken before it came to be."""
+        assert self.session is not None
+        self.group.close()
+        self.session.connections.forget(entry.generation)
+        self.group = Solo() if len(entry.members) == 1 else self.build(self.session, entry)
+        self.session.on_break(self.group.abort)
+        if self.session.superseded():
+            raise BrokenError("the group was overtaken before it came to be")
+        mine = entry.place(self.session.place.worker)
+        assert mine is not None
+        self.generation = entry.generation
+        self._note_hosts(mine, entry.members)
+
+    def _note_hosts(self, mine: Member, members: tuple[Member, ...]) -> None:
+        self.local_rank = mine.local_rank
+        self.local_size = sum(member.host == mine.host for member in members)
+        self.hosts = tuple(dict.fromkeys(member.host for member in members))
+
+
+def ring(session: Session, entry: Entry) -> Group:
+    mine = entry.place(session.place.worker)
+    ways = session.connections.neighbours(entry.generation, entry.members, session.superseded)
+    if ways is None or mine is None:
+        raise BrokenError("the group was overtaken before it came to be")
+    return Ring(*ways, mine.rank, len(entry.members))
+
+
+_current: Context | None = None
+
+
+def current() -> Context:
+    """Made when first asked for: the launcher hears of this rank at that moment."""
+    global _current  # noqa: PLW0603 - one per process, as there is one launcher
+    if _current is None:
+        _current = Context(Place.read(os.environ))
+    return _current

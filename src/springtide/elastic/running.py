@@ -1,0 +1,65 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The frame around a training function: it is called again after a death, and left alone when workers come or go."""
+
+from __future__ import annotations
+
+import functools
+import logging
+from collections.abc import Callable
+from typing import Concatenate, ParamSpec, TypeVar, cast
+
+from springtide.elastic import context
+from springtide.elastic.groups import BrokenError
+from springtide.elastic.session import LauncherLostError
+from springtide.elastic.state import State
+
+P = ParamSpec("P")
+R = TypeVar("R")
+logger = logging.getLogger(__name__)
+
+
+def run(function: Callable[Concatenate[State, P], R]) -> Callable[Concatenate[State, P], R]:
+    """For a function that goes on from what its state says, wherever that is.
+
+    When a rank dies, the others go back to their last commit and call the function anew. When workers come or go on
+    purpose nobody notices but `commit`, and newcomers, which begin with the state of the others.
+    """
+
+    @functools.wraps(function)
+    def wrapped(state: State, *args: P.args, **kwargs: P.kwargs) -> R:
+        _entered(state)
+        while True:
+            try:
+                result = function(state, *args, **kwargs)
+            except BrokenError as error:
+                _recovered(state, str(error))
+                continue
+            session = context.current().session
+            if session is not None:
+                session.say("finished")
+            return result
+
+    return cast(Callable[Concatenate[State, P], R], wrapped)
+
+
+def _entered(state: State) -> None:
+    try:
+        state.begin()
+    except BrokenError as error:
+        _recovered(state, str(error))
+    except LauncherLostError as error:
+        raise SystemExit(f"springtide: {error}") from None
+
+
+def _recovered(state: State, why: str) -> None:
+    """Whoever dies meanwhile, there will be a next generation, or a launcher that says it is over."""
+    while True:
+        logger.warning("going back to the last commit: %s", why)
+        try:
+            state.recover(why)
+        except BrokenError as error:
+            why = str(error)
+        except LauncherLostError as error:
+            raise SystemExit(f"springtide: {error}") from None
+        else:
+            return

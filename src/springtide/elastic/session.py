@@ -1,0 +1,271 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A rank's link to its launcher: what it is told, and what it may do about it at a boundary.
+
+A thread of its own listens, because the program is busy; the program asks at its boundaries, which costs it one look at
+a flag as long as there is no news.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import socket
+import threading
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+from springtide.elastic import wire
+from springtide.elastic.connections import Connections
+from springtide.elastic.groups import BrokenError
+from springtide.elastic.membership import Member
+
+_PATIENCE: Final = 10.0
+_BEAT: Final = 0.5
+
+
+class LauncherLostError(Exception):
+    """The launcher is gone: there is nobody left to train for."""
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """A generation to enter."""
+
+    generation: int
+    members: tuple[Member, ...]
+    source: int
+    graceful: bool
+    """Everybody stands at the same boundary, and only newcomers lack the state."""
+    fresh: bool = False
+    hold: bool = False
+    boundary: int = 0
+    """At which a graceful one is entered."""
+
+    def place(self, id_: int) -> Member | None:
+        return next((member for member in self.members if member.id == id_), None)
+
+
+@dataclass(slots=True)
+class _Prepared:
+    generation: int
+    members: tuple[Member, ...]
+    answered: int | None = None
+    """The boundary we said we stand at."""
+    entry: Entry | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """What a rank finds in its environment."""
+
+    coordinators: tuple[tuple[str, int], ...]
+    worker: int
+    host: str
+    slot: int
+    secret: bytes
+    beat: float = _BEAT
+
+    @classmethod
+    def read(cls, environment: Mapping[str, str]) -> Place | None:
+        """None without a launcher."""
+        given = environment.get("TIDE_COORDINATOR")
+        if not given:
+            return None
+        found = (each.rpartition(":") for each in given.split(","))
+        return cls(
+            tuple((address, int(port)) for address, _, port in found),
+            int(environment["TIDE_WORKER"]),
+            environment.get("TIDE_HOST", ""),
+            int(environment.get("TIDE_SLOT", "0")),
+            _secret(int(environment["TIDE_SECRET_FD"])),
+            float(environment.get("TIDE_HEARTBEAT", _BEAT)),
+        )
+
+
+def _secret(descriptor: int) -> bytes:
+    with open(descriptor, "rb") as pipe:
+        return pipe.read(wire.SECRET)
+
+
+class Session:
+    def __init__(self, place: Place) -> None:
+        self.place = place
+        self.boundary = 0
+        self._link = _linked(place)
+        self._writing = threading.Lock()
+        self._changed = threading.Condition()
+        self._prepared: _Prepared | None = None
+        self._regroup: Entry | None = None
+        self._lost = False
+        self.news = False
+        """Whether a boundary has anything to look at; read without the lock."""
+        self._interrupt: Callable[[], None] = lambda: None
+        self.connections = Connections(place.worker, place.host, place.secret)
+        self._say("join", addresses=self.connections.addresses(self._link.getsockname()[0]), pid=os.getpid())
+        for target in (self._listen, self._beat):
+            threading.Thread(target=target, name=f"tide-{target.__name__.strip('_')}", daemon=True).start()
+
+    # What the program asks
+
+    def on_break(self, interrupt: Callable[[], None]) -> None:
+        """What makes the group's calls raise when somebody died; called by the listening thread."""
+        self._interrupt = interrupt
+
+    def begin(self) -> Entry:
+        """The first generation of this rank; waits for it."""
+        return self._wait(lambda: self._regroup or (self._prepared.entry if self._prepared else None))
+
+    def stand(self, commit: int) -> Entry | None:
+        """At a boundary: the generation that is entered here, if one is. BrokenError when somebody died meanwhile."""
+        if not self.news:
+            return None
+        with self._changed:
+            while True:
+                self._check()
+                prepared = self._prepared
+                if prepared is None:
+                    self.news = False
+                    return None
+                if prepared.answered is None:
+                    prepared.answered = self.boundary
+                    self._say("at", generation=prepared.generation, boundary=self.boundary, commit=commit)
+                if prepared.entry is not None:
+                    return self._taken() if prepared.entry.boundary == self.boundary else None
+                if self.boundary <= prepared.answered:
+                    return None
+                self._changed.wait()
+
+    def hold(self, commit: int) -> Entry:
+        """Stand at this boundary until there is a generation to enter from here."""
+        while True:
+            entry = self.stand(commit)
+            if entry is not None:
+                return entry
+            with self._changed:
+                if self._prepared is None or self._prepared.entry is None:
+                    self._changed.wait()
+
+    def recover(self, generation: int, commit: int, why: str) -> Entry:
+        """Somebody died: say so, and wait for those that are left."""
+        self._say("trouble", generation=generation, commit=commit, why=why)
+        return self._wait(lambda: self._regroup)
+
+    def superseded(self) -> bool:
+        """Whether the generation that is being entered has been overtaken."""
+        return self._regroup is not None or self._lost
+
+    def say(self, type_: str, **words: Any) -> None:
+        self._say(type_, **words)
+
+    # What the launcher says
+
+    def _wait(self, found: Callable[[], Entry | None]) -> Entry:
+        with self._changed:
+            while True:
+                if self._lost:
+                    raise LauncherLostError("the launcher is gone")
+                if found() is not None:
+                    return self._taken()
+                self._changed.wait()
+
+    def _taken(self) -> Entry:
+        entry = self._regroup or (self._prepared.entry if self._prepared else None)
+        assert entry is not None
+        self._regroup = self._prepared = None
+        self.news = False
+        return entry
+
+    def _check(self) -> None:
+        if self._lost:
+            raise LauncherLostError("the launcher is gone")
+        if self._regroup is not None:
+            raise BrokenError("a rank of the group is gone")
+
+    def _listen(self) -> None:
+        try:
+            while True:
+                frame = wire.receive(self._link)
+                if frame.type == "bye":
+                    break
+                self._hear(frame.type, frame.head)
+        except (OSError, EOFError, wire.RefusedError):
+            pass
+        with self._changed:
+            self._lost = self.news = True
+            self._changed.notify_all()
+        self._break()
+
+    def _hear(self, type_: str, words: Mapping[str, Any]) -> None:
+        with self._changed:
+            match type_:
+                case "prepare":
+                    self._prepared = _Prepared(words["generation"], _members(words["members"]))
+                    self.connections.prepare(self._prepared.generation, self._prepared.members)
+                case "cancel" if self._prepared is not None and self._prepared.generation == words["generation"]:
+                    self._prepared = None
+                case "switch" if self._prepared is not None and self._prepared.generation == words["generation"]:
+                    self._prepared.entry = Entry(
+                        words["generation"],
+                        self._prepared.members,
+                        words["source"],
+                        graceful=True,
+                        hold=words["hold"],
+                        boundary=words["boundary"],
+                    )
+                case "regroup":
+                    self._regroup = _regroup(words)
+                    self._prepared = None
+                    self.connections.prepare(self._regroup.generation, self._regroup.members)
+            self.news = True
+            self._changed.notify_all()
+        if type_ == "regroup":
+            self._break()
+
+    def _break(self) -> None:
+        self._interrupt()
+        self.connections.wake()
+
+    def _beat(self) -> None:
+        pause = threading.Event()
+        while not self._lost:
+            self._say("beat")
+            pause.wait(self.place.beat)
+
+    def _say(self, type_: str, **words: Any) -> None:
+        """A launcher that is gone is noticed by whoever listens."""
+        with self._writing, contextlib.suppress(OSError):
+            self._link.sendall(wire.encode(type_, **words))
+
+
+def _regroup(words: Mapping[str, Any]) -> Entry:
+    return Entry(
+        words["generation"],
+        _members(words["members"]),
+        words["source"],
+        graceful=False,
+        fresh=words["fresh"],
+        hold=words["hold"],
+    )
+
+
+def _members(given: Sequence[Sequence[Any]]) -> tuple[Member, ...]:
+    return tuple(
+        Member(id_, rank, host, local, tuple((str(address), int(port)) for address, port in addresses))
+        for id_, rank, host, local, addresses in given
+    )
+
+
+def _linked(place: Place) -> socket.socket:
+    errors = []
+    for address in place.coordinators:
+        try:
+            connection = socket.create_connection(address, timeout=_PATIENCE)
+            wire.call(connection, wire.Caller.RANK, place.worker, place.secret)
+        except (OSError, EOFError, wire.RefusedError) as error:
+            errors.append(f"{address[0]}:{address[1]}: {error}")
+            continue
+        connection.settimeout(None)
+        connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        return connection
+    raise LauncherLostError(f"the launcher cannot be reached: {'; '.join(errors)}")

@@ -1,0 +1,259 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What training knows and must not lose: kept in memory at every commit, handed to newcomers, taken back after a death.
+
+    state = State(weights=weights, sampler=Sampler(50_000, batch=256), step=0)
+    state.step += 1
+    state.commit()
+
+Values are plain ones, arrays, mappings and sequences of them, and whatever has `state_dict` and `load_state_dict`.
+"""
+
+from __future__ import annotations
+
+import copy
+import logging
+import pickle
+import struct
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+
+from springtide.elastic import checkpoints, context, leaves
+from springtide.elastic.groups import Group
+from springtide.elastic.session import Entry
+
+logger = logging.getLogger(__name__)
+
+_LENGTH: Final = struct.Struct("!Q")
+
+
+@dataclass(slots=True)
+class Snapshot:
+    """All values at one boundary."""
+
+    boundary: int
+    size: int
+    """How many ranks there were."""
+    skeleton: Any
+    arrays: list[Any]
+
+    @property
+    def head(self) -> bytes:
+        return pickle.dumps((self.boundary, self.size, self.skeleton))
+
+
+class State:
+    def __init__(self, *, checkpoint: str | Path | None = None, every: int = 1, **values: Any) -> None:
+        """With a checkpoint directory every so many commits are kept there too, for a run that nobody survives."""
+        self._values = dict(values)
+        self._files = checkpoints.Checkpoints(Path(checkpoint), every) if checkpoint is not None else None
+        self._saved: Snapshot | None = None
+        self._before_switch: Callable[[], None] | None = None
+
+    def __getattr__(self, name: str) -> Any:
+        try:
+            return self.__dict__["_values"][name]
+        except KeyError:
+            raise AttributeError(f"this state has no value {name!r}") from None
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        if name.startswith("_") or "_values" not in self.__dict__:
+            object.__setattr__(self, name, value)
+        else:
+            self._values[name] = value
+
+    # What programs call
+
+    def commit(self) -> None:
+        """Keep everything as it is now, and let workers come or go if that is due. Call it between two steps."""
+        now = context.current()
+        boundary = now.session.boundary + 1 if now.session else (self._saved.boundary + 1 if self._saved else 1)
+        self._saved = self._taken(boundary, now.size)
+        if self._files is not None and now.rank == 0:
+            self._files.keep(self._saved.boundary, self._saved.head, self._saved.arrays)
+        self.check()
+
+    def check(self) -> None:
+        """Let workers come or go if that is due, without keeping anything."""
+        now = context.current()
+        if now.session is None:
+            return
+        now.session.boundary += 1
+        entry = now.session.stand(self.newest)
+        if entry is not None:
+            self._switch(entry)
+
+    def restore(self) -> None:
+        """Back to the last commit."""
+        if self._saved is not None:
+            self._put(self._saved.skeleton, self._saved.arrays)
+
+    @property
+    def newest(self) -> int:
+        """The boundary of the last commit."""
+        return self._saved.boundary if self._saved is not None else -1
+
+    # What a run does with it
+
+    def begin(self) -> None:
+        """Enter the first generation of this process."""
+        now = context.current()
+        if now.session is None:
+            self._load()
+            self._saved = self._taken(0, 1)
+            return
+        entry = now.session.begin()
+        if entry.graceful:
+            now.session.boundary = entry.boundary
+            self._enter(entry, newcomer=True)
+        else:
+            self._regroup(entry)
+
+    def recover(self, why: str) -> None:
+        """Somebody died: go back to the newest commit that anybody has, with those that are left."""
+        session = context.current().session
+        assert session is not None
+        self._regroup(session.recover(context.current().generation, self.newest, why))
+
+    def _regroup(self, entry: Entry) -> None:
+        now = context.current()
+        session = now.session
+        assert session is not None
+        now.enter(entry)
+        if entry.fresh:
+            if now.rank == entry.source:
+                self._load()
+            self._saved = self._taken(0, now.size)
+        self.restore()
+        assert self._saved is not None or now.rank != entry.source
+        old = self._pass_on(now.group, entry, session.boundary, everybody=True)
+        self._entered(entry, old)
+
+    def _switch(self, entry: Entry) -> None:
+        """At a boundary where all stand: whoever leaves does so here."""
+        session = context.current().session
+        assert session is not None
+        if entry.place(session.place.worker) is None:
+            session.say("left")
+            raise SystemExit(0)
+        self._enter(entry, newcomer=False)
+
+    def _enter(self, entry: Entry, *, newcomer: bool) -> None:
+        now = context.current()
+        before = now.size
+        now.enter(entry)
+        old = self._pass_on(now.group, entry, entry.boundary, everybody=False, size=before) if _moves(entry) else before
+        self._entered(entry, old if newcomer else before)
+
+    def _entered(self, entry: Entry, old: int) -> None:
+        now = context.current()
+        assert now.session is not None
+        now.session.say("entered", generation=entry.generation)
+        if old != now.size:
+            for told in now.on_resize:
+                told(old, now.size)
+        if entry.hold:
+            logger.warning("fewer workers than it takes to go on: waiting for more")
+            self._switch(now.session.hold(self.newest))
+
+    def _pass_on(self, group: Group, entry: Entry, boundary: int, *, everybody: bool, size: int = 0) -> int:
+        """State from the source to those after it, or to all. Says how many ranks it was made with."""
+        if group.rank < entry.source and not everybody:
+            return size
+        if group.rank == entry.source:
+            given = self._saved if everybody and self._saved is not None else self._live(boundary, size)
+            _send(group, entry.source, given, everybody=everybody)
+            arrived = given
+        else:
+            arrived = _receive(group, entry.source, everybody=everybody)
+            self._put(arrived.skeleton, arrived.arrays)
+        session = context.current().session
+        assert session is not None
+        session.boundary = arrived.boundary
+        if everybody or group.rank != entry.source:
+            self._saved = Snapshot(arrived.boundary, arrived.size, copy.deepcopy(arrived.skeleton), arrived.arrays)
+        return arrived.size
+
+    def _load(self) -> None:
+        """What an earlier run left; a run without survivors starts over otherwise."""
+        found = self._files.newest() if self._files is not None else None
+        if found is None:
+            return
+        head, arrays = found
+        _, _, skeleton = pickle.loads(head)
+        self._put(skeleton, arrays(leaves.found_in(skeleton)))
+
+    def _live(self, boundary: int, size: int) -> Snapshot:
+        """As it is now, good until the next step."""
+        values = {name: _content(value) for name, value in self._values.items()}
+        return Snapshot(boundary, size, *leaves.taken_apart(values))
+
+    def _taken(self, boundary: int, size: int) -> Snapshot:
+        """The same as a copy; where nothing has changed its shape, into the memory of the last one."""
+        live, kept = self._live(boundary, size), self._saved
+        arrays = live.arrays
+        if kept is not None and [leaves.described(each) for each in kept.arrays] == [
+            leaves.described(each) for each in arrays
+        ]:
+            for mine, theirs in zip(kept.arrays, arrays, strict=True):
+                leaves.overwritten(mine, theirs)
+            copies = kept.arrays
+        else:
+            copies = [leaves.copied(each) for each in arrays]
+        return Snapshot(boundary, size, copy.deepcopy(live.skeleton), copies)
+
+    def _put(self, skeleton: Any, arrays: list[Any]) -> None:
+        values = leaves.put_together(copy.deepcopy(skeleton), iter(arrays))
+        for name, new in values.items():
+            held: Any = self._values.get(name)
+            if hasattr(held, "load_state_dict"):
+                held.load_state_dict(_own(new))
+            elif not _filled(held, new):
+                self._values[name] = _own(new)
+
+
+def _content(value: Any) -> Any:
+    return value.state_dict() if hasattr(value, "state_dict") else value
+
+
+def _own(tree: Any) -> Any:
+    """With arrays that nobody else changes."""
+    skeleton, arrays = leaves.taken_apart(tree)
+    return leaves.put_together(skeleton, iter([leaves.copied(each) for each in arrays]))
+
+
+def _filled(held: Any, new: Any) -> bool:
+    """Arrays that fit are changed in place, because programs hold on to them."""
+    skeleton, arrays = leaves.taken_apart(held)
+    wanted, values = leaves.taken_apart(new)
+    if not arrays or skeleton != wanted:
+        return False
+    for mine, theirs in zip(arrays, values, strict=True):
+        leaves.overwritten(mine, theirs)
+    return True
+
+
+def _moves(entry: Entry) -> bool:
+    """Whether there are newcomers: they come after the source."""
+    return entry.source < len(entry.members) - 1
+
+
+def _send(group: Group, source: int, given: Snapshot, *, everybody: bool) -> None:
+    head = given.head
+    group.pass_on(memoryview(bytearray(_LENGTH.pack(len(head)))), source, everybody=everybody)
+    group.pass_on(memoryview(bytearray(head)), source, everybody=everybody)
+    for array in given.arrays:
+        group.pass_on(leaves.view(leaves.in_main_memory(array)), source, everybody=everybody)
+
+
+def _receive(group: Group, source: int, *, everybody: bool) -> Snapshot:
+    length = bytearray(_LENGTH.size)
+    group.pass_on(memoryview(length), source, everybody=everybody)
+    head = bytearray(_LENGTH.unpack(length)[0])
+    group.pass_on(memoryview(head), source, everybody=everybody)
+    boundary, size, skeleton = pickle.loads(head)
+    arrays = [leaves.made(leaf) for leaf in leaves.found_in(skeleton)]
+    for array in arrays:
+        group.pass_on(leaves.view(array), source, everybody=everybody)
+    return Snapshot(boundary, size, skeleton, arrays)

@@ -1,0 +1,90 @@
+# SPDX-License-Identifier: Apache-2.0
+"""State in a group of one: what is kept, given back and found again. Among several: tests/integration/elastic."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from springtide.elastic import Sampler, State, leaves
+
+
+class Model:
+    """As frameworks have them."""
+
+    def __init__(self) -> None:
+        self.weights: dict[str, Any] = {"w": np.zeros(3), "steps": 0}
+
+    def state_dict(self) -> dict[str, Any]:
+        return self.weights
+
+    def load_state_dict(self, state: dict[str, Any]) -> None:
+        self.weights = state
+
+
+def test_values_are_read_and_changed_by_their_names() -> None:
+    state = State(step=1)
+    state.step += 1
+    assert state.step == 2
+    with pytest.raises(AttributeError, match="no value 'loss'"):
+        _ = state.loss
+
+
+def test_it_goes_back_to_its_last_commit() -> None:
+    weights: dict[str, Any] = {"a": np.ones(2), "b": [np.zeros(1), "word"]}
+    model = Model()
+    state = State(weights=weights, model=model, sampler=Sampler(10, 2), step=0, log=[1])
+    state.step, weights["a"][0], model.weights["w"][1] = 5, 7.0, 8.0
+    state.log.append(2)
+    next(iter(state.sampler))
+    state.commit()
+    state.step, weights["a"][0], model.weights["w"][1], model.weights["steps"] = 6, 0.0, 0.0, 9
+    state.log.append(3)
+    next(iter(state.sampler))
+    state.restore()
+    assert (state.step, state.log, state.sampler.consumed, model.weights["steps"]) == (5, [1, 2], 2, 0)
+    assert weights["a"].tolist() == [7.0, 1.0], "arrays are changed in place: programs hold on to them"
+    assert model.weights["w"].tolist() == [0.0, 8.0, 0.0]
+
+
+def test_what_was_kept_does_not_change_with_what_goes_on() -> None:
+    state = State(weights=np.zeros(2))
+    state.commit()
+    for _ in range(2):
+        state.weights += 1
+        state.restore()
+        assert state.weights.tolist() == [0.0, 0.0]
+
+
+def test_a_run_that_nobody_survived_goes_on_from_its_checkpoint(tmp_path: Path) -> None:
+    state = State(checkpoint=tmp_path / "run", every=2, weights=np.zeros(4, dtype="float32"), step=0)
+    for _ in range(5):
+        state.step += 1
+        state.weights += 1
+        state.commit()
+    later = State(checkpoint=tmp_path / "run", weights=np.zeros(4, dtype="float32"), step=0)
+    later.begin()
+    assert (later.step, later.weights.tolist()) == (4, [4.0] * 4)
+    assert len(list((tmp_path / "run").iterdir())) == 2
+
+
+def test_without_a_checkpoint_it_begins_as_it_was_made(tmp_path: Path) -> None:
+    state = State(checkpoint=tmp_path, step=3)
+    state.begin()
+    assert state.step == 3
+
+
+def test_trees_are_put_together_as_they_were() -> None:
+    tree: dict[str, Any] = {
+        "a": [np.arange(3), (1, np.zeros((2, 2), dtype="int8"))],
+        "b": "words",
+        "empty": np.zeros(0),
+    }
+    skeleton, arrays = leaves.taken_apart(tree)
+    assert [leaf.shape for leaf in leaves.found_in(skeleton)] == [(3,), (2, 2), (0,)]
+    again = leaves.put_together(skeleton, iter(arrays))
+    assert again["a"][1][0] == 1
+    assert again["a"][0] is tree["a"][0]
