@@ -123,9 +123,9 @@ def kubectl(place: DataDir) -> str:
     if program is None:
         raise Wrong("kubectl is not on the PATH", "See https://kubernetes.io/docs/tasks/tools/", needed=False)
     try:
-        said = subprocess.run(
-            [program, "version", "--client", "-o", "json"], capture_output=True, timeout=_TIMEOUT, check=True
-        ).stdout
+        with tempfile.TemporaryDirectory() as scratch:  # some ask whatever server they find, and keep its answer
+            command = [program, "version", "--client", "-o", "json", "--cache-dir", scratch]
+            said = subprocess.run(command, capture_output=True, timeout=_TIMEOUT, check=True).stdout
         found = str(json.loads(said)["clientVersion"]["gitVersion"])
     except (OSError, subprocess.SubprocessError, ValueError, KeyError, TypeError):
         raise Wrong(f"{program} does not tell its version", "Install it anew.", needed=False) from None

@@ -17,6 +17,7 @@ from tests.integration.supervisor.conftest import kill, processes, until
 from springtide.api.kinds.registry import RESOURCES
 from springtide.kube import errors
 from springtide.kube.client import Client
+from springtide.kube.errors import Forbidden
 from springtide.kube.resources import CUSTOMRESOURCEDEFINITIONS, NAMESPACES, PODS, Key, Resource
 from springtide.local.datadir import DataDir
 
@@ -24,17 +25,18 @@ pytestmark = pytest.mark.skipif(not Path("/proc/self/cmdline").exists(), reason=
 
 MANIFESTS = Path(__file__).parent.parent.parent / "manifests/mpijobs"
 MPIJOBS = Resource("kubeflow.org", "v1", "mpijobs", "MPIJob")
+MPIJOBS_OVER_SSH = Resource("kubeflow.org", "v2beta1", "mpijobs", "MPIJob")
 
 
 def operators(place: DataDir) -> set[int]:
     return {pid for pid, words in processes(place).items() if "operator" in words}
 
 
-async def submit(place: DataDir, name: str) -> None:
+async def submit(place: DataDir, name: str, resource: Resource = MPIJOBS) -> None:
     job = yaml.safe_load((MANIFESTS / "tensorflow-mnist.yaml").read_text())
-    job["metadata"] = {"name": name, "namespace": "kubeflow"}
+    job |= {"apiVersion": resource.api_version, "metadata": {"name": name, "namespace": "kubeflow"}}
     async with await Client.connect(str(place.kubeconfig)) as client:
-        await client.create(MPIJOBS, job)
+        await client.create(resource, job)
 
 
 async def pods(place: DataDir, name: str) -> list[str]:
@@ -58,6 +60,23 @@ def test_jobs_are_accepted_at_once_and_served_soon(tide: Tide) -> None:
     tide.ok("down", "--grace", "0")
     assert not operators(place)
     assert place.operator_process() is None
+
+
+def test_its_rights_are_enough_and_no_more_than_that(tide: Tide) -> None:
+    tide.ok("up", "-d", "--port", "0")
+    place = tide.place()
+    for name, resource in (("first", MPIJOBS), ("second", MPIJOBS_OVER_SSH)):
+        asyncio.run(submit(place, name, resource))
+        until(partial(is_served, place, name))
+
+    async def create_namespace() -> None:
+        async with await Client.connect(str(place.operator / "kubeconfig")) as client:
+            await client.create(NAMESPACES, NAMESPACES.describe(Key("", "another")))
+
+    with pytest.raises(Forbidden):
+        asyncio.run(create_namespace())
+    tide.ok("down", "--grace", "0")
+    assert "forbidden" not in place.operator_log.read_text().lower()
 
 
 def test_an_operator_that_is_killed_comes_back(tide: Tide) -> None:

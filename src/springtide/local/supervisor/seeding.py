@@ -12,13 +12,15 @@ import asyncio
 import contextlib
 
 from springtide.api.kinds.registry import RESOURCES
+from springtide.api.rights import rules
 from springtide.api.schema.definitions import definition
 from springtide.kube import definitions, errors
 from springtide.kube.client import Client
-from springtide.kube.resources import CLUSTERROLEBINDINGS, NAMESPACES, Key
+from springtide.kube.resources import CLUSTERROLEBINDINGS, CLUSTERROLES, NAMESPACES, Key
 from springtide.local.access.pki import OPERATOR
 
 MANAGER = "springtide"
+_ROLE = Key("", "springtide-operator")
 _NAMESPACES = ("mpi-operator", "kubeflow")
 
 
@@ -36,9 +38,10 @@ async def _make_namespace(client: Client, name: str) -> None:
 
 
 async def _grant(client: Client) -> None:
-    group = "rbac.authorization.k8s.io"
-    binding = CLUSTERROLEBINDINGS.describe(Key("", "springtide-operator")) | {
-        "roleRef": {"apiGroup": group, "kind": "ClusterRole", "name": "cluster-admin"},
-        "subjects": [{"apiGroup": group, "kind": "User", "name": OPERATOR}],
+    role = CLUSTERROLES.describe(_ROLE) | {"rules": rules()}
+    binding = CLUSTERROLEBINDINGS.describe(_ROLE) | {
+        "roleRef": {"apiGroup": CLUSTERROLES.group, "kind": CLUSTERROLES.kind, "name": _ROLE.name},
+        "subjects": [{"apiGroup": CLUSTERROLES.group, "kind": "User", "name": OPERATOR}],
     }
+    await client.apply(CLUSTERROLES, role, field_manager=MANAGER)
     await client.apply(CLUSTERROLEBINDINGS, binding, field_manager=MANAGER)

@@ -1,0 +1,46 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What an operator must be allowed to do, as the rules of a ClusterRole.
+
+It makes roles for launchers, and nobody may give away rights that he does not have: hence `pods/exec`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Final
+
+from springtide.api.kinds.registry import RESOURCES
+
+_READ: Final = ("get", "list", "watch")
+_KEEP: Final = (*_READ, "create", "update", "patch", "delete")
+
+
+def rules() -> list[dict[str, Any]]:
+    own = [rule for resource in RESOURCES for rule in _of_kind(resource.group, resource.plural)]
+    return [
+        *own,
+        _rule("", ("configmaps", "pods", "secrets", "serviceaccounts", "services"), _KEEP),
+        _rule("", ("pods/exec",), ("get", "create")),
+        _rule("", ("events",), ("create", "patch")),
+        _rule("", ("nodes",), _READ),
+        _rule("batch", ("jobs",), _KEEP),
+        _rule("rbac.authorization.k8s.io", ("rolebindings", "roles"), _KEEP),
+        _rule("scheduling.volcano.sh", ("podgroups",), _KEEP),
+        _rule("scheduling.x-k8s.io", ("podgroups",), _KEEP),
+        _rule("scheduling.k8s.io", ("priorityclasses",), _READ),
+        _rule("coordination.k8s.io", ("leases",), ("get", "create", "update")),
+        _rule("admissionregistration.k8s.io", ("validatingwebhookconfigurations",), ("get", "create", "patch")),
+    ]
+
+
+def _of_kind(group: str, plural: str) -> list[dict[str, Any]]:
+    """Jobs are changed by their users; the operator writes their status, and deletes those whose time is over."""
+    return [
+        _rule(group, (plural,), (*_READ, "delete")),
+        _rule(group, (f"{plural}/status",), ("patch",)),
+        _rule(group, (f"{plural}/finalizers",), ("update",)),  # asked for where owners may block their deletion
+    ]
+
+
+def _rule(group: str, resources: Sequence[str], verbs: Sequence[str]) -> dict[str, Any]:
+    return {"apiGroups": [group], "resources": list(resources), "verbs": list(verbs)}
