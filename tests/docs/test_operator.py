@@ -11,6 +11,7 @@ from tests.docs.pages import DOCS
 
 from springtide.api.kinds.status import JobStatus
 from springtide.cli.operator import operator
+from springtide.cli.up import up
 from springtide.controllers.metrics import OK, Figures, Metrics
 from springtide.kube.resources import Key
 
@@ -44,5 +45,5 @@ def test_every_metric_is_in_the_table_with_its_labels(page: str) -> None:
 
 @pytest.mark.parametrize("page", PAGES)
 def test_every_flag_that_is_named_exists(page: str) -> None:
-    known = {flag for option in operator.params for flag in option.opts}
+    known = {flag for command in (operator, up) for option in command.params for flag in option.opts}
     assert set(re.findall(r"--[a-z-]+[a-z]", (DOCS / page).read_text())) - {"--help", "--replicas"} <= known
