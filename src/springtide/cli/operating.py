@@ -7,6 +7,7 @@ Imported by `operator` when it is needed.
 from __future__ import annotations
 
 import asyncio
+import gc
 import math
 import signal
 from typing import Any
@@ -19,6 +20,7 @@ from springtide.controllers.prerequisites import MissingError
 from springtide.kube import config, errors
 from springtide.kube.leader import LeadershipLost
 
+_COLLECT = (20_000, 20, 100)
 _FORESEEN = (config.ConfigError, errors.ApiError, LeadershipLost, MissingError, OSError)
 
 
@@ -45,6 +47,7 @@ def options(
 
 
 def run(wanted: Options) -> None:
+    _collect_rarely()
     try:
         asyncio.run(_until_ended(wanted))
     except (*_FORESEEN, ExceptionGroup) as error:
@@ -52,6 +55,14 @@ def run(wanted: Options) -> None:
         if foreseen is None:
             raise
         raise click.ClickException(_explained(foreseen)) from None
+
+
+def _collect_rarely() -> None:
+    """Plans leave hardly any cycles behind, and a search for them among all cached jobs holds up whoever waits for one:
+    what was loaded so far is never looked at again, and the rest less often."""
+    gc.collect()
+    gc.freeze()
+    gc.set_threshold(*_COLLECT)
 
 
 async def _until_ended(wanted: Options) -> None:
