@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from tests.programs.world import Cluster, Obj, ready
+from tests.programs.world import PATIENCE, Cluster, Obj, ready
 
 V1, V2 = "kubeflow.org/v1", "kubeflow.org/v2beta1"
 OPEN_MPI_4, OPEN_MPI_5, MPICH = "mpi/openmpi:4", "mpi/openmpi:5", "mpi/mpich:5"
@@ -51,6 +51,7 @@ def mpijob(
 class Job:
     cluster: Cluster
     name: str
+    patience: float = PATIENCE
 
     def object(self) -> Obj:
         return self.cluster.get("mpijob", self.name)
@@ -73,7 +74,7 @@ class Job:
             assert condition in found or not others & set(found), self.picture()
             return condition in found
 
-        self.cluster.until(holds, f"{self.name} is {condition}")
+        self.cluster.until(holds, f"{self.name} is {condition}", self.patience)
         return self.conditions()[condition]
 
     def pods(self, role: str) -> dict[str, Obj]:

@@ -61,10 +61,10 @@ class Cluster:
     def logs(self, pod: str) -> str:
         return self.kubectl("logs", pod)
 
-    def until(self, holds: Callable[[], object], what: str) -> None:
-        ends = time.monotonic() + PATIENCE
+    def until(self, holds: Callable[[], object], what: str, patience: float = PATIENCE) -> None:
+        ends = time.monotonic() + patience
         while not holds():
-            assert time.monotonic() < ends, f"not in {PATIENCE} s: {what}\n{self.picture()}"
+            assert time.monotonic() < ends, f"not in {patience} s: {what}\n{self.picture()}"
             time.sleep(0.1)
 
     def until_job_is_done(self, name: str) -> None:

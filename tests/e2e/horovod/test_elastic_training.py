@@ -17,7 +17,7 @@ EDITOR = "sed -i -z 's/\\(Worker:\\n *replicas: \\)1/\\12/'"
 
 def test_the_documents_job_runs_to_its_end(here: Cluster) -> None:
     here.kubectl("create", "-f", str(training.MANIFEST))
-    job = training.Training(here, training.NAME, Path("/nowhere"))
+    job = training.Training(here, training.NAME)
     job.until("Succeeded")
     steps = job.steps()
     assert {step.size for step in steps} == {2}

@@ -27,9 +27,10 @@ class Step(NamedTuple):
 
 @dataclass(frozen=True)
 class Training(Job):
-    """It goes on until told otherwise."""
+    """It goes on until told otherwise, where it has a file for that. To import TensorFlow takes long on few cores."""
 
-    control: Path
+    patience: float = 300.0
+    control: Path = Path("/nowhere")
 
     def steps(self) -> list[Step]:
         return [Step(*map(int, found)) for found in _STEP.findall(self.log())]
@@ -50,7 +51,7 @@ class Training(Job):
             assert not {"Succeeded", "Failed"} & set(self.conditions()), self.picture()
             return self.size() == size
 
-        self.cluster.until(trains, f"training with {size} workers")
+        self.cluster.until(trains, f"training with {size} workers", self.patience)
 
     def finish(self) -> None:
         """In a few steps."""
@@ -68,7 +69,7 @@ def endless(cluster: Cluster, control: Path) -> Training:
         spec["containers"][0]["volumeMounts"] = [{"name": "control", "mountPath": "/control"}]
         spec["containers"][0]["env"] = [{"name": "BATCHES", "value": f"/control/{control.name}"}]
     submitted(cluster, manifest)
-    return Training(cluster, NAME, control)
+    return Training(cluster, NAME, control=control)
 
 
 def check(steps: list[Step]) -> None:
