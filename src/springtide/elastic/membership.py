@@ -168,6 +168,10 @@ class Membership:
         self._hosts, self._resting = dict(slots), frozenset(resting)
         return self._go_on()
 
+    def rest(self, resting: Iterable[str]) -> None:
+        """What is decided next is decided without these hosts."""
+        self._resting = frozenset(resting)
+
     def ready(self, id_: int, addresses: Iterable[Address]) -> list[Order]:
         worker = self.workers.get(id_)
         if worker is None or worker.phase is not Phase.STARTING:
@@ -229,6 +233,14 @@ class Membership:
         """Whether the end of this worker is as it should be."""
         worker = self.workers.get(id_)
         return worker is None or id_ in self._finished or worker.phase is Phase.LEAVING
+
+    def done(self, id_: int) -> bool:
+        """Whether it has come to the end of its program."""
+        return id_ in self._finished or id_ in self._apart
+
+    @property
+    def finishing(self) -> bool:
+        return bool(self._finished or self._apart)
 
     # What is decided
 

@@ -18,7 +18,7 @@ import json
 import secrets
 import socket
 import struct
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from enum import Enum
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
@@ -115,6 +115,18 @@ def sizes(data: bytes) -> tuple[int, int]:
     if head > _LONGEST_HEAD:
         raise RefusedError(f"a frame begins with {head} bytes of words; this is no connection of a run")
     return head, payload
+
+
+def decode(data: bytearray) -> Iterator[Frame]:
+    """The frames that are complete, which are taken away from what has come so far."""
+    while len(data) >= _SIZES.size:
+        head, payload = sizes(bytes(data[: _SIZES.size]))
+        middle, end = _SIZES.size + head, _SIZES.size + head + payload
+        if len(data) < end:
+            return
+        frame = Frame(json.loads(data[_SIZES.size : middle]), bytes(data[middle:end]))
+        del data[:end]
+        yield frame
 
 
 # Blocking sockets, for agents and ranks.

@@ -1,0 +1,341 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The small process that every rank runs under: `python -m springtide.elastic.agent`, started by `tiderun`.
+
+    tiderun ◄── beats, output, how it ended ── agent ── its process group ──► rank
+            ── which program, signals ──►
+
+It beats for its rank, which may be busy for minutes without letting a thread of its own run. It forwards what the rank
+prints as fast as the launcher takes it, so that a launcher whose own output is blocked blocks the rank and not the
+beats. It ends the rank and all it started when it is told to, when it is itself terminated, and when the launcher is
+gone: at once when the connection closes, after ten seconds when nothing is heard. A launcher that is gone never comes
+back under the same secret, so nobody waits for it.
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import errno
+import os
+import selectors
+import signal
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from types import FrameType
+from typing import IO, Any, Final
+
+from springtide.elastic import wire
+from springtide.elastic.leash import Leash
+
+BEAT: Final = 0.5
+LAUNCHER_GONE: Final = 10.0
+"""Seconds without a word from the launcher."""
+GRACE: Final = 5.0
+"""Seconds between asking a rank to end and ending it."""
+_LINGER: Final = 1.0
+"""Seconds to wait for more output of a rank that has ended, when somebody else holds its pipes."""
+_WINDOW: Final = 256 << 10
+"""Bytes of output that may be on their way to the launcher."""
+_CHUNK: Final = 64 << 10
+_PATIENCE: Final = 5.0
+
+
+class UnreachableError(Exception):
+    """No address leads to the launcher."""
+
+
+@dataclass(slots=True)
+class Link:
+    """The connection to the launcher, never waited for."""
+
+    connection: socket.socket
+    lost: bool = False
+    heard: float = field(default_factory=time.monotonic)
+    _incoming: bytearray = field(default_factory=bytearray)
+    _outgoing: bytearray = field(default_factory=bytearray)
+
+    @property
+    def pending(self) -> bool:
+        return bool(self._outgoing) and not self.lost
+
+    def say(self, type_: str, payload: bytes = b"", **words: Any) -> None:
+        if not self.lost:
+            self._outgoing += wire.encode(type_, payload, **words)
+            self.flush()
+
+    def flush(self) -> None:
+        try:
+            while self._outgoing:
+                del self._outgoing[: self.connection.send(self._outgoing)]
+        except BlockingIOError:
+            pass
+        except OSError:
+            self.lost = True
+
+    def listen(self) -> list[wire.Frame]:
+        try:
+            data = self.connection.recv(_CHUNK)
+        except BlockingIOError:
+            return []
+        except OSError:
+            data = b""
+        if not data:
+            self.lost = True
+            return []
+        self.heard = time.monotonic()
+        self._incoming += data
+        return list(wire.decode(self._incoming))
+
+
+class Rank:
+    """The user's program and all that it starts, in a process group of its own."""
+
+    def __init__(self, argv: Sequence[str], environment: dict[str, str], directory: str, secret: bytes) -> None:
+        read, write = os.pipe()
+        try:
+            os.write(write, secret)
+            self.process = subprocess.Popen(
+                argv,
+                env=environment | {"TIDE_SECRET_FD": str(read)},
+                cwd=directory if os.path.isdir(directory) else None,
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.PIPE,
+                pass_fds=(read,),
+                start_new_session=True,
+            )
+        finally:
+            os.close(write)
+            os.close(read)
+
+    @property
+    def pipes(self) -> dict[str, IO[bytes]]:
+        assert self.process.stdout is not None
+        assert self.process.stderr is not None
+        return {"out": self.process.stdout, "err": self.process.stderr}
+
+    def signal(self, number: int) -> None:
+        with contextlib.suppress(ProcessLookupError, PermissionError):
+            os.killpg(self.process.pid, number)
+
+
+class Agent:
+    def __init__(self, link: Link, rank: Rank, leash: Leash) -> None:
+        self._link, self._rank, self._leash = link, rank, leash
+        self._selector = selectors.DefaultSelector()
+        self._on_its_way = 0
+        self._pipes = rank.pipes
+        self._open = set(self._pipes)
+        self._beat_at = 0.0
+        self._kill_at: float | None = None
+        self._ended_at: float | None = None
+        self._wake, waker = socket.socketpair()
+        for end in (self._wake, waker):
+            end.setblocking(False)
+        self._waker = waker
+        self._selector.register(self._wake, selectors.EVENT_READ, "signal")
+
+    def run(self) -> int:
+        """The exit code of the rank, as a shell would say it."""
+        self._watch_signals()
+        while not self._done():
+            self._register()
+            for key, mask in self._selector.select(self._patience()):
+                self._attend(key, mask)
+            self._tick(time.monotonic())
+        code = self._rank.process.returncode
+        return code if code >= 0 else 128 - code
+
+    def _watch_signals(self) -> None:
+        def ended(_number: int, _frame: FrameType | None) -> None:
+            pass  # the byte that wakes us is all that is wanted
+
+        def asked(_number: int, _frame: FrameType | None) -> None:
+            self._end()
+
+        signal.signal(signal.SIGCHLD, ended)
+        signal.signal(signal.SIGTERM, asked)
+        signal.signal(signal.SIGINT, asked)
+        signal.signal(signal.SIGHUP, signal.SIG_IGN)  # the shell that started us is of no concern
+        signal.set_wakeup_fd(self._waker.fileno(), warn_on_full_buffer=False)
+
+    def _register(self) -> None:
+        """Listen to what there is room for."""
+        wanted: dict[Any, tuple[int, str]] = {}
+        if not self._link.lost:
+            writing = selectors.EVENT_WRITE if self._link.pending else 0
+            wanted[self._link.connection] = (selectors.EVENT_READ | writing, "link")
+        if self._on_its_way < _WINDOW or self._link.lost:
+            wanted |= {self._pipes[name]: (selectors.EVENT_READ, name) for name in self._open}
+        for key in list(self._selector.get_map().values()):
+            if key.fileobj is not self._wake and key.fileobj not in wanted:
+                self._selector.unregister(key.fileobj)
+        there = {key.fileobj: key.events for key in self._selector.get_map().values()}
+        for thing, (events, name) in wanted.items():
+            if thing not in there:
+                self._selector.register(thing, events, name)
+            elif there[thing] != events:
+                self._selector.modify(thing, events, name)
+
+    def _patience(self) -> float:
+        return max(min(self._beat_at, self._kill_at or self._beat_at) - time.monotonic(), 0.0)
+
+    def _attend(self, key: selectors.SelectorKey, mask: int) -> None:
+        if key.data == "signal":
+            with contextlib.suppress(BlockingIOError):
+                self._wake.recv(_CHUNK)
+        elif key.data == "link":
+            if mask & selectors.EVENT_WRITE:
+                self._link.flush()
+            if mask & selectors.EVENT_READ:
+                for frame in self._link.listen():
+                    self._hear(frame)
+        else:
+            self._forward(key.data)
+
+    def _hear(self, frame: wire.Frame) -> None:
+        match frame.type:
+            case "taken":
+                self._on_its_way -= int(frame.head["bytes"])
+            case "kill" if frame.head["signal"] == signal.SIGKILL:
+                self._rank.signal(signal.SIGKILL)
+            case "kill":
+                self._end()
+            case "bye":
+                self._link.lost = True
+
+    def _forward(self, name: str) -> None:
+        data = os.read(self._pipes[name].fileno(), _CHUNK)
+        if not data:
+            self._open.discard(name)
+            return
+        if not self._link.lost:
+            self._on_its_way += len(data)
+            self._link.say("output", data, stream=name)
+
+    def _tick(self, now: float) -> None:
+        if now >= self._beat_at:
+            self._beat_at = now + BEAT
+            self._link.say("beat")
+        if now - self._link.heard > LAUNCHER_GONE:
+            self._link.lost = True
+        if self._link.lost:
+            self._end()
+        if self._kill_at is not None and now >= self._kill_at:
+            self._kill_at = now + GRACE
+            self._rank.signal(signal.SIGKILL)
+        if self._ended_at is None and self._rank.process.poll() is not None:
+            self._ended(now)
+
+    def _end(self) -> None:
+        if self._kill_at is None and self._ended_at is None:
+            self._kill_at = time.monotonic() + GRACE
+            self._rank.signal(signal.SIGTERM)
+            self._rank.signal(signal.SIGCONT)
+
+    def _ended(self, now: float) -> None:
+        """Told at once; what it printed last follows."""
+        code = self._rank.process.returncode
+        self._link.say("exited", code=max(code, 0), signal=max(-code, 0), asked=self._kill_at is not None)
+        self._rank.signal(signal.SIGKILL)  # what it left behind
+        self._leash.release()
+        self._ended_at, self._kill_at = now, None
+
+    def _done(self) -> bool:
+        if self._ended_at is None:
+            return False
+        if self._link.lost:
+            return True
+        waited = time.monotonic() - self._ended_at
+        return not self._link.pending and (not self._open or (waited > _LINGER and self._on_its_way == 0))
+
+
+def reached(candidates: Sequence[tuple[str, int]], worker: int, token: bytes) -> tuple[socket.socket, wire.Bond, str]:
+    """The launcher, at whichever address it answers first. Another machine may have one of them too: it will not know
+    the token."""
+    errors = []
+    for connection, address in _connected(candidates):
+        try:
+            connection.settimeout(_PATIENCE)
+            return connection, wire.call(connection, wire.Caller.AGENT, worker, token), address
+        except (OSError, EOFError, wire.RefusedError) as error:
+            errors.append(f"{address}: {error}")
+            connection.close()
+    raise UnreachableError("; ".join(errors) or "no address leads there")
+
+
+def _connected(candidates: Sequence[tuple[str, int]]) -> Iterator[tuple[socket.socket, str]]:
+    deadline = time.monotonic() + 2 * _PATIENCE
+    with selectors.DefaultSelector() as selector:
+        for address, port in candidates:
+            connection = socket.socket(socket.AF_INET6 if ":" in address else socket.AF_INET)
+            connection.setblocking(False)
+            if connection.connect_ex((address, port)) not in (0, errno.EINPROGRESS):
+                connection.close()
+                continue
+            selector.register(connection, selectors.EVENT_WRITE, address)
+        while selector.get_map() and time.monotonic() < deadline:
+            for key, _ in selector.select(deadline - time.monotonic()):
+                found = key.fileobj
+                assert isinstance(found, socket.socket)
+                selector.unregister(found)
+                if found.getsockopt(socket.SOL_SOCKET, socket.SO_ERROR) == 0:
+                    yield found, key.data
+                else:
+                    found.close()
+
+
+def _environment(welcome: wire.Frame, connect: str, address: str, worker: int) -> dict[str, str]:
+    """What the host has, what the launcher passes on, and what a rank of this run needs to know."""
+    candidates = sorted(connect.split(","), key=lambda each: each.rpartition(":")[0] != address)
+    return {
+        "PYTHONUNBUFFERED": "1",
+        **os.environ,
+        **welcome.head["env"],
+        "TIDE_COORDINATOR": ",".join(candidates),
+        "TIDE_WORKER": str(worker),
+    }
+
+
+def _unable(link: Link, argv: Sequence[str], error: OSError) -> int:
+    code = 127 if isinstance(error, FileNotFoundError) else 126
+    link.connection.setblocking(True)
+    link.say("output", f"tiderun: {argv[0]} cannot be started: {error.strerror}\n".encode(), stream="err")
+    link.say("exited", code=code, signal=0, asked=False)
+    return code
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(prog="springtide.elastic.agent")
+    for name in ("--connect", "--worker", "--token"):
+        parser.add_argument(name, required=True)
+    given = parser.parse_args()
+    worker = int(given.worker)
+    candidates = [(address, int(port)) for address, _, port in (e.rpartition(":") for e in given.connect.split(","))]
+    leash = Leash()
+    try:
+        connection, bond, address = reached(candidates, worker, given.token.encode())
+        welcome = wire.receive(connection)
+    except (UnreachableError, OSError, EOFError, wire.RefusedError) as error:
+        print(f"the launcher cannot be reached from here: {error}", file=sys.stderr)
+        return 1
+    link = Link(connection)
+    argv = welcome.head["argv"]
+    environment = _environment(welcome, given.connect, address, worker)
+    try:
+        rank = Rank(argv, environment, welcome.head["cwd"], bond.sealed(bytes(welcome.payload)))
+    except OSError as error:
+        return _unable(link, argv, error)
+    leash.hold(rank.process.pid)
+    connection.setblocking(False)
+    connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+    link.say("started", pid=rank.process.pid)
+    return Agent(link, rank, leash).run()
+
+
+if __name__ == "__main__":
+    sys.exit(main())

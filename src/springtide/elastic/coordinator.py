@@ -1,0 +1,347 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The launcher's end of all connections: agents and ranks call, `Run` hears what they say, what it decides is done.
+
+Everything runs in one event loop, so one thing is decided after the other. Nothing here decides anything.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import os
+import secrets
+import signal
+import socket
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from typing import Any, Final
+
+from springtide.elastic import addresses, environment, failures, wire
+from springtide.elastic.membership import Worker
+from springtide.elastic.options import Options
+from springtide.elastic.output import NAMES, Output, Voice
+from springtide.elastic.progress import Notice, Pace, Progress
+from springtide.elastic.run import Deed, Drop, Kill, Run, Say, Settings, Start, Tell
+from springtide.elastic.starter import Starter, StartError
+from springtide.elastic.starting import Call, Starting
+
+_TICK: Final = 0.1
+_BEAT: Final = 1.0
+_OPENING: Final = 10.0
+"""Seconds a caller has to prove who it is."""
+_AT_ONCE: Final = 64
+"""Starts on other hosts that are under way at the same time."""
+_FLUSHED: Final = 5.0
+_ENDED: Final = 2.0
+"""Seconds for agents that have said all to be gone."""
+
+
+@dataclass(slots=True)
+class Lines:
+    """A worker's connections, and the process that started its agent."""
+
+    token: bytes
+    task: asyncio.Task[None] | None = None
+    agent: asyncio.StreamWriter | None = None
+    rank: asyncio.StreamWriter | None = None
+    called: asyncio.Event = field(default_factory=asyncio.Event)
+    closed: asyncio.Event = field(default_factory=asyncio.Event)
+    voice: Voice = field(default_factory=Voice)
+
+
+class Coordinator:
+    def __init__(self, options: Options, output: Output, notice: Notice) -> None:
+        self._options, self._output, self._notice = options, output, notice
+        self._loop = asyncio.get_running_loop()
+        settings = Settings(
+            options.limits, options.elastic, options.cooldown, options.elastic_timeout, options.heartbeat_timeout
+        )
+        self.run = Run(settings, self._now())
+        self._secret = secrets.token_bytes(wire.SECRET)
+        self._lines: dict[int, Lines] = {}
+        self._starting = Starting.given(
+            options.command, os.environ, os.getcwd(), options.ssh_port, options.ssh_identity
+        )
+        self._here: dict[str, bool] = {}
+        self._room = asyncio.Semaphore(_AT_ONCE)
+        self._pace = Pace()
+        self._words: dict[str, Any] = {}
+        self._port = 0
+        self._connections: set[asyncio.Task[None]] = set()
+
+    # The run
+
+    async def serve(self) -> int:
+        """Until the run is over; its exit code."""
+        server = await asyncio.start_server(self._take_in, sock=_door(self._options))
+        self._port = server.sockets[0].getsockname()[1]
+        beat_at = 0.0
+        try:
+            while (code := self.run.exit_code) is None:
+                await asyncio.sleep(_TICK)
+                self.do(self.run.tick(self._now()))
+                if self._now() >= beat_at:
+                    beat_at = self._now() + _BEAT
+                    self._beat()
+                self.report()
+            await self._hung_up()
+            self._explain(code)
+            return code
+        finally:
+            server.close()
+            await self._abandon()
+
+    def do(self, deeds: Sequence[Deed]) -> None:
+        for deed in deeds:
+            match deed:
+                case Start(worker):
+                    self._lines[worker.id] = lines = Lines(secrets.token_hex(16).encode())
+                    lines.task = self._loop.create_task(self._start(worker, lines))
+                case Say(to, type_, words):
+                    self._say(to, type_, words)
+                case Kill(id_, number):
+                    self._kill(id_, number)
+                case Drop(id_):
+                    self._drop(id_)
+                case Tell(text, detail):
+                    if not detail or self._options.verbose:
+                        self._output.tell(text)
+
+    def listed(self, slots: dict[str, int]) -> None:
+        self.do(self.run.listed(slots, self._now()))
+        self.report()
+
+    def interrupted(self, number: signal.Signals) -> None:
+        self.do(self.run.interrupted(number, self._now()))
+
+    def report(self) -> None:
+        """How far it has come, if that is news."""
+        if not self.run.began:
+            return
+        size = len(self.run.membership.members)
+        progress = Progress(size, tuple(self.run.hosts_in_use), self.run.listing, dict(self._words))
+        if self._pace.due(progress, self._now()):
+            written = progress.written(datetime.now(UTC))
+            self._output.print(written)
+            self._notice.put(written)
+
+    def _now(self) -> float:
+        return self._loop.time()
+
+    # What is done
+
+    async def _start(self, worker: Worker, lines: Lines) -> None:
+        here = await self._is_here(worker.host)
+        try:
+            async with contextlib.nullcontext() if here else self._room:
+                starter = await Starter.begun(*await self._line(worker, lines, here=here))
+                try:
+                    await starter.wait_for(lines.called, self._options.start_timeout)
+                except BaseException:
+                    starter.end()
+                    raise
+        except StartError as error:
+            lines.token = b""
+            self.do(self.run.start_failed(worker.id, str(error), self._now()))
+            return
+        try:
+            await starter.ended()
+        finally:
+            starter.end()
+
+    async def _line(self, worker: Worker, lines: Lines, *, here: bool) -> tuple[tuple[str, ...], dict[str, str]]:
+        interfaces = self._options.interfaces
+        found = ["127.0.0.1"] if here else await asyncio.to_thread(addresses.towards, worker.host, interfaces)
+        call = Call(tuple(found), self._port, worker.id, lines.token.decode())
+        if here:
+            return self._starting.here(call), environment.kept(os.environ)
+        return self._starting.elsewhere(worker.host, call), dict(os.environ)
+
+    async def _is_here(self, host: str) -> bool:
+        if host not in self._here:
+            self._here[host] = await asyncio.to_thread(addresses.is_own, host)
+        return self._here[host]
+
+    def _say(self, to: Sequence[int], type_: str, words: Any) -> None:
+        frame = wire.encode(type_, **words)
+        for id_ in to:
+            lines = self._lines.get(id_)
+            if lines is not None and lines.rank is not None:
+                lines.rank.write(frame)
+
+    def _kill(self, id_: int, number: int) -> None:
+        lines = self._lines[id_]
+        if lines.agent is not None:
+            lines.agent.write(wire.encode("kill", signal=int(number)))
+            return
+        lines.token = b""
+        if lines.task is not None:
+            lines.task.cancel()
+        self.run.given_up(id_)
+
+    def _drop(self, id_: int) -> None:
+        lines = self._lines.get(id_)
+        if lines is None:
+            return
+        for writer in (lines.rank, lines.agent):
+            if writer is not None:
+                writer.write(wire.encode("bye"))
+                writer.close()
+        lines.token = b""
+        if lines.task is not None:
+            lines.task.cancel()
+
+    def _beat(self) -> None:
+        frame = wire.encode("beat")
+        for lines in self._lines.values():
+            for writer in (lines.agent, lines.rank):
+                if writer is not None and not writer.is_closing():
+                    writer.write(frame)
+
+    # Who calls
+
+    def _take_in(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        task = self._loop.create_task(self._connected(reader, writer))
+        self._connections.add(task)
+        task.add_done_callback(self._connections.discard)
+
+    async def _connected(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        try:
+            async with asyncio.timeout(_OPENING):
+                bond = await wire.answer_stream(reader, writer, self._key_of)
+            if bond.opening.caller is wire.Caller.AGENT:
+                await self._attend_agent(bond, reader, writer)
+            else:
+                await self._attend_rank(bond.opening.id, reader, writer)
+        except (wire.RefusedError, asyncio.IncompleteReadError, OSError, TimeoutError, ValueError):
+            pass  # whoever it was, it is gone
+        finally:
+            writer.close()
+
+    def _key_of(self, opening: wire.Opening) -> bytes | None:
+        lines = self._lines.get(opening.id)
+        if lines is None or opening.caller is wire.Caller.PEER:
+            return None
+        return (lines.token or None) if opening.caller is wire.Caller.AGENT else self._secret
+
+    async def _attend_agent(self, bond: wire.Bond, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        id_ = bond.opening.id
+        lines = self._lines[id_]
+        if lines.token != bond.key:
+            return  # somebody was faster
+        lines.token = b""
+        lines.agent = writer
+        writer.write(self._welcome(id_, bond))
+        lines.called.set()
+        self.do(self.run.called(id_, self._now()))
+        try:
+            while True:
+                frame = await wire.receive_stream(reader)
+                self.run.agent_heard(id_, self._now())
+                self._hear_agent(id_, lines, frame)
+        finally:
+            lines.agent = None
+            for stream in NAMES:
+                self._output.lines(self.run.label(id_), stream, lines.voice.end(stream))
+            lines.closed.set()
+            self.do(self.run.agent_lost(id_, "was lost: the connection to its agent closed", self._now()))
+            self.report()
+
+    def _welcome(self, id_: int, bond: wire.Bond) -> bytes:
+        worker = self.run.seats[id_].worker
+        passed_on = {} if self._here.get(worker.host) else environment.passed_on(os.environ)
+        own = {"TIDE_HOST": worker.host, "TIDE_SLOT": str(worker.slot)}
+        if self._options.interfaces:
+            own["TIDE_INTERFACES"] = ",".join(self._options.interfaces)
+        return wire.encode(
+            "welcome", bond.sealed(self._secret), argv=self._options.command, env=passed_on | own, cwd=os.getcwd()
+        )
+
+    def _hear_agent(self, id_: int, lines: Lines, frame: wire.Frame) -> None:
+        match frame.type:
+            case "output":
+                self._hear_output(id_, lines, str(frame.head["stream"]), bytes(frame.payload))
+            case "exited":
+                code, number = int(frame.head["code"]), int(frame.head["signal"])
+                self.do(self.run.exited(id_, code, number, self._now()))
+                self.report()
+
+    def _hear_output(self, id_: int, lines: Lines, stream: str, data: bytes) -> None:
+        writer, size = lines.agent, len(data)
+
+        def taken() -> None:
+            if writer is not None and not writer.is_closing():
+                writer.write(wire.encode("taken", bytes=size))
+
+        def written() -> None:
+            with contextlib.suppress(RuntimeError):  # the run may be over before all is written
+                self._loop.call_soon_threadsafe(taken)
+
+        self._output.lines(self.run.label(id_), stream, lines.voice.add(stream, data), written)
+
+    async def _attend_rank(self, id_: int, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        lines = self._lines[id_]
+        if lines.rank is not None:
+            raise wire.RefusedError("there is such a rank already")
+        lines.rank = writer
+        try:
+            while True:
+                frame = await wire.receive_stream(reader)
+                self.run.rank_heard(id_, self._now())
+                self.do(self._hear_rank(id_, frame.type, frame.head))
+        except KeyError as error:
+            raise wire.RefusedError(f"a rank did not say {error}") from error
+        finally:
+            lines.rank = None
+            self.run.rank_lost(id_, self._now())
+
+    def _hear_rank(self, id_: int, type_: str, words: Any) -> list[Deed]:
+        now = self._now()
+        match type_:
+            case "join":
+                return self.run.joined(id_, [(str(host), int(port)) for host, port in words["addresses"]], now)
+            case "at":
+                return self.run.at(id_, words["generation"], words["boundary"], words["commit"], now)
+            case "entered":
+                return self.run.entered(id_, words["generation"], now)
+            case "trouble":
+                return self.run.troubled(id_, words["generation"], words["commit"], now)
+            case "finished":
+                return self.run.finished(id_, now)
+            case "progress":
+                self._words = {name: value for name, value in words.items() if name != "type"}
+        return []
+
+    # The end
+
+    async def _hung_up(self) -> None:
+        """Wait for what was printed last."""
+        left = [lines.closed.wait() for lines in self._lines.values() if lines.agent is not None]
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(_FLUSHED):
+                await asyncio.gather(*left)
+
+    def _explain(self, code: int) -> None:
+        failure = self.run.first_failure
+        if code and failure is not None:
+            for line in failures.last_words(failure, list(self._lines[failure.id].voice.last)):
+                self._output.tell(line)
+
+    async def _abandon(self) -> None:
+        tasks = [lines.task for lines in self._lines.values() if lines.task is not None]
+        if tasks:
+            await asyncio.wait(tasks, timeout=_ENDED)
+        for id_ in self._lines:
+            self._drop(id_)
+        await asyncio.gather(*tasks, *self._connections, return_exceptions=True)
+
+
+def _door(options: Options) -> socket.socket:
+    """Open to others only where there may be any."""
+    if options.script is None and all(addresses.is_own(host) for host in options.hosts):
+        return socket.create_server(("127.0.0.1", 0), backlog=1024)
+    if socket.has_dualstack_ipv6():
+        with contextlib.suppress(OSError):
+            return socket.create_server(("::", 0), family=socket.AF_INET6, backlog=1024, dualstack_ipv6=True)
+    return socket.create_server(("", 0), backlog=1024)

@@ -1,0 +1,116 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Which hosts there are, as a script says: asked every second, and at once when its file changes.
+
+In a pod the script is a file of a ConfigMap, which is exchanged as a whole; looking at it twenty times a second costs
+nothing. A script that fails, hangs or prints nonsense changes nothing: the hosts are those it last named. One that no
+longer names a host is asked again right away, and believed when it says so twice: whoever writes the file it reads may
+be half-way through. A host that it names for the first time is believed at once.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import os
+import shlex
+import signal
+from collections.abc import AsyncIterator
+from typing import Final, TypeAlias
+
+from springtide.elastic import hosts
+
+_LOOK: Final = 0.05
+_ASK: Final = 1.0
+_PATIENCE: Final = 10.0
+
+_Print: TypeAlias = tuple[int, int, int, int] | None
+
+
+class DiscoveryError(Exception):
+    """The script did not name any hosts; says why."""
+
+
+class Discovery:
+    def __init__(self, script: str, slots_per_host: int | None) -> None:
+        self._script, self._slots = script, slots_per_host
+        self._path = shlex.split(script)[0]
+        self._seen: _Print = None
+
+    async def changes(self) -> AsyncIterator[dict[str, int] | DiscoveryError]:
+        """Hosts whenever they are others than before, and errors when they are others than before; never ends."""
+        known: dict[str, int] = {}
+        error: str | None = None
+        first = True
+        while True:
+            self._seen = _print(self._path)
+            try:
+                found = await self._asked()
+                if _missing(known, found):
+                    await asyncio.sleep(_LOOK)
+                    found = _confirmed(known, found, await self._asked())
+            except DiscoveryError as trouble:
+                if str(trouble) != error:
+                    error = str(trouble)
+                    yield trouble
+            else:
+                error = None
+                if found != known or first:
+                    first, known = False, found
+                    yield found
+            await self._changed()
+
+    async def _changed(self) -> None:
+        """A second later, or as soon as the file is another one and has stopped changing."""
+        loop = asyncio.get_running_loop()
+        until = loop.time() + _ASK
+        while loop.time() < until:
+            await asyncio.sleep(_LOOK)
+            if _print(self._path) != self._seen:
+                return
+
+    async def _asked(self) -> dict[str, int]:
+        process = await asyncio.create_subprocess_shell(
+            self._script,
+            stdin=asyncio.subprocess.DEVNULL,
+            stdout=asyncio.subprocess.PIPE,
+            stderr=asyncio.subprocess.PIPE,
+            start_new_session=True,
+        )
+        try:
+            async with asyncio.timeout(_PATIENCE):
+                printed, complaint = await process.communicate()
+        except TimeoutError:
+            raise DiscoveryError(f"{self._script} took more than {_PATIENCE:g} s") from None
+        finally:
+            with contextlib.suppress(ProcessLookupError):
+                os.killpg(process.pid, signal.SIGKILL)
+            await process.wait()
+        if process.returncode:
+            words = complaint.decode(errors="replace").strip().splitlines()[-1:]
+            raise DiscoveryError(": ".join((f"{self._script} failed with code {process.returncode}", *words)))
+        try:
+            return hosts.from_discovery(printed.decode(errors="replace"), self._slots)
+        except hosts.HostsError as error:
+            raise DiscoveryError(f"{self._script} printed what cannot be read: {error}") from error
+
+
+def _missing(known: dict[str, int], found: dict[str, int]) -> bool:
+    """Whether anything is less than it was."""
+    return any(found.get(host, 0) < slots for host, slots in known.items())
+
+
+def _confirmed(known: dict[str, int], found: dict[str, int], again: dict[str, int]) -> dict[str, int]:
+    """The second answer, and what only the first one left out."""
+    merged = dict(again)
+    for host, slots in known.items():
+        if again.get(host, 0) < slots:
+            merged[host] = min(slots, max(found.get(host, 0), again.get(host, 0)))
+    return {host: slots for host, slots in merged.items() if slots > 0 or host in again}
+
+
+def _print(path: str) -> _Print:
+    try:
+        found = os.stat(path)
+    except OSError:
+        return None
+    return found.st_dev, found.st_ino, found.st_mtime_ns, found.st_size

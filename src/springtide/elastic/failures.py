@@ -1,0 +1,49 @@
+# SPDX-License-Identifier: Apache-2.0
+"""How workers end, which of it is a failure, and what is said of the first one when the run fails. Pure."""
+
+from __future__ import annotations
+
+import signal
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Failure:
+    """A worker that ended as it should not have."""
+
+    id: int
+    label: str
+    host: str
+    why: str
+    code: int = 1
+    """What the run exits with if it comes to that."""
+    own: bool = False
+    """The program ended itself; it was not killed, and no host was lost."""
+
+    def __str__(self) -> str:
+        return f"[{self.label}] on {self.host} {self.why}"
+
+
+def by_exit(code: int, number: int) -> str:
+    if number:
+        return f"was killed by {_signal_name(number)}"
+    return f"exited with code {code}"
+
+
+def exit_code(code: int, number: int) -> int:
+    """As a shell says it."""
+    return 128 + number if number else code
+
+
+def last_words(failure: Failure, lines: Sequence[str]) -> list[str]:
+    if not lines:
+        return [f"first failure: {failure}; it printed nothing"]
+    return [f"first failure: {failure}; its last words were:", *(f"    {line}" for line in lines)]
+
+
+def _signal_name(number: int) -> str:
+    try:
+        return signal.Signals(number).name
+    except ValueError:
+        return f"signal {number}"

@@ -1,0 +1,67 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`tiderun`: starts a program on many hosts, and lets it grow and shrink while it trains.
+
+tiderun ── coordinator: who trains together
+   │ /etc/mpi/kubexec.sh, ssh, or here
+   ▼ for every slot
+agent ──► rank (the program)
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+import sys
+
+from springtide.elastic import addresses, options
+from springtide.elastic.coordinator import Coordinator
+from springtide.elastic.discovery import Discovery, DiscoveryError
+from springtide.elastic.options import Options
+from springtide.elastic.output import Output
+from springtide.elastic.progress import Notice, Pod
+
+_WRITTEN = 5.0
+
+
+async def run(given: Options, output: Output) -> int:
+    notice = Notice(Pod.found(os.environ))
+    coordinator = Coordinator(given, output, notice)
+    loop = asyncio.get_running_loop()
+    for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
+        loop.add_signal_handler(number, coordinator.interrupted, number)
+    beside = [loop.create_task(notice.run()), loop.create_task(_list(given, coordinator, output))]
+    try:
+        return await coordinator.serve()
+    finally:
+        for task in beside:
+            task.cancel()
+        await asyncio.gather(*beside, return_exceptions=True)
+
+
+async def _list(given: Options, coordinator: Coordinator, output: Output) -> None:
+    if given.script is None:
+        coordinator.listed(dict(given.hosts))
+        return
+    async for found in Discovery(given.script, given.slots_per_host).changes():
+        if isinstance(found, DiscoveryError):
+            output.tell(f"{found}; the hosts stay as they were, and it is asked again")
+        else:
+            coordinator.listed(found)
+
+
+def main() -> None:
+    given = options.read(sys.argv[1:], os.environ)
+    if missing := addresses.unknown(given.interfaces):
+        sys.exit(f"tiderun: --network-interface: there is no {missing[0]} on this machine")
+    output = Output(given.output, timestamps=given.timestamps)
+    try:
+        code = asyncio.run(run(given, output))
+    finally:
+        output.close(_WRITTEN)
+    sys.stdout.flush()
+    os._exit(code)  # nothing is left to do, and a thread may be stuck in output that nobody reads
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,296 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What may be said on `tiderun`'s command line: horovodrun's words, with their meaning.
+
+A run is elastic with `--host-discovery-script` or `--min-np`, and then a worker more or less does not end it. What
+only tunes Horovod's own engine is taken and has no effect, so that command lines that were written for it work.
+"""
+
+from __future__ import annotations
+
+import argparse
+import shlex
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final, NoReturn
+
+from springtide import __version__
+from springtide.elastic import hosts
+from springtide.elastic.membership import Limits
+
+_USAGE: Final = "tiderun -np N [options] PROGRAM [ARGUMENTS]"
+_EXAMPLES: Final = """
+examples:
+  tiderun -np 4 python train.py                                 four ranks on this machine
+  tiderun -np 4 -H a:2,b:2 python train.py                      two on each of two machines, over ssh
+  tiderun -np 2 --min-np 1 --max-np 4 --host-discovery-script ./hosts.sh python train.py
+                                                                as many as the script lists, between one and four
+"""
+_NO_EFFECT: Final[Mapping[str, int]] = {
+    "--gloo": 0, "--use-gloo": 0, "--disable-cache": 0, "--no-stall-check": 0, "--autotune": 0,
+    "--hierarchical-allreduce": 0, "--no-hierarchical-allreduce": 0, "--hierarchical-allgather": 0,
+    "--no-hierarchical-allgather": 0, "--cache-capacity": 1, "--fusion-threshold-mb": 1, "--cycle-time-ms": 1,
+    "--log-level": 1, "--num-nccl-streams": 1, "--thread-affinity": 1, "--gloo-timeout-seconds": 1,
+    "--stall-check-warning-time-seconds": 1, "--stall-check-shutdown-time-seconds": 1,
+}  # fmt: skip
+_NOT_HERE: Final[Mapping[str, str]] = {
+    "--mpi": "ranks are not started through MPI",
+    "--use-mpi": "ranks are not started through MPI",
+    "--mpi-args": "ranks are not started through MPI",
+    "--jsrun": "ranks are not started through LSF",
+    "--use-jsrun": "ranks are not started through LSF",
+    "--config-file": "give the options on the command line",
+    "--timeline-filename": "there is no timeline",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    command: tuple[str, ...]
+    limits: Limits
+    elastic: bool
+    hosts: Mapping[str, int]
+    """Those that were named; none where a script names them."""
+    script: str | None
+    slots_per_host: int | None
+    interfaces: tuple[str, ...]
+    ssh_port: int | None
+    ssh_identity: str | None
+    output: Path | None
+    timestamps: bool
+    verbose: bool
+    cooldown: tuple[float, float]
+    start_timeout: float
+    elastic_timeout: float
+    heartbeat_timeout: float
+
+
+class _Parser(argparse.ArgumentParser):
+    def error(self, message: str) -> NoReturn:
+        self.exit(2, f"tiderun: {message}\ntiderun: usage: {_USAGE}; `tiderun --help` lists the options\n")
+
+
+def read(arguments: Sequence[str], environment: Mapping[str, str]) -> Options:
+    """Ends the process with a clear word on anything that cannot be meant."""
+    parser = _parser(environment)
+    given, beyond = parser.parse_known_args(arguments)
+    if beyond:
+        parser.error(f"{beyond[0]} is not an option of tiderun, or stands in the wrong place")
+    command = tuple(given.command[1:] if given.command[:1] == ["--"] else given.command)
+    if not command:
+        parser.error("no program is given")
+    named = _named_hosts(parser, given)
+    elastic = given.script is not None or given.least is not None
+    return Options(
+        command=command,
+        limits=_limits(parser, given, elastic, named),
+        elastic=elastic,
+        hosts=named,
+        script=given.script,
+        slots_per_host=given.slots_per_host,
+        interfaces=tuple(name for name in (given.interfaces or "").split(",") if name),
+        ssh_port=given.ssh_port,
+        ssh_identity=given.ssh_identity,
+        output=given.output,
+        timestamps=given.timestamps,
+        verbose=given.verbose,
+        cooldown=_cooldown(parser, given.cooldown),
+        start_timeout=given.start_timeout,
+        elastic_timeout=given.elastic_timeout,
+        heartbeat_timeout=given.heartbeat_timeout,
+    )
+
+
+def _parser(environment: Mapping[str, str]) -> argparse.ArgumentParser:
+    parser = _Parser(
+        prog="tiderun",
+        usage=_USAGE,
+        description="Starts a program on many hosts, and lets it grow and shrink while it trains.",
+        epilog=_EXAMPLES,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        allow_abbrev=False,
+    )
+    parser.add_argument("-v", "--version", action="version", version=f"tiderun {__version__}")
+    _add_size(parser)
+    _add_hosts(parser)
+    _add_times(parser, environment)
+    _add_output(parser)
+    for name, words in _NO_EFFECT.items():
+        if words:
+            parser.add_argument(name, dest="without_effect", help=argparse.SUPPRESS)
+        else:
+            parser.add_argument(name, dest="without_effect", action="store_true", help=argparse.SUPPRESS)
+    for name, why in _NOT_HERE.items():
+        parser.add_argument(name, action=_refusing(why), nargs="?", help=argparse.SUPPRESS)
+    parser.add_argument("command", nargs=argparse.REMAINDER, metavar="PROGRAM [ARGUMENTS]")
+    return parser
+
+
+def _add_size(parser: argparse.ArgumentParser) -> None:
+    group = parser.add_argument_group("size")
+    group.add_argument("-np", "--num-proc", dest="start", type=_count, metavar="N", help="ranks to begin with")
+    group.add_argument(
+        "--min-np", "--min-num-proc", dest="least", type=_count, metavar="N", help="ranks it takes to go on (as -np)"
+    )
+    group.add_argument(
+        "--max-np", "--max-num-proc", dest="most", type=_count, metavar="N", help="ranks at most (as many as slots)"
+    )
+    group.add_argument(
+        "--reset-limit", dest="resets", type=_number, metavar="N", help="resizes after which the run fails (none)"
+    )
+
+
+def _add_hosts(parser: argparse.ArgumentParser) -> None:
+    group = parser.add_argument_group("hosts")
+    group.add_argument("-H", "--hosts", dest="hosts", metavar="HOST:SLOTS,…", help="(this machine)")
+    group.add_argument(
+        "-hostfile", "--hostfile", dest="hostfile", type=Path, metavar="FILE", help="host slots=N a line"
+    )
+    group.add_argument(
+        "--host-discovery-script",
+        dest="script",
+        metavar="SCRIPT",
+        help="prints a host:slots a line; asked every second, and at once when it changes",
+    )
+    group.add_argument(
+        "--slots-per-host", "--slots", dest="slots_per_host", type=_count, metavar="N", help="where a host has none"
+    )
+    group.add_argument(
+        "--blacklist-cooldown-range",
+        dest="cooldown",
+        nargs=2,
+        type=_seconds,
+        metavar=("MIN", "MAX"),
+        help="seconds a host rests after a failure, doubled each time (10 300)",
+    )
+    group.add_argument("-p", "--ssh-port", dest="ssh_port", type=_count, metavar="PORT")
+    group.add_argument("-i", "--ssh-identity-file", dest="ssh_identity", metavar="FILE")
+    group.add_argument(
+        "--network-interface",
+        "--network-interfaces",
+        "--nics",
+        dest="interfaces",
+        metavar="NAME,…",
+        help="over which ranks and tiderun are reached (any)",
+    )
+
+
+def _add_times(parser: argparse.ArgumentParser, environment: Mapping[str, str]) -> None:
+    group = parser.add_argument_group("patience, in seconds")
+    # A default that is a string is read as if it had been given.
+    group.add_argument(
+        "--start-timeout",
+        type=_seconds,
+        metavar="S",
+        default=environment.get("HOROVOD_START_TIMEOUT", "30"),
+        help="for a host to start a rank, after which others are tried (30)",
+    )
+    group.add_argument(
+        "--elastic-timeout",
+        type=_seconds,
+        metavar="S",
+        default=environment.get("HOROVOD_ELASTIC_TIMEOUT", "600"),
+        help="with fewer ranks than it takes, after which the run fails (600)",
+    )
+    group.add_argument(
+        "--heartbeat-timeout",
+        type=_seconds,
+        metavar="S",
+        default="30",
+        help="with a rank that lives and says nothing, after which it is ended (30)",
+    )
+
+
+def _add_output(parser: argparse.ArgumentParser) -> None:
+    group = parser.add_argument_group("output")
+    group.add_argument(
+        "--output-filename", dest="output", type=Path, metavar="DIR", help="write to DIR/rank.N/stdout and stderr too"
+    )
+    group.add_argument(
+        "--prefix-output-with-timestamp", "--prefix-timestamp", dest="timestamps", action="store_true",
+    )  # fmt: skip
+    group.add_argument("--verbose", action="store_true", help="say what is done and why")
+
+
+def _named_hosts(parser: argparse.ArgumentParser, given: argparse.Namespace) -> dict[str, int]:
+    """Those on the command line, or this machine where a run has no other way to know of any."""
+    named = [
+        name
+        for name, value in (("-H", given.hosts), ("--hostfile", given.hostfile), ("the script", given.script))
+        if value
+    ]
+    if len(named) > 1:
+        parser.error(f"hosts come from {named[0]} or from {named[1]}, not from both")
+    try:
+        if given.hosts:
+            return hosts.from_option(given.hosts, given.slots_per_host)
+        if given.hostfile:
+            return hosts.from_hostfile(given.hostfile.read_text(), str(given.hostfile), given.slots_per_host)
+        if given.script:
+            shlex.split(given.script)
+            return {}
+    except OSError as error:
+        parser.error(f"{given.hostfile}: {error.strerror}")
+    except ValueError as error:
+        parser.error(str(error))
+    return {"localhost": given.slots_per_host or max(given.start or 1, given.most or 1)}
+
+
+def _limits(
+    parser: argparse.ArgumentParser, given: argparse.Namespace, elastic: bool, named: Mapping[str, int]
+) -> Limits:
+    if given.start is None:
+        parser.error("-np is missing: how many ranks to begin with")
+    start: int = given.start
+    if not elastic:
+        if hosts.total(named) < start:
+            parser.error(f"-np {start} takes more slots than there are: {hosts.described(named)}")
+        return Limits(start, start, start, given.resets)
+    least: int = start if given.least is None else given.least
+    if least > start:
+        parser.error(f"--min-np {least} is more than -np {start}")
+    if given.most is not None and given.most < start:
+        parser.error(f"--max-np {given.most} is less than -np {start}")
+    if named and hosts.total(named) < least:
+        parser.error(f"--min-np {least} takes more slots than there are: {hosts.described(named)}")
+    return Limits(start, least, given.most, given.resets)
+
+
+def _cooldown(parser: argparse.ArgumentParser, given: Sequence[float] | None) -> tuple[float, float]:
+    shortest, longest = given or (10.0, 300.0)
+    if not 1 <= shortest <= longest <= 3600:
+        parser.error("--blacklist-cooldown-range takes two numbers of seconds, 1 to 3600, the smaller one first")
+    return shortest, longest
+
+
+def _refusing(why: str) -> type[argparse.Action]:
+    class Refusing(argparse.Action):
+        def __call__(
+            self, parser: argparse.ArgumentParser, _space: object, _values: object, name: str | None = None
+        ) -> None:
+            parser.error(f"{name} is not an option of tiderun: {why}")
+
+    return Refusing
+
+
+def _count(text: str) -> int:
+    number = _number(text)
+    if number < 1:
+        raise argparse.ArgumentTypeError(f"{text} is too small; it takes 1 or more")
+    return number
+
+
+def _number(text: str) -> int:
+    if not text.isdecimal():
+        raise argparse.ArgumentTypeError(f"{text!r} is no number")
+    return int(text)
+
+
+def _seconds(text: str) -> float:
+    try:
+        seconds = float(text)
+    except ValueError:
+        raise argparse.ArgumentTypeError(f"{text!r} is no number of seconds") from None
+    if not 0 < seconds < float("inf"):
+        raise argparse.ArgumentTypeError(f"{text} is no time to wait; it takes more than 0")
+    return seconds

@@ -1,0 +1,129 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What ranks print, line by line and with their names before it, on our own output and in files.
+
+    [1]<stdout>:loss 0.25
+
+A thread of its own writes: whoever reads our output may stop reading, and the run is not to stop with it. What has been
+written is told, so that agents send no more than is taken.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import queue
+import sys
+import threading
+import time
+from collections import deque
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import IO, Final
+
+NAMES: Final = {"out": "stdout", "err": "stderr"}
+_LONGEST: Final = 64 << 10
+_LAST: Final = 20
+
+
+@dataclass(slots=True)
+class Lines:
+    """Bytes in, whole lines out. Pure. A carriage return ends a line too: it draws over what others printed."""
+
+    _rest: bytearray = field(default_factory=bytearray)
+
+    def add(self, data: bytes) -> list[bytes]:
+        self._rest += data
+        end = max(self._rest.rfind(b"\n"), self._rest.rfind(b"\r", 0, -1)) + 1
+        if not end and len(self._rest) > _LONGEST:
+            end = len(self._rest)
+        whole = bytes(self._rest[:end])
+        del self._rest[:end]
+        return whole.splitlines()
+
+    def end(self) -> list[bytes]:
+        rest = bytes(self._rest)
+        self._rest.clear()
+        return rest.splitlines()
+
+
+class Voice:
+    """One rank's output."""
+
+    def __init__(self) -> None:
+        self.last: deque[str] = deque(maxlen=_LAST)
+        self._streams = {name: Lines() for name in NAMES}
+
+    def add(self, stream: str, data: bytes) -> list[bytes]:
+        return self._noted(self._streams[stream].add(data))
+
+    def end(self, stream: str) -> list[bytes]:
+        return self._noted(self._streams[stream].end())
+
+    def _noted(self, lines: list[bytes]) -> list[bytes]:
+        self.last += (line.decode(errors="replace") for line in lines)
+        return lines
+
+
+class Output:
+    def __init__(self, directory: Path | None, *, timestamps: bool) -> None:
+        self._directory, self._timestamps = directory, timestamps
+        self._waiting: queue.SimpleQueue[Callable[[], None] | None] = queue.SimpleQueue()
+        self._files: dict[tuple[str, str], IO[bytes]] = {}
+        self._broken: set[str] = set()
+        self._thread = threading.Thread(target=self._write, name="tiderun-output", daemon=True)
+        self._thread.start()
+
+    def lines(self, label: str, stream: str, lines: list[bytes], written: Callable[[], None] | None = None) -> None:
+        def write() -> None:
+            prefix = f"{self._stamp()}[{label}]<{NAMES[stream]}>:".encode()
+            self._put(stream, b"".join(prefix + line + b"\n" for line in lines))
+            self._keep(label, stream, lines)
+            if written is not None:
+                written()
+
+        self._waiting.put(write)
+
+    def tell(self, text: str) -> None:
+        """A word of our own."""
+        self._waiting.put(lambda: self._put("err", f"{self._stamp()}tiderun: {text}\n".encode()))
+
+    def print(self, line: str) -> None:
+        self._waiting.put(lambda: self._put("out", f"{line}\n".encode()))
+
+    def close(self, patience: float) -> None:
+        """All that is left is written, unless nobody reads it."""
+        self._waiting.put(None)
+        self._thread.join(patience)
+
+    def _stamp(self) -> str:
+        return time.strftime("%a %b %e %H:%M:%S %Y") if self._timestamps else ""
+
+    def _write(self) -> None:
+        while (write := self._waiting.get()) is not None:
+            write()
+        for file in self._files.values():
+            file.close()
+
+    def _put(self, stream: str, data: bytes) -> None:
+        if stream in self._broken or not data:
+            return
+        target = sys.stdout if stream == "out" else sys.stderr
+        try:
+            target.buffer.write(data)
+            target.flush()
+        except (OSError, ValueError):
+            self._broken.add(stream)  # nobody reads it any more; what is trained does not depend on it
+
+    def _keep(self, label: str, stream: str, lines: list[bytes]) -> None:
+        if self._directory is None or not lines:
+            return
+        with contextlib.suppress(OSError):
+            file = self._files.get((label, stream)) or self._opened(self._directory, label, stream)
+            file.write(b"".join(line + b"\n" for line in lines))
+
+    def _opened(self, directory: Path, label: str, stream: str) -> IO[bytes]:
+        folder = directory / f"rank.{label.replace(':', '.')}"
+        folder.mkdir(parents=True, exist_ok=True)
+        file = open(folder / NAMES[stream], "wb", buffering=0)  # noqa: SIM115 - open until the run is over
+        self._files[label, stream] = file
+        return file

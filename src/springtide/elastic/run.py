@@ -1,0 +1,465 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A run from its first host to its exit code: what is heard of hosts, agents and ranks, and what is done about it.
+
+Pure; time is a parameter. `Membership` decides who trains together. Here is decided who counts as dead, which ends are
+failures, which hosts rest after them, and when the run is over:
+
+    agent's connection closed, or silent for 2 s      dead
+    rank's connection closed, and its end not told    dead, a second later
+    rank silent for --heartbeat-timeout               hung: killed
+    ranks lost sight of each other, nobody dead       they start over, after three seconds
+    the program ended itself on every host            no use in trying again: the run fails
+    fewer ranks than it takes for --elastic-timeout   the run fails
+"""
+
+from __future__ import annotations
+
+import signal
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final, TypeAlias
+
+from springtide.elastic import failures, hosts
+from springtide.elastic.cooling import Cooling
+from springtide.elastic.failures import Failure
+from springtide.elastic.membership import (
+    Address,
+    Cancel,
+    End,
+    Limits,
+    Member,
+    Membership,
+    Order,
+    Over,
+    Prepare,
+    Regroup,
+    Spawn,
+    Switch,
+    Worker,
+)
+
+AGENT_SILENT: Final = 2.0
+_END_UNTOLD: Final = 1.0
+_SIGHT_LOST: Final = 3.0
+_STALLED: Final = 1.0
+"""A launcher that did not run itself for so long cannot blame others for silence."""
+_ENDING: Final = 8.0
+"""Seconds for everybody to end when the run is over."""
+_NOTICE: Final = 2.0
+
+
+# What is to be done, in this order.
+
+
+@dataclass(frozen=True, slots=True)
+class Start:
+    worker: Worker
+
+
+@dataclass(frozen=True, slots=True)
+class Say:
+    """To ranks."""
+
+    to: tuple[int, ...]
+    type: str
+    words: Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Kill:
+    """A rank, by its agent; a start that is under way is given up."""
+
+    id: int
+    signal: int
+
+
+@dataclass(frozen=True, slots=True)
+class Drop:
+    """Nothing is heard of this one any more, nor is it to hear anything but a farewell."""
+
+    id: int
+
+
+@dataclass(frozen=True, slots=True)
+class Tell:
+    """The user."""
+
+    text: str
+    detail: bool = False
+    """Only where everything is told."""
+
+
+Deed: TypeAlias = Start | Say | Kill | Drop | Tell
+
+
+@dataclass(slots=True)
+class Seat:
+    """A worker's process, as far as it is known."""
+
+    worker: Worker
+    label: str
+    called: bool = False
+    """Its agent is there."""
+    joined: bool = False
+    agent_heard: float = 0.0
+    rank_heard: float = 0.0
+    rank_closed: float | None = None
+    ended: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    limits: Limits
+    elastic: bool
+    cooldown: tuple[float, float]
+    elastic_timeout: float
+    heartbeat_timeout: float
+
+
+@dataclass(slots=True)
+class _Close:
+    """The run is over; its processes end."""
+
+    code: int
+    since: float
+    patient: bool
+    """They end by themselves, and may take their time."""
+
+
+class Run:
+    def __init__(self, settings: Settings, now: float) -> None:
+        self.settings = settings
+        self.membership = Membership(settings.limits)
+        self.seats: dict[int, Seat] = {}
+        self.first_failure: Failure | None = None
+        self.listing = 0
+        """How often the hosts that are listed have changed."""
+        self._cooling = Cooling(*settings.cooldown)
+        self._listed: dict[str, int] = {}
+        self._resting: frozenset[str] = frozenset()
+        self._troubled: tuple[int, float] | None = None
+        self._lost_since_entering = False
+        self._short_since: float | None = now
+        self._short_noticed = False
+        self._ticked = now
+        self._close: _Close | None = None
+
+    # What is known
+
+    @property
+    def exit_code(self) -> int | None:
+        """None as long as there is something to wait for."""
+        if self._close is None or not all(seat.ended for seat in self.seats.values()):
+            return None
+        return self._close.code
+
+    @property
+    def began(self) -> bool:
+        return self.membership.generation > 0
+
+    @property
+    def hosts_in_use(self) -> list[str]:
+        return list(dict.fromkeys(seat.worker.host for seat in self.seats.values() if not seat.ended))
+
+    def label(self, id_: int) -> str:
+        seat = self.seats.get(id_)
+        return seat.label if seat is not None else str(id_)
+
+    # What is heard of hosts
+
+    def listed(self, slots: Mapping[str, int], now: float) -> list[Deed]:
+        if dict(slots) == self._listed:
+            return []
+        self._listed = dict(slots)
+        self.listing += 1
+        self._cooling.listed(slots, now)
+        return [Tell(f"hosts: {hosts.described(slots)}", detail=True), *self._rehosted(now)]
+
+    def start_failed(self, id_: int, why: str, now: float) -> list[Deed]:
+        seat = self._living(id_)
+        if seat is None or seat.called:
+            return []
+        return self._lost(seat, Failure(id_, seat.label, seat.worker.host, f"could not be started: {why}"), now)
+
+    # What is heard of agents
+
+    def called(self, id_: int, now: float) -> list[Deed]:
+        seat = self._living(id_)
+        if seat is None:
+            return [Drop(id_)]
+        seat.called, seat.agent_heard = True, now
+        return [Tell(f"[{seat.label}] runs on {seat.worker.host}", detail=True)]
+
+    def agent_heard(self, id_: int, now: float) -> None:
+        if (seat := self.seats.get(id_)) is not None:
+            seat.agent_heard = now
+
+    def agent_lost(self, id_: int, why: str, now: float) -> list[Deed]:
+        seat = self._living(id_)
+        if seat is None:
+            return []
+        return [Drop(id_), *self._lost(seat, Failure(id_, seat.label, seat.worker.host, why), now)]
+
+    def exited(self, id_: int, code: int, number: int, now: float) -> list[Deed]:
+        """Its process has ended, by itself or by a signal."""
+        seat = self._living(id_)
+        if seat is None:
+            return []
+        well = code == 0 and number == 0
+        if well and not self._leaving(id_):
+            return self._ended_well(seat, now)
+        own = number == 0
+        why = failures.by_exit(code, number)
+        failure = Failure(id_, seat.label, seat.worker.host, why, failures.exit_code(code, number), own)
+        return self._lost(seat, failure, now)
+
+    # What is heard of ranks
+
+    def rank_heard(self, id_: int, now: float) -> None:
+        if (seat := self.seats.get(id_)) is not None:
+            seat.rank_heard = now
+
+    def joined(self, id_: int, addresses: Iterable[Address], now: float) -> list[Deed]:
+        seat = self._living(id_)
+        if seat is None:
+            return [Drop(id_)]
+        seat.joined, seat.rank_heard, seat.rank_closed = True, now, None
+        return self._carry_out(self.membership.ready(id_, addresses), now)
+
+    def at(self, id_: int, generation: int, boundary: int, commit: int, now: float) -> list[Deed]:
+        return self._carry_out(self.membership.at(id_, generation, boundary, commit), now)
+
+    def entered(self, id_: int, generation: int, now: float) -> list[Deed]:
+        self._lost_since_entering = False
+        if len(self.membership.members) >= self.settings.limits.start:
+            self.first_failure = None
+        return self._carry_out(self.membership.entered(id_, generation), now)
+
+    def troubled(self, id_: int, generation: int, commit: int, now: float) -> list[Deed]:
+        """Whose death it was is heard in a moment, if it was one."""
+        if generation == self.membership.generation and (self._troubled is None or self._troubled[0] != generation):
+            self._troubled = (generation, now)
+        return self._carry_out(self.membership.troubled(id_, commit), now)
+
+    def finished(self, id_: int, now: float) -> list[Deed]:
+        return self._carry_out(self.membership.finished(id_), now)
+
+    def rank_lost(self, id_: int, now: float) -> None:
+        """Its connection closed. How it ended is heard from its agent in a moment."""
+        seat = self._living(id_)
+        if seat is not None:
+            seat.rank_closed = now
+
+    # What the user says
+
+    def interrupted(self, number: int, now: float) -> list[Deed]:
+        """Once it is a request; twice it is an order."""
+        if self._close is not None and not self._close.patient:
+            return [Kill(seat.worker.id, signal.SIGKILL) for seat in self._alive()]
+        self._close = _Close(128 + number, now, patient=False)
+        return [Tell(f"{signal.Signals(number).name}: everybody is told to end"), *self._everybody_ends()]
+
+    # What time brings
+
+    def tick(self, now: float) -> list[Deed]:
+        stalled = max(now - self._ticked - _STALLED, 0.0)
+        self._ticked = now
+        deeds: list[Deed] = []
+        for seat in self._alive():
+            seat.agent_heard += stalled
+            seat.rank_heard += stalled
+            deeds += self._judged(seat, now)
+        if self._close is not None:
+            return [*deeds, *self._closed(self._close, now)]
+        if self._resting != frozenset(self._cooling.resting(now)):
+            deeds += self._rehosted(now)
+        return [*deeds, *self._reunited(now), *self._waited(now)]
+
+    def _judged(self, seat: Seat, now: float) -> list[Deed]:
+        """Whether it is still alive, by what was heard of it."""
+        id_, host = seat.worker.id, seat.worker.host
+        if seat.called and now - seat.agent_heard > AGENT_SILENT:
+            return self.agent_lost(id_, f"was not heard of for {AGENT_SILENT:g} s", now)
+        if not seat.joined or self.membership.spent(id_):
+            return []
+        if seat.rank_closed is not None and now - seat.rank_closed > _END_UNTOLD:
+            why = "hung up"
+        elif seat.rank_closed is None and now - seat.rank_heard > self.settings.heartbeat_timeout:
+            why = f"said nothing for {self.settings.heartbeat_timeout:g} s"
+        else:
+            return []
+        return [Kill(id_, signal.SIGKILL), *self._lost(seat, Failure(id_, seat.label, host, why), now, ended=False)]
+
+    def _reunited(self, now: float) -> list[Deed]:
+        if self._troubled is None:
+            return []
+        generation, since = self._troubled
+        if generation != self.membership.generation:
+            self._troubled = None
+        elif now - since > _SIGHT_LOST:
+            self._troubled = None
+            text = "ranks lost sight of each other, and nobody is found dead: they start over from their last commit"
+            return [Tell(text), *self._carry_out(self.membership.disrupted(generation), now)]
+        return []
+
+    def _waited(self, now: float) -> list[Deed]:
+        """Whether there are enough to begin, or to go on."""
+        needed = self.settings.limits.least if self.began else self.settings.limits.start
+        there = sum(seat.called and not self._leaving(seat.worker.id) for seat in self._alive())
+        if there >= needed or self.membership.finishing:
+            self._short_since, self._short_noticed = None, False
+            return []
+        if self._short_since is None:
+            self._short_since = now
+        waited = now - self._short_since
+        state = f"{there} of the {needed} ranks it takes {'is' if there == 1 else 'are'} there"
+        if waited > self.settings.elastic_timeout:
+            return self._fail(f"after {self.settings.elastic_timeout:g} s {state}{self._obstacles(now)}", now)
+        if waited > _NOTICE and not self._short_noticed:
+            self._short_noticed = True
+            return [Tell(f"{state}; waiting for more{self._obstacles(now)}")]
+        return []
+
+    def _obstacles(self, now: float) -> str:
+        resting = self._cooling.resting(now)
+        rest = [f"{host} rests for {until - now:.0f} s after a failure" for host, until in resting.items()]
+        return "".join(f"; {each}" for each in (f"hosts: {hosts.described(self._listed)}", *rest))
+
+    # What is decided
+
+    def _rehosted(self, now: float) -> list[Deed]:
+        self._resting = frozenset(self._cooling.resting(now))
+        return self._carry_out(self.membership.hosts(self._cooling.preferred(self._listed), self._resting), now)
+
+    def _ended_well(self, seat: Seat, now: float) -> list[Deed]:
+        id_ = seat.worker.id
+        if not self.began:
+            seat.ended = True
+            return self._carry_out(self.membership.ended_apart(id_), now)
+        if not seat.joined and not self.membership.spent(id_):
+            return self._lost(
+                seat, Failure(id_, seat.label, seat.worker.host, "ended before it joined the others"), now
+            )
+        seat.ended = True
+        done = [] if self.membership.spent(id_) else self.membership.finished(id_)
+        return self._carry_out([*done, *self.membership.gone(id_)], now)
+
+    def _lost(self, seat: Seat, failure: Failure, now: float, *, ended: bool = True) -> list[Deed]:
+        """A worker is no more. That it was on its way out, or had been told to go, makes it no failure."""
+        id_ = seat.worker.id
+        through = self.membership.done(id_)
+        expected = self.membership.spent(id_) or self._leaving(id_) or self._close is not None
+        seat.ended = ended
+        if through and failure.own:
+            return self._failed_at_the_end(failure, now)
+        if expected:
+            gone = self._carry_out(self.membership.gone(id_), now)
+            return [Tell(f"{failure}, as it was to go", detail=True), *gone]
+        return self._failed(seat, failure, now)
+
+    def _failed_at_the_end(self, failure: Failure, now: float) -> list[Deed]:
+        """It had trained to the end, and failed in what came after."""
+        if self.first_failure is None or not self.membership.done(self.first_failure.id):
+            self.first_failure = failure
+        if self._close is not None:
+            self._close.code = self._close.code or failure.code
+            return [Tell(str(failure))]
+        return [Tell(str(failure)), *self._carry_out(self.membership.gone(failure.id), now)]
+
+    def _failed(self, seat: Seat, failure: Failure, now: float) -> list[Deed]:
+        self.first_failure = self.first_failure or failure
+        self._lost_since_entering = self._lost_since_entering or not failure.own
+        if not self.settings.elastic:
+            return self._fail(str(failure), now)
+        self._resting_after(seat.worker.host, now)
+        rest = self._cooling.resting(now)[seat.worker.host] - now
+        deeds: list[Deed] = [Tell(f"{failure}; nothing is started there for {rest:.0f} s")]
+        deeds += self._carry_out(self.membership.gone(failure.id), now)
+        if failure.own and not self._lost_since_entering and not any(each.called for each in self._alive()):
+            return [*deeds, *self._fail("the program failed everywhere", now)]
+        return deeds
+
+    def _resting_after(self, host: str, now: float) -> None:
+        self._cooling.failed(host, now)
+        self._resting = frozenset(self._cooling.resting(now))
+        self.membership.rest(self._resting)
+
+    def _carry_out(self, orders: Sequence[Order], now: float) -> list[Deed]:
+        return [deed for order in orders if self._close is None for deed in self._carried_out(order, now)]
+
+    def _carried_out(self, order: Order, now: float) -> list[Deed]:
+        match order:
+            case Spawn(worker):
+                label = f"{worker.host}:{worker.slot}" if self.began else str(worker.id)
+                self.seats[worker.id] = Seat(worker, label)
+                return [Start(worker)]
+            case End(id_):
+                return [Kill(id_, signal.SIGTERM)]
+            case Prepare(to, generation, members):
+                return [Say(to, "prepare", {"generation": generation, "members": _written(members)})]
+            case Cancel(to, generation):
+                return [Say(to, "cancel", {"generation": generation})]
+            case Over():
+                return self._over(order, now)
+            case Switch() | Regroup():
+                return self._grouped(order)
+
+    def _grouped(self, order: Switch | Regroup) -> list[Deed]:
+        for rank, id_ in enumerate(self.membership.members):
+            self.seats[id_].label = str(rank)
+        words: dict[str, Any] = {"generation": order.generation, "source": order.source, "hold": order.hold}
+        size = len(self.membership.members)
+        tell = Tell(f"generation {order.generation}: {size} {'rank' if size == 1 else 'ranks'}", detail=True)
+        if isinstance(order, Switch):
+            return [tell, Say(order.to, "switch", words | {"boundary": order.boundary})]
+        return [tell, Say(order.to, "regroup", words | {"members": _written(order.members), "fresh": order.fresh})]
+
+    def _over(self, over: Over, now: float) -> list[Deed]:
+        if not over.succeeded:
+            return self._fail(over.why, now)
+        failure = self.first_failure
+        code = failure.code if failure is not None and self.membership.done(failure.id) else 0
+        self._close = _Close(code, now, patient=True)
+        late = [seat for seat in self._alive() if not self.membership.done(seat.worker.id)]
+        return [Kill(seat.worker.id, signal.SIGTERM) for seat in late]
+
+    def _fail(self, why: str, now: float) -> list[Deed]:
+        if self._close is not None:
+            return []
+        self._close = _Close(self.first_failure.code if self.first_failure else 1, now, patient=False)
+        return [Tell(why), *self._everybody_ends()]
+
+    def _everybody_ends(self) -> list[Deed]:
+        return [Kill(seat.worker.id, signal.SIGTERM) for seat in self._alive()]
+
+    def _closed(self, close: _Close, now: float) -> list[Deed]:
+        """Nobody is waited for for ever who was told to end."""
+        if close.patient or now - close.since < _ENDING:
+            return []
+        left = self._alive()
+        for seat in left:
+            seat.ended = True
+        return [Drop(seat.worker.id) for seat in left]
+
+    def given_up(self, id_: int) -> None:
+        """Its start was given up, as was ordered."""
+        if (seat := self.seats.get(id_)) is not None:
+            seat.ended = True
+
+    def _alive(self) -> list[Seat]:
+        return [seat for seat in self.seats.values() if not seat.ended]
+
+    def _living(self, id_: int) -> Seat | None:
+        seat = self.seats.get(id_)
+        return None if seat is None or seat.ended else seat
+
+    def _leaving(self, id_: int) -> bool:
+        worker = self.membership.workers.get(id_)
+        return worker is None or worker.leaving
+
+
+def _written(members: Iterable[Member]) -> list[list[Any]]:
+    return [
+        [member.id, member.rank, member.host, member.local_rank, [list(address) for address in member.addresses]]
+        for member in members
+    ]

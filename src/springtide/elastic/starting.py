@@ -1,0 +1,99 @@
+# SPDX-License-Identifier: Apache-2.0
+"""How an agent is started on a host: here, in a pod, or over ssh.
+
+    this machine            python -m springtide.elastic.agent …
+    OMPI_MCA_plm_rsh_agent  /etc/mpi/kubexec.sh HOST 'cd … && … agent …'       where it is exactly that
+    everywhere else         ssh … HOST 'cd … && … agent …'
+
+All that others may read there is where to call and a token that is good for one call; the program, its environment and
+the run's secret go over the connection.
+"""
+
+from __future__ import annotations
+
+import shlex
+import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import PurePath
+from typing import Final
+
+KUBEXEC: Final = "/etc/mpi/kubexec.sh"
+_AGENT: Final = "springtide.elastic.agent"
+_SSH: Final = (
+    "ssh", "-o", "PasswordAuthentication=no", "-o", "BatchMode=yes", "-o", "StrictHostKeyChecking=no",
+    "-o", "UserKnownHostsFile=/dev/null", "-o", "LogLevel=ERROR",
+)  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """What an agent is told on its command line."""
+
+    addresses: tuple[str, ...]
+    port: int
+    worker: int
+    token: str
+
+    @property
+    def connect(self) -> str:
+        return ",".join(f"{address}:{self.port}" for address in self.addresses)
+
+    @property
+    def arguments(self) -> tuple[str, ...]:
+        return ("--connect", self.connect, "--worker", str(self.worker), "--token", self.token)
+
+
+@dataclass(frozen=True, slots=True)
+class Starting:
+    """How this run reaches other hosts."""
+
+    kubexec: bool
+    ssh_port: int | None
+    ssh_identity: str | None
+    directory: str
+    interpreter: str
+    paths: Mapping[str, str]
+    """Where the launcher finds programs and modules."""
+
+    @classmethod
+    def given(
+        cls,
+        command: Sequence[str],
+        environment: Mapping[str, str],
+        directory: str,
+        port: int | None,
+        identity: str | None,
+    ) -> Starting:
+        name = PurePath(command[0]).name
+        return cls(
+            kubexec=environment.get("OMPI_MCA_plm_rsh_agent") == KUBEXEC,
+            ssh_port=port,
+            ssh_identity=identity,
+            directory=directory,
+            interpreter=command[0] if name.startswith("python") else "python3",
+            paths={name: environment[name] for name in ("PATH", "PYTHONPATH") if environment.get(name)},
+        )
+
+    def here(self, call: Call) -> tuple[str, ...]:
+        return (sys.executable, "-P", "-m", _AGENT, *call.arguments)
+
+    def elsewhere(self, host: str, call: Call) -> tuple[str, ...]:
+        if self.kubexec:
+            return (KUBEXEC, host, self._line(call))
+        port = () if self.ssh_port is None else ("-p", str(self.ssh_port))
+        identity = () if self.ssh_identity is None else ("-i", self.ssh_identity)
+        return (*_SSH, *port, *identity, host, self._line(call))
+
+    def _line(self, call: Call) -> str:
+        """For a shell. A directory that is not there is no reason not to start; the module is not looked for in it."""
+        paths = "".join(f"{self._path(name, value)}; " for name, value in self.paths.items())
+        agent = shlex.join((self.interpreter, "-P", "-m", _AGENT, *call.arguments))
+        return f"cd {shlex.quote(self.directory)} 2>/dev/null; {paths}exec {agent}"
+
+    def _path(self, name: str, value: str) -> str:
+        """A pod's image knows its own paths best; a shell over ssh knows none."""
+        ours = shlex.quote(value)
+        if self.kubexec:
+            return f'export {name}="${{{name}:+${name}:}}"{ours}'
+        return f'export {name}={ours}"${{{name}:+:${name}}}"'
