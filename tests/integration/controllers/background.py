@@ -11,14 +11,14 @@ from typing import Any
 
 @asynccontextmanager
 async def meanwhile(*work: Coroutine[Any, Any, None]) -> AsyncIterator[None]:
-    """Cancelled at the end. What broke before that is raised."""
+    """Cancelled at the end. What broke before that is raised, because it is why the test waited in vain."""
     tasks = [asyncio.create_task(each) for each in work]
     try:
         yield
     finally:
+        broken = [task for task in tasks if task.done()]
         for task in tasks:
             task.cancel()
         await asyncio.wait(tasks)
-    for task in tasks:
-        if not task.cancelled():
+        for task in broken:
             task.result()

@@ -3,9 +3,11 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from datetime import UTC, datetime
 from typing import Any
 
+from springtide.kube import errors
 from springtide.kube.client import Client
 from springtide.kube.request import DeleteOptions, Scope
 from springtide.kube.resources import JOBS, PODS, Key, Obj
@@ -47,7 +49,8 @@ class Kubelet:
         """Pods that are being deleted are gone."""
         for pod in (await self._client.list(PODS, Scope(self._namespace))).items:
             if "deletionTimestamp" in pod["metadata"]:
-                await self._client.delete(PODS, Key.of(pod), DeleteOptions(grace=0, uid=pod["metadata"]["uid"]))
+                with suppress(errors.NotFound, errors.Conflict):
+                    await self._client.delete(PODS, Key.of(pod), DeleteOptions(grace=0, uid=pod["metadata"]["uid"]))
 
     async def report(self, name: str, **status: Any) -> None:
         await self._client.patch(PODS, self._key(name), {"status": status}, subresource="status")
@@ -73,9 +76,9 @@ class Kubelet:
             "namespace": self._namespace,
             "ownerReferences": [{**reference, "controller": True}],
         }
-        await self._client.create(
-            PODS, {"apiVersion": "v1", "kind": "Pod", "metadata": metadata, "spec": template["spec"]}
-        )
+        pod = {"apiVersion": "v1", "kind": "Pod", "metadata": metadata, "spec": template["spec"]}
+        with suppress(errors.AlreadyExists):
+            await self._client.create(PODS, pod)
 
     async def complete(self, name: str) -> None:
         done = [_condition("SuccessCriteriaMet"), _condition("Complete")]

@@ -83,6 +83,7 @@ class World:
         self.kubelet = Kubelet(client, namespace)
         self.wire = Wire(server.transport())
         """Of the operator that was started last."""
+        self._wires: list[Wire] = [self.wire]
         self._operators: dict[Wire, asyncio.Task[None]] = {}
 
     async def __aenter__(self) -> Self:
@@ -91,12 +92,15 @@ class World:
     async def __aexit__(self, *_: object) -> None:
         for wire in tuple(self._operators):
             await self.kill(wire)
+        for wire in self._wires:
+            await wire.close()
 
     # Operators
 
     async def start(self, wire: Wire | None = None, **options: Any) -> Wire:
         """One more operator: of this namespace and without an election, unless told otherwise."""
         self.wire = wire or Wire(self.server.transport())
+        self._wires.append(self.wire)
         chosen = replace(Options(namespace=self.namespace, leader_elect=False), **options)
         client = Client(self.wire)
         served = [(each, await prerequisites.served(client, each.definition)) for each in SERVED]
@@ -115,7 +119,6 @@ class World:
         broken = task.done() and not wire.faulty
         task.cancel()
         await asyncio.wait((task,))
-        await wire.close()
         if broken:
             task.result()
 
