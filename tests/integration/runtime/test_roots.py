@@ -4,6 +4,8 @@
 from __future__ import annotations
 
 import os
+import tempfile
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -84,6 +86,26 @@ async def test_an_earlier_mount_stays_visible_under_a_later_mount_s_parent(pods:
     assert await pod.output("ls /usr/share/doc /usr/share/springtide-x", mounts=mounts) == (
         "/usr/share/doc:\na\n\n/usr/share/springtide-x:\nb\n"
     )
+
+
+@pytest.fixture
+def kept() -> Iterator[Path]:
+    """A directory of the machine in which somebody has files, and which pods see as it is."""
+    with tempfile.TemporaryDirectory(dir="/home") as place:
+        (Path(place) / "ann").mkdir()
+        yield Path(place)
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can make a directory there")
+async def test_what_is_written_beside_a_missing_mount_point_is_kept(pods: Pods, kept: Path) -> None:
+    pod = await pods.make()
+    folder(kept, "bob", diary="dear\n")
+    volume = folder(pods.data, "volume", key="k\n")
+    mounts = (bind(volume, f"{kept}/new/.ssh"), bind(volume, f"{kept}/bob/.ssh"))
+    text = f"cat {kept}/new/.ssh/key {kept}/bob/.ssh/key {kept}/bob/diary; echo result > {kept}/ann/out"
+    assert await pod.output(text, mounts=mounts) == "k\nk\ndear\n"
+    assert not on_host(f"{kept}/new", f"{kept}/bob/.ssh")
+    assert (kept / "ann/out").read_text() == "result\n"
 
 
 async def test_files_are_mounted_over_files_and_where_there_is_none(pods: Pods) -> None:

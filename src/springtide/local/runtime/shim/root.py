@@ -34,6 +34,8 @@ if TYPE_CHECKING:
 
 SYSTEM = ("bin", "etc", "lib", "lib32", "lib64", "libx32", "opt", "sbin", "usr", "var")
 """Directories of the host that a pod of root sees but never writes."""
+SHARED_LIMIT = 256
+"""Entries of a directory that are bound one by one; each takes a mount."""
 PRIVATE = {"tmp": 0o1777, "root": 0o700}
 """Directories of a container's own, on disk."""
 PASS = 0o011
@@ -58,6 +60,7 @@ class Root:
         self._shm = shm
         self._layers = 0
         self._own = {"/"}  # where missing mount points are simply made
+        self._host: set[str] = set()  # what lies there and is the host's own
 
     def build(self, mounts: Iterable[Obj], read_only: bool, search_path: str, user: int | None = None) -> None:
         """Replace the root of the calling process, which is in a mount namespace of its own.
@@ -179,17 +182,27 @@ class Root:
         if not missing:
             return inside
         if not (self._owned(inside) and self._make_missing(inside, missing, is_directory)):
-            if not self._overlay(inside, mount_points(f"{self.top}{inside}/")):
-                self._cover(inside)
+            self._make_room(inside)
             if not self._make_missing(inside, missing, is_directory):
                 raise OSError(errno.EACCES, f"cannot make the mount point {target}")
         self._own.add(f"{inside.rstrip('/')}/{missing[0]}")
         return f"{inside.rstrip('/')}/{'/'.join(missing)}"
 
+    def _make_room(self, inside: str) -> None:
+        """Put something of the pod's over a directory of the host, in which a mount point can be made.
+
+        A layer is cheap, and keeps to itself what programs write. But where people keep their files, what a program
+        writes into a directory of theirs is to be there when the pod is gone.
+        """
+        if _keeps_files(inside) and self._cover(inside):
+            return
+        if not self._overlay(inside, mount_points(f"{self.top}{inside}/")) and not self._cover(inside, limit=None):
+            raise OSError(errno.EACCES, f"cannot lay anything over {inside}: {self.overlay_refusal}")
+
     def _owned(self, inside: str) -> bool:
         """Whether the innermost thing mounted at or above a path is the pod's."""
         while inside not in self._own:
-            if inside.count("/") == 1:  # a directory of the host, directly under the root
+            if inside in self._host or inside.count("/") == 1:  # directly under the root all is the host's
                 return False
             inside = os.path.dirname(inside)
         return True
@@ -244,14 +257,21 @@ class Root:
         parts = f"lowerdir={_escaped(place)},upperdir={_escaped(upper)},workdir={_escaped(work)}"
         return parts if self._is_root else f"{parts},userxattr"
 
-    def _cover(self, inside: str) -> None:
-        """Where overlay is refused: a private directory that shows the same entries."""
+    def _cover(self, inside: str, limit: int | None = SHARED_LIMIT) -> bool:
+        """Put a private directory there that shows the same entries; False where they are too many or secret."""
+        try:
+            entries = _entries(self.top + inside, lambda entry: False)
+        except PermissionError:
+            return False
+        if limit is not None and len(entries) > limit:
+            return False
         store = self._store(False)
-        entries = _entries(self.top + inside, lambda entry: False)
         _make_places(entries, store)
         self._show(entries, store)
         mount(store, self.top + inside, flags=MS_BIND | MS_REC)
         self._own.add(inside)
+        self._host |= {f"{inside}/{entry.name}" for entry in entries}
+        return True
 
     def _forbid_writing(self, added: list[str]) -> None:
         """Everything but volumes, devices and the kernel's own; the mount points are all made by now."""
@@ -259,6 +279,12 @@ class Root:
         for path in (self.top, *mount_points(f"{self.top}/")):
             if not any(path == other or path.startswith(f"{other}/") for other in spared):
                 set_read_only(path, recursive=False)
+
+
+def _keeps_files(inside: str) -> bool:
+    """Whether people have files of their own there: not in what belongs to the system."""
+    top = inside.split("/")[1]
+    return top == "opt" or top not in SYSTEM
 
 
 def _entries(directory: str, skip: Callable[[os.DirEntry[str]], bool]) -> list[os.DirEntry[str]]:
