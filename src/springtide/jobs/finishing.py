@@ -45,7 +45,8 @@ def _succeeded(situation: Situation) -> Outcome | None:
     if situation.shape.form is LauncherForm.BATCH_JOB:
         done, at = batch is not None and batch.succeeded, batch.completed if batch else None
     else:
-        done, at = (pod is not None and pod.phase == SUCCEEDED) or fixed.succeeded(situation), None
+        stopped = situation.job.run.suspend and pod is not None and pod.terminating
+        done, at = (pod is not None and pod.phase == SUCCEEDED and not stopped) or fixed.succeeded(situation), None
     message = f"{situation.title} successfully completed."
     return Outcome(True, f"{situation.job.kind}Succeeded", message, at or situation.now) if done else None
 

@@ -42,11 +42,12 @@ def fresh_run(ledger: Ledger) -> Ledger:
 
 
 def failed(situation: Situation) -> Pod | None:
-    """A launcher pod whose failure the engine has to answer for; a batch Job answers for its pods by itself."""
+    """A launcher pod whose failure the engine has to answer for; a batch Job answers for its pods by itself. One that
+    was deleted did not fail, whatever its program says when it is told to go."""
     pod = situation.launcher
     if situation.shape.form is not LauncherForm.POD or pod is None or pod.uid == situation.ledger.retired:
         return None
-    return pod if pod.phase == FAILED or causes.lost(pod) else None
+    return pod if (pod.phase == FAILED and not pod.terminating) or causes.lost(pod) else None
 
 
 def last_ended(situation: Situation) -> Pod | None:

@@ -139,6 +139,17 @@ def test_suspending_ends_all_pods_and_resuming_starts_over(version: str) -> None
     assert cluster.status.start_time > first
 
 
+@pytest.mark.parametrize("phase", ["Failed", "Succeeded"])
+def test_what_a_launcher_says_when_it_is_told_to_go_is_not_its_outcome(phase: str) -> None:
+    cluster = running(elastic(2))
+    cluster.policy(suspend=True)
+    cluster.reconcile()
+    cluster.change("pi-launcher", terminating=True, phase=phase, ready=False)
+    cluster.settle()
+    assert not cluster.finished
+    assert cluster.status.state == "Suspended"
+
+
 @versions
 def test_waiting_for_workers_is_honoured_on_resume(version: str) -> None:
     cluster = running(elastic(2, version, launcherCreationPolicy="WaitForWorkersReady"))
