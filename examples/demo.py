@@ -40,6 +40,10 @@ LONGEST = 180.0
 """Seconds; it takes less than a minute, after the first time."""
 
 
+class FailedError(Exception):
+    """The demo cannot go on, and the message says why."""
+
+
 async def tide(*arguments: str, shown: bool = True) -> subprocess.CompletedProcess[str]:
     """A `tide` command, shown as one would type it but for the directory."""
     if shown:
@@ -53,7 +57,7 @@ async def tide(*arguments: str, shown: bool = True) -> subprocess.CompletedProce
 async def must(*arguments: str) -> str:
     done = await tide(*arguments)
     if done.returncode:
-        raise SystemExit(done.stderr or done.stdout)
+        raise FailedError(done.stderr or done.stdout)
     return done.stdout
 
 
@@ -91,11 +95,14 @@ class Demo:
     async def run(self) -> None:
         for informer in (self._jobs, self._pods, self._configs):
             informer.on_change(lambda _: self._look())
-        async with asyncio.TaskGroup() as group:
-            tasks = [group.create_task(self._informers.run()), group.create_task(self._follow_launcher())]
+        following = asyncio.gather(self._informers.run(), self._follow_launcher())
+        try:
             await asyncio.wait_for(self._story(), LONGEST)
-            for task in tasks:
-                task.cancel()
+        except TimeoutError:
+            raise FailedError(f"nothing more happens: {self._job.get('status', {}).get('explanation')}") from None
+        finally:
+            following.cancel()
+            await asyncio.gather(following, return_exceptions=True)
 
     async def _story(self) -> None:
         VIEW.say("an MPIJob: its launcher runs mpirun again and again, each time over the hosts listed by then")
@@ -131,7 +138,7 @@ class Demo:
     async def _until(self, holds: Callable[[], bool]) -> None:
         while not holds():
             if self._state == "Failed":
-                raise SystemExit(f"the job failed: {self._job['status'].get('explanation')}")
+                raise FailedError(self._job["status"].get("explanation"))
             self._changed.clear()
             await self._changed.wait()
 
@@ -191,4 +198,7 @@ SCRATCH = tempfile.TemporaryDirectory(prefix="springtide-demo-")
 if __name__ == "__main__":
     signal.signal(signal.SIGTERM, lambda *_: sys.exit("ended"))  # not without cleaning up
     with SCRATCH:
-        asyncio.run(main())
+        try:
+            asyncio.run(main())
+        except FailedError as error:
+            sys.exit(f"the demo failed: {error}")
