@@ -106,6 +106,12 @@ def used(pid: int, with_children: bool = False) -> float:
     return sum(map(int, _stat(pid)[11 : 15 if with_children else 13])) / TICKS
 
 
+def busy() -> float:
+    """Seconds that all processors together have worked so far, for whomever; what a host took from them counts too."""
+    user, nice, system, _, _, *others = map(int, _lines("/proc/stat")[0].split()[1:9])
+    return (user + nice + system + sum(others)) / TICKS
+
+
 def used_exactly(pid: int) -> float:
     """The same of a process with one thread, when it has used less than a tick."""
     return int(Path(f"/proc/{pid}/schedstat").read_text().split()[0]) / 1e9

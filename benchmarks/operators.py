@@ -22,7 +22,7 @@ import os
 import statistics
 import time
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -73,26 +73,23 @@ class Setting:
     operator: Process
     bench: Bench
 
-
-def measure(contender: Contender, server: str, sizes: list[int], idle: float) -> Figures:
-    figures: Figures = {}
-    for size in sizes:
-        with _working(contender, server) as (running, process):
-            asyncio.run(_one_size(figures, contender, running, process, size, idle))
-    return figures
+    def working(self) -> tuple[float, float, float]:
+        """Seconds of processor time so far: of the operator, of the server, of all that is not measured here."""
+        operator, server = self.operator.used(), self.server.processor_seconds()
+        return operator, server, machine.busy() - operator - server - time.process_time()
 
 
-@contextmanager
-def _working(contender: Contender, server: str) -> Iterator[tuple[servers.Running, Process]]:
+def measure(contender: Contender, server: str, size: int, idle: float) -> Figures:
     with SERVERS[server]() as running:
         asyncio.run(joblife.prepare(running.kubeconfig, contender))
         with contenders.running(contender, running.kubeconfig) as process:
-            yield running, process
+            return asyncio.run(_measured(contender, running, process, size, idle))
 
 
-async def _one_size(
-    figures: Figures, contender: Contender, running: servers.Running, process: Process, size: int, idle: float
-) -> None:
+async def _measured(
+    contender: Contender, running: servers.Running, process: Process, size: int, idle: float
+) -> Figures:
+    figures: Figures = {}
     async with joblife.connected(running.kubeconfig, contender) as bench:
         await bench.submit(["first"])  # until it is elected and what is loaded once is loaded
         setting = Setting(running, process, bench)
@@ -101,19 +98,23 @@ async def _one_size(
         if size == RESIZED:
             await _changes(figures, setting)
             await _idle(figures, setting, idle)
+    return figures
 
 
 async def _many(figures: Figures, setting: Setting, size: int) -> None:
     what = f"{size:,} jobs at once"
-    before, server_before = setting.operator.used(), setting.server.processor_seconds()
     writes_before = await setting.bench.writes()
+    before = setting.working()
     accepted, there = await setting.bench.submit([f"job-{number}" for number in range(size)])
+    others = setting.working()[2] - before[2]
     figures[f"{what}, jobs/s"] = size / there
+    # Rates can be compared only where this is small; processor time per job is nearly the same on a busy machine.
+    figures[f"{what}, processors used by anything else %"] = others / there / (os.cpu_count() or 1) * 100
     figures[f"{what}, s until accepted"] = accepted
     await _settled(setting)
-    figures[f"{what}, processor time of the operator per job ms"] = (setting.operator.used() - before) / size * 1000
-    server_used = setting.server.processor_seconds() - server_before
-    figures[f"{what}, processor time of the server per job ms"] = server_used / size * 1000
+    operator, server, _ = (new - old for new, old in zip(setting.working(), before, strict=True))
+    figures[f"{what}, processor time of the operator per job ms"] = operator / size * 1000
+    figures[f"{what}, processor time of the server per job ms"] = server / size * 1000
     figures |= _counted(f"{what},", "job", writes_before, await setting.bench.writes(), {"POST mpijobs": size})
     figures[f"{what}, peak memory MB"] = setting.operator.peak()
 
@@ -142,10 +143,13 @@ async def _changes(figures: Figures, setting: Setting) -> None:
     figures["replica change to new pod, p50 ms"] = statistics.median(times)
     figures["replica change to new pod, p99 ms"] = at(times, 0.99)
     await _settled(setting)
-    before = await setting.bench.writes()
+    before, worked = await setting.bench.writes(), setting.working()
     names = [f"job-{number}" for number in range(CHANGES, CHANGES + AT_ONCE)]
     figures[f"{AT_ONCE} replica changes at once s"] = await setting.bench.grow(names)
     await _settled(setting)
+    operator, server, _ = (new - old for new, old in zip(setting.working(), worked, strict=True))
+    figures["replica change, processor time of the operator ms"] = operator / AT_ONCE * 1000
+    figures["replica change, processor time of the server ms"] = server / AT_ONCE * 1000
     figures |= _counted("replica change,", "change", before, await setting.bench.writes(), {"PATCH mpijobs": AT_ONCE})
 
 
@@ -175,17 +179,19 @@ def table(found: dict[str, Figures]) -> str:
     return machine.table(rows)
 
 
-def columns(server: str) -> list[tuple[Contender, list[int]]]:
-    """Who is measured on a server, with how many jobs."""
-    everything, least = list(SIZES), [RESIZED]
-    found: list[tuple[Contender, list[int]]] = [(contenders.ours(), everything), (contenders.ours("v1"), least)]
-    lifted, limited = contenders.other(), contenders.other(limited=True)
-    theirs = server == "kube-apiserver"
-    if lifted:
-        found.insert(1, (lifted, everything if theirs else least))
-    if limited and theirs:
-        found.append((limited, [LIMITED]))
-    return found
+def runs(server: str) -> Iterator[tuple[int, Contender]]:
+    """Who is measured on a server with how many jobs: those to be compared one after the other."""
+    real = server == "kube-apiserver"
+    ours, older, lifted = contenders.ours(), contenders.ours("v1"), contenders.other()
+    limited = contenders.other(limited=True) if real else None
+    for size in SIZES if real else SIZES[:2]:
+        yield size, ours
+        if lifted and (real or size == RESIZED):
+            yield size, lifted
+        if size == RESIZED:
+            yield size, older
+    if limited:
+        yield LIMITED, limited
 
 
 def main() -> None:
@@ -203,15 +209,14 @@ def main() -> None:
             print("springtide with pods ...", flush=True)
             figures["springtide v1"] = asyncio.run(hostlists.measure())
             continue
-        for contender, sizes in columns(server):
-            if arguments.only not in (None, contender.name):
+        for size, contender in runs(server):
+            if arguments.only not in (None, contender.name) or (arguments.quick and size not in (RESIZED, LIMITED)):
                 continue
-            print(f"{contender.name} on {server} ...", flush=True)
-            chosen = [size for size in sizes if size in (RESIZED, LIMITED)] if arguments.quick else sizes
-            figures[contender.name] = measure(contender, server, chosen, IDLE / 4 if arguments.quick else IDLE)
+            print(f"{contender.name} on {server}, {size:,} jobs ...", flush=True)
+            new = measure(contender, server, size, IDLE / 4 if arguments.quick else IDLE)
+            figures.setdefault(contender.name, {}).update(new)
             loads.append(os.getloadavg()[0])
-            print(json.dumps(figures[contender.name]), flush=True)
-    about = {"machine": machine.described(), "load_average": {"before": loads[0], "after_each_column": loads[1:]}}
+    about = {"machine": machine.described(), "load_average": {"before": loads[0], "after_each": loads[1:]}}
     print(json.dumps(about, indent=2))
     for server, figures in found.items():
         print(f"\n{server}\n\n{table(figures)}")
