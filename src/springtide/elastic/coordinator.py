@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The launcher's end of all connections: agents and ranks call, `Run` hears what they say, what it decides is done.
+"""The launcher's end of all connections: agents and ranks call, `Course` hears what they say, what it decides is done.
 
 Everything runs in one event loop, so one thing is decided after the other. Nothing here decides anything.
 """
@@ -18,11 +18,11 @@ from datetime import UTC, datetime
 from typing import Any, Final
 
 from springtide.elastic import addresses, environment, failures, wire
+from springtide.elastic.course import Course, Deed, Drop, Kill, Say, Settings, Start, Tell
 from springtide.elastic.membership import Worker
 from springtide.elastic.options import Options
 from springtide.elastic.output import NAMES, Output, Voice
 from springtide.elastic.progress import Notice, Pace, Progress
-from springtide.elastic.run import Deed, Drop, Kill, Run, Say, Settings, Start, Tell
 from springtide.elastic.starter import Starter, StartError
 from springtide.elastic.starting import Call, Starting
 
@@ -57,7 +57,7 @@ class Coordinator:
         settings = Settings(
             options.limits, options.elastic, options.cooldown, options.elastic_timeout, options.heartbeat_timeout
         )
-        self.run = Run(settings, self._now())
+        self.course = Course(settings, self._now())
         self._secret = secrets.token_bytes(wire.SECRET)
         self._lines: dict[int, Lines] = {}
         self._starting = Starting.given(
@@ -78,9 +78,9 @@ class Coordinator:
         self._port = server.sockets[0].getsockname()[1]
         beat_at = 0.0
         try:
-            while (code := self.run.exit_code) is None:
+            while (code := self.course.exit_code) is None:
                 await asyncio.sleep(_TICK)
-                self.do(self.run.tick(self._now()))
+                self.do(self.course.tick(self._now()))
                 if self._now() >= beat_at:
                     beat_at = self._now() + _BEAT
                     self._beat()
@@ -109,18 +109,18 @@ class Coordinator:
                         self._output.tell(text)
 
     def listed(self, slots: dict[str, int]) -> None:
-        self.do(self.run.listed(slots, self._now()))
+        self.do(self.course.listed(slots, self._now()))
         self.report()
 
     def interrupted(self, number: signal.Signals) -> None:
-        self.do(self.run.interrupted(number, self._now()))
+        self.do(self.course.interrupted(number, self._now()))
 
     def report(self) -> None:
         """How far it has come, if that is news."""
-        if not self.run.began:
+        if not self.course.began:
             return
-        size = len(self.run.membership.members)
-        progress = Progress(size, tuple(self.run.hosts_in_use), self.run.listing, dict(self._words))
+        size = len(self.course.membership.members)
+        progress = Progress(size, tuple(self.course.hosts_in_use), self.course.listing, dict(self._words))
         if self._pace.due(progress, self._now()):
             written = progress.written(datetime.now(UTC))
             self._output.print(written)
@@ -143,7 +143,7 @@ class Coordinator:
                     raise
         except StartError as error:
             lines.token = b""
-            self.do(self.run.start_failed(worker.id, str(error), self._now()))
+            self.do(self.course.start_failed(worker.id, str(error), self._now()))
             return
         try:
             await starter.ended()
@@ -178,7 +178,7 @@ class Coordinator:
         lines.token = b""
         if lines.task is not None:
             lines.task.cancel()
-        self.run.given_up(id_)
+        self.course.given_up(id_)
 
     def _drop(self, id_: int) -> None:
         lines = self._lines.get(id_)
@@ -234,22 +234,22 @@ class Coordinator:
         lines.agent = writer
         writer.write(self._welcome(id_, bond))
         lines.called.set()
-        self.do(self.run.called(id_, self._now()))
+        self.do(self.course.called(id_, self._now()))
         try:
             while True:
                 frame = await wire.receive_stream(reader)
-                self.run.agent_heard(id_, self._now())
+                self.course.agent_heard(id_, self._now())
                 self._hear_agent(id_, lines, frame)
         finally:
             lines.agent = None
             for stream in NAMES:
-                self._output.lines(self.run.label(id_), stream, lines.voice.end(stream))
+                self._output.lines(self.course.label(id_), stream, lines.voice.end(stream))
             lines.closed.set()
-            self.do(self.run.agent_lost(id_, "was lost: the connection to its agent closed", self._now()))
+            self.do(self.course.agent_lost(id_, "was lost: the connection to its agent closed", self._now()))
             self.report()
 
     def _welcome(self, id_: int, bond: wire.Bond) -> bytes:
-        worker = self.run.seats[id_].worker
+        worker = self.course.seats[id_].worker
         passed_on = {} if self._here.get(worker.host) else environment.passed_on(os.environ)
         own = {"TIDE_HOST": worker.host, "TIDE_SLOT": str(worker.slot)}
         if self._options.interfaces:
@@ -264,7 +264,7 @@ class Coordinator:
                 self._hear_output(id_, lines, str(frame.head["stream"]), bytes(frame.payload))
             case "exited":
                 code, number = int(frame.head["code"]), int(frame.head["signal"])
-                self.do(self.run.exited(id_, code, number, self._now()))
+                self.do(self.course.exited(id_, code, number, self._now()))
                 self.report()
 
     def _hear_output(self, id_: int, lines: Lines, stream: str, data: bytes) -> None:
@@ -278,7 +278,7 @@ class Coordinator:
             with contextlib.suppress(RuntimeError):  # the run may be over before all is written
                 self._loop.call_soon_threadsafe(taken)
 
-        self._output.lines(self.run.label(id_), stream, lines.voice.add(stream, data), written)
+        self._output.lines(self.course.label(id_), stream, lines.voice.add(stream, data), written)
 
     async def _attend_rank(self, id_: int, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         lines = self._lines[id_]
@@ -288,27 +288,27 @@ class Coordinator:
         try:
             while True:
                 frame = await wire.receive_stream(reader)
-                self.run.rank_heard(id_, self._now())
+                self.course.rank_heard(id_, self._now())
                 self.do(self._hear_rank(id_, frame.type, frame.head))
         except KeyError as error:
             raise wire.RefusedError(f"a rank did not say {error}") from error
         finally:
             lines.rank = None
-            self.run.rank_lost(id_, self._now())
+            self.course.rank_lost(id_, self._now())
 
     def _hear_rank(self, id_: int, type_: str, words: Any) -> list[Deed]:
         now = self._now()
         match type_:
             case "join":
-                return self.run.joined(id_, [(str(host), int(port)) for host, port in words["addresses"]], now)
+                return self.course.joined(id_, [(str(host), int(port)) for host, port in words["addresses"]], now)
             case "at":
-                return self.run.at(id_, words["generation"], words["boundary"], words["commit"], now)
+                return self.course.at(id_, words["generation"], words["boundary"], words["commit"], now)
             case "entered":
-                return self.run.entered(id_, words["generation"], now)
+                return self.course.entered(id_, words["generation"], now)
             case "trouble":
-                return self.run.troubled(id_, words["generation"], words["commit"], now)
+                return self.course.troubled(id_, words["generation"], words["commit"], now)
             case "finished":
-                return self.run.finished(id_, now)
+                return self.course.finished(id_, now)
             case "progress":
                 self._words = {name: value for name, value in words.items() if name != "type"}
         return []
@@ -323,7 +323,7 @@ class Coordinator:
                 await asyncio.gather(*left)
 
     def _explain(self, code: int) -> None:
-        failure = self.run.first_failure
+        failure = self.course.first_failure
         if code and failure is not None:
             for line in failures.last_words(failure, list(self._lines[failure.id].voice.last)):
                 self._output.tell(line)

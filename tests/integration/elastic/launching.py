@@ -19,7 +19,7 @@ PATIENCE = 40.0
 T = TypeVar("T")
 
 
-def until(ask: Callable[[], T], what: str, patience: float = PATIENCE) -> T:
+def until(ask: Callable[[], T | None], what: str, patience: float = PATIENCE) -> T:
     deadline = time.monotonic() + patience
     while not (answer := ask()):
         if time.monotonic() > deadline:

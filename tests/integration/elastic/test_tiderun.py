@@ -13,7 +13,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-
 from tests.integration.elastic.launching import Elastic, Launch, alive, parent, until
 
 pytestmark = pytest.mark.timeout(120)

@@ -126,7 +126,7 @@ class _Close:
     """They end by themselves, and may take their time."""
 
 
-class Run:
+class Course:
     def __init__(self, settings: Settings, now: float) -> None:
         self.settings = settings
         self.membership = Membership(settings.limits)
