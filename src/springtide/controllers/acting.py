@@ -48,13 +48,15 @@ class Subject:
     uid: str
     reference: Mapping[str, str]
     """For events."""
+    version: str = ""
+    """The resourceVersion it was looked at in."""
 
     @classmethod
     def of(cls, raw: Mapping[str, Any]) -> Subject:
         metadata = raw["metadata"]
         reference = {"apiVersion": raw["apiVersion"], "kind": raw["kind"]}
         reference |= {name: metadata[name] for name in ("namespace", "name", "uid", "resourceVersion")}
-        return cls(raw["kind"], Key.of(raw), metadata["uid"], reference)
+        return cls(raw["kind"], Key.of(raw), metadata["uid"], reference, metadata["resourceVersion"])
 
 
 class Hands:
@@ -127,7 +129,7 @@ class Hands:
         what = f"{role.lower()} pod" if role else f'{manifest["kind"]} "{manifest["metadata"]["name"]}"'
         message = f"{what} created failed: {refusal}"
         self._recorder.record(subject.reference, "Warning", f"{subject.kind}Failed", message)
-        await self._patch_status(subject, {"explanation": message})
+        await self._patch_status(subject, {"status": {"explanation": message}})
 
     async def _patch(self, subject: Subject, patch: Patch) -> None:
         body = dict(patch.body)
@@ -150,11 +152,13 @@ class Hands:
             informer.absorb(answer.body)
 
     async def _write_status(self, subject: Subject, old: JobStatus, new: JobStatus) -> None:
-        await self._patch_status(subject, status_patch(old, new))
+        """Refused when the job is not as it was looked at: what was decided then may be wrong now, and a new job of
+        the same name must not be told that it has succeeded."""
+        known = {"resourceVersion": subject.version}
+        await self._patch_status(subject, {"metadata": known, "status": status_patch(old, new)})
         self._metrics.told(subject.kind, subject.key, old, new)
 
-    async def _patch_status(self, subject: Subject, status: Obj) -> None:
-        body = {"status": status}
+    async def _patch_status(self, subject: Subject, body: Obj) -> None:
         wanted = request.patch(self._jobs.resource, subject.key, body, PatchKind.MERGE, "status", NO_QUERY)
         self._jobs.absorb((await self._client.raw(wanted)).body)
 

@@ -294,11 +294,12 @@ def _told(
     new: JobStatus,
     waits: Iterable[timedelta] = (),
 ) -> Plan:
-    """Actions first, then what people hear of them, then the one write of the status."""
+    """Actions first and what was decided, then the one write of the status, and what has become of the job last: the
+    write may be refused, and then the next plan says it."""
     why, old = tuple(why), then.job.status
-    told: list[Action] = [*actions, *status.events(old, new), *log.events(why)]
+    told: list[Action] = [*actions, *log.events(why)]
     if new != old:
-        told.append(StatusPatch(new))
+        told += (StatusPatch(new), *status.events(old, new))
     soonest = min((wait for wait in waits if wait > timedelta(0)), default=finishing.NEVER)
     if soonest != finishing.NEVER:
         told.append(RequeueAfter(soonest))

@@ -36,7 +36,7 @@ def refused(status: JobStatus, errors: Sequence[FieldError], now: datetime) -> P
         conditions=merged(others, true(INVALID, REASON, message), now),
         explanation=message,
     )
-    return Plan((Event("Warning", REASON, message), StatusPatch(new)), new)
+    return Plan((StatusPatch(new), Event("Warning", REASON, message)), new)
 
 
 def told(errors: Sequence[FieldError]) -> str:

@@ -14,7 +14,7 @@ ERRORS = mpijob.errors(an_mpijob("v2beta1", workers=0))
 
 def test_mistakes_are_told_by_an_event_and_a_condition() -> None:
     plan = refused(JobStatus(), ERRORS, START)
-    event, patch = plan.actions
+    patch, event = plan.actions
     assert isinstance(event, Event)
     assert isinstance(patch, StatusPatch)
     assert (event.type, event.reason) == ("Warning", "ValidationError")
