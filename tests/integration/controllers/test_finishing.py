@@ -126,7 +126,7 @@ async def test_a_job_that_is_submitted_suspended_has_all_but_pods(operated: Worl
     assert await operated.all_of(PODS) == {}
     status = await operated.status()
     assert "startTime" not in status
-    assert await operated.reasons() == ["MPIJobCreated", "MPIJobSuspended"]
+    await operated.until(operated.reasons, lambda found: found == ["MPIJobCreated", "MPIJobSuspended"])
 
 
 async def test_a_finished_job_stays_as_it_is(operated: World) -> None:

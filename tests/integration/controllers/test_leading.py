@@ -51,14 +51,14 @@ async def test_only_the_leader_acts(world: World) -> None:
 async def test_when_the_leader_dies_the_other_goes_on(world: World) -> None:
     leader, other = await _two(world)
     await world.submit(job(V1))
-    await world.until_workers(0, 1)
+    await world.until_event("MPIJobCreated")
     await world.kill(leader)
     await world.workers_run(2)
     await world.launcher_runs()
     await world.until_condition("Running")
     assert await _leader(world) == "operator-1"
     assert other.writes
-    assert await world.told() == {"MPIJobCreated": 1, "MPIJobRunning": 1}
+    await world.until(world.told, lambda found: found == {"MPIJobCreated": 1, "MPIJobRunning": 1})
 
 
 async def test_a_leader_that_is_told_to_end_hands_over(world: World) -> None:

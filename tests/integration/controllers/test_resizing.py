@@ -59,8 +59,8 @@ async def test_a_job_grows_and_shrinks_whoever_asks_for_it(operated: World, vers
     await operated.kubelet.end()
     status = await operated.until_state("Running")
     assert (status["workers"], status["replicas"]) == ("1/1", 1)
-    reasons = await operated.reasons()
-    assert reasons == ["MPIJobCreated", "MPIJobRunning", "ScalingOut", "ScalingIn"]
+    expected = ["MPIJobCreated", "MPIJobRunning", "ScalingOut", "ScalingIn"]
+    await operated.until(operated.reasons, lambda found: found == expected)
 
 
 async def test_what_grows_again_has_names_that_were_never_used(operated: World) -> None:
@@ -159,7 +159,7 @@ async def test_workers_leave_a_node_that_was_cordoned(operated: World) -> None:
         await operated.kubelet.run(f"{NAME}-worker-2", staying)
         await operated.until_listed(1, 2)
         await operated.until_workers(1, 2)
-        assert {"NodeLeaving", "WorkersMoved"} <= set(await operated.reasons())
+        await operated.until(operated.reasons, lambda found: {"NodeLeaving", "WorkersMoved"} <= set(found))
 
 
 async def test_of_a_shrinking_job_those_on_a_cordoned_node_go(operated: World) -> None:
