@@ -102,6 +102,8 @@ class Hands:
             answer = await self._client.raw(request.create(informer.resource, manifest, None, "", NO_QUERY))
         except errors.AlreadyExists:
             await self._adopt(subject, informer, manifest)
+            if create.must_be_new:
+                raise
         except (errors.Forbidden, errors.Invalid, errors.BadRequest) as refusal:
             await self._tell_refusal(subject, manifest, refusal)
             if isinstance(refusal, errors.Forbidden):

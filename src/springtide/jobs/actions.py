@@ -26,6 +26,8 @@ class Create:
 
     manifest: Mapping[str, Any]
     secrets: Secrets | None = None
+    must_be_new: bool = False
+    """Unless it does exist: then the plan was made from a stale view, and is refused here."""
 
 
 @dataclass(frozen=True, slots=True)

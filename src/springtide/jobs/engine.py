@@ -257,7 +257,7 @@ def _config(seen: Situation, then: Situation, why: Iterable[Decision]) -> list[A
     annotations[log.ANNOTATION] = log.logged(before, why)
     if held is not None:
         return [Patch(seen.config_key, body, held.resource_version)]
-    return [Create({"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata, "data": data})]
+    return [Create({"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata, "data": data}, must_be_new=True)]
 
 
 def _app(then: Situation) -> Mapping[str, str]:

@@ -30,11 +30,12 @@ from springtide.jobs.objects import INDEX, ROLE, key_of
 from springtide.jobs.observed import FAILED, PENDING, RUNNING, SUCCEEDED, Exit, Held, Key, LauncherJob, Observed, Pod
 from springtide.jobs.observed import Settings as OperatorSettings
 
+NODES = ("node-a", "node-b", "node-c")
 START = datetime(2026, 11, 16, 6, tzinfo=UTC)
 
 
 class Conflict(Exception):
-    """The API server refused: the plan was made from a stale view."""
+    """The API server refused, because the plan was made from a stale view: an object is another or is gone."""
 
 
 @dataclass
@@ -53,7 +54,10 @@ class Cluster:
     reclaims: dict[str, datetime] = field(default_factory=dict)
     deleted: bool = False
     events: list[Event] = field(default_factory=list)
-    listed_ever: set[str] = field(default_factory=set)
+    silent: frozenset[str] = frozenset()
+    """Nodes that nobody hears of any more."""
+    hosts: dict[str, str] = field(default_factory=dict)
+    """Names that were ever listed, and the uids of their pods."""
     ranks: dict[str, str] = field(default_factory=dict)
     """Uids of workers, and of the launcher whose ranks are on them."""
     serial: Any = field(default_factory=lambda: count(1))
@@ -94,7 +98,9 @@ class Cluster:
             case Delete():
                 self._delete(action)
             case StatusPatch():
-                self.status = msgspec.json.decode(msgspec.json.encode(action.status), type=JobStatus)
+                new = msgspec.json.decode(msgspec.json.encode(action.status), type=JobStatus)
+                _is_legal(self.status, new)
+                self.status = new
             case Event():
                 self.events.append(action)
         self._guard()
@@ -114,22 +120,25 @@ class Cluster:
             body = msgspec.json.decode(msgspec.json.encode(complete))
             body["metadata"] |= {"uid": uid, "resourceVersion": str(next(self.serial))}
             self.objects[key] = body
+        elif action.must_be_new:
+            raise Conflict
 
     def _create_pod(self, manifest: Mapping[str, Any], name: str, uid: str) -> None:
-        assert name not in self.listed_ever, f"{name} was a host before"
         labels = manifest["metadata"]["labels"]
         role, index = labels[ROLE], int(labels[INDEX]) if INDEX in labels else None
         self.manifests[name] = manifest
         self.pods[name] = Pod(name, uid, role, index, created=self.now)
 
     def _patch(self, action: Patch) -> None:
+        if not self._has(action.key):
+            raise Conflict
         if action.key.kind == "Pod":
             pod = self.pods[action.key.name]
             self.pods[pod.name] = replace(
                 pod, annotations=_merged(pod.annotations, action.body["metadata"]["annotations"])
             )
         elif action.key.kind == "Job":
-            assert self.batch is not None
+            assert self.batch is not None  # it is there
             template = _merged(self.batch.template, action.body["spec"].get("template", {}))
             self.batch = replace(self.batch, suspended=action.body["spec"]["suspend"], template=template)
         else:
@@ -138,6 +147,14 @@ class Cluster:
                 raise Conflict
             self.objects[action.key] = _merged(body, msgspec.json.decode(msgspec.json.encode(action.body)))
             self.objects[action.key]["metadata"]["resourceVersion"] = str(next(self.serial))
+
+    def _has(self, key: Key) -> bool:
+        match key.kind:
+            case "Pod":
+                return key.name in self.pods
+            case "Job":
+                return self.batch is not None
+        return key in self.objects
 
     def _delete(self, action: Delete) -> None:
         if action.key.kind == "Pod":
@@ -157,7 +174,9 @@ class Cluster:
 
     def _guard(self) -> None:
         listed = set(self.listed())
-        self.listed_ever |= listed
+        for name in listed & self.pods.keys():
+            uid = self.pods[name].uid
+            assert self.hosts.setdefault(name, uid) == uid, f"{name} was a host before"
         role = next((body for key, body in self.objects.items() if key.kind == "Role"), None)
         if role is not None:
             rights = {
@@ -166,7 +185,7 @@ class Cluster:
             assert listed <= rights, "a host is listed that the launcher must not exec into"
         quiet = not self.of(WORKER) and all(pod.ended for pod in self.of(LAUNCHER))
         if quiet and self.raw["spec"].get("runPolicy", {}).get("suspend"):
-            self.listed_ever.clear()
+            self.hosts.clear()
 
     # What the world does.
 
@@ -184,14 +203,35 @@ class Cluster:
         self.ranks.pop(pod.uid, None)
 
     def ready(self, *names: str) -> None:
-        """Workers start; a launcher starts if it is given hosts."""
+        """Workers start, if there is a place for them; a launcher starts if it is given hosts."""
         for name in names:
             pod = self.pods[name]
-            if pod.role != LAUNCHER:
-                self.change(name, phase=RUNNING, ready=True, node=pod.node or "node-a", started=self.now)
-            else:
-                self.change(name, node=pod.node or "node-a")
+            node = pod.node or self._free_node()
+            if node and pod.role != LAUNCHER:
+                self.change(name, phase=RUNNING, ready=True, node=node, started=self.now)
+            elif node:
+                self.change(name, node=node)
                 self.start_launcher(name)
+
+    def _free_node(self) -> str:
+        """The one with the fewest pods."""
+        used = [pod.node for pod in self.pods.values()]
+        free = [node for node in NODES if node not in self.silent | self.leaving]
+        return min(free, key=used.count, default="")
+
+    def lose(self, node: str) -> None:
+        self.silent |= {node}
+        for pod in self._on(node):
+            self.change(pod.name, ready=False, reason=NODE_LOST)
+
+    def find(self, node: str) -> None:
+        """It is back: what was deleted there ends, the rest was there all the time."""
+        self.silent -= {node}
+        for pod in self._on(node):
+            self.change(pod.name, ready=pod.phase == RUNNING, reason="")
+
+    def _on(self, node: str) -> tuple[Pod, ...]:
+        return tuple(pod for pod in self.pods.values() if pod.node == node and not pod.ended)
 
     def start_launcher(self, name: str) -> None:
         pod = self.pods[name]
@@ -258,23 +298,20 @@ class Cluster:
     def settle(self, seconds: int = 40) -> None:
         """Until nothing changes any more."""
         for _ in range(60):
+            before = self._state()
             self.tick(seconds)
-            before = (
-                dict(self.pods),
-                msgspec.json.encode(sorted(map(str, self.objects.items()))),
-                self.status,
-                self.batch,
-            )
             self.reconcile()
-            after = (
-                dict(self.pods),
-                msgspec.json.encode(sorted(map(str, self.objects.items()))),
-                self.status,
-                self.batch,
-            )
-            if before == after and not any(pod.terminating or pod.phase == PENDING for pod in self.pods.values()):
+            if before == self._state() and not any(self._moves(pod) for pod in self.pods.values()):
                 return
         raise AssertionError("does not converge")
+
+    def _state(self) -> tuple[object, ...]:
+        return dict(self.pods), msgspec.json.encode(sorted(map(str, self.objects.items()))), self.status, self.batch
+
+    def _moves(self, pod: Pod) -> bool:
+        """Nobody waits for a finished job's pods on silent nodes."""
+        given_up = self.finished and pod.reason == NODE_LOST
+        return (pod.terminating or pod.phase == PENDING) and not given_up
 
     # What tests look at.
 
@@ -306,6 +343,22 @@ class Cluster:
     @property
     def finished(self) -> bool:
         return finished(self.status.conditions)
+
+
+def _is_legal(old: JobStatus, new: JobStatus) -> None:
+    """Whatever was true of a job, only some things may be true next."""
+    holds = {each.type for each in new.conditions if each.status == "True"}
+    assert len(new.conditions) == len({each.type for each in new.conditions}), "a condition is there twice"
+    assert not {"Succeeded", "Failed"} <= holds, "a job cannot both succeed and fail"
+    assert not {"Running", "Restarting"} <= holds, "a job that restarts does not run"
+    assert "Running" not in holds or not {"Succeeded", "Failed"} & holds, "a finished job does not run"
+    assert any(each.type == "Created" for each in new.conditions), "a job was never created"
+    if finished(old.conditions):
+        assert finished(new.conditions), "a finished job starts over"
+        assert new.completion_time == old.completion_time, "a finished job ends again"
+    assert (new.completion_time is not None) == finished(new.conditions)
+    if old.start_time is not None and new.start_time is not None:
+        assert new.start_time >= old.start_time
 
 
 def _held(body: dict[str, Any]) -> Held:

@@ -2,19 +2,24 @@
 """Whatever happens, in whatever order, and wherever the operator is killed: a job gets where it is meant to be.
 
 What must hold at every single write is asserted by the simulated cluster itself: a host is never listed before the
-launcher may reach it, a name that was a host is never given again, no launcher starts beside another's ranks.
+launcher may reach it, a name that was a host never stands for another pod, no launcher starts beside another's ranks,
+and a status follows from the one before.
 """
 
 from __future__ import annotations
+
+from contextlib import suppress
+from datetime import timedelta
 
 from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 from tests.unit.api.builders import an_mpijob
-from tests.unit.jobs.simulated import Cluster
+from tests.unit.jobs.simulated import NODES, Cluster, Conflict
 
 from springtide.api.kinds.replicas import LAUNCHER, WORKER
-from springtide.jobs import situation
+from springtide.jobs import moving, situation
+from springtide.jobs.actions import Plan, RequeueAfter, StatusPatch
 from springtide.jobs.kinds.mpi.adapter import MPI_KIND
 
 ELASTIC = ("horovodrun", "-np", "1", "--max-np", "4", "--network-interfaces", "eth0", "--host-discovery-script", "/x")
@@ -23,6 +28,10 @@ RIGID = ("mpirun", "-np", "2", "pi")
 
 class AnyOrder(RuleBasedStateMachine):
     cluster: Cluster
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.plans: list[Plan] = []
 
     @initialize(
         version=st.sampled_from(["v1", "v2beta1"]),
@@ -59,8 +68,46 @@ class AnyOrder(RuleBasedStateMachine):
         self.cluster.settle(40)
 
     @rule(until=st.integers(0, 12))
-    def operator_is_killed(self, until: int) -> None:
+    def operator_is_killed_or_refused(self, until: int) -> None:
+        """A plan ends at the first write that the server refuses, as it does where its operator dies."""
         self.cluster.reconcile(until)
+
+    @rule()
+    def another_operator_makes_a_plan(self) -> None:
+        self.plans.append(self.cluster.plan())
+
+    @precondition(lambda self: self.plans)
+    @rule(data=st.data())
+    def another_operator_acts_on_what_it_saw_long_ago(self, data: st.DataObject) -> None:
+        stale = self.plans.pop(data.draw(st.integers(0, len(self.plans) - 1)))
+        with suppress(Conflict):
+            self.cluster.act(tuple(each for each in stale.actions if not isinstance(each, StatusPatch)))
+
+    @rule(node=st.sampled_from(NODES))
+    def a_node_falls_silent(self, node: str) -> None:
+        if len(self.cluster.silent | self.cluster.leaving | {node}) < len(NODES):
+            self.cluster.lose(node)
+
+    @rule(node=st.sampled_from(NODES))
+    def a_node_is_back(self, node: str) -> None:
+        self.cluster.find(node)
+        self.cluster.leaving -= {node}
+        self.cluster.reclaims.pop(node, None)
+
+    @rule(node=st.sampled_from(NODES), seconds=st.sampled_from([None, 0, 60]))
+    def a_node_is_going_away(self, node: str, seconds: int | None) -> None:
+        if len(self.cluster.silent | self.cluster.leaving | {node}) < len(NODES):
+            self.cluster.leaving |= {node}
+            if seconds is not None:
+                self.cluster.reclaims[node] = self.cluster.now + timedelta(seconds=seconds)
+
+    @rule(node=st.sampled_from(NODES))
+    def a_node_is_drained(self, node: str) -> None:
+        if len(self.cluster.silent | self.cluster.leaving | {node}) < len(NODES):
+            self.cluster.leaving |= {node}
+            for pod in tuple(self.cluster.pods.values()):
+                if pod.node == node and pod.alive:
+                    self.cluster.terminate(pod.name)
 
     @rule(seconds=st.sampled_from([0, 1, 10, 40, 700]))
     def time_passes(self, seconds: int) -> None:
@@ -126,7 +173,7 @@ class AnyOrder(RuleBasedStateMachine):
             return
         seen = situation.read(self.cluster.observe(), MPI_KIND, self.cluster.now)
         most = 4 if self.elastic else 6
-        assert len(seen.ledger.members) <= most
+        assert len(seen.ledger.members) - len(moving.leavers(seen)) <= most
         assert len(self.cluster.listed()) <= most
 
     def teardown(self) -> None:
@@ -134,6 +181,8 @@ class AnyOrder(RuleBasedStateMachine):
             return
         cluster = self.cluster
         cluster.settle(700)
+        left = [action for action in cluster.plan().actions if not isinstance(action, RequeueAfter)]
+        assert not left, "it has settled, yet something is left to do"
         wanted = cluster.raw["spec"]["mpiReplicaSpecs"]["Worker"]["replicas"]
         wanted = min(wanted, 4) if self.elastic else wanted
         if cluster.finished:
