@@ -6,8 +6,18 @@ from __future__ import annotations
 import pytest
 from tests.integration.controllers.world import MPIJOBS, NAME, V1, V2, World, job
 
-from springtide.kube.request import DeleteOptions
-from springtide.kube.resources import CONFIGMAPS, NAMESPACES, PODS, ROLEBINDINGS, ROLES, SERVICEACCOUNTS, Key, Resource
+from springtide.kube.request import DeleteOptions, Request
+from springtide.kube.resources import (
+    CONFIGMAPS,
+    NAMESPACES,
+    PODS,
+    ROLEBINDINGS,
+    ROLES,
+    SERVICEACCOUNTS,
+    Key,
+    Obj,
+    Resource,
+)
 
 pytestmark = pytest.mark.asyncio(loop_scope="session")
 
@@ -122,6 +132,25 @@ async def test_a_job_created_anew_waits_for_what_is_left_of_the_one_before(opera
             assert [owner["uid"] for owner in found["metadata"]["ownerReferences"]] == [new], name
 
 
+async def test_a_job_created_anew_is_not_told_how_the_one_before_ended(operated: World) -> None:
+    """Which was decided just before, and is written just after."""
+    launcher = await operated.running(job(V1))
+    await operated.quiet()
+
+    async def replaced(request: Request) -> None:
+        if request.path.endswith("/status") and b"Succeeded" in request.body:
+            operated.wire.before = None
+            await operated.delete(MPIJOBS[V2], NAME)
+            await operated.submit(job(V1))
+
+    old = (await operated.job())["metadata"]["uid"]
+    operated.wire.before = replaced
+    await operated.kubelet.succeed(launcher)
+    await operated.until(lambda: operated.find(MPIJOBS[V2], NAME), lambda found: found and _uid(found) != old)
+    await operated.quiet()
+    assert await operated.status() == {}
+
+
 async def test_a_job_that_is_being_deleted_gets_nothing_more(operated: World) -> None:
     raw = job(V1)
     raw["metadata"]["finalizers"] = ["springtide.dev/test"]
@@ -148,6 +177,10 @@ async def test_other_namespaces_are_not_looked_at(operated: World) -> None:
     assert not any(other.name in write.path for write in operated.wire.writes)
     assert not any(f"/{other.name}/" in path for path in operated.wire.reads)
     assert "status" not in await operated.client.get(MPIJOBS[V1], Key(other.name, NAME))
+
+
+def _uid(found: Obj) -> str:
+    return str(found["metadata"]["uid"])
 
 
 async def _collect(world: World, resource: Resource, owner: str) -> None:

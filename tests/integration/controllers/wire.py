@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Awaitable, Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -46,6 +46,8 @@ class Wire:
         self.cut = asyncio.Event()
         self.refuses = ""
         """What is in the paths of requests that get lost."""
+        self.before: Callable[[Request], Awaitable[None]] | None = None
+        """What happens just before a write reaches the server."""
         self._transport = transport
         self._left = lives_for
         self._hears_the_last = hears_the_last
@@ -65,6 +67,8 @@ class Wire:
             self._left -= 1
             if self._left <= 0:
                 self.cut.set()
+        if self.before is not None:
+            await self.before(request)
         response = await self._transport.send(request)
         if response.status < 300:
             body = msgspec.json.decode(request.body) if request.body else None
