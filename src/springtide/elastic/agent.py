@@ -309,23 +309,19 @@ def _unable(link: Link, argv: Sequence[str], error: OSError) -> int:
     return code
 
 
-def main() -> int:
-    parser = argparse.ArgumentParser(prog="springtide.elastic.agent")
-    for name in ("--connect", "--worker", "--token"):
-        parser.add_argument(name, required=True)
-    given = parser.parse_args()
-    worker = int(given.worker)
-    candidates = [(address, int(port)) for address, _, port in (e.rpartition(":") for e in given.connect.split(","))]
+def serve(connect: str, worker: int, token: str) -> int:
+    """An agent's life; the exit code of its rank."""
+    candidates = [(address, int(port)) for address, _, port in (each.rpartition(":") for each in connect.split(","))]
     leash = Leash()
     try:
-        connection, bond, address = reached(candidates, worker, given.token.encode())
+        connection, bond, address = reached(candidates, worker, token.encode())
         welcome = wire.receive(connection)
     except (UnreachableError, OSError, EOFError, wire.RefusedError) as error:
-        print(f"the launcher cannot be reached from here: {error}", file=sys.stderr)
+        print(f"the launcher cannot be reached from here: {error}", file=sys.stderr, flush=True)
         return 1
     link = Link(connection)
     argv = welcome.head["argv"]
-    environment = _environment(welcome, given.connect, address, worker)
+    environment = _environment(welcome, connect, address, worker)
     try:
         rank = Rank(argv, environment, welcome.head["cwd"], bond.sealed(bytes(welcome.payload)))
     except OSError as error:
@@ -335,6 +331,23 @@ def main() -> int:
     connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
     link.say("started", pid=rank.process.pid)
     return Agent(link, rank, leash).run()
+
+
+def main() -> int:
+    """One agent for every worker, from one start: to reach a host and to load Python take longer than all the rest."""
+    parser = argparse.ArgumentParser(prog="springtide.elastic.agent")
+    for name in ("--connect", "--workers", "--tokens"):
+        parser.add_argument(name, required=True)
+    given = parser.parse_args()
+    agents = list(zip(given.workers.split(","), given.tokens.split(","), strict=True))
+    if len(agents) == 1:
+        return serve(given.connect, int(given.workers), given.tokens)
+    for worker, token in agents:
+        if os.fork() == 0:
+            os._exit(serve(given.connect, int(worker), token))
+    for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
+        signal.signal(number, signal.SIG_IGN)  # they are told too, and we stay until they have gone
+    return max(os.waitstatus_to_exitcode(os.wait()[1]) for _ in agents)
 
 
 if __name__ == "__main__":

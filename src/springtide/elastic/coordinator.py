@@ -12,7 +12,7 @@ import os
 import secrets
 import signal
 import socket
-from collections.abc import Sequence
+from collections.abc import Coroutine, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any, Final
@@ -39,15 +39,19 @@ _ENDED: Final = 2.0
 
 @dataclass(slots=True)
 class Lines:
-    """A worker's connections, and the process that started its agent."""
+    """A worker's connections, and what came over them."""
 
     token: bytes
-    task: asyncio.Task[None] | None = None
     agent: asyncio.StreamWriter | None = None
     rank: asyncio.StreamWriter | None = None
-    called: asyncio.Event = field(default_factory=asyncio.Event)
+    settled: asyncio.Event = field(default_factory=asyncio.Event)
+    """Its agent has called, or is no longer wanted."""
     closed: asyncio.Event = field(default_factory=asyncio.Event)
     voice: Voice = field(default_factory=Voice)
+
+    def give_up(self) -> None:
+        self.token = b""
+        self.settled.set()
 
 
 class Coordinator:
@@ -69,6 +73,7 @@ class Coordinator:
         self._words: dict[str, Any] = {}
         self._port = 0
         self._connections: set[asyncio.Task[None]] = set()
+        self._starts: set[asyncio.Task[None]] = set()
 
     # The run
 
@@ -93,11 +98,12 @@ class Coordinator:
             await self._abandon()
 
     def do(self, deeds: Sequence[Deed]) -> None:
+        starts: dict[str, list[Worker]] = {}
         for deed in deeds:
             match deed:
                 case Start(worker):
-                    self._lines[worker.id] = lines = Lines(secrets.token_hex(16).encode())
-                    lines.task = self._loop.create_task(self._start(worker, lines))
+                    self._lines[worker.id] = Lines(secrets.token_hex(16).encode())
+                    starts.setdefault(worker.host, []).append(worker)
                 case Say(to, type_, words):
                     self._say(to, type_, words)
                 case Kill(id_, number):
@@ -107,6 +113,8 @@ class Coordinator:
                 case Tell(text, detail):
                     if not detail or self._options.verbose:
                         self._output.tell(text)
+        for host, workers in starts.items():
+            self._spawn(self._starts, self._start(host, workers))
 
     def listed(self, slots: dict[str, int]) -> None:
         self.do(self.course.listed(slots, self._now()))
@@ -131,32 +139,46 @@ class Coordinator:
 
     # What is done
 
-    async def _start(self, worker: Worker, lines: Lines) -> None:
-        here = await self._is_here(worker.host)
-        try:
-            async with contextlib.nullcontext() if here else self._room:
-                starter = await Starter.begun(*await self._line(worker, lines, here=here))
-                try:
-                    await starter.wait_for(lines.called, self._options.start_timeout)
-                except BaseException:
+    async def _start(self, host: str, workers: Sequence[Worker]) -> None:
+        """All agents of one host by one process, and then as long as that stays."""
+        here = await self._is_here(host)
+        async with contextlib.nullcontext() if here else self._room:
+            try:
+                starter = await Starter.begun(*await self._line(host, workers, here=here))
+            except StartError as error:
+                for worker in workers:
+                    self._not_started(worker, str(error))
+                return
+            try:
+                await asyncio.gather(*(self._expect(worker, starter) for worker in workers))
+            finally:
+                if all(self._lines[worker.id].agent is None for worker in workers):
                     starter.end()
-                    raise
-        except StartError as error:
-            lines.token = b""
-            self.do(self.course.start_failed(worker.id, str(error), self._now()))
-            return
         try:
             await starter.ended()
         finally:
             starter.end()
 
-    async def _line(self, worker: Worker, lines: Lines, *, here: bool) -> tuple[tuple[str, ...], dict[str, str]]:
+    async def _expect(self, worker: Worker, starter: Starter) -> None:
+        try:
+            await starter.wait_for(self._lines[worker.id].settled, self._options.start_timeout)
+        except StartError as error:
+            self._not_started(worker, str(error))
+
+    def _not_started(self, worker: Worker, why: str) -> None:
+        self._lines[worker.id].give_up()
+        self.do(self.course.start_failed(worker.id, why, self._now()))
+
+    async def _line(
+        self, host: str, workers: Sequence[Worker], *, here: bool
+    ) -> tuple[tuple[str, ...], dict[str, str]]:
         interfaces = self._options.interfaces
-        found = ["127.0.0.1"] if here else await asyncio.to_thread(addresses.towards, worker.host, interfaces)
-        call = Call(tuple(found), self._port, worker.id, lines.token.decode())
+        found = ["127.0.0.1"] if here else await asyncio.to_thread(addresses.towards, host, interfaces)
+        ids = tuple(worker.id for worker in workers)
+        call = Call(tuple(found), self._port, ids, tuple(self._lines[id_].token.decode() for id_ in ids))
         if here:
             return self._starting.here(call), environment.kept(os.environ)
-        return self._starting.elsewhere(worker.host, call), dict(os.environ)
+        return self._starting.elsewhere(host, call), dict(os.environ)
 
     async def _is_here(self, host: str) -> bool:
         if host not in self._here:
@@ -175,9 +197,7 @@ class Coordinator:
         if lines.agent is not None:
             lines.agent.write(wire.encode("kill", signal=int(number)))
             return
-        lines.token = b""
-        if lines.task is not None:
-            lines.task.cancel()
+        lines.give_up()
         self.course.given_up(id_)
 
     def _drop(self, id_: int) -> None:
@@ -188,9 +208,7 @@ class Coordinator:
             if writer is not None:
                 writer.write(wire.encode("bye"))
                 writer.close()
-        lines.token = b""
-        if lines.task is not None:
-            lines.task.cancel()
+        lines.give_up()
 
     def _beat(self) -> None:
         frame = wire.encode("beat")
@@ -202,9 +220,12 @@ class Coordinator:
     # Who calls
 
     def _take_in(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        task = self._loop.create_task(self._connected(reader, writer))
-        self._connections.add(task)
-        task.add_done_callback(self._connections.discard)
+        self._spawn(self._connections, self._connected(reader, writer))
+
+    def _spawn(self, among: set[asyncio.Task[None]], work: Coroutine[Any, Any, None]) -> None:
+        task = self._loop.create_task(work)
+        among.add(task)
+        task.add_done_callback(among.discard)
 
     async def _connected(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         try:
@@ -214,8 +235,8 @@ class Coordinator:
                 await self._attend_agent(bond, reader, writer)
             else:
                 await self._attend_rank(bond.opening.id, reader, writer)
-        except (wire.RefusedError, asyncio.IncompleteReadError, OSError, TimeoutError, ValueError):
-            pass  # whoever it was, it is gone
+        except (wire.RefusedError, asyncio.IncompleteReadError, OSError, TimeoutError, ValueError, KeyError):
+            pass  # whoever it was, it is gone, or says what nobody can understand
         finally:
             writer.close()
 
@@ -233,7 +254,7 @@ class Coordinator:
         lines.token = b""
         lines.agent = writer
         writer.write(self._welcome(id_, bond))
-        lines.called.set()
+        lines.settled.set()
         self.do(self.course.called(id_, self._now()))
         try:
             while True:
@@ -260,6 +281,8 @@ class Coordinator:
 
     def _hear_agent(self, id_: int, lines: Lines, frame: wire.Frame) -> None:
         match frame.type:
+            case "started":
+                self.course.started(id_)
             case "output":
                 self._hear_output(id_, lines, str(frame.head["stream"]), bytes(frame.payload))
             case "exited":
@@ -290,8 +313,6 @@ class Coordinator:
                 frame = await wire.receive_stream(reader)
                 self.course.rank_heard(id_, self._now())
                 self.do(self._hear_rank(id_, frame.type, frame.head))
-        except KeyError as error:
-            raise wire.RefusedError(f"a rank did not say {error}") from error
         finally:
             lines.rank = None
             self.course.rank_lost(id_, self._now())
@@ -329,12 +350,14 @@ class Coordinator:
                 self._output.tell(line)
 
     async def _abandon(self) -> None:
-        tasks = [lines.task for lines in self._lines.values() if lines.task is not None]
-        if tasks:
-            await asyncio.wait(tasks, timeout=_ENDED)
         for id_ in self._lines:
             self._drop(id_)
-        await asyncio.gather(*tasks, *self._connections, return_exceptions=True)
+        if self._starts:
+            await asyncio.wait(self._starts, timeout=_ENDED)
+        left = [*self._starts, *self._connections]
+        for task in left:
+            task.cancel()
+        await asyncio.gather(*left, return_exceptions=True)
 
 
 def _door(options: Options) -> socket.socket:

@@ -39,6 +39,8 @@ from springtide.elastic.membership import (
 )
 
 AGENT_SILENT: Final = 2.0
+_PROGRAM_LOADS: Final = 60.0
+"""An agent says nothing while a program is loaded, which takes long where it is not on the host yet."""
 _END_UNTOLD: Final = 1.0
 _SIGHT_LOST: Final = 3.0
 _STALLED: Final = 1.0
@@ -100,6 +102,7 @@ class Seat:
     label: str
     called: bool = False
     """Its agent is there."""
+    started: bool = False
     joined: bool = False
     agent_heard: float = 0.0
     rank_heard: float = 0.0
@@ -190,6 +193,10 @@ class Course:
         seat.called, seat.agent_heard = True, now
         return [Tell(f"[{seat.label}] runs on {seat.worker.host}", detail=True)]
 
+    def started(self, id_: int) -> None:
+        if (seat := self.seats.get(id_)) is not None:
+            seat.started = True
+
     def agent_heard(self, id_: int, now: float) -> None:
         if (seat := self.seats.get(id_)) is not None:
             seat.agent_heard = now
@@ -278,8 +285,9 @@ class Course:
     def _judged(self, seat: Seat, now: float) -> list[Deed]:
         """Whether it is still alive, by what was heard of it."""
         id_, host = seat.worker.id, seat.worker.host
-        if seat.called and now - seat.agent_heard > AGENT_SILENT:
-            return self.agent_lost(id_, f"was not heard of for {AGENT_SILENT:g} s", now)
+        silent = AGENT_SILENT if seat.started else _PROGRAM_LOADS
+        if seat.called and now - seat.agent_heard > silent:
+            return self.agent_lost(id_, f"was not heard of for {silent:g} s", now)
         if not seat.joined or self.membership.spent(id_):
             return []
         if seat.rank_closed is not None and now - seat.rank_closed > _END_UNTOLD:

@@ -39,7 +39,8 @@ class Progress:
     def written(self, at: datetime) -> str:
         stamp = at.astimezone(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
         ours = {"springtide": "progress", "at": stamp, "size": self.size, "hosts": list(self.hosts)}
-        return json.dumps({**ours, **{name: value for name, value in self.words.items() if name not in ours}})
+        said = {name: value for name, value in self.words.items() if name not in ours}
+        return json.dumps({**ours, **said}, separators=(",", ":"))
 
 
 class Pace:

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The process that starts an agent: the agent itself on this machine, else `kubectl exec` or ssh.
+"""The process that starts the agents of a host: they themselves on this machine, else `kubectl exec` or ssh.
 
-It stays as long as the agent does, and nothing depends on that: once the agent has called, its connection is what
-counts. What the process says is of interest only when the agent never calls.
+It stays as long as they do, and nothing depends on that: once an agent has called, its connection is what counts. What
+the process says is of interest only when an agent never calls.
 """
 
 from __future__ import annotations
@@ -45,14 +45,14 @@ class Starter:
             raise StartError(f"{argv[0]}: {error.strerror}") from error
         return cls(process, PurePath(argv[0]).name)
 
-    async def wait_for(self, called: asyncio.Event, timeout: float) -> None:
-        """Until its agent has called. StartError when it does not."""
-        waiting = asyncio.get_running_loop().create_task(called.wait())
+    async def wait_for(self, settled: asyncio.Event, timeout: float) -> None:
+        """Until an agent has called, or is no longer wanted. StartError when it does not call."""
+        waiting = asyncio.get_running_loop().create_task(settled.wait())
         try:
             await asyncio.wait((waiting, self._ended), timeout=timeout, return_when=asyncio.FIRST_COMPLETED)
         finally:
             waiting.cancel()
-        if called.is_set():
+        if settled.is_set():
             return
         words = [line for line in self._said if line.strip() and not line.startswith(_TRACE)]
         if self._ended.done():

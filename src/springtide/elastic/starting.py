@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How an agent is started on a host: here, in a pod, or over ssh.
+"""How the agents of a host are started: here, in a pod, or over ssh.
 
     this machine            python -m springtide.elastic.agent …
     OMPI_MCA_plm_rsh_agent  /etc/mpi/kubexec.sh HOST 'cd … && … agent …'       where it is exactly that
     everywhere else         ssh … HOST 'cd … && … agent …'
 
-All that others may read there is where to call and a token that is good for one call; the program, its environment and
-the run's secret go over the connection.
+All that others may read there is where to call, and for each agent a token that is good for one call; the program, its
+environment and the run's secret go over the connection.
 """
 
 from __future__ import annotations
@@ -28,12 +28,12 @@ _SSH: Final = (
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """What an agent is told on its command line."""
+    """What agents are told on their command line."""
 
     addresses: tuple[str, ...]
     port: int
-    worker: int
-    token: str
+    workers: tuple[int, ...]
+    tokens: tuple[str, ...]
 
     @property
     def connect(self) -> str:
@@ -41,7 +41,8 @@ class Call:
 
     @property
     def arguments(self) -> tuple[str, ...]:
-        return ("--connect", self.connect, "--worker", str(self.worker), "--token", self.token)
+        workers, tokens = ",".join(map(str, self.workers)), ",".join(self.tokens)
+        return ("--connect", self.connect, "--workers", workers, "--tokens", tokens)
 
 
 @dataclass(frozen=True, slots=True)
