@@ -1,0 +1,94 @@
+# SPDX-License-Identifier: Apache-2.0
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from tests.unit.api.builders import an_mpijob
+from tests.unit.controllers.cached import NAME, NAMESPACE, OWNER, fill, made
+from tests.unit.controllers.scene import Scene, a_scene
+
+from springtide.controllers.kinds import SERVED
+from springtide.controllers.metrics import Metrics
+from springtide.controllers.reconciling import PREDECESSOR_RETRY, Reconciler
+from springtide.jobs.observed import Settings
+from springtide.kube import errors
+from springtide.kube.controller import Result
+from springtide.kube.resources import CONFIGMAPS, Key, Obj
+
+KEY = Key(NAMESPACE, NAME)
+
+
+@pytest.fixture
+def scene() -> Scene:
+    return a_scene()
+
+
+async def reconciled(scene: Scene, raw: Obj | None, metrics: Metrics | None = None) -> Result | None:
+    if raw is not None:
+        fill(scene.jobs, raw)
+    (served,) = (each for each in SERVED if each.kind == "MPIJob")
+    reconciler = Reconciler(served, scene.jobs, scene.caches, scene.hands, Settings(), metrics or Metrics())
+    return await reconciler.reconcile(KEY)
+
+
+def a_job(**metadata: Any) -> Obj:
+    """As it is stored: in the other version, with the mark of the one it came by."""
+    raw = an_mpijob("v1", launcherAttachMode="kubexec")
+    raw["apiVersion"] = "kubeflow.org/v2beta1"
+    raw["metadata"] |= {"resourceVersion": "41", **metadata}
+    return raw
+
+
+async def test_a_job_that_is_gone_needs_nothing(scene: Scene) -> None:
+    assert await reconciled(scene, None) is None
+    assert scene.server.requests == []
+
+
+async def test_a_job_gets_what_it_wants_in_the_name_of_the_version_it_came_by(scene: Scene) -> None:
+    await reconciled(scene, a_job())
+    made_for_it = scene.server.bodies("POST")
+    assert {each["metadata"]["ownerReferences"][0]["apiVersion"] for each in made_for_it} == {"kubeflow.org/v1"}
+    assert scene.server.done()[-1] == "PATCH mpijobs/pi/status"
+
+
+async def test_what_it_got_is_seen_at_the_next_look_although_no_watch_has_told(scene: Scene) -> None:
+    await reconciled(scene, a_job())
+    mark = len(scene.server.requests)
+    await reconciled(scene, None)
+    assert not any(each.startswith("POST") for each in scene.server.done()[mark:])
+
+
+@pytest.mark.parametrize("what", ["deleted", "managed elsewhere"])
+async def test_some_jobs_are_left_alone(scene: Scene, what: str) -> None:
+    raw = a_job(**({"deletionTimestamp": "2026-11-16T08:00:00Z"} if what == "deleted" else {}))
+    if what == "managed elsewhere":
+        raw["spec"]["runPolicy"] = {"managedBy": "kueue.x-k8s.io/multikueue"}
+    assert await reconciled(scene, raw) is None
+    assert scene.server.requests == []
+
+
+@pytest.mark.parametrize("spec", [None, {}, "nonsense", {"mpiReplicaSpecs": {"Launcher": 7}}])
+async def test_whatever_is_written_in_a_job_it_is_told_and_breaks_nothing(scene: Scene, spec: Any) -> None:
+    await reconciled(scene, a_job() | {"spec": spec})
+    assert scene.server.done() == ["PATCH mpijobs/pi/status"]
+    assert [reason for _, reason, _ in scene.recorder.said] == ["ValidationError"]
+
+
+async def test_what_is_left_of_an_earlier_job_of_the_name_is_waited_for(scene: Scene) -> None:
+    fill(scene.caches.held[CONFIGMAPS], made(CONFIGMAPS, "pi-config", owner={**OWNER, "uid": "before"}))
+    assert await reconciled(scene, a_job()) == Result(requeue_after=PREDECESSOR_RETRY)
+    assert scene.server.requests == []
+
+
+@pytest.mark.parametrize(("refused", "outcome"), [(False, "ok"), (True, "retry")])
+async def test_how_it_went_is_counted(scene: Scene, refused: bool, outcome: str) -> None:
+    metrics = Metrics()
+    if refused:
+        scene.server.offline = True
+        with pytest.raises(errors.Unreachable):
+            await reconciled(scene, a_job(), metrics)
+    else:
+        await reconciled(scene, a_job(), metrics)
+    text = metrics.text()[0].decode()
+    assert f'springtide_reconciles_total{{kind="MPIJob",outcome="{outcome}"}} 1.0' in text
