@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 import yaml
-from tests.e2e.jobs import Job, submitted
+from tests.e2e.jobs import V1, Job, submitted
 from tests.programs.world import Cluster, Obj
 
 MANIFEST = Path(__file__).parents[2] / "manifests" / "mpijobs" / "tensorflow-mnist-elastic.yaml"
@@ -44,7 +44,8 @@ class Training(Job):
         return {host for _, _, host, _ in _RANK.findall(self.log())}
 
     def log(self) -> str:
-        return self.cluster.kubectl.run("logs", f"{self.name}-launcher").stdout
+        pod = self.launcher()
+        return self.cluster.kubectl.run("logs", pod).stdout if pod else ""
 
     def until_size(self, size: int) -> None:
         def trains() -> bool:
@@ -59,10 +60,10 @@ class Training(Job):
         self.until("Succeeded")
 
 
-def endless(cluster: Cluster, control: Path) -> Training:
+def endless(cluster: Cluster, control: Path, version: str = V1) -> Training:
     """The document's job, but that a file says how long it lasts."""
     control.write_text("1000000")
-    manifest: Obj = yaml.safe_load(MANIFEST.read_text())
+    manifest: Obj = yaml.safe_load(MANIFEST.read_text()) | {"apiVersion": version}
     for role in manifest["spec"]["mpiReplicaSpecs"].values():
         spec = role["template"]["spec"]
         spec["volumes"] = [{"name": "control", "hostPath": {"path": str(control.parent)}}]
@@ -79,3 +80,13 @@ def check(steps: list[Step]) -> None:
     for step in steps:
         examples += BATCH_SIZE * step.size
         assert step.examples == examples, step
+
+
+def committed(steps: list[Step]) -> list[Step]:
+    """Where ranks die, the last step that was told of may not have been committed: then it is done once more."""
+    found: list[Step] = []
+    for step in steps:
+        if found and found[-1].number == step.number:
+            found.pop()
+        found.append(step)
+    return found
