@@ -44,4 +44,8 @@ async def _grant(client: Client) -> None:
         "subjects": [{"apiGroup": CLUSTERROLES.group, "kind": "User", "name": OPERATOR}],
     }
     await client.apply(CLUSTERROLES, role, field_manager=MANAGER)
-    await client.apply(CLUSTERROLEBINDINGS, binding, field_manager=MANAGER)
+    try:
+        await client.apply(CLUSTERROLEBINDINGS, binding, field_manager=MANAGER)
+    except errors.Invalid:  # it leads to another role, by an earlier version or by hand, and cannot be turned round
+        await client.delete(CLUSTERROLEBINDINGS, _ROLE)
+        await client.apply(CLUSTERROLEBINDINGS, binding, field_manager=MANAGER)
