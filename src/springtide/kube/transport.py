@@ -93,8 +93,8 @@ class HttpTransport:
             ) as response:
                 yield response
         except (aiohttp.ClientError, TimeoutError, asyncio.IncompleteReadError, OSError) as error:
-            what = str(error) or type(error).__name__
-            raise errors.Unreachable(f"{request.method} {self._connection.server}{request.path}: {what}") from error
+            where = f"{request.method} {self._connection.server}{request.path}"
+            raise errors.Unreachable(f"{where}: {_explained(error)}") from error
 
     def _open(self, limit: int) -> aiohttp.ClientSession:
         session = self._sessions[limit] = aiohttp.ClientSession(
@@ -116,3 +116,10 @@ class HttpTransport:
 
 def _payload(body: bytes) -> bytes | BytesIO | None:
     return BytesIO(body) if len(body) > LARGE else body or None
+
+
+def _explained(error: Exception) -> str:
+    """Without what aiohttp adds to a refused connection: the address of an object in memory."""
+    if type(error) is aiohttp.ClientConnectorError:
+        error = error.os_error
+    return str(error) or type(error).__name__
