@@ -18,7 +18,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import IO, Any
@@ -40,8 +40,8 @@ _MARKS = ("Traceback", " ERROR ", " CRITICAL ")
 
 
 class Cluster:
-    def __init__(self, home: Path, as_user: bool) -> None:
-        self.home, self.as_user = home, as_user
+    def __init__(self, home: Path, as_user: bool, nodes: Mapping[str, str] = NODES) -> None:
+        self.home, self.as_user, self._nodes = home, as_user, nodes
         self.place = DataDir(home / "cluster")
         self.port = _free_port()
         self._up: subprocess.Popen[bytes] | None = None
@@ -52,7 +52,7 @@ class Cluster:
     # Starting and ending
 
     def start(self) -> None:
-        nodes = [word for name, size in NODES.items() for word in ("--node", f"{name}={size}")]
+        nodes = [word for name, size in self._nodes.items() for word in ("--node", f"{name}={size}")]
         with self._log.open("ab") as log:
             self._up = self._tide(log, "up", "--port", str(self.port), *nodes)
 
@@ -69,6 +69,12 @@ class Cluster:
         except subprocess.TimeoutExpired:
             return [*faults, "tide up does not end although tide down has"]
         return faults if code == 0 else [*faults, f"tide up ended with {code}"]
+
+    async def tide(self, *words: str) -> int:
+        """Whatever it says is in a file of its own; the exit status."""
+        with (self.home / "commands.log").open("ab") as log:
+            asking = self._tide(log, *words)
+        return await asyncio.to_thread(asking.wait)
 
     def _tide(self, log: IO[bytes], *words: str) -> subprocess.Popen[bytes]:
         argv = [sys.executable, "-m", "springtide.cli", *words, "--data-dir", str(self.place.path)]
@@ -95,6 +101,12 @@ class Cluster:
     def server(self) -> Process | None:
         with contextlib.suppress(OSError, ValueError):
             pid = self.place.server_process()
+            return machine.process(pid) if pid else None
+        return None
+
+    def operator(self) -> Process | None:
+        with contextlib.suppress(OSError, ValueError):
+            pid = self.place.operator_process()
             return machine.process(pid) if pid else None
         return None
 
@@ -186,7 +198,8 @@ class Cluster:
 
     def complaints(self) -> list[str]:
         """Tracebacks and errors that any of its processes wrote down in any of its lives."""
-        logs = [self._log, self.place.network / "holder.log", *sorted(self.place.nodes.glob("*/agent.log"))]
+        logs = [self._log, self.place.network / "holder.log", self.place.operator_log]
+        logs += sorted(self.place.nodes.glob("*/agent.log"))
         found = []
         for path in logs:
             lines = path.read_text(errors="replace").splitlines() if path.exists() else []
@@ -225,12 +238,12 @@ class Cluster:
 
 
 @asynccontextmanager
-async def running(as_user: bool) -> AsyncIterator[Cluster]:
+async def running(as_user: bool, nodes: Mapping[str, str] = NODES) -> AsyncIterator[Cluster]:
     home = Path(tempfile.mkdtemp(prefix="springtide-crash-"))
     if as_user and os.geteuid() == 0:
         os.chown(home, ordinary.UID, ordinary.UID)
     machine.adopt_orphans()
-    cluster = Cluster(home, as_user)
+    cluster = Cluster(home, as_user, nodes)
     reaping = asyncio.create_task(_keep_reaping(cluster))
     try:
         cluster.start()

@@ -1,0 +1,344 @@
+# SPDX-License-Identifier: Apache-2.0
+"""One round: a cluster, three jobs, a schedule of blows; then everything is left alone, and everything is judged."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import random
+import signal
+import time
+from collections.abc import Awaitable, Callable
+from contextlib import suppress
+from dataclasses import dataclass, field
+from typing import TypeVar
+
+from tests.crash_jobs import history, jobs, schedule, verdict
+from tests.crash_jobs.history import History
+from tests.crash_jobs.jobs import MPIJOBS, NAMESPACE, Wanted
+from tests.crash_jobs.schedule import Act
+from tests.crash_jobs.verdict import Blows
+from tests.crash_pods import cluster as clusters
+from tests.crash_pods import looking
+from tests.crash_pods.cluster import Cluster
+
+from springtide.kube import errors
+from springtide.kube.client import Client
+from springtide.kube.request import Scope
+from springtide.kube.resources import (
+    CONFIGMAPS,
+    JOBS,
+    NAMESPACES,
+    PODS,
+    ROLEBINDINGS,
+    ROLES,
+    SECRETS,
+    SERVICEACCOUNTS,
+    SERVICES,
+    Key,
+    Obj,
+    Resource,
+)
+
+_Answer = TypeVar("_Answer")
+PATIENCE = 120.0
+MADE = (PODS, JOBS, CONFIGMAPS, SECRETS, SERVICES, SERVICEACCOUNTS, ROLES, ROLEBINDINGS)
+"""Kinds of what is made for jobs."""
+LABEL = "springtide.dev/job"
+
+
+@dataclass
+class Result:
+    seed: int
+    user: str
+    acts: dict[str, int] = field(default_factory=lambda: dict.fromkeys((*schedule.KILLS, *schedule.CHANGES), 0))
+    outcomes: dict[str, int] = field(default_factory=lambda: {"Succeeded": 0, "Failed": 0})
+    lists: int = 0
+    """Host lists that were judged."""
+    states: int = 0
+    """States of objects that were judged."""
+    launchers: int = 0
+    answers: int = 0
+    """Lines of the launchers' accounts."""
+    seconds: float = 0.0
+    violations: list[str] = field(default_factory=list)
+
+
+async def play(seed: int, as_user: bool) -> Result:
+    result, started = Result(seed, "user" if as_user else "root"), time.monotonic()
+    async with clusters.running(as_user, schedule.NODES) as cluster:
+        game = Round(cluster, seed, result)
+        await game.prepare()
+        watching = asyncio.create_task(history.follow(cluster, game.history))
+        try:
+            await game.play()
+            await game.finish()
+            game.judge()
+            await game.clear()
+        finally:
+            watching.cancel()
+            with suppress(asyncio.CancelledError):
+                await watching
+        result.violations += await cluster.down()
+        result.violations += [f"left after tide down: {what}" for what in cluster.remains()]
+        result.violations += [f"in the logs: {line}" for line in cluster.complaints()[:5]]
+    result.seconds = round(time.monotonic() - started, 1)
+    return result
+
+
+class Round:
+    def __init__(self, cluster: Cluster, seed: int, result: Result) -> None:
+        self.cluster, self.result = cluster, result
+        self.history = History()
+        self._chance = random.Random(seed)
+        self._shared = cluster.home / "shared"
+        self._jobs = {each.name: each for each in jobs.drawn(self._chance, self._shared)}
+        self._acts = schedule.drawn(self._chance, sorted(self._jobs))
+        self._sizes = {name: each.size for name, each in self._jobs.items()}
+        self._blows = Blows()
+
+    async def prepare(self) -> None:
+        jobs.prepare(self._shared)
+        namespace = NAMESPACES.describe(Key("", NAMESPACE))
+        await self.cluster.insist(lambda client: client.create(NAMESPACES, namespace))
+        account = Key(NAMESPACE, "default")
+        await until(lambda: self.cluster.insist(lambda client: client.find(SERVICEACCOUNTS, account)), bool)
+
+    # Blows
+
+    async def play(self) -> None:
+        for each in self._jobs.values():
+            await self._create(each)
+        if self._chance.random() < 0.6:
+            await until(lambda: self._lacks(only_running=True), lambda lacks: not lacks, 20.0)
+        for act in self._acts:
+            await asyncio.sleep(act.after)
+            if await self._do(act):
+                self.result.acts[act.what] += 1
+        await self._heal()
+
+    async def _do(self, act: Act) -> bool:
+        """Whether it could be done."""
+        if act.what in schedule.KILLS:
+            return await self._kill(act)
+        doing: dict[str, Callable[[Act], Awaitable[bool]]] = {
+            "resize": self._resize,
+            "scale": self._scale,
+            "point at a victim": self._point,
+            "suspend": self._suspend,
+            "recreate": self._recreate,
+            "cordon": self._node,
+            "uncordon": self._node,
+            "drain": self._node,
+            "reclaim": self._node,
+        }
+        return await doing.get(act.what, self._take)(act)
+
+    async def _kill(self, act: Act) -> bool:
+        cluster, node = self.cluster, sorted(schedule.NODES)[act.number % len(schedule.NODES)]
+        finders = {
+            "operator": cluster.operator,
+            "server": cluster.server,
+            "agent": lambda: cluster.agent(node),
+            "supervisor": cluster.supervisor,
+        }
+        found = await cluster.kill(finders[act.what])
+        if act.what == "supervisor":
+            await asyncio.to_thread(cluster.bury)
+            cluster.start()
+        return found is not None
+
+    async def _resize(self, act: Act) -> bool:
+        size = act.number % 7
+        try:
+            await self._patch(act.job, {"mpiReplicaSpecs": {"Worker": {"replicas": size}}})
+        except errors.Invalid:
+            return False  # none at all, and too many where a webhook looks
+        self._sizes[act.job] = size
+        return True
+
+    async def _scale(self, act: Act) -> bool:
+        size = act.number % 6
+        body = {"spec": {"replicas": size}}
+        try:
+            await self.cluster.insist(
+                lambda client: client.patch(MPIJOBS, Key(NAMESPACE, act.job), body, subresource="scale")
+            )
+        except errors.Invalid:
+            return False
+        self._sizes[act.job] = size
+        return True
+
+    async def _point(self, act: Act) -> bool:
+        """And give the operator reason to look for one."""
+        pod = await self._one(act, "Worker")
+        if pod is None:
+            return False
+        body = {"metadata": {"annotations": {"springtide.dev/victim": "true"}}}
+        with suppress(errors.NotFound):
+            await self.cluster.insist(lambda client: client.patch(PODS, Key.of(pod), body))
+        size = max(self._jobs[act.job].run(self._sizes[act.job]) - 1, 1)
+        await self._patch(act.job, {"mpiReplicaSpecs": {"Worker": {"replicas": size}}})
+        self._sizes[act.job] = size
+        return True
+
+    async def _suspend(self, act: Act) -> bool:
+        self._blows.suspended.add((await self._job(act.job))["metadata"]["uid"])
+        await self._patch(act.job, {"runPolicy": {"suspend": True}})
+        return True
+
+    async def _recreate(self, act: Act) -> bool:
+        old = (await self._job(act.job))["metadata"]["uid"]
+        self._blows.deleted.add(old)
+        await self._delete(MPIJOBS, Key(NAMESPACE, act.job))
+        wanted = self._jobs[act.job]
+        await self._create(wanted)
+        self._sizes[act.job] = wanted.size
+        return True
+
+    async def _node(self, act: Act) -> bool:
+        name = schedule.SPOT if act.what == "reclaim" else schedule.SHAKY
+        more = {"drain": ["--timeout", "5s", "--force"], "reclaim": ["--notice", "3s", "--no-wait"]}.get(act.what, [])
+        if act.what in ("drain", "reclaim"):
+            self._blows.nodes.add(name)
+        return await self.cluster.tide("node", act.what, name, *more) == 0
+
+    async def _take(self, act: Act) -> bool:
+        pod = await self._one(act, "Launcher" if "launcher" in act.what else "Worker")
+        if pod is None:
+            return False
+        self._blows.pods.add(pod["metadata"]["uid"])
+        if act.what.startswith("delete"):
+            await self._delete(PODS, Key.of(pod))
+            return True
+        uid = pod["metadata"]["uid"]
+        lives = looking.lives(self.cluster, pod)
+        found = self.cluster.shim(uid) if "shim" in act.what else next((life.process for life in lives), None)
+        if found is None:
+            return False
+        with suppress(ProcessLookupError):
+            os.kill(found.pid, signal.SIGKILL)
+        return True
+
+    async def _heal(self) -> None:
+        """From here on nobody does anything to anybody."""
+        if self.cluster.supervisor() is None:
+            self.cluster.start()
+        for name in self._jobs:
+            await self._patch(name, {"runPolicy": {"suspend": False}})
+        await until(lambda: self.cluster.tide("node", "uncordon", schedule.SHAKY), lambda code: code == 0)
+
+    # Waiting
+
+    async def finish(self) -> None:
+        self.result.violations += await until(self._lacks, lambda lacks: not lacks)
+        self.result.violations += await self._strangers()
+        (self._shared / "finish").touch()
+        self.result.violations += await until(self._unfinished, lambda lacks: not lacks)
+
+    async def _lacks(self, only_running: bool = False) -> list[str]:
+        """What jobs still lack to be what they are to be."""
+        found = []
+        for wanted in self._jobs.values():
+            job, pods = await self._job(wanted.name), await self._pods(wanted.name)
+            if verdict.may_have_failed(wanted, job):
+                continue
+            config = await self._config(wanted.name)
+            size = None if only_running else wanted.run(self._sizes[wanted.name])
+            found += [f"{wanted.name}: {lack}" for lack in verdict.lacking(job, pods, config, size)]
+        return found
+
+    async def _unfinished(self) -> list[str]:
+        found = []
+        for wanted in self._jobs.values():
+            job, pods = await self._job(wanted.name), await self._pods(wanted.name)
+            found += [f"{wanted.name}: {lack}" for lack in verdict.unfinished(wanted, job, pods)]
+        return found
+
+    async def _strangers(self) -> list[str]:
+        """Objects of jobs that are no more."""
+        owners = {(await self._job(name))["metadata"]["uid"] for name in self._jobs}
+        found = {resource: await self._made(resource) for resource in MADE}
+        owners |= {batch["metadata"]["uid"] for batch in found[JOBS]}
+        return [
+            f"{resource.kind} {obj['metadata']['name']} belongs to a job that is gone"
+            for resource, objects in found.items()
+            for obj in objects
+            if not owners & {owner["uid"] for owner in obj["metadata"].get("ownerReferences", ())}
+        ]
+
+    # Judging
+
+    def judge(self) -> None:
+        result, lines = self.result, history.accounts(self._shared)
+        for name, wanted in self._jobs.items():
+            seen = list(self.history.of(name))
+            own = [line for line in lines if line.job == name]
+            result.violations += [f"{name}: {fault}" for fault in verdict.judge(wanted, seen, own, self._blows)]
+            result.states += len(seen)
+            result.lists += sum("hosts" in line.what for line in own)
+            result.launchers += len({line.launcher for line in own})
+            result.answers += len(own)
+
+    async def clear(self) -> None:
+        for name in self._jobs:
+            word = (await self._job(name))["status"].get("state", "")
+            self.result.outcomes[word] = self.result.outcomes.get(word, 0) + 1
+            await self._delete(MPIJOBS, Key(NAMESPACE, name))
+
+        async def left() -> list[str]:
+            return [
+                f"{resource.kind} {obj['metadata']['name']} is left of a job that was deleted"
+                for resource in MADE
+                for obj in await self._made(resource)
+            ]
+
+        self.result.violations += await until(left, lambda found: not found)
+
+    # The API
+
+    async def _one(self, act: Act, role: str) -> Obj | None:
+        pods = [pod for pod in await self._pods(act.job) if verdict.is_alive(pod) and verdict.role(pod) == role]
+        return pods[act.number % len(pods)] if pods else None
+
+    async def _job(self, name: str) -> Obj:
+        found: Obj = await self.cluster.insist(lambda client: client.get(MPIJOBS, Key(NAMESPACE, name)))
+        return found
+
+    async def _config(self, job: str) -> Obj | None:
+        key = Key(NAMESPACE, f"{job}-config")
+        found: Obj | None = await self.cluster.insist(lambda client: client.find(CONFIGMAPS, key))
+        return found
+
+    async def _pods(self, job: str) -> list[Obj]:
+        return await self._made(PODS, f"{LABEL}={job}")
+
+    async def _made(self, resource: Resource, label: str = LABEL) -> list[Obj]:
+        found = await self.cluster.insist(lambda client: client.list(resource, Scope(NAMESPACE, labels=label)))
+        return list(found.items)
+
+    async def _patch(self, job: str, spec: Obj) -> None:
+        await self.cluster.insist(lambda client: client.patch(MPIJOBS, Key(NAMESPACE, job), {"spec": spec}))
+
+    async def _create(self, wanted: Wanted) -> None:
+        resource = jobs.submitted_as(wanted.version)
+        await self.cluster.insist(lambda client: client.create(resource, wanted.manifest))
+
+    async def _delete(self, resource: Resource, key: Key) -> None:
+        async def act(client: Client) -> None:
+            with suppress(errors.NotFound):
+                await client.delete(resource, key)
+
+        await self.cluster.insist(act)
+
+
+async def until(
+    ask: Callable[[], Awaitable[_Answer]], accept: Callable[[_Answer], object], patience: float = PATIENCE
+) -> _Answer:
+    """The first answer that will do, or the last one after all patience."""
+    deadline = time.monotonic() + patience
+    while True:
+        answer = await ask()
+        if accept(answer) or time.monotonic() > deadline:
+            return answer
+        await asyncio.sleep(0.2)

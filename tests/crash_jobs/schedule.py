@@ -1,0 +1,64 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What happens in a round, drawn from a seed: who is killed, resized, deleted, suspended, and when. Pure."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import chain
+
+KILLS = {"operator": 6, "server": 2, "agent": 2, "supervisor": 1}
+CHANGES = {
+    "resize": 7,
+    "scale": 3,
+    "point at a victim": 2,
+    "delete a worker": 2,
+    "kill a worker": 3,
+    "kill a worker's shim": 1,
+    "delete the launcher": 1,
+    "kill the launcher": 1,
+    "suspend": 1,
+    "recreate": 1,
+    "cordon": 1,
+    "drain": 1,
+    "reclaim": 1,
+    "uncordon": 1,
+}
+"""What happens, and how often in relation to the others."""
+ONCE = frozenset({"kill the launcher", "reclaim", "recreate", "suspend"})
+"""Each costs a back-off or a whole start: at most one of them in a round."""
+STEADY = "one"
+"""The node that nothing happens to: there is always room somewhere."""
+SHAKY = "two"
+SPOT = "three"
+NODES = {STEADY: "cpu:16,memory:32Gi", SHAKY: "cpu:16,memory:32Gi", SPOT: "cpu:16,memory:32Gi,spot"}
+
+
+@dataclass(frozen=True)
+class Act:
+    after: float
+    """Seconds since the one before."""
+    what: str
+    job: str = ""
+    number: int = 0
+    """Chooses among what is there by then: a worker, a node, a size."""
+
+
+def drawn(chance: random.Random, jobs: Sequence[str]) -> list[Act]:
+    weights = KILLS | CHANGES
+    acts: list[list[Act]] = []
+    for what in chance.choices(list(weights), list(weights.values()), k=chance.randint(8, 14)):
+        if what in ONCE and any(act.what == what for act in chain(*acts)):
+            continue
+        after = chance.choice((0.0, chance.uniform(0, 0.2), chance.uniform(0, 1.2)))
+        act = Act(after, what, chance.choice(jobs), chance.randrange(1000))
+        acts.append(_followed(chance, act))
+    return list(chain(*acts))
+
+
+def _followed(chance: random.Random, act: Act) -> list[Act]:
+    """A change that has the operator at work is often the moment at which it is killed."""
+    if act.what in KILLS or chance.random() < 0.5:
+        return [act]
+    return [act, Act(chance.uniform(0, 0.15), "operator")]

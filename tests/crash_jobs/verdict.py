@@ -1,0 +1,276 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The judge: what became of a job and its objects, held against what was done to it. Pure.
+
+A host that cannot be reached is forgiven only where somebody took it away: its pod was killed or deleted, or its node.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+
+from tests.crash_jobs.history import Line, Seen
+from tests.crash_jobs.jobs import Wanted
+
+from springtide.kube.resources import Obj
+
+ENDINGS = ("Succeeded", "Failed")
+ROLE = "springtide.dev/role"
+
+
+@dataclass
+class Blows:
+    """What was done to jobs on purpose, by uid."""
+
+    pods: set[str] = field(default_factory=set)
+    nodes: set[str] = field(default_factory=set)
+    """Names of nodes that were drained or reclaimed."""
+    suspended: set[str] = field(default_factory=set)
+    deleted: set[str] = field(default_factory=set)
+
+    def took(self, pod: Obj | None) -> bool:
+        return pod is not None and (pod["metadata"]["uid"] in self.pods or pod["spec"].get("nodeName") in self.nodes)
+
+
+# Single objects
+
+
+def role(pod: Obj) -> str:
+    return str(pod["metadata"]["labels"].get(ROLE, ""))
+
+
+def phase(pod: Obj) -> str:
+    return str((pod.get("status") or {}).get("phase", "Pending"))
+
+
+def is_alive(pod: Obj) -> bool:
+    return phase(pod) not in ENDINGS and "deletionTimestamp" not in pod["metadata"]
+
+
+def is_ready(pod: Obj) -> bool:
+    conditions = (pod.get("status") or {}).get("conditions") or ()
+    return any(each["type"] == "Ready" and each["status"] == "True" for each in conditions)
+
+
+def owner(obj: Obj) -> str:
+    return str((obj["metadata"].get("ownerReferences") or [{}])[0].get("uid", ""))
+
+
+def holding(job: Obj) -> dict[str, str]:
+    """Conditions that hold, and their messages."""
+    conditions = (job.get("status") or {}).get("conditions") or ()
+    return {each["type"]: each["message"] for each in conditions if each["status"] == "True"}
+
+
+def hosts(config: Obj) -> list[str]:
+    """Names of the pods in the host list."""
+    lines = config["data"]["discover_hosts.sh"].splitlines()
+    return [line.split()[1].partition(":")[0].partition(".")[0] for line in lines if line.startswith("echo ")]
+
+
+def _ledger(config: Obj) -> Obj:
+    found: Obj = json.loads(config["metadata"]["annotations"].get("springtide.dev/ledger", "{}"))
+    return found
+
+
+# What to wait for
+
+
+def lacking(job: Obj, pods: Sequence[Obj], config: Obj | None, size: int | None) -> Iterator[str]:
+    """What a job lacks that runs at this size, or, without one, that merely runs."""
+    launchers = [pod for pod in pods if role(pod) == "Launcher" and is_alive(pod)]
+    if [phase(pod) for pod in launchers] != ["Running"]:
+        told = (job.get("status") or {}).get("explanation")
+        yield f"its launchers are {[phase(pod) for pod in launchers]}: {told} {holding(job)}"
+    if size is None:
+        return
+    workers = [pod for pod in pods if role(pod) == "Worker"]
+    ready = sorted(pod["metadata"]["name"] for pod in workers if is_alive(pod) and is_ready(pod))
+    if len(workers) != size or len(ready) != size:
+        shown = {pod["metadata"]["name"]: phase(pod) for pod in workers}
+        yield f"{len(ready)} of {size} workers are ready among {shown}"
+    listed = sorted(hosts(config)) if config else []
+    if listed != ready:
+        yield f"listed are {listed}, ready are {ready}"
+    status = job.get("status") or {}
+    if (status.get("state"), status.get("workers")) != ("Running", f"{size}/{size}"):
+        yield f"its status is {status.get('state')} {status.get('workers')}: {status.get('explanation')}"
+
+
+def unfinished(wanted: Wanted, job: Obj, pods: Sequence[Obj]) -> Iterator[str]:
+    ended = [each for each in holding(job) if each in ENDINGS]
+    if len(ended) != 1:
+        yield f"has not ended: {holding(job)}"
+        return
+    alive = [pod["metadata"]["name"] for pod in pods if phase(pod) not in ENDINGS]
+    left = {"All": [pod["metadata"]["name"] for pod in pods], "Running": alive}.get(wanted.clean, [])
+    if left:
+        yield f"{left} are still there although {wanted.clean} pods were to be cleaned"
+
+
+def may_have_failed(wanted: Wanted, job: Obj) -> bool:
+    """Whether it is one of those that fail with their launcher, and has."""
+    return wanted.retries == 0 and "Failed" in holding(job)
+
+
+# What became of it
+
+
+def judge(wanted: Wanted, seen: Sequence[Seen], lines: Sequence[Line], blows: Blows) -> list[str]:
+    uids = list(dict.fromkeys(each.uid for each in seen if each.kind == "MPIJob"))
+    faults: list[str] = []
+    for uid in uids:
+        states = [each.object for each in seen if each.kind == "MPIJob" and each.uid == uid]
+        faults += judge_statuses(states)
+        faults += judge_told(uid, seen, blows)
+    if uids:
+        faults += judge_outcome(wanted, uids[-1], seen, blows)
+    faults += Tracing(wanted, blows).faults(seen)
+    faults += judge_accounts(seen, lines, blows)
+    return list(dict.fromkeys(faults))
+
+
+def judge_statuses(states: Sequence[Obj]) -> Iterator[str]:
+    """One after the other, from the job's creation."""
+    before: dict[str, str] = {}
+    for job in states:
+        status, now = job.get("status") or {}, holding(job)
+        conditions = [each["type"] for each in status.get("conditions") or ()]
+        if conditions and "Created" not in conditions:
+            yield f"{conditions} without Created"
+        if len(conditions) != len(set(conditions)):
+            yield f"{conditions}: one comes twice"
+        for one, other in (("Running", "Restarting"), ("Running", "Suspended"), ENDINGS):
+            if one in now and other in now:
+                yield f"both {one} and {other}"
+        for ending in ENDINGS:
+            if ending in before and ending not in now:
+                yield f"{ending} does not hold any more"
+            if ending in now and "Running" in now:
+                yield f"Running after {ending}"
+            if ending in now and not status.get("completionTime"):
+                yield f"{ending} without a time"
+        before = now
+
+
+def judge_told(uid: str, seen: Sequence[Seen], blows: Blows) -> Iterator[str]:
+    """Why a host was replaced is in the job's own log, unless all of them were."""
+    configs = [each.object for each in seen if each.kind == "ConfigMap" and owner(each.object) == uid]
+    logs = [json.loads(config["metadata"]["annotations"].get("springtide.dev/decisions", "[]")) for config in configs]
+    told = {line["message"] for log in logs for line in log}
+    reasons = {line["reason"] for log in logs for line in log}
+    if "WorkersRenewed" in reasons or uid in blows.suspended | blows.deleted:
+        return
+    listed = {host for config in configs for host in hosts(config)}
+    for each in seen:
+        if each.kind == "Pod" and owner(each.object) == uid and each.uid in blows.pods and each.name in listed:
+            lost = each.leaves or phase(each.object) == "Failed"
+            if lost and role(each.object) == "Worker" and not any(each.name in message for message in told):
+                yield f"nothing was said of why {each.name} was replaced"
+
+
+def judge_outcome(wanted: Wanted, uid: str, seen: Sequence[Seen], blows: Blows) -> Iterator[str]:
+    """It has failed if and only if its launcher did, for good."""
+    last = [each.object for each in seen if each.kind == "MPIJob" and each.uid == uid][-1]
+    killed = [
+        each
+        for each in seen
+        if each.kind == "Pod" and owner(each.object) == uid and role(each.object) == "Launcher"
+        if phase(each.object) == "Failed" and each.uid in blows.pods and not each.leaves
+    ]
+    must = wanted.retries == 0 and any(each.object["spec"].get("nodeName") not in blows.nodes for each in killed)
+    now = holding(last)
+    if "Failed" in now and not (wanted.retries == 0 and killed):
+        yield f"has failed although its launcher may be tried again: {now['Failed']}"
+    if "Failed" in now and killed and "137" not in now["Failed"]:
+        yield f"does not say how its launcher ended: {now['Failed']}"
+    if must and "Failed" not in now:
+        yield f"its launcher was killed and is not to be tried again, but it is {sorted(now)}"
+
+
+class Tracing:
+    """The order of writes: who is listed when, who may be reached when, and which names come again."""
+
+    def __init__(self, wanted: Wanted, blows: Blows) -> None:
+        self._wanted, self._blows = wanted, blows
+        self._pods: dict[str, Obj] = {}
+        self._roles: dict[str, Obj] = {}
+        self._configs: dict[str, Obj] = {}
+        self._ended: set[str] = set()
+        self._used: dict[tuple[str, str], str] = {}
+        """The uid of the pod that a name stands for, by launcher and name."""
+
+    def faults(self, seen: Sequence[Seen]) -> Iterator[str]:
+        reading = {"Pod": self._pod, "ConfigMap": self._config, "Role": self._role, "MPIJob": self._job}
+        for each in seen:
+            yield from (f"{fault} (at {each.version})" for fault in reading[each.kind](each))
+
+    def _job(self, each: Seen) -> Iterator[str]:
+        if each.leaves or set(ENDINGS) & holding(each.object).keys():
+            self._ended.add(each.uid)
+        yield from ()
+
+    def _config(self, each: Seen) -> Iterator[str]:
+        uid, config = owner(each.object), each.object
+        if each.leaves:
+            self._configs.pop(uid, None)
+            return
+        before = hosts(self._configs[uid]) if uid in self._configs else []
+        self._configs[uid] = config
+        listed, serves = hosts(config), str(_ledger(config).get("serves", ""))
+        if len(listed) != len(set(listed)) or (self._wanted.most and len(listed) > self._wanted.most):
+            yield f"{listed} are listed, at most {self._wanted.most} may be"
+        for name in listed:
+            pod = self._pods.get(name)
+            serves_now = pod is not None and is_ready(pod) and is_alive(pod)
+            if name not in before and not serves_now and not self._blows.took(pod):
+                yield f"{name} is listed and not ready: {pod and pod.get('status')}"
+            if (
+                pod is not None
+                and self._used.setdefault((serves, name), pod["metadata"]["uid"]) != pod["metadata"]["uid"]
+            ):
+                yield f"{name} was listed for {serves} before, and is another pod now"
+        yield from self._unreachable(uid)
+
+    def _role(self, each: Seen) -> Iterator[str]:
+        uid = owner(each.object)
+        if each.leaves:
+            self._roles.pop(uid, None)
+            return
+        self._roles[uid] = each.object
+        yield from self._unreachable(uid)
+
+    def _unreachable(self, uid: str) -> Iterator[str]:
+        if self._wanted.over_ssh or uid in self._ended or uid in self._blows.deleted or uid not in self._configs:
+            return
+        rules = self._roles[uid]["rules"] if uid in self._roles else []
+        reachable = {name for rule in rules if "pods/exec" in rule["resources"] for name in rule["resourceNames"]}
+        if strangers := sorted(set(hosts(self._configs[uid])) - reachable):
+            yield f"{strangers} are listed and the Role does not name them"
+
+    def _pod(self, each: Seen) -> Iterator[str]:
+        before, uid = self._pods.get(each.name), owner(each.object)
+        first = each.leaves and not (before and "deletionTimestamp" in before["metadata"])
+        self._pods[each.name] = each.object
+        if each.gone:
+            del self._pods[each.name]
+        if not first or role(each.object) != "Worker" or self._blows.took(each.object):
+            return
+        if uid in self._ended or uid in self._blows.deleted or uid not in self._configs:
+            return
+        if each.name in hosts(self._configs[uid]):
+            yield f"{each.name} was deleted while it was listed"
+
+
+def judge_accounts(seen: Sequence[Seen], lines: Sequence[Line], blows: Blows) -> Iterator[str]:
+    """What launchers saw of their hosts."""
+    taken = {each.name for each in seen if each.kind == "Pod" and blows.took(each.object)}
+    for line in lines:
+        what = line.what
+        if "beside" in what:
+            yield f"launcher {line.launcher} starts on {what['beside']} beside {what['ranks']}"
+        if "refused" in what and not blows.deleted:
+            yield f"launcher {line.launcher} may not say how far it is: {what['refused']}"
+        if "lost" in what and what["listed"] and what["lost"].partition(".")[0] not in taken:
+            yield f"launcher {line.launcher} cannot reach {what['lost']}: {what['why']}"
