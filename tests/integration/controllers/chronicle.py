@@ -14,6 +14,8 @@ from springtide.kube.request import Scope
 from springtide.kube.resources import CONFIGMAPS, PODS, ROLES, Obj, Resource
 from springtide.kube.watch import Change, Decoder, watch
 
+MPIJOBS = Resource("kubeflow.org", "v2beta1", "mpijobs", "MPIJob")
+
 
 class Chronicle:
     def __init__(self) -> None:
@@ -21,27 +23,55 @@ class Chronicle:
 
     def verify(self) -> None:
         """Versions count all writes to a server, so they tell the order of changes to different resources, too."""
-        reachable: set[str] | None = None
-        uids: dict[str, str] = {}
-        launchers: set[str] = set()
-        for _, resource, change in sorted(self.changes, key=lambda each: each[0]):
-            name, obj = change.key.name, change.object
-            if resource is ROLES and change.type != "DELETED":
-                reachable = _reachable(obj)
-            elif resource is CONFIGMAPS and change.type != "DELETED":
-                listed = _listed(obj)
-                assert reachable is None or listed <= reachable, f"{listed - reachable} listed, but out of reach"
-            elif resource is PODS and change.type == "ADDED" and "-worker-" in name:
-                assert name not in uids, f"{name} was given twice"
-                uids[name] = obj["metadata"]["uid"]
-            if resource is PODS and "-launcher" in name:
-                launchers = _living(launchers, change)
-                assert len(launchers) <= 1, f"two launchers live: {launchers}"
+        in_order = [(resource, change) for _, resource, change in sorted(self.changes, key=lambda each: each[0])]
+        _nobody_is_listed_out_of_reach(in_order)
+        _no_name_is_given_twice([change for resource, change in in_order if resource is PODS])
+        _never_two_launchers([change for resource, change in in_order if resource is PODS])
+        _legal_course([change.object for resource, change in in_order if resource is MPIJOBS])
 
     def workers(self) -> list[str]:
         """All there ever were."""
         names = {change.key.name for _, resource, change in self.changes if resource is PODS}
         return sorted(name for name in names if "-worker-" in name)
+
+
+def _nobody_is_listed_out_of_reach(in_order: list[tuple[Resource, Change[Obj]]]) -> None:
+    """Of a job whose launcher has no Role anybody is in reach."""
+    reachable: set[str] | None = None
+    for resource, change in in_order:
+        if resource is ROLES and change.type != "DELETED":
+            reachable = _reachable(change.object)
+        elif resource is CONFIGMAPS and change.type != "DELETED":
+            listed = _listed(change.object)
+            assert reachable is None or listed <= reachable, f"{listed - reachable} listed, but out of reach"
+
+
+def _no_name_is_given_twice(pods: list[Change[Obj]]) -> None:
+    names = [change.key.name for change in pods if change.type == "ADDED" and "-worker-" in change.key.name]
+    assert len(names) == len(set(names)), f"a name was given twice: {names}"
+
+
+def _never_two_launchers(pods: list[Change[Obj]]) -> None:
+    alive: set[str] = set()
+    for change in pods:
+        if "-launcher" in change.key.name:
+            alive = _living(alive, change)
+            assert len(alive) <= 1, f"two launchers live: {alive}"
+
+
+def _legal_course(jobs: list[Obj]) -> None:
+    """What has ended stays ended, and nothing runs that has ended."""
+    ended = ""
+    for each in jobs:
+        status = each.get("status") or {}
+        true = {condition["type"] for condition in status.get("conditions", ()) if condition["status"] == "True"}
+        ends = true & {"Succeeded", "Failed"}
+        assert len(ends) <= 1, status
+        assert not ends or "Running" not in true, status
+        assert ("completionTime" in status) == bool(ends), status
+        assert (status.get("state") in ("Succeeded", "Failed")) == bool(ends), status
+        assert not ended or ends == {ended}, f"had {ended}, but then: {status}"
+        ended = next(iter(ends), "")
 
 
 def _living(before: set[str], change: Change[Obj]) -> set[str]:
@@ -72,5 +102,5 @@ async def kept(client: Client, namespace: str) -> AsyncIterator[Chronicle]:
             if isinstance(event, Change):
                 chronicle.changes.append((int(event.version), resource, event))
 
-    async with meanwhile(*(follow(resource) for resource in (PODS, CONFIGMAPS, ROLES))):
+    async with meanwhile(*(follow(resource) for resource in (PODS, CONFIGMAPS, ROLES, MPIJOBS))):
         yield chronicle

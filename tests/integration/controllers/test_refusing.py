@@ -179,6 +179,16 @@ async def test_other_namespaces_are_not_looked_at(operated: World) -> None:
     assert "status" not in await operated.client.get(MPIJOBS[V1], Key(other.name, NAME))
 
 
+@pytest.mark.parametrize("api_server", ["embedded"], indirect=True)
+async def test_without_a_namespace_all_are_served(world: World) -> None:
+    """Only where no other test's jobs are about."""
+    await world.submit(job(V1))
+    await world.start(namespace="")
+    await world.workers_run(2)
+    await world.launcher_runs()
+    await world.until_condition("Running")
+
+
 def _uid(found: Obj) -> str:
     return str(found["metadata"]["uid"])
 
