@@ -47,7 +47,7 @@ class Discovery:
                 found = await self._asked()
                 if _missing(known, found):
                     await asyncio.sleep(_LOOK)
-                    found = _confirmed(known, found, await self._asked())
+                    found = confirmed(known, found, await self._asked())
             except DiscoveryError as trouble:
                 if str(trouble) != error:
                     error = str(trouble)
@@ -99,7 +99,7 @@ def _missing(known: dict[str, int], found: dict[str, int]) -> bool:
     return any(found.get(host, 0) < slots for host, slots in known.items())
 
 
-def _confirmed(known: dict[str, int], found: dict[str, int], again: dict[str, int]) -> dict[str, int]:
+def confirmed(known: dict[str, int], found: dict[str, int], again: dict[str, int]) -> dict[str, int]:
     """The second answer, and what only the first one left out."""
     merged = dict(again)
     for host, slots in known.items():

@@ -1,0 +1,335 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A run from its first host to its exit code, hour by hour and without a process."""
+
+from __future__ import annotations
+
+import signal
+
+import pytest
+
+from springtide.elastic.course import Course, Deed, Drop, Kill, Say, Settings, Start, Tell
+from springtide.elastic.membership import Limits
+
+ADDRESS = [("127.0.0.1", 1)]
+
+
+class Story:
+    """A run whose hosts have a slot each. Time passes in steps that a launcher notices."""
+
+    def __init__(self, *hosts: str, limits: Limits | None = None, elastic: bool = True) -> None:
+        self.now = 0.0
+        settings = Settings(limits or Limits(len(hosts), 1), elastic, (10, 300), 600, 30)
+        self.course = Course(settings, self.now)
+        self.deeds: list[Deed] = []
+        self.offer(*hosts)
+
+    def do(self, deeds: list[Deed]) -> list[Deed]:
+        self.deeds += deeds
+        return deeds
+
+    def offer(self, *hosts: str) -> list[Deed]:
+        return self.do(self.course.listed(dict.fromkeys(hosts, 1), self.now))
+
+    def call(self, *ids: int) -> None:
+        for id_ in ids:
+            self.do(self.course.called(id_, self.now))
+            self.course.started(id_)
+
+    def train(self, *ids: int) -> Story:
+        """These begin together."""
+        self.call(*ids)
+        for id_ in ids:
+            self.do(self.course.joined(id_, ADDRESS, self.now))
+        self.enter()
+        return self
+
+    def enter(self) -> None:
+        for id_ in self.course.membership.members:
+            self.do(self.course.entered(id_, self.course.membership.generation, self.now))
+
+    def exit(self, id_: int, code: int = 0, number: int = 0) -> list[Deed]:
+        return self.do(self.course.exited(id_, code, number, self.now))
+
+    def pass_time(self, seconds: float, *silent: int, ranks_silent: tuple[int, ...] = ()) -> list[Deed]:
+        """Everybody is heard of but those."""
+        deeds: list[Deed] = []
+        end = self.now + seconds
+        while self.now < end:
+            self.now += 0.5
+            for id_ in self.course.seats:
+                if id_ not in silent:
+                    self.course.agent_heard(id_, self.now)
+                if id_ not in (*silent, *ranks_silent):
+                    self.course.rank_heard(id_, self.now)
+            deeds += self.do(self.course.tick(self.now))
+        return deeds
+
+    @property
+    def starts(self) -> list[str]:
+        return [deed.worker.host for deed in self.deeds if isinstance(deed, Start)]
+
+    @property
+    def told(self) -> list[str]:
+        return [deed.text for deed in self.deeds if isinstance(deed, Tell) and not deed.detail]
+
+    @property
+    def code(self) -> int | None:
+        return self.course.exit_code
+
+
+def kinds(deeds: list[Deed]) -> list[str]:
+    return [deed.type for deed in deeds if isinstance(deed, Say)]
+
+
+def test_all_finish_and_their_processes_may_take_their_time() -> None:
+    story = Story("a", "b").train(0, 1)
+    story.do(story.course.finished(0, 1))
+    story.do(story.course.finished(1, 1))
+    story.pass_time(3600)
+    assert story.code is None
+    story.exit(0)
+    story.exit(1)
+    assert story.code == 0
+
+
+def test_one_that_ends_well_without_a_word_has_finished() -> None:
+    story = Story("a").train(0)
+    story.exit(0)
+    assert story.code == 0
+
+
+def test_who_fails_after_it_has_finished_fails_the_run() -> None:
+    story = Story("a", "b").train(0, 1)
+    story.do(story.course.finished(0, 1))
+    story.exit(0, 5)
+    story.do(story.course.finished(1, 1))
+    story.exit(1)
+    assert story.code == 5
+    assert story.course.first_failure is not None
+    assert story.course.first_failure.id == 0
+
+
+def test_programs_that_do_not_train() -> None:
+    story = Story("a", "b", elastic=False, limits=Limits(2, 2, 2))
+    story.call(0, 1)
+    story.exit(1)
+    assert story.code is None
+    story.exit(0)
+    assert story.code == 0
+
+
+def test_any_failure_ends_a_run_that_is_not_elastic() -> None:
+    story = Story("a", "b", elastic=False, limits=Limits(2, 2, 2)).train(0, 1)
+    assert Kill(0, signal.SIGTERM) in story.exit(1, 3)
+    story.exit(0, number=signal.SIGTERM)
+    assert story.code == 3
+    assert story.course.first_failure is not None
+    assert story.course.first_failure.id == 1
+
+
+def test_survivors_go_on_and_the_host_rests() -> None:
+    story = Story("a", "b").train(0, 1)
+    assert kinds(story.exit(1, number=9)) == ["regroup"]
+    story.enter()
+    assert story.starts == ["a", "b"]
+    story.pass_time(9)
+    assert story.starts == ["a", "b"]
+    story.pass_time(2)
+    assert story.starts == ["a", "b", "b"]
+    assert story.told == ["[1] on b was killed by SIGKILL; nothing is started there for 10 s"]
+
+
+def test_another_host_takes_the_place_of_one_that_failed() -> None:
+    story = Story("a", "b", "c", limits=Limits(2, 1, 2)).train(0, 1)
+    story.exit(1, number=9)
+    assert story.starts == ["a", "b", "c"]
+
+
+def test_a_host_that_comes_back_is_used_at_once() -> None:
+    story = Story("a", "b").train(0, 1)
+    story.exit(1, number=9)
+    story.offer("a")
+    story.offer("a", "b")
+    assert story.starts == ["a", "b", "b"]
+
+
+def test_who_leaves_on_purpose_is_no_failure_whatever_its_code() -> None:
+    story = Story("a", "b").train(0, 1)
+    assert kinds(story.offer("a")) == ["prepare"]
+    generation = story.course.membership.generation + 1
+    for id_ in (0, 1):
+        story.do(story.course.at(id_, generation, 3, 3, story.now))
+    story.exit(1, 134)
+    assert story.told == []
+    assert story.course.first_failure is None
+    assert story.course.hosts_in_use == ["a"]
+
+
+def test_who_dies_on_a_host_that_is_going_is_no_failure_either() -> None:
+    story = Story("a", "b").train(0, 1)
+    story.offer("a")
+    assert kinds(story.exit(1, number=9)) == ["regroup"]
+    assert story.course.first_failure is None
+
+
+def test_who_is_sent_away_before_it_joined_is_not_missed() -> None:
+    story = Story("a").train(0)
+    story.offer("a", "b")
+    story.call(1)
+    assert Kill(1, signal.SIGTERM) in story.offer("a")
+    story.exit(1, number=signal.SIGTERM)
+    assert story.told == []
+
+
+def test_a_silent_agent_is_dead_in_two_seconds() -> None:
+    story = Story("a", "b").train(0, 1)
+    assert "regroup" not in kinds(story.pass_time(2, 1))
+    deeds = story.pass_time(0.5, 1)
+    assert Drop(1) in deeds
+    assert kinds(deeds) == ["regroup"]
+
+
+def test_an_agent_may_be_silent_while_its_program_is_loaded() -> None:
+    story = Story("a")
+    story.do(story.course.called(0, story.now))
+    story.pass_time(50, 0)
+    assert story.course.seats[0].ended is False
+
+
+def test_a_launcher_that_was_stopped_blames_nobody() -> None:
+    story = Story("a", "b").train(0, 1)
+    story.now += 60
+    assert not [deed for deed in story.course.tick(story.now) if isinstance(deed, Drop)]
+
+
+def test_a_silent_rank_is_hung_after_its_time_and_killed() -> None:
+    story = Story("a", "b").train(0, 1)
+    assert "regroup" not in kinds(story.pass_time(30, ranks_silent=(1,)))
+    deeds = story.pass_time(1, ranks_silent=(1,))
+    assert Kill(1, signal.SIGKILL) in deeds
+    assert kinds(deeds) == ["regroup"]
+    assert "b" in story.course.hosts_in_use
+    story.exit(1, number=9)
+    assert "b" not in story.course.hosts_in_use
+    assert len(story.told) == 1
+
+
+def test_a_rank_that_hangs_up_is_dead_when_its_end_is_not_told() -> None:
+    story = Story("a", "b").train(0, 1)
+    story.course.rank_lost(1, story.now)
+    assert kinds(story.pass_time(1)) == []
+    assert kinds(story.pass_time(1)) == ["regroup"]
+
+
+def test_a_rank_that_has_finished_may_hang_up() -> None:
+    story = Story("a", "b").train(0, 1)
+    story.do(story.course.finished(1, 0))
+    story.course.rank_lost(1, story.now)
+    assert kinds(story.pass_time(60, ranks_silent=(1,))) == []
+
+
+def test_ranks_that_lost_sight_of_each_other_start_over() -> None:
+    story = Story("a", "b").train(0, 1)
+    story.do(story.course.troubled(0, 1, 5, story.now))
+    assert kinds(story.pass_time(3)) == []
+    assert kinds(story.pass_time(1)) == ["regroup"]
+    story.enter()
+    assert kinds(story.pass_time(10)) == []
+
+
+def test_trouble_that_has_been_dealt_with_is_forgotten() -> None:
+    story = Story("a", "b").train(0, 1)
+    story.do(story.course.troubled(0, 1, 5, story.now))
+    story.exit(1, number=9)
+    story.enter()
+    assert "regroup" not in kinds(story.pass_time(5))
+
+
+def test_a_program_that_fails_everywhere_is_not_tried_again() -> None:
+    story = Story("a", "b").train(0, 1)
+    story.exit(0, 3)
+    assert story.code is None
+    story.exit(1, 1)
+    assert story.code == 3
+    assert story.told[-1] == "the program failed everywhere"
+
+
+def test_a_run_without_survivors_starts_over_when_they_were_killed() -> None:
+    story = Story("a", "b").train(0, 1)
+    story.exit(0, number=9)
+    story.exit(1, number=9)
+    assert story.code is None
+    story.pass_time(11)
+    assert story.starts == ["a", "b", "a", "b"]
+    story.train(2)
+    assert story.course.membership.members == (2,)
+
+
+def test_a_host_where_nothing_starts_keeps_nobody_waiting() -> None:
+    story = Story("a", "b", limits=Limits(1, 1)).train(0)
+    story.do(story.course.start_failed(1, "no route", story.now))
+    assert story.told == ["[1] on b could not be started: no route; nothing is started there for 10 s"]
+    assert story.course.membership.members == (0,)
+
+
+def test_a_newcomer_that_ends_before_it_joins_is_not_started_again_and_again() -> None:
+    story = Story("a").train(0)
+    story.offer("a", "b")
+    story.call(1)
+    story.exit(1)
+    story.pass_time(5)
+    assert story.starts == ["a", "b"]
+    assert story.told == ["[b:0] on b ended before it joined the others; nothing is started there for 10 s"]
+
+
+def test_too_few_for_too_long() -> None:
+    story = Story("a", limits=Limits(2, 2))
+    story.call(0)
+    story.pass_time(599)
+    assert story.told == ["1 of the 2 ranks it takes is there; waiting for more; hosts: a:1"]
+    assert Kill(0, signal.SIGTERM) in story.pass_time(2)
+    story.exit(0, number=15)
+    assert story.code == 1
+    assert story.told[-1] == "after 600 s 1 of the 2 ranks it takes is there; hosts: a:1"
+
+
+def test_slow_programs_are_not_too_few() -> None:
+    story = Story("a", "b")
+    story.call(0, 1)
+    story.pass_time(3600)
+    assert story.code is None
+    assert story.told == []
+
+
+def test_the_limit_of_resets() -> None:
+    story = Story("a", "b", limits=Limits(2, 1, resets=0)).train(0, 1)
+    story.exit(1, 9)
+    story.exit(0, number=15)
+    assert story.code == 9
+    assert story.told[-1] == "the limit of resets is reached"
+
+
+@pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+def test_an_interruption(number: signal.Signals, code: int) -> None:
+    story = Story("a", "b").train(0, 1)
+    deeds = story.do(story.course.interrupted(number, story.now))
+    assert [deed for deed in deeds if isinstance(deed, Kill)] == [Kill(0, signal.SIGTERM), Kill(1, signal.SIGTERM)]
+    assert Kill(0, signal.SIGKILL) in story.do(story.course.interrupted(number, story.now))
+    story.exit(0, number=15)
+    story.exit(1, number=15)
+    assert story.code == code
+
+
+def test_nobody_is_waited_for_who_does_not_end() -> None:
+    story = Story("a").train(0)
+    story.do(story.course.interrupted(signal.SIGTERM, story.now))
+    story.pass_time(9)
+    assert story.code == 143
+
+
+def test_labels_are_ranks_as_soon_as_there_are_any() -> None:
+    story = Story("a", "b", limits=Limits(1, 1)).train(1)
+    assert story.course.label(1) == "0"
+    story.exit(0, number=9)
+    story.offer("a", "b", "c")
+    assert story.course.label(max(story.course.seats)) == "c:0"

@@ -1,0 +1,52 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What ranks print, cut into lines."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from springtide.elastic.output import Lines, Output, Voice
+
+
+@given(st.lists(st.sampled_from([b"a", b"bc", b"\n", b"\r\n", b" "]), max_size=20), st.lists(st.integers(1, 5)))
+def test_lines_are_the_same_however_they_come(parts: list[bytes], cuts: list[int]) -> None:
+    data, lines, found = b"".join(parts), Lines(), []
+    rest = data
+    for cut in cuts:
+        found += lines.add(rest[:cut])
+        rest = rest[cut:]
+    found += [*lines.add(rest), *lines.end()]
+    assert found == data.splitlines()
+
+
+def test_a_bar_that_is_drawn_over_itself_is_many_lines() -> None:
+    lines = Lines()
+    assert lines.add(b"\r10%\r20%") == [b"", b"10%"]
+    assert lines.end() == [b"20%"]
+
+
+def test_a_line_without_an_end_is_not_kept_for_ever() -> None:
+    lines = Lines()
+    assert lines.add(b"x" * 100_000) == [b"x" * 100_000]
+
+
+def test_the_last_words_are_remembered() -> None:
+    voice = Voice()
+    voice.add("out", b"".join(b"%d\n" % number for number in range(100)))
+    voice.add("err", b"\xff oh\nno")
+    voice.end("err")
+    assert list(voice.last)[-3:] == ["99", "\ufffd oh", "no"]
+    assert len(voice.last) == 20
+
+
+def test_lines_have_names_before_them(capfdbinary: pytest.CaptureFixture[bytes]) -> None:
+    output = Output(None, timestamps=False)
+    told: list[bool] = []
+    output.lines("3", "out", [b"a", b"b"], lambda: told.append(True))
+    output.lines("3", "err", [b"c"])
+    output.tell("a word")
+    output.close(10)
+    assert capfdbinary.readouterr() == (b"[3]<stdout>:a\n[3]<stdout>:b\n", b"[3]<stderr>:c\ntiderun: a word\n")
+    assert told == [True]
