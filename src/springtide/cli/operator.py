@@ -93,7 +93,13 @@ _PORT = click.IntRange(0, 65535)
     help="Where the API server finds the webhook, if not on this machine and not by a Service.",
 )
 @click.option("--webhook-must-answer", is_flag=True, help="Refuse jobs while no operator can judge them.")
-@click.option("--log-format", type=click.Choice(logs.FORMATS), default="text", show_default=True)
+@click.option(
+    "--log-format",
+    type=click.Choice(logs.FORMATS),
+    default="text",
+    show_default=True,
+    help="Log for people, or for programs.",
+)
 @click.option("--verbose", is_flag=True, help="Log every step.")
 def operator(log_format: str, verbose: bool, **flags: Any) -> None:
     """Run the operator, which keeps training jobs as their objects want them.
