@@ -21,12 +21,15 @@ class Chronicle:
     def __init__(self) -> None:
         self.changes: list[tuple[int, Resource, Change[Obj]]] = []
 
-    def verify(self) -> None:
-        """Versions count all writes to a server, so they tell the order of changes to different resources, too."""
+    def verify(self, *, one_run: bool = True) -> None:
+        """Versions count all writes to a server, so they tell the order of changes to different resources, too. A job
+        that was suspended is as good as new: with its next run names start over."""
         in_order = [(resource, change) for _, resource, change in sorted(self.changes, key=lambda each: each[0])]
         _nobody_is_listed_out_of_reach(in_order)
-        _no_name_is_given_twice([change for resource, change in in_order if resource is PODS])
-        _never_two_launchers([change for resource, change in in_order if resource is PODS])
+        pods = [change for resource, change in in_order if resource is PODS]
+        if one_run:
+            _no_name_is_given_twice(pods)
+        _never_two_launchers(pods)
         _legal_course([change.object for resource, change in in_order if resource is MPIJOBS])
 
     def workers(self) -> list[str]:

@@ -63,11 +63,15 @@ class Kubelet:
     # The Job controller's part
 
     async def job_controller(self, batch: Obj) -> None:
-        """One pod of the Job lives, unless it is suspended."""
+        """One pod of the Job lives, or none while it is suspended."""
         template, owner = batch["spec"]["template"], batch["metadata"]
         pods = (await self._client.list(PODS, Scope(self._namespace))).items
         owned = [pod for pod in pods if _owner(pod) == owner["uid"]]
-        if batch["spec"].get("suspend") or any(pod["status"]["phase"] in ("Pending", "Running") for pod in owned):
+        alive = [pod for pod in owned if pod["status"]["phase"] in ("Pending", "Running")]
+        if batch["spec"].get("suspend"):
+            for pod in alive:
+                await self._client.delete(PODS, Key.of(pod))
+        if alive or batch["spec"].get("suspend"):
             return
         reference = {"apiVersion": "batch/v1", "kind": "Job", "name": owner["name"], "uid": owner["uid"]}
         metadata = {

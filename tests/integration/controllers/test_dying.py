@@ -34,6 +34,53 @@ async def test_every_operator_dies_after_so_many_writes(world: World, version: s
 
 
 @pytest.mark.parametrize("version", [V1, V2])
+@pytest.mark.parametrize("writes", [1, 2])
+async def test_also_while_a_job_is_suspended_and_resumed(world: World, version: str, writes: int) -> None:
+    async with _told(world) as told, meanwhile(_mortals(world, writes, True)):
+        await world.submit(job(version, command=ELASTIC, annotations=SWIFT))
+        await _runs_with(world, 0, 1)
+        for _ in range(2):
+            await world.patch({"spec": {"runPolicy": {"suspend": True}}})
+            await world.until_condition("Suspended")
+            await world.until(lambda: world.all_of(PODS), lambda found: not found)
+            await world.until(world.listed, lambda found: not found)
+            await world.patch({"spec": {"runPolicy": {"suspend": False}}})
+            await world.until_condition("Suspended", "False")
+            await world.until(world.listed, lambda found: len(found) == 2)
+            await world.until(world.status, lambda found: _settled(found, 2))
+    told.verify(one_run=False)
+
+
+async def test_a_server_that_could_not_be_reached_for_a_while_is_caught_up_with(operated: World) -> None:
+    await operated.running(job(V1, command=ELASTIC, annotations=SWIFT))
+    await operated.quiet()
+    operated.wire.refuses = "/"
+    await operated.resize(3)
+    await operated.kubelet.fail(f"{NAME}-worker-0")
+    await operated.quiet()
+    operated.wire.refuses = ""
+    await operated.until_workers(1, 2, 3)
+    await operated.workers_run(3)
+    await operated.until_listed(1, 2, 3)
+    await operated.until_state("Running")
+
+
+@pytest.mark.parametrize("version", [V1, V2])
+async def test_a_job_at_rest_costs_no_write_not_even_a_new_operator(operated: World, version: str) -> None:
+    launcher = await operated.running(job(version))
+
+    async def annotations() -> dict[str, str]:
+        found: dict[str, str] = (await operated.get(PODS, launcher))["metadata"]["annotations"]
+        return found
+
+    await operated.until(annotations, lambda found: "springtide.dev/host-list-again" in found)
+    await operated.quiet()
+    await operated.restart()
+    await operated.quiet()
+    assert operated.wire.written() == []
+
+
+@pytest.mark.parametrize("version", [V1, V2])
 async def test_two_that_do_not_know_of_each_other_do_no_harm(world: World, version: str) -> None:
     """As when a leader was frozen, and goes on for a moment beside its successor."""
     await world.start()
@@ -89,9 +136,8 @@ async def _story(world: World, version: str) -> None:
 async def _runs_with(world: World, *indices: int) -> None:
     await world.until_listed(*indices)
     await world.until_workers(*indices)
+    await world.until(world.status, lambda found: _settled(found, len(indices)))
 
-    def settled(status: dict[str, Any]) -> bool:
-        size = len(indices)
-        return (status.get("state"), status.get("workers")) == ("Running", f"{size}/{size}")
 
-    await world.until(world.status, settled)
+def _settled(status: dict[str, Any], size: int) -> bool:
+    return (status.get("state"), status.get("workers")) == ("Running", f"{size}/{size}")

@@ -57,7 +57,7 @@ class Wire:
         return self.cut.is_set() or bool(self.refuses)
 
     async def send(self, request: Request) -> Response:
-        if self.cut.is_set() or (self.refuses and self.refuses in request.path):
+        if self._loses(request):
             raise errors.Unreachable("the line is cut")
         counts = request.method != "GET" and not _is_talk(request)
         if not counts:
@@ -77,12 +77,17 @@ class Wire:
             raise errors.Unreachable("the line was cut before the answer came")
         return response
 
+    def _loses(self, request: Request) -> bool:
+        return self.cut.is_set() or bool(self.refuses and self.refuses in request.path)
+
     async def stream(self, request: Request) -> AsyncGenerator[bytes, None]:
-        if self.cut.is_set():
+        if self._loses(request):
             raise errors.Unreachable("the line is cut")
         lines = self._transport.stream(request)
         try:
             async for line in lines:
+                if self._loses(request):
+                    raise errors.Unreachable("the line is cut")
                 yield line
         finally:
             await lines.aclose()
