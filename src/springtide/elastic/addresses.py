@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Final
 
 _SIOCGIFADDR: Final = 0x8915
-_LOOPBACK: Final = "127.0.0.1"
+LOOPBACK: Final = "127.0.0.1"
 
 
 def own(interfaces: Sequence[str] = ()) -> list[str]:
@@ -21,7 +21,7 @@ def own(interfaces: Sequence[str] = ()) -> list[str]:
     found = [(name, address) for name in _names() for address in _of(name)]
     if interfaces:
         return [address for name, address in found if name in interfaces]
-    every = dict.fromkeys([*(address for _, address in found), *_guessed()])
+    every = dict.fromkeys(address for _, address in found) or dict.fromkeys(_guessed())
     return sorted(every, key=lambda address: ipaddress.ip_address(address).is_loopback)
 
 
@@ -29,7 +29,7 @@ def towards(host: str, interfaces: Sequence[str] = ()) -> list[str]:
     """Where somebody on that host may find us, the likeliest first."""
     candidates = [each for each in own(interfaces) if not ipaddress.ip_address(each).is_loopback]
     best = [each for each in _sources(host) if each in candidates]
-    return list(dict.fromkeys((*best, *candidates))) or [_LOOPBACK]
+    return list(dict.fromkeys((*best, *candidates))) or [LOOPBACK]
 
 
 def is_own(host: str) -> bool:
@@ -67,7 +67,7 @@ def _of(interface: str) -> list[str]:
 
 def _guessed() -> list[str]:
     """Where the system does not say what interfaces have: what names and routes tell."""
-    return [*_resolved(socket.gethostname()), *_sources("192.0.2.1"), _LOOPBACK]
+    return [*_resolved(socket.gethostname()), *_sources("192.0.2.1"), LOOPBACK]
 
 
 def _sources(host: str) -> list[str]:

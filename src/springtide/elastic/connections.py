@@ -7,14 +7,14 @@ boundary finds them ready. Everybody calls its right neighbour and is called by 
 
 from __future__ import annotations
 
-import contextlib
 import socket
 import threading
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from springtide.elastic import wire
+from springtide.elastic import addresses, wire
+from springtide.elastic.addresses import LOOPBACK
 from springtide.elastic.membership import Address, Member
 
 _PATIENCE: Final = 5.0
@@ -43,10 +43,12 @@ class Connections:
         self._closed = False
         threading.Thread(target=self._answer, name="tide-door", daemon=True).start()
 
-    def addresses(self, *also: str) -> list[Address]:
-        """Where others may find the door, the likeliest first."""
+    def addresses(self, link: str, interfaces: Sequence[str] = ()) -> list[Address]:
+        """Where others may find the door, the likeliest first: where the launcher finds us, or what was asked for."""
         port = self._door.getsockname()[1]
-        return [(address, port) for address in dict.fromkeys((*also, *own_addresses()))]
+        mine = [each for each in addresses.own(interfaces) if ":" not in each]
+        likely = (*mine, LOOPBACK) if interfaces else (link, *mine, LOOPBACK)
+        return [(address, port) for address in dict.fromkeys(likely)]
 
     def prepare(self, generation: int, members: Sequence[Member]) -> None:
         """Begin to connect for a generation; returns at once."""
@@ -153,17 +155,6 @@ class Connections:
                 return
             ways[way] = connection
             self._changed.notify_all()
-
-
-def own_addresses() -> list[str]:
-    """As others might know us, and as we know ourselves."""
-    found = []
-    with contextlib.suppress(OSError):
-        found += [str(info[4][0]) for info in socket.getaddrinfo(socket.gethostname(), None, socket.AF_INET)]
-    with contextlib.suppress(OSError), socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
-        probe.connect(("192.0.2.1", 9))  # nothing is sent; the system only says from where it would be
-        found.append(str(probe.getsockname()[0]))
-    return list(dict.fromkeys((*found, "127.0.0.1")))
 
 
 def _loopback(address: Address) -> bool:

@@ -38,7 +38,7 @@ def exit_code(code: int, number: int) -> int:
 
 def last_words(failure: Failure, lines: Sequence[str]) -> list[str]:
     if not lines:
-        return [f"first failure: {failure}; it printed nothing"]
+        return [f"first failure: {failure}"]
     return [f"first failure: {failure}; its last words were:", *(f"    {line}" for line in lines)]
 
 

@@ -65,6 +65,8 @@ class Place:
     slot: int
     secret: bytes
     beat: float = _BEAT
+    interfaces: tuple[str, ...] = ()
+    """Over which others are to reach us; none is any."""
 
     @classmethod
     def read(cls, environment: Mapping[str, str]) -> Place | None:
@@ -80,6 +82,7 @@ class Place:
             int(environment.get("TIDE_SLOT", "0")),
             _secret(int(environment["TIDE_SECRET_FD"])),
             float(environment.get("TIDE_HEARTBEAT", _BEAT)),
+            tuple(filter(None, environment.get("TIDE_INTERFACES", "").split(","))),
         )
 
 
@@ -102,7 +105,8 @@ class Session:
         """Whether a boundary has anything to look at; read without the lock."""
         self._interrupt: Callable[[], None] = lambda: None
         self.connections = Connections(place.worker, place.host, place.secret)
-        self._say("join", addresses=self.connections.addresses(self._link.getsockname()[0]), pid=os.getpid())
+        addresses = self.connections.addresses(self._link.getsockname()[0], place.interfaces)
+        self._say("join", addresses=addresses, pid=os.getpid())
         for target in (self._listen, self._beat):
             threading.Thread(target=target, name=f"tide-{target.__name__.strip('_')}", daemon=True).start()
 

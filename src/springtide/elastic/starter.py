@@ -19,6 +19,9 @@ from typing import Final
 _TRACE: Final = "+ "
 """How a shell begins a line that only says what it does; it would repeat our own command line."""
 
+_LACKING: Final = "No module named 'springtide"
+_ADVICE: Final = "install it there: pip install --no-deps springtide"
+
 
 class StartError(Exception):
     """An agent did not call; says why."""
@@ -55,6 +58,7 @@ class Starter:
         if settled.is_set():
             return
         words = [line for line in self._said if line.strip() and not line.startswith(_TRACE)]
+        words += [_ADVICE] if any(_LACKING in line for line in words) else []
         if self._ended.done():
             words.insert(0, f"{self._name} ended with code {self._process.returncode}")
         else:
