@@ -28,7 +28,7 @@ class Chronicle:
         _nobody_is_listed_out_of_reach(in_order)
         pods = [change for resource, change in in_order if resource is PODS]
         if one_run:
-            _no_name_is_given_twice(pods)
+            _no_host_comes_back(in_order)
         _never_two_launchers(pods)
         _legal_course([change.object for resource, change in in_order if resource is MPIJOBS])
 
@@ -49,9 +49,14 @@ def _nobody_is_listed_out_of_reach(in_order: list[tuple[Resource, Change[Obj]]])
             assert reachable is None or listed <= reachable, f"{listed - reachable} listed, but out of reach"
 
 
-def _no_name_is_given_twice(pods: list[Change[Obj]]) -> None:
-    names = [change.key.name for change in pods if change.type == "ADDED" and "-worker-" in change.key.name]
-    assert len(names) == len(set(names)), f"a name was given twice: {names}"
+def _no_host_comes_back(in_order: list[tuple[Resource, Change[Obj]]]) -> None:
+    """A name that was listed is never given again: Horovod shuns a host that died for ever."""
+    listed: set[str] = set()
+    for resource, change in in_order:
+        if resource is CONFIGMAPS:
+            listed |= _listed(change.object)
+        elif resource is PODS and change.type == "ADDED":
+            assert change.key.name not in listed, f"{change.key.name} was a host before"
 
 
 def _never_two_launchers(pods: list[Change[Obj]]) -> None:
