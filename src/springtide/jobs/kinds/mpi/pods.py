@@ -67,9 +67,10 @@ def launcher(job: Job[MPI], settings: Settings) -> Mapping[str, Any]:
 
 
 def _batch_job(job: Job[MPI], pod: Mapping[str, Any]) -> Raw:
+    """Without a time to live of its own: it goes with the MPIJob. One that went by itself while no operator looked
+    could no longer say that it has succeeded, and the job would run a second time."""
     run = job.run
     limits = {
-        "ttlSecondsAfterFinished": run.ttl_seconds_after_finished,
         "activeDeadlineSeconds": run.active_deadline_seconds,
         "backoffLimit": run.retries.by_launcher,
     }

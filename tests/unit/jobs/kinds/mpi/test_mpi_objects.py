@@ -201,7 +201,7 @@ def test_kubectl_is_delivered_where_pods_have_none() -> None:
 
 
 def test_a_v2beta1_launcher_is_a_batch_job() -> None:
-    policy = {"backoffLimit": 2, "activeDeadlineSeconds": 9, "ttlSecondsAfterFinished": 5, "suspend": True}
+    policy = {"backoffLimit": 2, "activeDeadlineSeconds": 9, "suspend": True}
     job = launcher("v2beta1", runPolicy=policy)
     spec = job["spec"]
     assert (job["kind"], job["metadata"]["labels"]) == ("Job", {"app": "pi", **OURS})
@@ -211,6 +211,11 @@ def test_a_v2beta1_launcher_is_a_batch_job() -> None:
     assert template["spec"]["restartPolicy"] == "Never"
     assert "serviceAccountName" not in template["spec"]
     assert "name" not in template["metadata"]
+
+
+def test_a_launcher_job_does_not_go_before_it_was_heard_how_it_ended() -> None:
+    job = launcher("v2beta1", runPolicy={"ttlSecondsAfterFinished": 0})
+    assert "ttlSecondsAfterFinished" not in job["spec"]
 
 
 HIDDEN = {"NVIDIA_VISIBLE_DEVICES": "", "NVIDIA_DRIVER_CAPABILITIES": ""}
