@@ -24,6 +24,8 @@ from springtide.jobs.situation import Situation
 DEADLINE_EXCEEDED: Final = "DeadlineExceeded"
 BACKOFF_EXCEEDED: Final = "BackoffLimitExceeded"
 NEVER: Final = timedelta.max
+_CENTURY: Final = timedelta(days=36500)
+"""A deadline is a number of 64 bits, and no calendar holds that many seconds."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,6 +125,8 @@ def deadline_left(situation: Situation) -> timedelta:
     """A batch Job keeps the deadline by itself."""
     seconds, start = situation.job.run.active_deadline_seconds, situation.job.status.start_time
     if seconds is None or start is None or situation.job.run.suspend or situation.shape.form is LauncherForm.BATCH_JOB:
+        return NEVER
+    if seconds > _CENTURY.total_seconds():
         return NEVER
     return start + timedelta(seconds=seconds) - situation.now
 

@@ -72,7 +72,9 @@ def read(annotations: Mapping[str, str], workers: Iterable[Pod]) -> Ledger:
     except msgspec.DecodeError:
         kept = Ledger()
     given = annotations.get(NEXT_INDEX, "")
-    return replace(kept, next_index=max(int(given) if given.isdigit() else 0, highest, *_after(kept), 0))
+    return replace(
+        kept, next_index=max(int(given) if given.isascii() and given.isdigit() else 0, highest, *_after(kept), 0)
+    )
 
 
 def recovered(workers: Iterable[Pod], launcher: Pod | None) -> Ledger:

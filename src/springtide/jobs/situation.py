@@ -17,6 +17,9 @@ from springtide.jobs.ledger import Ledger
 from springtide.jobs.observed import RUNNING, Held, Key, Observed, Pod
 
 _PREFIX: Final = "springtide.dev/"
+_LONGEST: Final = timedelta(days=365)
+"""Longer is as good as for ever, and what users write may be more than a calendar holds."""
+_DIGITS: Final = len(str(int(_LONGEST.total_seconds())))
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,7 +113,10 @@ class Situation:
     def seconds(self, name: str, default: int) -> timedelta:
         """A waiting time the user may set by an annotation of the job; what is no number is not said."""
         given = self.job.metadata.annotations.get(_PREFIX + name, "")
-        return timedelta(seconds=int(given) if given.isascii() and given.isdigit() else default)
+        if not (given.isascii() and given.isdigit()):
+            return timedelta(seconds=default)
+        digits = given.lstrip("0")
+        return timedelta(seconds=int(digits or "0")) if len(digits) < _DIGITS else _LONGEST
 
 
 def read(observed: Observed, kind: Kind, now: datetime) -> Situation:

@@ -85,6 +85,13 @@ def test_a_deadline_stops_all_pods_under_every_policy() -> None:
     assert not [pod for pod in cluster.pods.values() if pod.alive]
 
 
+def test_a_deadline_that_no_calendar_holds_never_comes() -> None:
+    cluster = running(elastic(2, runPolicy={"activeDeadlineSeconds": 2**63 - 1}))
+    cluster.now += timedelta(days=365)
+    cluster.settle()
+    assert not cluster.finished
+
+
 def test_a_batch_job_says_why_it_failed() -> None:
     cluster = running(elastic(2, "v2beta1", runPolicy={"backoffLimit": 0}))
     cluster.fail(cluster.launcher().name, "OOMKilled", 137)

@@ -118,6 +118,26 @@ def test_the_time_of_a_drain_can_be_set() -> None:
     assert "delete Pod pi-worker-2" in steps(cluster)
 
 
+@pytest.mark.parametrize("given", ["", "soon", "-3", "1.5", "٣"])
+def test_a_time_that_is_no_number_is_not_said(given: str) -> None:
+    cluster = running(elastic(3, annotations={"springtide.dev/drain-seconds": given}))
+    cluster.resize(2)
+    cluster.reconcile()
+    cluster.now += timedelta(seconds=29)
+    assert "delete Pod pi-worker-2" not in steps(cluster)
+    cluster.now += timedelta(seconds=1)
+    assert "delete Pod pi-worker-2" in steps(cluster)
+
+
+@pytest.mark.parametrize("name", ["drain", "settle", "start"])
+@pytest.mark.parametrize("given", ["9" * 15, "9" * 5000, "0" * 5000])
+def test_a_time_that_no_calendar_holds_is_waited_for(name: str, given: str) -> None:
+    cluster = running(elastic(3, annotations={f"springtide.dev/{name}-seconds": given}))
+    cluster.resize(2)
+    cluster.reconcile()
+    assert len(cluster.listed()) == 2
+
+
 def test_a_victim_that_was_never_listed_goes_at_once() -> None:
     cluster = running(elastic(2))
     cluster.resize(4)
