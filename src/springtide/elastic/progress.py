@@ -17,6 +17,7 @@ import ssl
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from enum import Enum, auto
 from pathlib import Path
 from typing import Any, Final
 
@@ -24,6 +25,7 @@ ANNOTATION: Final = "springtide.dev/progress"
 _OFTEN: Final = 10.0
 _ACCOUNT: Final = Path("/var/run/secrets/kubernetes.io/serviceaccount")
 _PATIENCE: Final = 5.0
+_AGAIN: Final = 2.0
 _REFUSALS: Final = (401, 403, 404)
 
 
@@ -65,6 +67,13 @@ class Pace:
         return True
 
 
+class Answer(Enum):
+    TAKEN = auto()
+    REFUSED = auto()
+    """It is no use to try again."""
+    AWAY = auto()
+
+
 @dataclass(frozen=True, slots=True)
 class Pod:
     """The pod we run in, and how its API is reached."""
@@ -88,8 +97,8 @@ class Pod:
             return None
         return cls(host, port, namespace, name, account)
 
-    def annotate(self, value: str) -> bool:
-        """Blocks. False when it is no use to try again."""
+    def annotate(self, value: str) -> Answer:
+        """Blocks."""
         body = json.dumps({"metadata": {"annotations": {ANNOTATION: value}}})
         try:
             token = (self.account / "token").read_text().strip()
@@ -99,9 +108,12 @@ class Pod:
                 path = f"/api/v1/namespaces/{self.namespace}/pods/{self.name}"
                 headers = {"Authorization": f"Bearer {token}", "Content-Type": "application/merge-patch+json"}
                 connection.request("PATCH", path, body, headers)
-                return connection.getresponse().status not in _REFUSALS
+                status = connection.getresponse().status
         except (OSError, http.client.HTTPException, ValueError):
-            return True
+            return Answer.AWAY
+        if status in _REFUSALS:
+            return Answer.REFUSED
+        return Answer.TAKEN if status < 300 else Answer.AWAY
 
 
 class Notice:
@@ -122,5 +134,9 @@ class Notice:
             await self._wanted.wait()
             self._wanted.clear()
             assert self._value is not None
-            if not await asyncio.to_thread(self._pod.annotate, self._value):
+            answer = await asyncio.to_thread(self._pod.annotate, self._value)
+            if answer is Answer.REFUSED:
                 return
+            if answer is Answer.AWAY:
+                self._wanted.set()
+                await asyncio.sleep(_AGAIN)

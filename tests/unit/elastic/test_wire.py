@@ -7,6 +7,8 @@ import threading
 from collections.abc import Iterator
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from springtide.elastic import wire
 from springtide.elastic.wire import Bond, Caller, Opening, RefusedError
@@ -125,3 +127,16 @@ async def test_a_launcher_answers_those_it_waits_for() -> None:
     async with await asyncio.start_server(serve, "127.0.0.1", 0) as server:
         port = server.sockets[0].getsockname()[1]
         assert await asyncio.to_thread(call, port) == (3, b"s" * 32)
+
+
+@given(st.lists(st.binary(max_size=40), max_size=5), st.lists(st.integers(1, 30)))
+def test_frames_are_the_same_however_they_come(payloads: list[bytes], cuts: list[int]) -> None:
+    data = b"".join(wire.encode("word", payload, number=number) for number, payload in enumerate(payloads))
+    come, found = bytearray(), []
+    for cut in [*cuts, len(data)]:
+        come += data[:cut]
+        data = data[cut:]
+        found += list(wire.decode(come))
+    assert [bytes(frame.payload) for frame in found] == payloads
+    assert [frame.head["number"] for frame in found] == list(range(len(payloads)))
+    assert not come
