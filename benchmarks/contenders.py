@@ -9,6 +9,7 @@ own definition, as it is installed by its users.
 from __future__ import annotations
 
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -25,6 +26,7 @@ import yaml
 ROOT = Path(__file__).parent.parent
 OTHER = "SPRINGTIDE_OTHER_OPERATOR"
 NO_LIMIT = 100_000
+COMPLAINT = re.compile(r"^[EW]\d{4} | (WARNING|ERROR|CRITICAL) |trying again")
 
 
 @dataclass(frozen=True)
@@ -67,6 +69,10 @@ class Process:
 
     def peak(self) -> float:
         return machine.peak(self.pid)
+
+    def complaints(self) -> int:
+        """Lines of its log that are warnings or errors, or tell of another try: of klog, and of ours."""
+        return sum(COMPLAINT.search(line) is not None for line in self.log.read_text().splitlines())
 
 
 @contextmanager

@@ -53,6 +53,7 @@ AIMS = {
     "500 jobs at once, jobs/s": "at least 45",
     "replica change to new pod, p50 ms": "at most 20",
     "500 jobs at once, peak memory MB": "at most theirs",
+    "1,000 jobs at once, complaints in its log": "none",
     "processor of the idle operator %": "less than 1",
     "new pod ready to the launcher's script, p50 ms": "at most 300",
 }
@@ -117,6 +118,7 @@ async def _many(figures: Figures, setting: Setting, size: int) -> None:
     figures[f"{what}, processor time of the server per job ms"] = server / size * 1000
     figures |= _counted(f"{what},", "job", writes_before, await setting.bench.writes(), {"POST mpijobs": size})
     figures[f"{what}, peak memory MB"] = setting.operator.peak()
+    figures[f"{what}, complaints in its log"] = setting.operator.complaints()
 
 
 Writes = dict[str, float] | None
