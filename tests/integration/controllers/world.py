@@ -270,8 +270,8 @@ class World:
         given = await self.file("hosts_given.sh")
         for name, pod in (await self.all_of(PODS)).items():
             waits = "-launcher" in name and pod["metadata"]["uid"] not in given
-            # It may be gone by now.
-            with suppress(errors.NotFound, errors.Conflict):
+            # It may be gone or ended by now.
+            with suppress(errors.NotFound, errors.Conflict, errors.Invalid):
                 if "deletionTimestamp" not in pod["metadata"] and pod["status"]["phase"] == "Pending" and not waits:
                     await self.kubelet.run(name)
         await self.kubelet.end()
