@@ -19,6 +19,7 @@ from springtide.api.kinds.conditions import finished
 from springtide.api.kinds.status import JobStatus
 from springtide.jobs import (
     causes,
+    claims,
     finishing,
     fixed,
     gangs,
@@ -36,14 +37,13 @@ from springtide.jobs.actions import (
     Create,
     Decision,
     Delete,
-    Event,
     Patch,
     Plan,
     RequeueAfter,
     StatusPatch,
 )
 from springtide.jobs.foreseen import foreseen
-from springtide.jobs.kind import Hosts, Kind, Wanted
+from springtide.jobs.kind import Kind, Wanted
 from springtide.jobs.ledger import Ledger
 from springtide.jobs.observed import Key, Observed
 from springtide.jobs.situation import Situation
@@ -56,7 +56,7 @@ def plan(observed: Observed, kind: Kind, now: datetime) -> Plan:
         return Plan((), observed.job.status)
     if finished(observed.job.status.conditions):
         return _after(seen)
-    if taken := _taken(seen):
+    if taken := claims.contested(seen):
         return Plan((taken, RequeueAfter(_RETRY)), observed.job.status)
     if outcome := finishing.outcome(seen):
         advice = () if outcome.succeeded else _advised(seen, launching.ending(seen)[1])
@@ -71,12 +71,13 @@ _RETRY = timedelta(seconds=30)
 
 def _ongoing(seen: Situation) -> Plan:
     then, why, waits = _decided(seen)
-    actions: list[Action] = [*_wired(seen, then), *_config(seen, then, why)]
+    wiring = _wiring(seen, then)
+    actions: list[Action] = [*_ensured(then, wiring), *_config(seen, then, why)]
     rewritten = any(isinstance(action, Patch) and action.key == seen.config_key for action in actions)
     actions += _group(then)
     actions += _worker_pods(then)
     actions += [*fixed.created(then), *launching.created(then), *finishing.switched(then)]
-    actions += objects.surplus(then.observed, _keys(then))
+    actions += _freed(then, wiring)
     actions += finishing.deletes((*fixed.removable(then), *resizing.removable(then), *launching.deleted(then)))
     if not rewritten:
         nudge, wait = launching.nudged(then)
@@ -180,7 +181,12 @@ def _suspended(seen: Situation) -> Plan:
     """No pods; when the last is gone the job is as good as new, and names start over with the next run."""
     quiet = not seen.replicas and all(pod.ended for pod in seen.observed.of(seen.shape.launcher))
     then = seen.with_ledger(Ledger() if quiet else launching.fresh_run(seen.ledger))
-    actions = [*_wired(seen, then), *_config(seen, then, ()), *finishing.stopped(then), *_ungrouped(then)]
+    actions = [
+        *_ensured(then, _wiring(seen, then)),
+        *_config(seen, then, ()),
+        *finishing.stopped(then),
+        *_ungrouped(then),
+    ]
     actions += launching.created(then)
     return _told(then, actions, (), status.suspended(then))
 
@@ -194,57 +200,27 @@ def _after(seen: Situation) -> Plan:
     return _told(seen, actions, (), status.over(seen), [left])
 
 
-def _taken(seen: Situation) -> Event | None:
-    """An object that is in the way because it is somebody else's."""
-    job = seen.job
-    wanted = [objects.key_of(each.manifest) for each in seen.kind.wiring(job, _hosts(seen))]
-    for key in (*wanted, seen.config_key):
-        held = seen.observed.objects.get(key)
-        if held is not None and not held.owned:
-            return _exists(key.name, key.kind, job.kind)
-    if seen.observed.launcher_job is not None and not seen.observed.launcher_job.owned:
-        return _exists(seen.shape.launcher_name, "Job", job.kind)
-    names = (seen.shape.launcher_name, *_hosts(seen).wanted, *(each.name for each in seen.fixed))
-    return next((_exists(name, "Pod", job.kind) for name in names if name in seen.observed.strangers), None)
-
-
-def _keys(then: Situation) -> set[Key]:
-    """Of all objects the job wants beside its pods."""
-    group = _wanted_group(then)
-    wanted = (*then.kind.wiring(then.job, _hosts(then)), *((group,) if group else ()))
-    return {then.config_key, *(objects.key_of(each.manifest) for each in wanted)}
-
-
-def _exists(name: str, kind: str, manager: str) -> Event:
-    message = f'Resource "{name}" of Kind "{kind}" already exists and is not managed by {manager}'
-    return Event("Warning", "ErrResourceExists", message)
-
-
-def _hosts(seen: Situation) -> Hosts:
-    def names(indices: Iterable[int]) -> tuple[str, ...]:
-        return tuple(seen.worker_name(index) for index in sorted(indices))
-
-    ledger = seen.ledger
-    return Hosts(
-        wanted=names(seen.members),
-        listed=names(ledger.listed),
-        reachable=names({*ledger.members, *ledger.listed, *seen.workers}),
-        serves=ledger.serves,
-        fixed=seen.fixed,
-    )
-
-
-def _wired(seen: Situation, then: Situation) -> list[Action]:
+def _wiring(seen: Situation, then: Situation) -> tuple[Wanted, ...]:
     """Before the list is changed: whoever is on the old one or will be on the new one can be reached."""
-    hosts = _hosts(then)
-    before = {name for name in _hosts(seen).listed if name not in hosts.reachable}
-    wanted = then.kind.wiring(then.job, replace(hosts, reachable=(*hosts.reachable, *sorted(before))))
+    hosts = claims.hosts(then)
+    before = {name for name in claims.hosts(seen).listed if name not in hosts.reachable}
+    return then.kind.wiring(then.job, replace(hosts, reachable=(*hosts.reachable, *sorted(before))))
+
+
+def _ensured(then: Situation, wanted: Iterable[Wanted]) -> list[Action]:
     return [action for each in wanted for action in objects.ensured(then.observed, each)]
+
+
+def _freed(then: Situation, wiring: Iterable[Wanted]) -> tuple[Action, ...]:
+    """Of what was made beside pods, the part that is no longer wanted."""
+    group = _wanted_group(then)
+    wanted = (*wiring, *((group,) if group else ()))
+    return objects.surplus(then.observed, {then.config_key, *(objects.key_of(each.manifest) for each in wanted)})
 
 
 def _config(seen: Situation, then: Situation, why: Iterable[Decision]) -> list[Action]:
     """The ledger and the host list, in one write; the log rides along."""
-    data = dict(then.kind.config(then.job, _hosts(then), then.observed.settings))
+    data = dict(then.kind.config(then.job, claims.hosts(then), then.observed.settings))
     annotations, held = then.ledger.annotations(), seen.config
     before = held.annotations if held else {}
     metadata = objects.named(then.job, then.shape.config_name, labels=_app(then), annotations=annotations)
