@@ -3,8 +3,9 @@
 
 Only options of the launching program itself count, those before the name of the program it starts: a training script
 may have a `--min-np` of its own. To see where they end one must know which options take a value, so there is a table
-for horovodrun and one for mpirun of either family. Programs are found inside `sh -c`, behind `env`, `exec` and the
-like, and with variables put in as far as the container says them. What cannot be understood says nothing.
+for horovodrun, whose words tiderun takes too, and one for mpirun of either family. Programs are found inside `sh -c`,
+behind `env`, `exec` and the like, and with variables put in as far as the container says them. What cannot be
+understood says nothing.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ from typing import Any, Final
 from springtide.api.kinds.templates import Container, containers
 
 HOROVODRUN: Final = "horovodrun"
+TIDERUN: Final = "tiderun"
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +37,7 @@ class Launch:
     @property
     def elastic(self) -> bool:
         """Whether the program follows its host list while it runs."""
-        return self.program == HOROVODRUN and (self.discovers_hosts or self.min_np is not None)
+        return self.program in (HOROVODRUN, TIDERUN) and (self.discovers_hosts or self.min_np is not None)
 
 
 def launch_of(template: Mapping[str, Any]) -> Launch | None:
@@ -167,6 +169,8 @@ _HOROVODRUN_OPTIONS: Final = _taking(
     "thread-affinity gloo-timeout-seconds log-level H hosts hostfile host-discovery-script",
 ) | _taking(2, "blacklist-cooldown-range")
 
+_TIDERUN_OPTIONS: Final = _HOROVODRUN_OPTIONS | _taking(1, "slots nics heartbeat-timeout")
+
 _MPIRUN_OPTIONS: Final = _taking(
     1,
     "np n c H host hosts hostfile machinefile default-hostfile f x bind-to map-by rank-by N npernode npersocket ppn "
@@ -177,6 +181,7 @@ _MPIRUN_OPTIONS: Final = _taking(
 
 _PROGRAMS: Final[Mapping[str, Mapping[str, int]]] = {
     HOROVODRUN: _HOROVODRUN_OPTIONS,
+    TIDERUN: _TIDERUN_OPTIONS,
     **dict.fromkeys(("mpirun", "mpiexec", "mpiexec.hydra", "orterun", "prterun"), _MPIRUN_OPTIONS),
 }
 """Programs that start ranks, and how many values each of their options takes; one not named takes none."""

@@ -31,12 +31,15 @@ _NO_EFFECT: Final[Mapping[str, int]] = {
     "--hierarchical-allreduce": 0, "--no-hierarchical-allreduce": 0, "--hierarchical-allgather": 0,
     "--no-hierarchical-allgather": 0, "--cache-capacity": 1, "--fusion-threshold-mb": 1, "--cycle-time-ms": 1,
     "--log-level": 1, "--num-nccl-streams": 1, "--thread-affinity": 1, "--gloo-timeout-seconds": 1,
+    "--autotune-log-file": 1, "--autotune-warmup-samples": 1, "--autotune-steps-per-sample": 1,
+    "--autotune-bayes-opt-max-samples": 1, "--autotune-gaussian-process-noise": 1, "--tcp": 0,
     "--stall-check-warning-time-seconds": 1, "--stall-check-shutdown-time-seconds": 1,
 }  # fmt: skip
 _NOT_HERE: Final[Mapping[str, str]] = {
     "--mpi": "ranks are not started through MPI",
     "--use-mpi": "ranks are not started through MPI",
     "--mpi-args": "ranks are not started through MPI",
+    "--binding-args": "ranks are not started through MPI",
     "--jsrun": "ranks are not started through LSF",
     "--use-jsrun": "ranks are not started through LSF",
     "--config-file": "give the options on the command line",
@@ -72,7 +75,7 @@ class _Parser(argparse.ArgumentParser):
 
 def read(arguments: Sequence[str], environment: Mapping[str, str]) -> Options:
     """Ends the process with a clear word on anything that cannot be meant."""
-    parser = _parser(environment)
+    parser = parser_of(environment)
     given, beyond = parser.parse_known_args(arguments)
     if beyond:
         parser.error(f"{beyond[0]} is not an option of tiderun, or stands in the wrong place")
@@ -101,7 +104,7 @@ def read(arguments: Sequence[str], environment: Mapping[str, str]) -> Options:
     )
 
 
-def _parser(environment: Mapping[str, str]) -> argparse.ArgumentParser:
+def parser_of(environment: Mapping[str, str]) -> argparse.ArgumentParser:
     parser = _Parser(
         prog="tiderun",
         usage=_USAGE,

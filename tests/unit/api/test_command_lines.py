@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from tests.unit.api.builders import a_template
 
 from springtide.api.command_lines import Launch, launch_of
+from springtide.elastic.options import parser_of
 
 ELASTIC = Launch("horovodrun", np=2, min_np=1, max_np=3, discovers_hosts=True)
 OPTIONS = "-np 2 --min-np 1 --max-np 3 --host-discovery-script /etc/mpi/discover_hosts.sh"
@@ -33,6 +34,10 @@ def read(*command: str, **container: Any) -> Launch | None:
         "the documents' elastic job": (LINE, ELASTIC),
         "the documents' benchmark": (BENCHMARK, Launch("mpirun", np=2)),
         "a whole path": (f"/usr/local/bin/horovodrun {OPTIONS} python train.py", ELASTIC),
+        "springtide's own launcher": (
+            f"tiderun --heartbeat-timeout 9 {OPTIONS} python train.py",
+            Launch("tiderun", np=2, min_np=1, max_np=3, discovers_hosts=True),
+        ),
         "the longer names": (
             "horovodrun --num-proc 4 --min-num-proc 2 --max-num-proc 8 python x",
             Launch("horovodrun", np=4, min_np=2, max_np=8),
@@ -204,3 +209,14 @@ def test_no_command_line_is_too_strange_to_be_looked_at(words: list[str]) -> Non
 def test_no_script_is_too_strange_to_be_looked_at(script: str) -> None:
     read("sh", "-c", script)
     read("sh", "-c", f"horovodrun {script}")
+
+
+def test_every_option_of_tiderun_takes_as_many_values_as_it_does_there() -> None:
+    """The platform and what runs inside training processes share no code, so they are held together here."""
+    for action in parser_of({})._actions:
+        many = 0 if action.nargs == 0 else action.nargs if isinstance(action.nargs, int) else 1
+        for option in action.option_strings:
+            if action.nargs != "?":  # refused, and followed by nothing that counts
+                line = f"tiderun {option} {'x ' * many}--host-discovery-script x program"
+                assert (found := read(*line.split())) is not None
+                assert found.discovers_hosts, option
