@@ -24,6 +24,8 @@ from springtide.kube.resources import PODS
 pytestmark = pytest.mark.asyncio(loop_scope="session")
 
 SWIFT = {f"springtide.dev/{name}-seconds": "0" for name in ("drain", "settle", "start")}
+COMMAND = (*ELASTIC[:2], "1", *ELASTIC[3:])
+"""Of a launcher that starts with any number of workers."""
 STEPS = 15
 ORIGINAL = 2
 """Workers that may fail by themselves: after a failure in its place a worker is replaced only after a while."""
@@ -40,7 +42,7 @@ async def test_after_a_storm_the_job_is_as_wanted(world: World, seed: int) -> No
     storm = Storm(world, chance)
     version = chance.choice([V1, V2])
     async with chronicle.kept(world.client, world.namespace) as told, meanwhile(_pods_live(world), storm.operators()):
-        await world.submit(job(version, command=ELASTIC, annotations=SWIFT))
+        await world.submit(job(version, command=COMMAND, annotations=SWIFT))
         for _ in range(STEPS):
             await storm.step()
             await asyncio.sleep(chance.choice([0, 0, 0.02, 0.1, 0.4]))
