@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Does what a plan says, in its order; the first thing that fails ends the doing, and the next plan goes on from there.
 
+But a pod that is refused, by a quota for instance, holds up nothing else: what comes after it may be what makes room.
 Every answer of the server goes into the cache, so that the next plan sees what this one did.
 """
 
@@ -14,7 +15,9 @@ from itertools import groupby
 from typing import Any, Final
 
 import msgspec
+from msgspec.structs import replace
 
+from springtide.api.kinds.replicas import WORKER
 from springtide.api.kinds.status import JobStatus
 from springtide.controllers import keys
 from springtide.controllers.caches import Caches
@@ -24,6 +27,7 @@ from springtide.jobs.actions import Action, Create, Delete, Event, Patch, Requeu
 from springtide.jobs.kinds.mpi import ssh
 from springtide.jobs.objects import ROLE
 from springtide.jobs.observed import Key as Name
+from springtide.jobs.state import Word
 from springtide.kube import errors, request
 from springtide.kube.client import Client
 from springtide.kube.controller import Result, Retry, Terminal
@@ -37,6 +41,25 @@ TAKEN_RETRY: Final = 30.0
 """Seconds; nobody says when somebody else's object goes away, unless it has our label."""
 _AT_ONCE: Final = 16
 """Pods of one job that are created at the same time."""
+_SOON: Final = 30.0
+"""Seconds; what is due within them is not left to the back-off of a refusal."""
+_REFUSALS: Final = (errors.Forbidden, errors.Invalid, errors.BadRequest)
+
+
+@dataclass(frozen=True, slots=True)
+class _Refused:
+    """A pod that the server does not want."""
+
+    create: Create
+    refusal: errors.ApiError
+
+    @property
+    def role(self) -> str:
+        return str(self.create.manifest["metadata"]["labels"].get(ROLE, ""))
+
+    @property
+    def told(self) -> str:
+        return _failed(self.create.manifest, self.refusal)
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,11 +93,14 @@ class Hands:
 
     async def act(self, subject: Subject, old: JobStatus, actions: Sequence[Action]) -> Result | None:
         wait: float | None = None
+        refused: list[_Refused] = []
         for batch in _batches(actions):
-            if isinstance(batch[0], Create):
-                await self._create_all(subject, batch)
+            if _is_pod(batch[0]):
+                refused += await self._create_pods(subject, batch)
                 continue
             match batch[0]:
+                case Create() as create:
+                    await self._create_or_tell(subject, old, create)
                 case Patch() as patch:
                     await self._patch(subject, patch)
                 case Delete() as delete:
@@ -82,18 +108,37 @@ class Hands:
                 case Event(kind, reason, message):
                     self._recorder.record(subject.reference, kind, reason, message)
                 case StatusPatch(status):
-                    await self._write_status(subject, old, status)
+                    await self._write_status(subject, old, _without(status, refused))
                 case RequeueAfter(delay):
                     wait = delay.total_seconds()
+        if refused:
+            raise _until(refused[0].refusal, wait)
         return None if wait is None else Result(requeue_after=wait)
 
-    async def _create_all(self, subject: Subject, creates: Sequence[Action]) -> None:
-        done = await asyncio.gather(
-            *(self._create(subject, each) for each in creates if isinstance(each, Create)), return_exceptions=True
-        )
-        for failure in done:
-            if failure is not None:
+    async def _create_pods(self, subject: Subject, creates: Sequence[Action]) -> list[_Refused]:
+        """Those that were refused: one word of each role is enough."""
+        pods = [each for each in creates if isinstance(each, Create)]
+        done = await asyncio.gather(*(self._create(subject, each) for each in pods), return_exceptions=True)
+        refused = []
+        for create, failure in zip(pods, done, strict=True):
+            if isinstance(failure, _REFUSALS):
+                refused.append(_Refused(create, failure))
+            elif failure is not None:
                 raise failure
+        for each in {each.role: each for each in reversed(refused)}.values():
+            self._recorder.record(subject.reference, "Warning", f"{subject.kind}Failed", each.told)
+        return refused
+
+    async def _create_or_tell(self, subject: Subject, old: JobStatus, create: Create) -> None:
+        """Without this object nothing else can be done, and a refusal is all there is to say of the job."""
+        try:
+            await self._create(subject, create)
+        except _REFUSALS as refusal:
+            message = _failed(create.manifest, refusal)
+            self._recorder.record(subject.reference, "Warning", f"{subject.kind}Failed", message)
+            held_up = replace(old, state=old.state or Word.CREATED.value, explanation=message)
+            await self._write_status(subject, old, held_up)
+            raise _until(refusal, None) from refusal
 
     async def _create(self, subject: Subject, create: Create) -> None:
         manifest = _complete(create)
@@ -104,11 +149,6 @@ class Hands:
             await self._adopt(subject, informer, manifest)
             if create.must_be_new:
                 raise
-        except (errors.Forbidden, errors.Invalid, errors.BadRequest) as refusal:
-            await self._tell_refusal(subject, manifest, refusal)
-            if isinstance(refusal, errors.Forbidden):
-                raise
-            raise Terminal(str(refusal)) from refusal
         else:
             informer.absorb(answer.body)
 
@@ -124,14 +164,6 @@ class Hands:
         message = f'Resource "{name}" of Kind "{kind}" already exists and is not managed by {subject.kind}'
         self._recorder.record(subject.reference, "Warning", "ErrResourceExists", message)
         raise Retry(message, TAKEN_RETRY)
-
-    async def _tell_refusal(self, subject: Subject, manifest: Obj, refusal: errors.ApiError) -> None:
-        """In the job's explanation too: it is what people look at, and nothing else becomes of the job until then."""
-        role = manifest["metadata"]["labels"].get(ROLE, "")
-        what = f"{role.lower()} pod" if role else f'{manifest["kind"]} "{manifest["metadata"]["name"]}"'
-        message = f"{what} created failed: {refusal}"
-        self._recorder.record(subject.reference, "Warning", f"{subject.kind}Failed", message)
-        await self._patch_status(subject, {"status": {"explanation": message}})
 
     async def _patch(self, subject: Subject, patch: Patch) -> None:
         body = dict(patch.body)
@@ -156,6 +188,8 @@ class Hands:
     async def _write_status(self, subject: Subject, old: JobStatus, new: JobStatus) -> None:
         """Refused when the job is not as it was looked at: what was decided then may be wrong now, and a new job of
         the same name must not be told that it has succeeded."""
+        if new == old:
+            return
         known = {"resourceVersion": subject.version}
         await self._patch_status(subject, {"metadata": known, "status": status_patch(old, new)})
         self._metrics.told(subject.kind, subject.key, old, new)
@@ -169,6 +203,31 @@ class Hands:
 
     def _informer(self, api_version: str, kind: str) -> Informer[Any]:
         return self._caches.named(api_version, kind)
+
+
+def _failed(manifest: Mapping[str, Any], refusal: errors.ApiError) -> str:
+    metadata = manifest["metadata"]
+    role = metadata["labels"].get(ROLE, "")
+    what = f"{role.lower()} pod" if role else f'{manifest["kind"]} "{metadata["name"]}"'
+    return f"{what} created failed: {refusal}"
+
+
+def _without(planned: JobStatus, refused: Sequence[_Refused]) -> JobStatus:
+    """A status foresees the pods of its plan. Those that were refused are not there, and why is what people ask; in the
+    same words every time, so that a job nothing happens to is not written again and again."""
+    if not refused:
+        return planned
+    missing = sum(each.role == WORKER for each in refused)
+    return replace(planned, replicas=max(planned.replicas - missing, 0), explanation=refused[0].told)
+
+
+def _until(refusal: errors.ApiError, wait: float | None) -> Exception:
+    """When to look again. A quota may be raised by somebody, but what is invalid stays so until the job changes; and
+    what the plan waits for anyway, the end of a drain for instance, must not be missed."""
+    passing = isinstance(refusal, errors.Forbidden)
+    if wait is not None and (wait < _SOON or not passing):
+        return Retry(str(refusal), wait)
+    return refusal if passing else Terminal(str(refusal))
 
 
 def status_patch(old: JobStatus, new: JobStatus) -> Obj:

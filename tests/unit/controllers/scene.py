@@ -37,6 +37,8 @@ class Server:
 
     answers: dict[str, Response] = field(default_factory=dict)
     """By method and last part of the path; the first of a kind only."""
+    refuses: Response | None = None
+    """What is said to everybody who wants to create something."""
     requests: list[Request] = field(default_factory=list)
     at_once: int = 0
     most_at_once: int = 0
@@ -52,7 +54,7 @@ class Server:
         await asyncio.sleep(0)
         self.at_once -= 1
         name = request.path.rpartition("/")[2]
-        given = self.answers.pop(f"{request.method} {name}", None)
+        given = self.answers.pop(f"{request.method} {name}", self.refuses if request.method == "POST" else None)
         return given or self._yes(request, name)
 
     def _yes(self, request: Request, name: str) -> Response:

@@ -141,17 +141,67 @@ async def test_a_refusal_is_told_by_an_event_and_in_the_jobs_explanation(
     said = msgspec.json.decode(refusal.body)["message"]
     scene.server.answers["POST pods"] = refusal
     with pytest.raises(raised):
-        await scene.act(a_pod("p"), StatusPatch(JobStatus(state="Running")))
+        await scene.act(a_pod("p"), StatusPatch(JobStatus(state="Queued", explanation="It waits.", replicas=2)))
     message = f"worker pod created failed: {said}"
     assert scene.recorder.said == [("Warning", "MPIJobFailed", message)]
-    assert scene.server.bodies("PATCH") == [{"status": {"explanation": message}}]
+    (body,) = scene.server.bodies("PATCH")
+    assert body["status"] == {"state": "Queued", "explanation": message, "replicas": 1}
 
 
-async def test_other_objects_are_called_by_their_names(scene: Scene) -> None:
+async def test_a_pod_that_is_refused_holds_up_nothing_else(scene: Scene) -> None:
+    scene.server.answers["POST pods"] = status(403, "Forbidden", "exceeded quota")
+    with pytest.raises(errors.Forbidden):
+        await scene.act(a_pod("p"), Delete(Key("v1", "Pod", "old"), "u"), Event("Normal", "Why", "because"))
+    assert scene.server.done() == ["POST pods", "DELETE pods/old"]
+    assert scene.recorder.said[-1] == ("Normal", "Why", "because")
+
+
+async def test_of_many_refused_pods_one_of_each_role_is_told(scene: Scene) -> None:
+    scene.server.refuses = status(422, "Invalid", "no")
+    with pytest.raises(Terminal):
+        await scene.act(a_pod("p-0"), a_pod("p-1"), a_pod("p-2"), a_pod("l", "Launcher"))
+    told = {message for _, _, message in scene.recorder.said}
+    assert len(scene.recorder.said) == 2
+    assert told == {"worker pod created failed: no", "launcher pod created failed: no"}
+
+
+async def test_the_same_refusal_is_not_written_again(scene: Scene) -> None:
+    scene.server.answers["POST pods"] = status(422, "Invalid", "no")
+    known = JobStatus(state="Queued", replicas=1, explanation="worker pod created failed: no")
+    with pytest.raises(Terminal):
+        await scene.act(
+            a_pod("p"), StatusPatch(JobStatus(state="Queued", explanation="It waits.", replicas=2)), old=known
+        )
+    assert scene.server.bodies("PATCH") == []
+
+
+@pytest.mark.parametrize(
+    ("refusal", "wait", "raised", "after"),
+    [
+        (status(403, "Forbidden", "quota"), 2, Retry, 2.0),
+        (status(403, "Forbidden", "quota"), 3600, errors.Forbidden, None),
+        (status(422, "Invalid", "no"), 3600, Retry, 3600.0),
+    ],
+)
+async def test_what_a_plan_waits_for_is_not_missed(
+    scene: Scene, refusal: Response, wait: int, raised: type[Exception], after: float | None
+) -> None:
+    scene.server.answers["POST pods"] = refusal
+    with pytest.raises(raised) as told:
+        await scene.act(a_pod("p"), RequeueAfter(timedelta(seconds=wait)))
+    assert getattr(told.value, "after", None) == after
+
+
+async def test_other_objects_are_called_by_their_names_and_end_the_doing(scene: Scene) -> None:
     scene.server.answers["POST configmaps"] = status(403, "Forbidden", "no")
     with pytest.raises(errors.Forbidden):
-        await scene.act(a_config())
-    assert scene.recorder.said[0][2] == 'ConfigMap "pi-config" created failed: no'
+        await scene.act(a_config(), a_pod("p"), StatusPatch(JobStatus(state="Running")))
+    message = 'ConfigMap "pi-config" created failed: no'
+    assert scene.recorder.said == [("Warning", "MPIJobFailed", message)]
+    assert scene.server.done()[0] == "POST configmaps"
+    (body,) = scene.server.bodies("PATCH")
+    assert body["status"] == {"state": "Created", "explanation": message}
+    assert "POST pods" not in scene.server.done()
 
 
 # Changes and deletions
