@@ -3,7 +3,8 @@
 
 observed ──► engine.plan ──► actions     one engine for all kinds, plans are data
                 │
-                ├─ workers, resizing, launching, finishing, gangs     one policy each
+                ├─ workers, fixed, resizing, moving, launching,
+                │  finishing, gangs, claims                           one policy each
                 ├─ conditions, state, decisions                       what people are told
                 └─ kinds/…                                            adapters: roles, wiring, pods, bounds
 """
