@@ -92,16 +92,19 @@ bench-operator: oracle ## our operator and Kubeflow's side by side: jobs a secon
 # the rounds. One after the other: the second looks for whatever is left of its clusters among its own children.
 SEEDS ?= 0-19
 crash-rounds = SPRINGTIDE_CRASH_SEEDS=$(2) SPRINGTIDE_CRASH_REPORT=$(3) $(BIN)/pytest -n 2 -q tests/$(1)
-test-crash: $(READY) ## kill -9 of the server under load, and of all that pods depend on: 20 seeded rounds each
+storms = SPRINGTIDE_STORM_SEEDS=$(1) $(BIN)/pytest -n 2 -q tests/integration/controllers/test_storms.py
+test-crash: $(READY) ## kill -9 of the server under load, of all that pods depend on, of operators: 20 seeded rounds each
 	@$(call crash-rounds,crash,$(SEEDS))
 	@$(call crash-rounds,crash_pods,$(SEEDS))
+	@$(call storms,$(SEEDS))
 
 CAMPAIGN ?= .campaign
 campaign: $(READY) ## the same with 200 rounds each, and tables of what happened; some thirty minutes
 	@rm -f $(CAMPAIGN).crash.jsonl $(CAMPAIGN).crash_pods.jsonl
 	@code=0; for part in crash crash_pods; do \
 		$(call crash-rounds,$$part,1000-1199,$(CAMPAIGN).$$part.jsonl) || code=$$?; \
-		$(BIN)/python -m tests.$$part.report $(CAMPAIGN).$$part.jsonl; done; exit $$code
+		$(BIN)/python -m tests.$$part.report $(CAMPAIGN).$$part.jsonl; done; \
+		$(call storms,1000-1199) || code=$$?; exit $$code
 
 test-robustness: $(JUDGES)/.ready ## bad input, bad connections, full disks, generated requests, hard times for pods
 	@$(JUDGES)/bin/pytest -n 2 -q tests/robustness
