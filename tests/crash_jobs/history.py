@@ -15,11 +15,11 @@ from tests.crash_pods.cluster import PASSING, Cluster
 
 from springtide.kube import errors
 from springtide.kube.request import Scope
-from springtide.kube.resources import CONFIGMAPS, PODS, ROLES, Obj, Resource
+from springtide.kube.resources import CONFIGMAPS, JOBS, PODS, ROLES, Obj, Resource
 from springtide.kube.watch import Change, Decoder, watch
 
 JOB = "springtide.dev/job"
-WATCHED = (MPIJOBS, PODS, CONFIGMAPS, ROLES)
+WATCHED = (MPIJOBS, PODS, CONFIGMAPS, ROLES, JOBS)
 
 
 class Seen(NamedTuple):

@@ -42,6 +42,8 @@ from springtide.kube.resources import (
 
 _Answer = TypeVar("_Answer")
 PATIENCE = 120.0
+AMID = 1.5
+"""Seconds for an operator to come to the write after which it is killed."""
 MADE = (PODS, JOBS, CONFIGMAPS, SECRETS, SERVICES, SERVICEACCOUNTS, ROLES, ROLEBINDINGS)
 """Kinds of what is made for jobs."""
 LABEL = "springtide.dev/job"
@@ -59,7 +61,9 @@ class Result:
     """States of objects that were judged."""
     launchers: int = 0
     answers: int = 0
-    """Lines of the launchers' accounts."""
+    """Of hosts to launchers that came to their end."""
+    settling: float = 0.0
+    """Seconds after the last blow until all jobs were as they are wanted."""
     seconds: float = 0.0
     violations: list[str] = field(default_factory=list)
 
@@ -93,7 +97,7 @@ class Round:
         self._chance = random.Random(seed)
         self._shared = cluster.home / "shared"
         self._jobs = {each.name: each for each in jobs.drawn(self._chance, self._shared)}
-        self._acts = schedule.drawn(self._chance, sorted(self._jobs))
+        self._acts = schedule.drawn(self._chance, list(self._jobs))
         self._sizes = {name: each.size for name, each in self._jobs.items()}
         self._blows = Blows()
 
@@ -109,7 +113,7 @@ class Round:
     async def play(self) -> None:
         for each in self._jobs.values():
             await self._create(each)
-        if self._chance.random() < 0.6:
+        if self._chance.random() < 0.8:
             await until(lambda: self._lacks(only_running=True), lambda lacks: not lacks, 20.0)
         for act in self._acts:
             await asyncio.sleep(act.after)
@@ -142,6 +146,9 @@ class Round:
             "agent": lambda: cluster.agent(node),
             "supervisor": cluster.supervisor,
         }
+        if act.what == "operator":
+            seen = len(self.history.seen)
+            await clusters.until_true(lambda: len(self.history.seen) >= seen + act.number % 10, AMID)
         found = await cluster.kill(finders[act.what])
         if act.what == "supervisor":
             await asyncio.to_thread(cluster.bury)
@@ -189,7 +196,7 @@ class Round:
 
     async def _recreate(self, act: Act) -> bool:
         old = (await self._job(act.job))["metadata"]["uid"]
-        self._blows.deleted.add(old)
+        self._blows.deleted[old] = time.time()
         await self._delete(MPIJOBS, Key(NAMESPACE, act.job))
         wanted = self._jobs[act.job]
         await self._create(wanted)
@@ -231,7 +238,9 @@ class Round:
     # Waiting
 
     async def finish(self) -> None:
+        healed = time.monotonic()
         self.result.violations += await until(self._lacks, lambda lacks: not lacks)
+        self.result.settling = round(time.monotonic() - healed, 1)
         self.result.violations += await self._strangers()
         (self._shared / "finish").touch()
         self.result.violations += await until(self._unfinished, lambda lacks: not lacks)
@@ -278,11 +287,11 @@ class Round:
             result.states += len(seen)
             result.lists += sum("hosts" in line.what for line in own)
             result.launchers += len({line.launcher for line in own})
-            result.answers += len(own)
+            result.answers += sum(line.what.get("end", 0) for line in own)
 
     async def clear(self) -> None:
         for name in self._jobs:
-            word = (await self._job(name))["status"].get("state", "")
+            word = str((await self._job(name)).get("status", {}).get("state"))
             self.result.outcomes[word] = self.result.outcomes.get(word, 0) + 1
             await self._delete(MPIJOBS, Key(NAMESPACE, name))
 

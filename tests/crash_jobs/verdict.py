@@ -27,7 +27,8 @@ class Blows:
     nodes: set[str] = field(default_factory=set)
     """Names of nodes that were drained or reclaimed."""
     suspended: set[str] = field(default_factory=set)
-    deleted: set[str] = field(default_factory=set)
+    deleted: dict[str, float] = field(default_factory=dict)
+    """And when."""
 
     def took(self, pod: Obj | None) -> bool:
         return pod is not None and (pod["metadata"]["uid"] in self.pods or pod["spec"].get("nodeName") in self.nodes)
@@ -160,7 +161,7 @@ def judge_told(uid: str, seen: Sequence[Seen], blows: Blows) -> Iterator[str]:
     logs = [json.loads(config["metadata"]["annotations"].get("springtide.dev/decisions", "[]")) for config in configs]
     told = {line["message"] for log in logs for line in log}
     reasons = {line["reason"] for log in logs for line in log}
-    if "WorkersRenewed" in reasons or uid in blows.suspended | blows.deleted:
+    if "WorkersRenewed" in reasons or uid in blows.suspended or uid in blows.deleted:
         return
     listed = {host for config in configs for host in hosts(config)}
     for each in seen:
@@ -204,6 +205,8 @@ class Tracing:
     def faults(self, seen: Sequence[Seen]) -> Iterator[str]:
         reading = {"Pod": self._pod, "ConfigMap": self._config, "Role": self._role, "MPIJob": self._job}
         for each in seen:
+            if each.kind not in reading:
+                continue
             yield from (f"{fault} (at {each.version})" for fault in reading[each.kind](each))
 
     def _job(self, each: Seen) -> Iterator[str]:
@@ -264,13 +267,17 @@ class Tracing:
 
 
 def judge_accounts(seen: Sequence[Seen], lines: Sequence[Line], blows: Blows) -> Iterator[str]:
-    """What launchers saw of their hosts."""
+    """What launchers saw of their hosts, as long as their jobs were there."""
+    owners = {each.uid: owner(each.object) for each in seen if each.kind in ("Pod", "Job")}
     taken = {each.name for each in seen if each.kind == "Pod" and blows.took(each.object)}
     for line in lines:
-        what = line.what
+        what, made_by = line.what, owners.get(line.launcher, "")
+        job = owners.get(made_by, made_by)  # that of a batch Job
+        if what["at"] >= blows.deleted.get(job, what["at"] + 1):
+            continue
         if "beside" in what:
             yield f"launcher {line.launcher} starts on {what['beside']} beside {what['ranks']}"
-        if "refused" in what and not blows.deleted:
+        if "refused" in what:
             yield f"launcher {line.launcher} may not say how far it is: {what['refused']}"
         if "lost" in what and what["listed"] and what["lost"].partition(".")[0] not in taken:
             yield f"launcher {line.launcher} cannot reach {what['lost']}: {what['why']}"
