@@ -25,8 +25,8 @@ class Served:
     definition: Definition
     adapter: Kind
     read: Callable[[Raw], Job[Any]]
-    errors: Callable[[Raw, int], Sequence[FieldError]]
-    """What is wrong with a job, given the highest index its workers have had."""
+    errors: Callable[[Raw], Sequence[FieldError]]
+    """What is wrong with a job."""
     admission_errors: Callable[[Raw], Sequence[FieldError]]
     """As `errors`, and what is refused only where somebody asks before a job is written."""
     submitted_as: Callable[[Raw], str | None]

@@ -68,7 +68,7 @@ class Reconciler:
         raw = self._raw(view)
         if managed_elsewhere(raw) or raw["metadata"].get("deletionTimestamp"):
             return None
-        wrong = self._served.errors(raw, 0)
+        wrong = self._served.errors(raw)
         if wrong:
             return await self._refuse(raw, wrong)
         job = self._served.read(raw)

@@ -26,15 +26,14 @@ from springtide.api.validation import shared
 _ROLES = "spec.mpiReplicaSpecs"
 
 
-def errors(raw: Mapping[str, Any], highest_index: int = 0) -> list[FieldError]:
-    """`highest_index` is the highest a worker has had or is about to get: indices are never used twice."""
+def errors(raw: Mapping[str, Any]) -> list[FieldError]:
     job = shared.read(raw, MPIJob)
     if isinstance(job, FieldError):
         return [job]
     mode = mode_of(job.spec.launcher_attach_mode, job.api_version)
     if mode is None:
         return [not_supported("spec.launcherAttachMode", job.spec.launcher_attach_mode, sorted(AttachMode))]
-    found = _name_errors(job, highest_index)
+    found = _name_errors(job)
     found += _unknown_roles(raw)
     found += _spec_errors(job.spec, mode)
     return found
@@ -52,11 +51,12 @@ def admission_errors(raw: Mapping[str, Any]) -> list[FieldError]:
     return [invalid(f"{_ROLES}[{WORKER}].replicas", worker.replicas, f"must be {limits}; {way_out}")]
 
 
-def _name_errors(job: MPIJob, highest_index: int) -> list[FieldError]:
+def _name_errors(job: MPIJob) -> list[FieldError]:
+    """Of a job's first workers. Later ones have higher indices, and a job that runs is not refused for it: it takes no
+    more workers than can be named, and says so."""
     specs = job.spec.mpi_replica_specs
     replicas = specs.worker.replicas if specs and specs.worker else None
-    index = max((replicas or 1) - 1, highest_index)
-    return shared.longest_name_errors(job.metadata.name, f"{job.metadata.name}-worker-{index}")
+    return shared.longest_name_errors(job.metadata.name, f"{job.metadata.name}-worker-{(replicas or 1) - 1}")
 
 
 def _unknown_roles(raw: Mapping[str, Any]) -> list[FieldError]:
