@@ -27,7 +27,8 @@ def user_kubeconfig() -> Path:
     paths = [Path(part) for part in os.environ.get("KUBECONFIG", "").split(os.pathsep) if part]
     if not paths:
         return Path.home() / ".kube" / "config"
-    return next((path for path in paths if path.exists()), paths[-1])
+    # Not `path.exists()`, which raises where the folder is somebody else's.
+    return next((path for path in paths if os.path.exists(path)), paths[-1])
 
 
 def _home(variable: str, otherwise: str) -> Path:

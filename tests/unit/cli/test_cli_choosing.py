@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import click
@@ -66,6 +67,16 @@ def test_the_user_s_kubeconfig_is_the_one_kubectl_writes_to(home: Path, monkeypa
     assert places.user_kubeconfig() == home / "b"
     (home / "a").touch()
     assert places.user_kubeconfig() == home / "a"
+
+
+def test_a_kubeconfig_in_a_closed_folder_is_passed_over(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def closed(path: Path, **_: bool) -> None:
+        raise PermissionError(13, "Permission denied", str(path))
+
+    monkeypatch.setenv("KUBECONFIG", f"{home}/theirs/config")
+    monkeypatch.setattr(Path, "stat", closed)
+    monkeypatch.setattr(os, "stat", closed)
+    assert places.user_kubeconfig() == home / "theirs/config"
 
 
 @pytest.mark.parametrize("arguments", [["version"], ["--version"]])
