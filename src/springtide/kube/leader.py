@@ -123,7 +123,7 @@ class LeaderElector:
         try:
             async with asyncio.timeout(patience):
                 return await self._take_or_renew()
-        except (errors.Conflict, errors.AlreadyExists, errors.NotFound):
+        except (errors.Conflict, errors.AlreadyExists):
             # Somebody was quicker. What we knew is out of date, so the next attempt begins by reading.
             self._forget_version()
             return False

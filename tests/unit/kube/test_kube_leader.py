@@ -9,9 +9,10 @@ from typing import Any
 import pytest
 from tests.unit.kube.fake_api import FakeApi
 
+from springtide.kube import errors
 from springtide.kube.client import Client
 from springtide.kube.leader import LeaderElector, LeadershipLost, Terms
-from springtide.kube.resources import LEASES, Key
+from springtide.kube.resources import LEASES, Key, Obj
 
 pytestmark = pytest.mark.looptime
 
@@ -207,3 +208,16 @@ async def test_an_error_of_the_led_work_comes_out_and_the_lease_is_free(api: Fak
 def test_terms_that_could_make_two_leaders_are_refused(terms: tuple[int, float, float]) -> None:
     with pytest.raises(ValueError, match="duration"):
         Terms(*terms)
+
+
+async def test_a_namespace_that_is_not_there_is_complained_about(
+    api: FakeApi, client: Client, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def missing(*_: object) -> Obj:
+        raise errors.NotFound('namespaces "kube-system" not found')
+
+    monkeypatch.setattr(client, "create", missing)
+    running = asyncio.create_task(elector(client, "a").run(Lead()))
+    await asyncio.sleep(1)
+    await stopped(running)
+    assert 'Cannot take or renew the lease kube-system/test: namespaces "kube-system" not found' in caplog.messages
