@@ -95,6 +95,12 @@ class Caches:
     def reclaims(self) -> dict[str, datetime]:
         return reclaims(self.nodes.objects())
 
+    def news_of_nodes(self) -> frozenset[tuple[str, str]]:
+        """All that jobs want to know of nodes: each that leaves, when it does, and each that is gone."""
+        leaves = {(node, "leaves") for node in self.leaving_nodes()}
+        times = {(node, at.isoformat()) for node, at in self.reclaims().items()}
+        return frozenset(leaves | times | {(node, "silent") for node in self.silent_nodes()})
+
     def priorities(self) -> dict[str, int]:
         found = self._priorities.objects() if self._priorities is not None else ()
         return {each.metadata.name: each.value for each in found}

@@ -39,12 +39,14 @@ _EVENT_SENDERS = 4
 
 
 async def run(options: Options) -> None:
-    """Until cancelled. MissingError where jobs are unknown, or an ApiError when the server cannot be reached."""
+    """Until cancelled. MissingError where jobs are unknown, an ApiError when the server is silent or says no."""
     metrics = Metrics()
     connection = await config.discover(options.kubeconfig, options.context)
     transport = Counted(HttpTransport(connection), metrics.requested)
     async with Client(transport) as client:
         served = [(each, await prerequisites.served(client, each.definition)) for each in SERVED]
+        for _, resource in served:
+            await prerequisites.require_rights(client, resource, options.namespace)
         await prerequisites.require_groups(client, options.gang_scheduler)
         operator = Operator(Client(_limited(transport, options)), options, served, metrics)
         async with serve(options, operator.ready, metrics), judging(client, options, SERVED):
@@ -68,7 +70,7 @@ class Operator:
         self._caches = Caches(self._informers, options.namespace, options.gang_scheduler)
         self._recorders: list[EventRecorder] = []
         self._controllers = {kind.kind: self._controller(kind, resource) for kind, resource in served}
-        self._leaving: frozenset[str] = frozenset()
+        self._news: frozenset[tuple[str, str]] = frozenset()
         self._caches.nodes.on_change(self._node_changed)
 
     def ready(self) -> bool:
@@ -122,11 +124,12 @@ class Operator:
         self._metrics.follow(served.kind, all_figures, lambda: len(controller.queue))
         return controller
 
-    def _node_changed(self, _: Key) -> None:
-        """Nodes say every few seconds that they are well; only one that leaves, is gone or is back is news to jobs."""
-        before, self._leaving = self._leaving, self._caches.leaving_nodes() | self._caches.silent_nodes()
+    def _node_changed(self, _key: Key) -> None:
+        """Nodes say every few seconds that they are well; only one that leaves, says when, is gone or is back is
+        news to jobs."""
+        before, self._news = self._news, self._caches.news_of_nodes()
         affected: set[JobKey] = set()
-        for node in before ^ self._leaving:
+        for node, _ in before ^ self._news:
             affected |= self._caches.jobs_on(node)
         for job in affected:
             self._controllers[job.kind].enqueue(Key(job.namespace, job.name))

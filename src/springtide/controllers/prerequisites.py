@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a cluster must have before an operator makes sense there: the definitions of the job kinds."""
+"""What a cluster must have before an operator makes sense there: definitions of the job kinds, and rights."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ import msgspec
 
 from springtide.api.kinds.resource import Resource as Definition
 from springtide.controllers.caches import groups_of
-from springtide.kube import errors
+from springtide.kube import errors, request
 from springtide.kube.client import Client
-from springtide.kube.request import Request
+from springtide.kube.request import Request, Scope
 from springtide.kube.resources import Resource
 
 
@@ -35,6 +35,11 @@ async def served(client: Client, definition: Definition) -> Resource:
         f"the cluster does not know {definition.kind} of {definition.group}\n"
         "Apply the definitions first: kubectl apply --server-side -f deploy/crds"
     )
+
+
+async def require_rights(client: Client, resource: Resource, namespace: str) -> None:
+    """Forbidden when jobs may not be read. Caches would ask for ever, and an operator without them does nothing."""
+    await client.raw(request.list_page(resource, Scope(namespace), limit=1))
 
 
 async def require_groups(client: Client, scheduler: str) -> None:

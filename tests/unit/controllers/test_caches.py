@@ -5,7 +5,7 @@ import pytest
 from tests.unit.controllers.cached import NAME, NAMESPACE, caches, fill, made
 
 from springtide.controllers.caches import JobKey, groups_of
-from springtide.kube.resources import CONFIGMAPS, NODES, PODS
+from springtide.kube.resources import CONFIGMAPS, NODES, PODS, Obj
 
 
 def test_only_what_was_made_for_jobs_is_fetched() -> None:
@@ -22,6 +22,22 @@ def test_a_node_leads_to_the_jobs_on_it() -> None:
     assert found.jobs_on("a") == {JobKey("MPIJob", NAMESPACE, NAME)}
     assert found.jobs_on("b") == {JobKey("MPIJob", NAMESPACE, "other")}
     assert found.jobs_on("c") == frozenset()
+
+
+def test_a_node_that_leaves_says_when_and_goes_is_news_each_time() -> None:
+    found, seen = caches(), set()
+    at = {"annotations": {"springtide.dev/reclaim-at": "2026-11-16T08:00:00+00:00"}}
+    gone = {"taints": [{"key": "node.kubernetes.io/unreachable", "effect": "NoExecute"}]}
+    stages: tuple[Obj, ...] = (
+        {},
+        {"spec": {"unschedulable": True}},
+        {"spec": {"unschedulable": True}, "metadata": at},
+        {"spec": {"unschedulable": True, **gone}, "metadata": at},
+    )
+    for stage in stages:
+        fill(found.nodes, made(NODES, "a", owner=None, **stage))
+        seen.add(found.news_of_nodes())
+    assert len(seen) == len(stages)
 
 
 def test_what_a_job_is_made_of_is_found_by_kind() -> None:
