@@ -48,7 +48,7 @@ _REFUSALS: Final = (errors.Forbidden, errors.Invalid, errors.BadRequest)
 
 @dataclass(frozen=True, slots=True)
 class _Refused:
-    """A pod that the server does not want."""
+    """A pod, or a batch Job, that the server does not want."""
 
     create: Create
     refusal: errors.ApiError
@@ -95,7 +95,7 @@ class Hands:
         wait: float | None = None
         refused: list[_Refused] = []
         for batch in _batches(actions):
-            if _is_pod(batch[0]):
+            if _makes_pods(batch[0]):
                 refused += await self._create_pods(subject, batch)
                 continue
             match batch[0]:
@@ -269,6 +269,10 @@ def _batches(actions: Iterable[Action]) -> Iterator[Sequence[Action]]:
             continue
         pods = list(found)
         yield from (pods[start : start + _AT_ONCE] for start in range(0, len(pods), _AT_ONCE))
+
+
+def _makes_pods(action: Action) -> bool:
+    return isinstance(action, Create) and action.manifest["kind"] in ("Pod", "Job")
 
 
 def _is_pod(action: Action) -> bool:

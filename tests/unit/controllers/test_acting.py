@@ -18,7 +18,7 @@ from springtide.jobs.observed import Key
 from springtide.kube import errors
 from springtide.kube.controller import Result, Retry, Terminal
 from springtide.kube.request import Response
-from springtide.kube.resources import CONFIGMAPS, PODS, SECRETS, Obj
+from springtide.kube.resources import CONFIGMAPS, JOBS, PODS, SECRETS, Obj
 
 NOON = datetime(2026, 11, 16, 12, 0, 0, 987654, tzinfo=UTC)
 CONFIG = Key("v1", "ConfigMap", "pi-config")
@@ -154,6 +154,14 @@ async def test_a_pod_that_is_refused_holds_up_nothing_else(scene: Scene) -> None
         await scene.act(a_pod("p"), Delete(Key("v1", "Pod", "old"), "u"), Event("Normal", "Why", "because"))
     assert scene.server.done() == ["POST pods", "DELETE pods/old"]
     assert scene.recorder.said[-1] == ("Normal", "Why", "because")
+
+
+async def test_nor_does_a_launchers_job(scene: Scene) -> None:
+    scene.server.answers["POST jobs"] = status(422, "Invalid", "no")
+    with pytest.raises(Terminal):
+        await scene.act(Create(made(JOBS, "pi-launcher")), Delete(Key("v1", "Pod", "old"), "u"))
+    assert scene.server.done() == ["POST jobs", "DELETE pods/old"]
+    assert scene.recorder.said == [("Warning", "MPIJobFailed", 'Job "pi-launcher" created failed: no')]
 
 
 async def test_of_many_refused_pods_one_of_each_role_is_told(scene: Scene) -> None:
