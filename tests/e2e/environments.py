@@ -51,12 +51,13 @@ HOROVOD = (Wanted("horovod", wheels.HOROVOD, ("horovod/horovod:*",), ("horovod",
 
 
 def make(cluster: Cluster, wanted: tuple[Wanted, ...]) -> None:
-    """From wheels that were fetched, by pip or by uv."""
+    """From wheels that were fetched, by pip or by uv. Files of tests share clusters: what is there already stays."""
     files = cluster.tools / "files"
     if not files.exists():
         shutil.copytree(FILES, files)  # any user may read them there
         shutil.copytree(EXAMPLES / "horovod", files / "horovod")
-    for each in wanted:
+    missing = [each for each in wanted if cluster.tide.run("env", "show", each.name).returncode]
+    for each in missing:
         place = cluster.tools / "wheels" / each.kit.folder
         if not place.exists():
             shutil.copytree(wheels.fetched(each.kit), place)

@@ -108,6 +108,10 @@ class Job:
         found = self.cluster.get("events", f"--field-selector=involvedObject.name={self.name}")
         return [str(event["reason"]) for event in found["items"]]
 
+    def messages(self, reason: str) -> list[str]:
+        found = self.cluster.get("events", f"--field-selector=involvedObject.name={self.name},reason={reason}")
+        return [str(event["message"]) for event in found["items"]]
+
     def picture(self) -> str:
         described = self.cluster.kubectl.run("describe", "mpijob", self.name).stdout
         return f"{described}\n{self.cluster.picture()}"

@@ -114,6 +114,14 @@ def test_a_worker_that_dies_is_replaced(space: Cluster, version: str) -> None:
     space.until(lambda: not job.pods("Worker") and not job.pods("Launcher"), "no pods")
 
 
+def test_resizing_a_job_that_is_not_elastic_says_what_comes_of_it(space: Cluster) -> None:
+    job = submitted(space, scripted("rigid", "sleep 600", V1))
+    job.until("Running")
+    job.resize(3)
+    space.until(lambda: len(job.workers()) == 3, "three workers")
+    assert ["count from its next start" in message for message in job.messages("ScalingOut")] == [True]
+
+
 def test_a_worker_without_enough_memory_is_replaced_and_told_of(space: Cluster) -> None:
     manifest = scripted("hungry", "sleep 600", V1)
     greedy = "import time; time.sleep(1); eaten = bytearray(400 << 20); time.sleep(600)"

@@ -64,3 +64,9 @@ def test_ranks_on_all_workers_compute_together(here: Cluster, case: str) -> None
     workers, slots = int(JOBS[case]["spec"]["mpiReplicaSpecs"]["Worker"]["replicas"]), 4
     ranks = sorted(line for line in job.logs().splitlines() if line.startswith("rank"))
     assert ranks == [f"rank {rank} of 4 on sums-worker-{rank * workers // slots}" for rank in range(4)]
+
+
+def test_open_mpi_5_does_not_know_the_options_of_4_and_the_user_is_told(here: Cluster) -> None:
+    job = submitted(here, mpijob("sums", OLD, workers=4, image=OPEN_MPI_5))
+    job.until("Failed")
+    here.until(lambda: any("--bind-to" in message for message in job.messages("LauncherAdvice")), "advice")

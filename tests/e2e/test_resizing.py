@@ -16,7 +16,7 @@ from tests.e2e.conftest import Start, a_namespace
 from tests.e2e.jobs import Job, mpijob, submitted
 from tests.integration.supervisor.conftest import kill
 from tests.programs.clusters import OWN_USER
-from tests.programs.world import Cluster
+from tests.programs.world import Cluster, node_of
 
 pytestmark = pytest.mark.timeout(300)
 
@@ -95,6 +95,26 @@ def test_a_chosen_victim_goes_first(job: Job) -> None:
     until_hosts(job, 1)
     assert lists(job)[-1] == ["ring-worker-1"]
     check(job)
+
+
+def test_workers_leave_a_node_that_is_wanted_back(prepared: Cluster) -> None:
+    prepared.tide.ok("node", "add", "spot=cpu:8,memory:8Gi,spot,label:cheap=yes")
+    cheap = {"matchExpressions": [{"key": "cheap", "operator": "Exists"}]}
+    affinity = {
+        "nodeAffinity": {"preferredDuringSchedulingIgnoredDuringExecution": [{"weight": 100, "preference": cheap}]}
+    }
+    manifest = mpijob("ring", COMMAND, annotations=QUICK)
+    manifest["spec"]["mpiReplicaSpecs"]["Worker"]["template"]["spec"]["affinity"] = affinity
+    with a_namespace(prepared) as cluster:
+        job = submitted(cluster, manifest)
+        until_hosts(job, 2)
+        before = lists(job)[-1]
+        assert {node_of(pod) for pod in job.pods("Worker").values()} == {"spot"}
+        prepared.tide.ok("node", "reclaim", "spot", "--notice", "20s")
+        until_hosts(job, 2)
+        cluster.until(lambda: not {*lists(job)[-1]} & {*before}, "other workers")
+        assert min(len(hosts) for hosts in lists(job)) > 0
+        check(job)
 
 
 @pytest.mark.parametrize("seed", range(3))

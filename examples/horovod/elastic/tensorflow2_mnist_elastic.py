@@ -55,7 +55,9 @@ def learn(model: tf.keras.Model, optimizer: tf.keras.optimizers.Optimizer, rando
         loss = tf.keras.losses.sparse_categorical_crossentropy(digits, model(images), from_logits=True)
         loss = tf.reduce_mean(loss)
     tape = hvd.DistributedGradientTape(tape)
-    optimizer.apply_gradients(zip(tape.gradient(loss, model.trainable_variables), model.trainable_variables, strict=True))
+    optimizer.apply_gradients(
+        zip(tape.gradient(loss, model.trainable_variables), model.trainable_variables, strict=True)
+    )
     return float(hvd.allreduce(loss))
 
 
