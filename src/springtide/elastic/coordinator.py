@@ -23,7 +23,7 @@ from springtide.elastic.membership import Worker
 from springtide.elastic.options import Options
 from springtide.elastic.output import NAMES, Output, Voice
 from springtide.elastic.progress import Notice, Pace, Progress
-from springtide.elastic.starter import Starter, StartError
+from springtide.elastic.starter import Patience, Starter, StartError
 from springtide.elastic.starting import Call, Starting
 
 _TICK: Final = 0.1
@@ -140,34 +140,43 @@ class Coordinator:
     # What is done
 
     async def _start(self, host: str, workers: Sequence[Worker]) -> None:
-        """All agents of one host by one process, and then as long as that stays."""
+        """All agents of one host by one process, as often as it takes within their time."""
         here = await self._is_here(host)
+        patience = Patience(self._now() + self._options.start_timeout)
         async with contextlib.nullcontext() if here else self._room:
-            try:
-                starter = await Starter.begun(*await self._line(host, workers, here=here))
-            except StartError as error:
-                for worker in workers:
-                    self._not_started(worker, str(error))
-                return
-            try:
-                await asyncio.gather(*(self._expect(worker, starter) for worker in workers))
-            finally:
-                if all(self._lines[worker.id].agent is None for worker in workers):
-                    starter.end()
-        try:
-            await starter.ended()
-        finally:
-            starter.end()
+            while workers:
+                errors = await self._attempt(host, workers, here, patience.until)
+                again = [] if here or patience.spent(self._now()) else [id_ for id_, e in errors.items() if e.passing]
+                for id_, error in errors.items():
+                    if id_ not in again:
+                        self._not_started(id_, str(error))
+                workers = [worker for worker in workers if worker.id in again]
+                if workers:
+                    await self._pause(host, patience, errors[workers[0].id])
 
-    async def _expect(self, worker: Worker, starter: Starter) -> None:
+    async def _attempt(self, host: str, workers: Sequence[Worker], here: bool, until: float) -> dict[int, StartError]:
+        """Who did not call, and why."""
         try:
-            await starter.wait_for(self._lines[worker.id].settled, self._options.start_timeout)
+            starter = await Starter.begun(*await self._line(host, workers, here=here))
         except StartError as error:
-            self._not_started(worker, str(error))
+            return {worker.id: error for worker in workers}
+        self._spawn(self._starts, starter.stay())
+        timeout = until - self._now()
+        called = [starter.wait_for(self._lines[worker.id].settled, timeout) for worker in workers]
+        ends = await asyncio.gather(*called, return_exceptions=True)
+        if all(self._lines[worker.id].agent is None for worker in workers):
+            starter.end()
+        pairs = zip(workers, ends, strict=True)
+        return {worker.id: end for worker, end in pairs if isinstance(end, StartError)}
 
-    def _not_started(self, worker: Worker, why: str) -> None:
-        self._lines[worker.id].give_up()
-        self.do(self.course.start_failed(worker.id, why, self._now()))
+    async def _pause(self, host: str, patience: Patience, error: StartError) -> None:
+        if patience.worn():
+            self._output.tell(f"{host} does not answer yet, and is tried again: {error}")
+        await asyncio.sleep(patience.pause())
+
+    def _not_started(self, id_: int, why: str) -> None:
+        self._lines[id_].give_up()
+        self.do(self.course.start_failed(id_, why, self._now()))
 
     async def _line(
         self, host: str, workers: Sequence[Worker], *, here: bool
@@ -272,7 +281,15 @@ class Coordinator:
     def _welcome(self, id_: int, bond: wire.Bond) -> bytes:
         worker = self.course.seats[id_].worker
         passed_on = {} if self._here.get(worker.host) else environment.passed_on(os.environ)
-        own = {"TIDE_HOST": worker.host, "TIDE_SLOT": str(worker.slot)}
+        membership = self.course.membership
+        staying = sum(not each.leaving for each in membership.workers.values())
+        own = {
+            "TIDE_HOST": worker.host,
+            "TIDE_SLOT": str(worker.slot),
+            # What it may go by until it belongs to a generation itself.
+            "TIDE_GENERATION": str(membership.generation),
+            "TIDE_SIZE": str(staying),
+        }
         if self._options.interfaces:
             own["TIDE_INTERFACES"] = ",".join(self._options.interfaces)
         return wire.encode(

@@ -13,6 +13,7 @@ import os
 import signal
 from collections import deque
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import PurePath
 from typing import Final
 
@@ -20,11 +21,40 @@ _TRACE: Final = "+ "
 """How a shell begins a line that only says what it does; it would repeat our own command line."""
 
 _LACKING: Final = "No module named 'springtide"
+_NO_SUCH_COMMAND: Final = (126, 127)
 _ADVICE: Final = "install it there: pip install --no-deps springtide"
 
 
 class StartError(Exception):
     """An agent did not call; says why."""
+
+    def __init__(self, why: str, *, passing: bool = False) -> None:
+        super().__init__(why)
+        self.passing = passing
+        """It may be otherwise in a moment: a host that is not known yet, or does not listen yet."""
+
+
+@dataclass(slots=True)
+class Patience:
+    """For a host that may answer in a moment: when to try again, and when to say so. Pure."""
+
+    until: float
+    _next: float = 0.5
+    _told: bool = False
+
+    def spent(self, now: float) -> bool:
+        return now + self._next >= self.until
+
+    def pause(self) -> float:
+        pause, self._next = self._next, min(self._next * 1.5, 3.0)
+        return pause
+
+    def worn(self) -> bool:
+        """Once, when it has lasted for a while."""
+        if self._told or self._next < 1.0:
+            return False
+        self._told = True
+        return True
 
 
 class Starter:
@@ -58,20 +88,25 @@ class Starter:
         if settled.is_set():
             return
         words = [line for line in self._said if line.strip() and not line.startswith(_TRACE)]
-        words += [_ADVICE] if any(_LACKING in line for line in words) else []
-        if self._ended.done():
-            words.insert(0, f"{self._name} ended with code {self._process.returncode}")
-        else:
-            words.insert(0, f"nothing was heard of it for {timeout:g} s")
-        raise StartError("; ".join(words))
+        if not self._ended.done():
+            raise StartError("; ".join(("nothing was heard of it in time", *words)))
+        lacking = any(_LACKING in line for line in words)
+        advice = [_ADVICE] if lacking else []
+        passing = not lacking and self._process.returncode not in _NO_SUCH_COMMAND
+        ended = f"{self._name} ended with code {self._process.returncode}"
+        raise StartError("; ".join((ended, *words, *advice)), passing=passing)
 
     def end(self) -> None:
         if not self._ended.done():
             with contextlib.suppress(ProcessLookupError):
                 os.killpg(self._process.pid, signal.SIGTERM)
 
-    async def ended(self) -> None:
-        await asyncio.shield(self._ended)
+    async def stay(self) -> None:
+        """As long as it lasts; it ends with whoever waits for it here."""
+        try:
+            await asyncio.shield(self._ended)
+        finally:
+            self.end()
 
     async def _listen(self) -> None:
         assert self._process.stdout is not None

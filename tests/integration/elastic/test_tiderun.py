@@ -225,6 +225,7 @@ def ssh(tmp_path: Path) -> dict[str, str]:
         'case "$1" in\n'
         "    silent) exec sleep 60 ;;\n"
         "    down) echo no route to host >&2; exit 255 ;;\n"
+        "    slow) mkdir $(dirname $0)/tried 2>/dev/null && { echo unknown host >&2; exit 255; } ;;\n"
         "esac\n"
         'export HOSTNAME="$1"\n'
         'exec sh -c "$2"\n'
@@ -259,10 +260,17 @@ def test_a_host_that_never_comes_up_keeps_nobody(
 def test_a_host_that_cannot_be_reached_ends_a_run_that_is_not_elastic(
     launch: Callable[..., Launch], ssh: dict[str, str]
 ) -> None:
-    run = launch("-np", "2", "-H", "worker-a:1,down:1", "sleep", "60", **ssh)
+    run = launch("-np", "2", "-H", "worker-a:1,down:1", "--start-timeout", "4", "sleep", "60", **ssh)
     assert run.ended() == 1
-    run_words = "tiderun: [1] on down could not be started: ssh ended with code 255; no route to host"
-    assert run_words in run.lines
+    why = "ssh ended with code 255; no route to host"
+    assert f"tiderun: down does not answer yet, and is tried again: {why}" in run.lines
+    assert f"tiderun: [1] on down could not be started: {why}" in run.lines
+
+
+def test_a_host_that_comes_up_slowly_is_waited_for(launch: Callable[..., Launch], ssh: dict[str, str]) -> None:
+    run = launch("-np", "2", "-H", "worker-a:1,slow:1", "hostname", **ssh)
+    assert run.ended() == 0
+    assert not any(line.startswith("tiderun:") for line in run.lines)
 
 
 # Scripts that misbehave
