@@ -8,12 +8,12 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
-from tests.integration.elastic.launching import until
+from tests.integration.elastic.launching import alive, until
 
 pytestmark = pytest.mark.timeout(120)
 
@@ -30,10 +30,14 @@ class Machines:
     inside: list[str]
     """What a command begins with that runs on the first one."""
     key: Path
+    away: list[str]
+
+    @property
+    def command(self) -> list[str]:
+        return [*self.inside, sys.executable, "-m", "springtide.elastic.launcher", "-p", "2222", "-i", str(self.key)]
 
     def tiderun(self, *arguments: str) -> subprocess.CompletedProcess[str]:
-        command = [*self.inside, sys.executable, "-m", "springtide.elastic.launcher", "-p", "2222", "-i", str(self.key)]
-        return subprocess.run([*command, *arguments], capture_output=True, text=True, timeout=60)
+        return subprocess.run([*self.command, *arguments], capture_output=True, text=True, timeout=60)
 
 
 @pytest.fixture
@@ -49,7 +53,7 @@ def machines(tmp_path: Path) -> Iterator[Machines]:
         here, there = (["nsenter", "-t", str(holder.pid), "-n"] for holder in holders)
         wire(holders[1].pid, here, there)
         with sshd(tmp_path, there):
-            yield Machines(here, tmp_path / "key")
+            yield Machines(here, tmp_path / "key", there)
     finally:
         for holder in holders:
             holder.kill()
@@ -117,3 +121,42 @@ def test_an_interface_may_be_chosen(machines: Machines) -> None:
     ended = machines.tiderun("-np", "1", "-H", f"{THERE}:1", "--network-interface", "lo", sys.executable, "-V")
     assert ended.returncode == 1
     assert "the launcher cannot be reached from here" in ended.stderr
+
+
+def test_a_cable_is_cut(machines: Machines, tmp_path: Path) -> None:
+    """Nobody hangs up then: what was sent is on its way for ever. Both sides find out by themselves."""
+    program = [sys.executable, str(PROGRAM), "600"]
+    names = [f"{HERE}:1", f"{THERE}:1"]
+    options = [
+        "-np",
+        "2",
+        "--min-np",
+        "1",
+        "-H",
+        ",".join(names),
+        "--output-filename",
+        str(tmp_path / "out"),
+        "--verbose",
+    ]
+    with open(tmp_path / "log", "wb") as log:
+        launcher = subprocess.Popen([*machines.command, *options, *program], stdout=log, stderr=log)
+    words = (tmp_path / "log").read_text
+    until(lambda: "generation 1: 2 ranks" in words(), "both train")
+    there = until(lambda: ranks(machines.away), "a rank on the other machine")
+    run(*machines.away, "ip", "link", "set", "cable", "down")
+    assert launcher.wait(60) == 0, words()
+    assert f"on {THERE} was not heard of for 2 s" in words()
+    assert "[0]<stdout>:rank 0 of 1: 600 steps, 600" in words()
+    until(lambda: not any(alive(pid) for pid in there), "the other machine has cleaned up")
+
+
+def ranks(inside: list[str]) -> list[int]:
+    """Processes of the program in that network."""
+    network = subprocess.run([*inside, "readlink", "/proc/self/ns/net"], capture_output=True, text=True).stdout.strip()
+    found = []
+    for entry in Path("/proc").glob("[0-9]*"):
+        with suppress(OSError):
+            words = (entry / "cmdline").read_bytes().split(b"\0")
+            if str(PROGRAM).encode() in words and os.readlink(entry / "ns" / "net") == network:
+                found.append(int(entry.name))
+    return found
