@@ -77,3 +77,8 @@ def current() -> Context:
     if _current is None:
         _current = Context(Place.read(os.environ))
     return _current
+
+
+def entered() -> Context | None:
+    """The same, once it belongs to a generation. To ask does not tell the launcher anything."""
+    return _current if _current is not None and _current.generation else None

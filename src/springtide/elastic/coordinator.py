@@ -18,7 +18,8 @@ from datetime import UTC, datetime
 from typing import Any, Final
 
 from springtide.elastic import addresses, environment, failures, wire
-from springtide.elastic.course import Course, Deed, Drop, Kill, Say, Settings, Start, Tell
+from springtide.elastic.course import Course, Settings
+from springtide.elastic.deeds import Deed, Drop, Kill, Say, Start, Tell
 from springtide.elastic.membership import Worker
 from springtide.elastic.options import Options
 from springtide.elastic.output import NAMES, Output, Voice

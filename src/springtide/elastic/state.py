@@ -14,7 +14,6 @@ import copy
 import logging
 import pickle
 import struct
-from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
@@ -49,7 +48,6 @@ class State:
         self._values = dict(values)
         self._files = checkpoints.Checkpoints(Path(checkpoint), every) if checkpoint is not None else None
         self._saved: Snapshot | None = None
-        self._before_switch: Callable[[], None] | None = None
 
     def __getattr__(self, name: str) -> Any:
         try:
@@ -103,6 +101,9 @@ class State:
             self._load()
             self._saved = self._taken(0, 1)
             return
+        if now.generation:
+            self._share()
+            return
         entry = now.session.begin()
         if entry.graceful:
             now.session.boundary = entry.boundary
@@ -127,8 +128,17 @@ class State:
             self._saved = self._taken(0, now.size)
         self.restore()
         assert self._saved is not None or now.rank != entry.source
+        self._settle(entry, newcomer=self._saved is None)
         old = self._pass_on(now.group, entry, session.boundary, everybody=True)
         self._entered(entry, old)
+
+    def _share(self) -> None:
+        """For a process that has trained with others before it came to this state: all begin with the first one's."""
+        now = context.current()
+        assert now.session is not None
+        self._saved = self._taken(now.session.boundary, now.size)
+        entry = Entry(now.generation, (), source=0, graceful=False)
+        self._pass_on(now.group, entry, now.session.boundary, everybody=True)
 
     def _switch(self, entry: Entry) -> None:
         """At a boundary where all stand: whoever leaves does so here."""
@@ -143,8 +153,14 @@ class State:
         now = context.current()
         before = now.size
         now.enter(entry)
-        old = self._pass_on(now.group, entry, entry.boundary, everybody=False, size=before) if _moves(entry) else before
+        everybody, old = self._settle(entry, newcomer=newcomer), before
+        if everybody or _moves(entry):
+            old = self._pass_on(now.group, entry, entry.boundary, everybody=everybody, size=before)
         self._entered(entry, old if newcomer else before)
+
+    def _settle(self, entry: Entry, *, newcomer: bool) -> bool:
+        """In a new group, before what has been learned is handed on: whether old hands are to get it too."""
+        return False
 
     def _entered(self, entry: Entry, old: int) -> None:
         now = context.current()
@@ -162,7 +178,7 @@ class State:
         if group.rank < entry.source and not everybody:
             return size
         if group.rank == entry.source:
-            given = self._saved if everybody and self._saved is not None else self._live(boundary, size)
+            given = self._saved if not entry.graceful and self._saved is not None else self._live(boundary, size)
             _send(group, entry.source, given, everybody=everybody)
             arrived = given
         else:
@@ -171,7 +187,7 @@ class State:
         session = context.current().session
         assert session is not None
         session.boundary = arrived.boundary
-        if everybody or group.rank != entry.source:
+        if group.rank != entry.source:
             self._saved = Snapshot(arrived.boundary, arrived.size, copy.deepcopy(arrived.skeleton), arrived.arrays)
         return arrived.size
 
@@ -186,7 +202,7 @@ class State:
 
     def _live(self, boundary: int, size: int) -> Snapshot:
         """As it is now, good until the next step."""
-        values = {name: _content(value) for name, value in self._values.items()}
+        values = {name: _content(self._keeper(name)) for name in self._values}
         return Snapshot(boundary, size, *leaves.taken_apart(values))
 
     def _taken(self, boundary: int, size: int) -> Snapshot:
@@ -203,10 +219,14 @@ class State:
             copies = [leaves.copied(each) for each in arrays]
         return Snapshot(boundary, size, copy.deepcopy(live.skeleton), copies)
 
+    def _keeper(self, name: str) -> Any:
+        """What knows how to keep a value and to take it back: itself, for most."""
+        return self._values.get(name)
+
     def _put(self, skeleton: Any, arrays: list[Any]) -> None:
         values = leaves.put_together(copy.deepcopy(skeleton), iter(arrays))
         for name, new in values.items():
-            held: Any = self._values.get(name)
+            held: Any = self._keeper(name)
             if hasattr(held, "load_state_dict"):
                 held.load_state_dict(_own(new))
             elif not _filled(held, new):

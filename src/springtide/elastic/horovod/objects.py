@@ -1,0 +1,40 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Any Python value, from one rank to all or from all to all. What is unpickled comes from ranks of the same run."""
+
+from __future__ import annotations
+
+import pickle
+from typing import Any
+
+from springtide.elastic.groups import Group
+from springtide.elastic.horovod import world
+
+__all__ = [
+    "allgather_object",
+    "barrier",
+    "broadcast_object",
+]
+
+
+def broadcast_object(obj: Any = None, root_rank: int = 0, name: str | None = None, **_: Any) -> Any:
+    group = world.group()
+    if group.size == 1:
+        return obj
+    return pickle.loads(from_one(group, pickle.dumps(obj) if group.rank == root_rank else b"", root_rank))
+
+
+def allgather_object(obj: Any, name: str | None = None, **_: Any) -> list[Any]:
+    return [pickle.loads(each) for each in world.group().allgather(pickle.dumps(obj))]
+
+
+def barrier(**_: Any) -> None:
+    world.group().allgather(b"")
+
+
+def from_one(group: Group, data: bytes, root: int) -> bytearray:
+    """Bytes of the root's, whose number only the root knows."""
+    length = bytearray(len(data).to_bytes(8, "big"))
+    group.broadcast(memoryview(length), root)
+    whole = bytearray(data) if group.rank == root else bytearray(int.from_bytes(length, "big"))
+    group.broadcast(memoryview(whole), root)
+    return whole

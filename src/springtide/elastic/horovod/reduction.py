@@ -1,0 +1,67 @@
+# SPDX-License-Identifier: Apache-2.0
+"""How values of all ranks become one: their mean or their sum. Pure."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final
+
+__all__ = [
+    "Adasum",
+    "Average",
+    "Max",
+    "Min",
+    "Product",
+    "Sum",
+]
+
+
+@dataclass(frozen=True, slots=True)
+class Reduction:
+    name: str
+
+
+Average: Final = Reduction("Average")
+Sum: Final = Reduction("Sum")
+Adasum: Final = Reduction("Adasum")
+Min: Final = Reduction("Min")
+Max: Final = Reduction("Max")
+Product: Final = Reduction("Product")
+
+
+@dataclass(frozen=True, slots=True)
+class Scaling:
+    """What one rank's values are multiplied by before they are summed up, and the sum after."""
+
+    before: float = 1.0
+    after: float = 1.0
+    mean: bool = True
+
+    def divisor(self, size: int) -> float:
+        return (size if self.mean else 1) / self.after
+
+
+def chosen(op: object = None, average: bool | None = None, before: float = 1.0, after: float = 1.0) -> Scaling:
+    """What a program asked for. `average` is how programs asked in the beginning."""
+    if op is not None and average is not None:
+        raise ValueError("op and average are two words for one thing: give one of them")
+    if op is None:
+        op = Sum if average is False else Average
+    if op is Adasum:
+        raise NotImplementedError(
+            "Adasum is not offered. Use op=hvd.Average with a learning rate that is scaled by hvd.size()"
+        )
+    if op not in (Average, Sum):
+        name = op.name if isinstance(op, Reduction) else repr(op)
+        raise NotImplementedError(f"op={name} is not offered: there are hvd.Average and hvd.Sum")
+    return Scaling(before, after, op is Average)
+
+
+def predivided(op: object, factor: float) -> Scaling:
+    """For gradients: part of the division before they are summed up, so that small floats do not overflow."""
+    scaling = chosen(op)
+    if factor == 1.0:
+        return scaling
+    if not scaling.mean:
+        raise ValueError("gradient_predivide_factor goes with op=hvd.Average alone")
+    return Scaling(1.0 / factor, factor, mean=True)

@@ -1,0 +1,203 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Tensors of all ranks: their mean or sum, all of them, or one rank's. Names of operations are taken and not needed.
+
+Operations are done in the order in which the program asks for them, which is the same on all ranks; the `async` ones
+are done when they return.
+"""
+
+from __future__ import annotations
+
+import pickle
+from collections.abc import Sequence
+from typing import Any
+
+import torch
+
+from springtide.elastic import leaves
+from springtide.elastic.groups import Group
+from springtide.elastic.horovod import objects, world
+from springtide.elastic.horovod.reduction import Scaling, chosen
+from springtide.elastic.horovod.torch.compression import Compression
+
+__all__ = [
+    "allgather",
+    "allgather_async",
+    "allreduce",
+    "allreduce_",
+    "allreduce_async",
+    "allreduce_async_",
+    "broadcast",
+    "broadcast_",
+    "broadcast_async",
+    "broadcast_async_",
+    "broadcast_optimizer_state",
+    "broadcast_parameters",
+    "grouped_allreduce",
+    "grouped_allreduce_",
+    "grouped_allreduce_async",
+    "grouped_allreduce_async_",
+    "poll",
+    "synchronize",
+]
+
+
+def allreduce(
+    tensor: Any,
+    average: bool | None = None,
+    name: str | None = None,
+    compression: Any = Compression.none,
+    op: Any = None,
+    **scale: Any,
+) -> Any:
+    return grouped_allreduce([tensor], average, name, compression, op, **scale)[0]
+
+
+def allreduce_(tensor: Any, average: bool | None = None, name: str | None = None, op: Any = None, **scale: Any) -> Any:
+    return grouped_allreduce_([tensor], average, name, op, **scale)[0]
+
+
+def grouped_allreduce(
+    tensors: Sequence[Any],
+    average: bool | None = None,
+    name: str | None = None,
+    compression: Any = Compression.none,
+    op: Any = None,
+    **scale: Any,
+) -> list[Any]:
+    scaling = _scaling(op, average, **scale)
+    return [_Differentiable.apply(each, scaling, compression) for each in tensors]
+
+
+def grouped_allreduce_(
+    tensors: Sequence[Any], average: bool | None = None, name: str | None = None, op: Any = None, **scale: Any
+) -> list[Any]:
+    scaling = _scaling(op, average, **scale)
+    for tensor in tensors:
+        with torch.no_grad():
+            tensor.copy_(reduced(world.group(), tensor, scaling, Compression.none))
+    return list(tensors)
+
+
+def allgather(tensor: Any, name: str | None = None, **_: Any) -> Any:
+    """One after the other along the first dimension, in which they may differ."""
+    shown = tensor.detach().unsqueeze(0) if tensor.dim() == 0 else tensor.detach()
+    group = world.group()
+    if group.size == 1:
+        return shown.clone()
+    parts = [_unpacked(each) for each in group.allgather(_packed(shown))]
+    return torch.cat(parts).to(tensor.device)
+
+
+def broadcast(tensor: Any, root_rank: int, name: str | None = None, **_: Any) -> Any:
+    return broadcast_(tensor.detach().clone(), root_rank)
+
+
+def broadcast_(tensor: Any, root_rank: int, name: str | None = None, **_: Any) -> Any:
+    group = world.group()
+    if group.size > 1:
+        whole = leaves.in_main_memory(tensor).clone()
+        group.broadcast(leaves.view(whole), root_rank)
+        leaves.overwritten(tensor, whole)
+    return tensor
+
+
+def broadcast_parameters(params: Any, root_rank: int) -> None:
+    """Of a `state_dict()` or of `named_parameters()`, in place. Everything that is no tensor stays as it is."""
+    pairs = sorted(params.items()) if hasattr(params, "items") else list(params)
+    group = world.group()
+    if group.size == 1:
+        return
+    for _, tensor in pairs:
+        if isinstance(tensor, torch.Tensor):
+            broadcast_(tensor, root_rank)
+
+
+def broadcast_optimizer_state(optimizer: Any, root_rank: int, model: Any = None) -> None:
+    """Works before the first step too, when there is nothing in it yet."""
+    group = world.group()
+    if group.size == 1:
+        return
+    skeleton, arrays = leaves.taken_apart(optimizer.state_dict())
+    words = pickle.dumps(skeleton) if group.rank == root_rank else b""
+    skeleton = pickle.loads(objects.from_one(group, words, root_rank))
+    if group.rank == root_rank:
+        arrays = [leaves.in_main_memory(each) for each in arrays]
+    else:
+        arrays = [leaves.made(leaf) for leaf in leaves.found_in(skeleton)]
+    for array in arrays:
+        group.broadcast(leaves.view(array), root_rank)
+    if group.rank != root_rank:
+        optimizer.load_state_dict(leaves.put_together(skeleton, iter(arrays)))
+
+
+def synchronize(handle: Any) -> Any:
+    return handle
+
+
+def poll(handle: Any) -> bool:
+    return True
+
+
+allreduce_async, allreduce_async_ = allreduce, allreduce_
+grouped_allreduce_async, grouped_allreduce_async_ = grouped_allreduce, grouped_allreduce_
+allgather_async, broadcast_async, broadcast_async_ = allgather, broadcast, broadcast_
+
+
+def reduced(group: Group, tensor: Any, scaling: Scaling, compression: Any) -> Any:
+    """A new tensor: the sum over all ranks, scaled."""
+    small, kept = compression.compress(tensor.detach())
+    flat = small.contiguous().reshape(-1).clone()
+    sum_(group, flat, scaling)
+    return compression.decompress(flat.reshape(small.shape), kept)
+
+
+def sum_(group: Group, flat: Any, scaling: Scaling) -> None:
+    """Flat and contiguous tensors, in place."""
+    if scaling.before != 1.0:
+        flat.mul_(scaling.before)
+    if group.size > 1:
+        wide = _summable(flat)
+        group.allreduce(wide.numpy())
+        if wide.data_ptr() != flat.data_ptr():
+            flat.copy_(wide)
+    divisor = scaling.divisor(group.size)
+    if divisor != 1.0:
+        flat.div_(divisor) if flat.is_floating_point() else flat.div_(divisor, rounding_mode="trunc")
+
+
+def _summable(flat: Any) -> Any:
+    """In main memory, and of a type that NumPy can add."""
+    if flat.dtype == torch.bfloat16:
+        return flat.float().cpu()
+    return flat.to(torch.uint8).cpu() if flat.dtype == torch.bool else flat.cpu()
+
+
+def _scaling(
+    op: Any, average: bool | None, prescale_factor: float = 1.0, postscale_factor: float = 1.0, **_: Any
+) -> Scaling:
+    return chosen(op, average, prescale_factor, postscale_factor)
+
+
+class _Differentiable(torch.autograd.Function):
+    """The gradient of a sum over ranks is the sum of their gradients."""
+
+    @staticmethod
+    def forward(ctx: Any, tensor: Any, scaling: Scaling, compression: Any) -> Any:
+        ctx.scaling = scaling
+        return reduced(world.group(), tensor, scaling, compression)
+
+    @staticmethod
+    def backward(ctx: Any, *gradients: Any) -> Any:
+        return reduced(world.group(), gradients[0], ctx.scaling, Compression.none), None, None
+
+
+def _packed(tensor: Any) -> bytes:
+    whole = leaves.in_main_memory(tensor)
+    return pickle.dumps((leaves.described(whole), bytes(leaves.view(whole))))
+
+
+def _unpacked(data: bytes) -> Any:
+    leaf, content = pickle.loads(data)
+    tensor = leaves.made(leaf)
+    leaves.view(tensor)[:] = content
+    return tensor

@@ -1,0 +1,196 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Who and where this process is among the others, and the group that its collectives go to.
+
+A program asks for its rank and size before it trains, to choose a GPU or a learning rate. It belongs to no generation
+then: it joins one when it is ready to train, or at its first collective, so that nobody waits for it before. Until then
+it is told what its launcher expects.
+
+Collectives that nobody else takes part in stay with this process: those of a newcomer before it trains, and those of
+reset callbacks, which the old hands run and the newcomers do not.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from springtide.elastic import context
+from springtide.elastic.groups import Group, Solo
+
+__all__ = [
+    "ccl_built",
+    "cross_rank",
+    "cross_size",
+    "cuda_built",
+    "ddl_built",
+    "gloo_built",
+    "gloo_enabled",
+    "init",
+    "is_homogeneous",
+    "is_initialized",
+    "local_rank",
+    "local_size",
+    "mpi_built",
+    "mpi_enabled",
+    "mpi_threads_supported",
+    "nccl_built",
+    "rank",
+    "rocm_built",
+    "shutdown",
+    "size",
+]
+
+
+class _World:
+    """One per process."""
+
+    def __init__(self) -> None:
+        self.initialized = False
+        self.told: int | None = None
+        """The size that the program was told before it belonged to a generation."""
+        self.apart = False
+        self.used = False
+        """A collective stayed with this process while it was apart."""
+
+
+_world = _World()
+
+
+def init(comm: object = None, process_sets: object = None) -> None:
+    """Costs nothing: see above."""
+    if comm not in (None, 0) or process_sets not in (None, "dynamic"):
+        raise NotImplementedError("communicators and process sets are not offered: all ranks train together")
+    _world.initialized = True
+
+
+def shutdown() -> None:
+    _world.initialized = False
+
+
+def is_initialized() -> bool:
+    return _world.initialized
+
+
+def rank() -> int:
+    now = context.entered()
+    return now.rank if now is not None else min(int(os.environ.get("TIDE_WORKER", "0")), size() - 1)
+
+
+def size() -> int:
+    now = context.entered()
+    if now is not None:
+        return now.size
+    _world.told = int(os.environ.get("TIDE_SIZE", "1"))
+    return _world.told
+
+
+def local_rank() -> int:
+    """Before it trains that is the slot, which is also the GPU to take."""
+    now = context.entered()
+    return now.local_rank if now is not None else int(os.environ.get("TIDE_SLOT", "0"))
+
+
+def local_size() -> int:
+    now = context.entered()
+    return now.local_size if now is not None else int(os.environ.get("TIDE_SLOT", "0")) + 1
+
+
+def cross_rank() -> int:
+    """The number of this host among all."""
+    now = context.entered()
+    return now.hosts.index(now.session.place.host) if now is not None and now.session is not None else 0
+
+
+def cross_size() -> int:
+    now = context.entered()
+    return len(now.hosts) if now is not None else 1
+
+
+def is_homogeneous() -> bool:
+    """Whether every host has as many ranks as ours."""
+    return size() == local_size() * cross_size()
+
+
+def told_otherwise() -> bool:
+    """Whether the program went by another size than it is now."""
+    return _world.told is not None and _world.told != context.current().size
+
+
+def group() -> Group:
+    """The group to do something with. Joins the first one, if need be."""
+    if _world.apart:
+        _world.used = True
+        return Solo()
+    now = context.entered()
+    if now is not None:
+        return now.group
+    if int(os.environ.get("TIDE_GENERATION", "0")):
+        return Solo()
+    return _joined()
+
+
+def _joined() -> Group:
+    now = context.current()
+    if now.session is not None:
+        entry = now.session.begin()
+        now.enter(entry)
+        now.session.say("entered", generation=entry.generation)
+    return now.group
+
+
+@contextmanager
+def apart() -> Iterator[None]:
+    """For what not everybody does."""
+    _world.apart, _world.used = True, False
+    try:
+        yield
+    finally:
+        _world.apart = False
+
+
+def used_apart() -> bool:
+    return _world.used
+
+
+# What Horovod was built with, for programs that choose by it.
+
+
+def nccl_built() -> bool:
+    return True
+
+
+def gloo_built() -> bool:
+    return True
+
+
+def gloo_enabled() -> bool:
+    return True
+
+
+def mpi_built() -> bool:
+    return False
+
+
+def mpi_enabled() -> bool:
+    return False
+
+
+def mpi_threads_supported() -> bool:
+    return False
+
+
+def cuda_built() -> bool:
+    return True
+
+
+def rocm_built() -> bool:
+    return False
+
+
+def ddl_built() -> bool:
+    return False
+
+
+def ccl_built() -> bool:
+    return False
