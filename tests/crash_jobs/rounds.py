@@ -44,6 +44,7 @@ _Answer = TypeVar("_Answer")
 PATIENCE = 120.0
 AMID = 1.5
 """Seconds for an operator to come to the write after which it is killed."""
+CALM = 8.0
 MADE = (PODS, JOBS, CONFIGMAPS, SECRETS, SERVICES, SERVICEACCOUNTS, ROLES, ROLEBINDINGS)
 """Kinds of what is made for jobs."""
 LABEL = "springtide.dev/job"
@@ -116,6 +117,8 @@ class Round:
         if self._chance.random() < 0.8:
             await until(lambda: self._lacks(only_running=True), lambda lacks: not lacks, 20.0)
         for act in self._acts:
+            if act.calm:
+                await until(self._lacks, lambda lacks: not lacks, CALM)
             await asyncio.sleep(act.after)
             if await self._do(act):
                 self.result.acts[act.what] += 1

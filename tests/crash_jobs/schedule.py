@@ -45,6 +45,8 @@ class Act:
     job: str = ""
     number: int = 0
     """Chooses among what is there by then: a worker, a node, a size; and after how many writes the operator dies."""
+    calm: bool = False
+    """Whether all jobs are to be as they are wanted before it, if they get there in a few seconds."""
 
 
 def drawn(chance: random.Random, jobs: Sequence[str]) -> list[Act]:
@@ -55,7 +57,7 @@ def drawn(chance: random.Random, jobs: Sequence[str]) -> list[Act]:
         if what in ONCE and any(act.what == what for act in chain(*acts)):
             continue
         after = chance.choice((0.0, chance.uniform(0, 0.3), chance.uniform(0, 2.0)))
-        act = Act(after, what, chance.choice((jobs[0], *jobs)), chance.randrange(1000))
+        act = Act(after, what, chance.choice((jobs[0], *jobs)), chance.randrange(1000), chance.random() < 0.3)
         acts.append(_followed(chance, act))
     return list(_bearable(chain(*acts)))
 

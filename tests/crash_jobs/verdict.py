@@ -75,11 +75,20 @@ def _ledger(config: Obj) -> Obj:
     return found
 
 
+def _decisions(config: Obj) -> set[str]:
+    lines = json.loads(config["metadata"]["annotations"].get("springtide.dev/decisions", "[]"))
+    return {f"{line['reason']}: {line['message']}" for line in lines}
+
+
 # What to wait for
 
 
 def lacking(job: Obj, pods: Sequence[Obj], config: Obj | None, size: int | None) -> Iterator[str]:
-    """What a job lacks that runs at this size, or, without one, that merely runs."""
+    """What a job lacks that runs at this size, or, without one, that merely runs; or that is suspended."""
+    if job["spec"].get("runPolicy", {}).get("suspend"):
+        if pods or "Suspended" not in holding(job):
+            yield f"is to be suspended, and has {len(pods)} pods and {sorted(holding(job))}"
+        return
     launchers = [pod for pod in pods if role(pod) == "Launcher" and is_alive(pod)]
     if [phase(pod) for pod in launchers] != ["Running"]:
         told = (job.get("status") or {}).get("explanation")
@@ -124,10 +133,11 @@ def judge(wanted: Wanted, seen: Sequence[Seen], lines: Sequence[Line], blows: Bl
     for uid in uids:
         states = [each.object for each in seen if each.kind == "MPIJob" and each.uid == uid]
         faults += judge_statuses(states)
-        faults += judge_told(uid, seen, blows)
     if uids:
         faults += judge_outcome(wanted, uids[-1], seen, blows)
-    faults += Tracing(wanted, blows).faults(seen)
+    tracing = Tracing(wanted, blows)
+    faults += tracing.faults(seen)
+    faults += tracing.unexplained()
     faults += judge_accounts(seen, lines, blows)
     return list(dict.fromkeys(faults))
 
@@ -153,22 +163,6 @@ def judge_statuses(states: Sequence[Obj]) -> Iterator[str]:
             if ending in now and not status.get("completionTime"):
                 yield f"{ending} without a time"
         before = now
-
-
-def judge_told(uid: str, seen: Sequence[Seen], blows: Blows) -> Iterator[str]:
-    """Why a host was replaced is in the job's own log, unless all of them were."""
-    configs = [each.object for each in seen if each.kind == "ConfigMap" and owner(each.object) == uid]
-    logs = [json.loads(config["metadata"]["annotations"].get("springtide.dev/decisions", "[]")) for config in configs]
-    told = {line["message"] for log in logs for line in log}
-    reasons = {line["reason"] for log in logs for line in log}
-    if "WorkersRenewed" in reasons or uid in blows.suspended or uid in blows.deleted:
-        return
-    listed = {host for config in configs for host in hosts(config)}
-    for each in seen:
-        if each.kind == "Pod" and owner(each.object) == uid and each.uid in blows.pods and each.name in listed:
-            lost = each.leaves or phase(each.object) == "Failed"
-            if lost and role(each.object) == "Worker" and not any(each.name in message for message in told):
-                yield f"nothing was said of why {each.name} was replaced"
 
 
 def judge_outcome(wanted: Wanted, uid: str, seen: Sequence[Seen], blows: Blows) -> Iterator[str]:
@@ -199,15 +193,28 @@ class Tracing:
         self._roles: dict[str, Obj] = {}
         self._configs: dict[str, Obj] = {}
         self._ended: set[str] = set()
+        self._lost: dict[str, Obj] = {}
+        """Workers that were hosts and are no more, by uid."""
+        self._said: dict[str, set[str]] = {}
+        """What is in the logs of jobs."""
         self._used: dict[tuple[str, str], str] = {}
         """The uid of the pod that a name stands for, by launcher and name."""
 
     def faults(self, seen: Sequence[Seen]) -> Iterator[str]:
         reading = {"Pod": self._pod, "ConfigMap": self._config, "Role": self._role, "MPIJob": self._job}
         for each in seen:
-            if each.kind not in reading:
+            if each.kind in reading:
+                yield from (f"{fault} (at {each.version})" for fault in reading[each.kind](each))
+
+    def unexplained(self) -> Iterator[str]:
+        """Why a host was replaced is in the job's own log, unless all of them were or the job has no need of hosts."""
+        for uid, pod in self._lost.items():
+            job, name = owner(pod), pod["metadata"]["name"]
+            said = self._said.get(job, set())
+            if uid not in self._blows.pods or job in self._blows.suspended or job in self._blows.deleted:
                 continue
-            yield from (f"{fault} (at {each.version})" for fault in reading[each.kind](each))
+            if not any(name in line or line.startswith("WorkersRenewed") for line in said):
+                yield f"nothing was said of why {name} was replaced"
 
     def _job(self, each: Seen) -> Iterator[str]:
         if each.leaves or set(ENDINGS) & holding(each.object).keys():
@@ -222,6 +229,7 @@ class Tracing:
         before = hosts(self._configs[uid]) if uid in self._configs else []
         self._configs[uid] = config
         listed, serves = hosts(config), str(_ledger(config).get("serves", ""))
+        self._said.setdefault(uid, set()).update(_decisions(config))
         if len(listed) != len(set(listed)) or (self._wanted.most and len(listed) > self._wanted.most):
             yield f"{listed} are listed, at most {self._wanted.most} may be"
         for name in listed:
@@ -256,6 +264,8 @@ class Tracing:
         before, uid = self._pods.get(each.name), owner(each.object)
         first = each.leaves and not (before and "deletionTimestamp" in before["metadata"])
         self._pods[each.name] = each.object
+        if not is_alive(each.object) and uid not in self._ended and each.uid in self._used.values():
+            self._lost[each.uid] = each.object
         if each.gone:
             del self._pods[each.name]
         if not first or role(each.object) != "Worker" or self._blows.took(each.object):
