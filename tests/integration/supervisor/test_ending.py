@@ -14,6 +14,17 @@ import pytest
 from tests.integration.cli.conftest import Tide
 from tests.integration.supervisor.conftest import a_pod, create, kill, phase, processes, shims, until
 
+from springtide.kube.client import Client
+from springtide.kube.resources import Key, Resource
+
+VALIDATING_WEBHOOKS = Resource(
+    "admissionregistration.k8s.io",
+    "v1",
+    "validatingwebhookconfigurations",
+    "ValidatingWebhookConfiguration",
+    namespaced=False,
+)
+
 pytestmark = pytest.mark.skipif(not Path("/proc/self/cmdline").exists(), reason="needs /proc")
 
 STUBBORN = a_pod("p", "trap '' TERM; while true; do sleep 0.1; done", terminationGracePeriodSeconds=3600)
@@ -89,6 +100,35 @@ def test_a_server_that_dies_each_time_it_starts_is_given_up_and_pods_run_on(tide
     assert "the server died 5 times in a row while starting" in said
     assert "is damaged or not a database" in said
     assert shims(place) == [shim]
+
+
+REFUSES_ROLES = {
+    "name": "roles.example.org",
+    "admissionReviewVersions": ["v1"],
+    "sideEffects": "None",
+    "failurePolicy": "Fail",
+    "timeoutSeconds": 1,
+    "clientConfig": {"url": "https://127.0.0.1:1/"},
+    "rules": [
+        {"apiGroups": ["*"], "apiVersions": ["*"], "operations": ["*"], "resources": ["clusterroles"], "scope": "*"}
+    ],
+}
+
+
+def test_a_cluster_that_does_not_come_up_leaves_nothing_behind(tide: Tide) -> None:
+    """What it has for jobs cannot be made, because somebody's webhook is in the way."""
+    tide.ok("up", "-d", "--port", "0")
+    place = tide.place()
+
+    async def refuse_roles() -> None:
+        async with await Client.connect(str(place.kubeconfig)) as client:
+            webhook = VALIDATING_WEBHOOKS.describe(Key("", "broken")) | {"webhooks": [REFUSES_ROLES]}
+            await client.create(VALIDATING_WEBHOOKS, webhook)
+
+    asyncio.run(refuse_roles())
+    tide.ok("down")
+    assert "failed calling webhook" in tide.error("up", "-d", "--port", "0")
+    until(lambda: processes(place) == {})
 
 
 def test_a_server_that_is_stopped_with_the_terminal_s_group_lives_on(tide: Tide) -> None:

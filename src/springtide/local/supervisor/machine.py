@@ -67,6 +67,8 @@ class Machine:
         await self._cancel()
         if ending.keep_pods:
             await self._agents.leave()
+            if self._has_network and not await asyncio.to_thread(self._agents.living_pods):
+                await self._end_network()  # nobody is left to live in it, and nobody may come to end it
         else:
             patience = asyncio.get_running_loop().call_later(_SILENCE, lambda: waiting(self._agents.living_pods()))
             await self._end_pods(ending, next_ending)
