@@ -346,6 +346,8 @@ class Coordinator:
                 return self.course.entered(id_, words["generation"], now)
             case "trouble":
                 return self.course.troubled(id_, words["generation"], words["commit"], now)
+            case "left":
+                return self.course.left(id_, now)
             case "finished":
                 return self.course.finished(id_, now)
             case "progress":

@@ -17,10 +17,11 @@ from __future__ import annotations
 import signal
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Final, TypeAlias
+from typing import Any, Final
 
 from springtide.elastic import failures, hosts
 from springtide.elastic.cooling import Cooling
+from springtide.elastic.deeds import Deed, Drop, Kill, Say, Start, Tell
 from springtide.elastic.failures import Failure
 from springtide.elastic.membership import (
     Address,
@@ -50,50 +51,6 @@ _ENDING: Final = 8.0
 _NOTICE: Final = 2.0
 
 
-# What is to be done, in this order.
-
-
-@dataclass(frozen=True, slots=True)
-class Start:
-    worker: Worker
-
-
-@dataclass(frozen=True, slots=True)
-class Say:
-    """To ranks."""
-
-    to: tuple[int, ...]
-    type: str
-    words: Mapping[str, Any]
-
-
-@dataclass(frozen=True, slots=True)
-class Kill:
-    """A rank, by its agent; a start that is under way is given up."""
-
-    id: int
-    signal: int
-
-
-@dataclass(frozen=True, slots=True)
-class Drop:
-    """Nothing is heard of this one any more, nor is it to hear anything but a farewell."""
-
-    id: int
-
-
-@dataclass(frozen=True, slots=True)
-class Tell:
-    """The user."""
-
-    text: str
-    detail: bool = False
-    """Only where everything is told."""
-
-
-Deed: TypeAlias = Start | Say | Kill | Drop | Tell
-
-
 @dataclass(slots=True)
 class Seat:
     """A worker's process, as far as it is known."""
@@ -107,6 +64,8 @@ class Seat:
     agent_heard: float = 0.0
     rank_heard: float = 0.0
     rank_closed: float | None = None
+    left: float | None = None
+    """It went on purpose, and is about to end."""
     ended: bool = False
 
 
@@ -140,7 +99,9 @@ class Course:
         self._cooling = Cooling(*settings.cooldown)
         self._listed: dict[str, int] = {}
         self._resting: frozenset[str] = frozenset()
-        self._troubled: tuple[int, float] | None = None
+        self._troubled: float | None = None
+        self._regrouped = 0
+        """The last generation that was not entered gracefully: what was wrong before has been dealt with."""
         self._lost_since_entering = False
         self._short_since: float | None = now
         self._short_noticed = False
@@ -213,6 +174,8 @@ class Course:
         if seat is None:
             return []
         well = code == 0 and number == 0
+        if well:
+            self.membership.left(id_)  # its own word may come later
         if well and not self._leaving(id_):
             return self._ended_well(seat, now)
         own = number == 0
@@ -243,10 +206,15 @@ class Course:
         return self._carry_out(self.membership.entered(id_, generation), now)
 
     def troubled(self, id_: int, generation: int, commit: int, now: float) -> list[Deed]:
-        """Whose death it was is heard in a moment, if it was one."""
-        if generation == self.membership.generation and (self._troubled is None or self._troubled[0] != generation):
-            self._troubled = (generation, now)
+        """Whose death it was is heard in a moment, if it was one. It waits until all start over."""
+        if generation >= self._regrouped and self._troubled is None:
+            self._troubled = now
         return self._carry_out(self.membership.troubled(id_, commit), now)
+
+    def left(self, id_: int, now: float) -> list[Deed]:
+        if (seat := self.seats.get(id_)) is not None:
+            seat.left = now
+        return self._carry_out(self.membership.left(id_), now)
 
     def finished(self, id_: int, now: float) -> list[Deed]:
         return self._carry_out(self.membership.finished(id_), now)
@@ -288,7 +256,10 @@ class Course:
         silent = AGENT_SILENT if seat.started else _PROGRAM_LOADS
         if seat.called and now - seat.agent_heard > silent:
             return self.agent_lost(id_, f"was not heard of for {silent:g} s", now)
-        if not seat.joined or self.membership.spent(id_):
+        if seat.left is not None and now - seat.left > self.settings.heartbeat_timeout:
+            seat.left = now
+            return [Kill(id_, signal.SIGTERM)]
+        if not seat.joined or seat.left is not None or self._excused(id_):
             return []
         if seat.rank_closed is not None and now - seat.rank_closed > _END_UNTOLD:
             why = "hung up"
@@ -299,16 +270,11 @@ class Course:
         return [Kill(id_, signal.SIGKILL), *self._lost(seat, Failure(id_, seat.label, host, why), now, ended=False)]
 
     def _reunited(self, now: float) -> list[Deed]:
-        if self._troubled is None:
+        if self._troubled is None or now - self._troubled <= _SIGHT_LOST:
             return []
-        generation, since = self._troubled
-        if generation != self.membership.generation:
-            self._troubled = None
-        elif now - since > _SIGHT_LOST:
-            self._troubled = None
-            text = "ranks lost sight of each other, and nobody is found dead: they start over from their last commit"
-            return [Tell(text), *self._carry_out(self.membership.disrupted(generation), now)]
-        return []
+        self._troubled = None
+        text = "ranks lost sight of each other, and nobody is found dead: they start over from their last commit"
+        return [Tell(text), *self._carry_out(self.membership.disrupted(), now)]
 
     def _waited(self, now: float) -> list[Deed]:
         """Whether there are enough to begin, or to go on."""
@@ -418,6 +384,8 @@ class Course:
         words: dict[str, Any] = {"generation": order.generation, "source": order.source, "hold": order.hold}
         size = len(self.membership.members)
         tell = Tell(f"generation {order.generation}: {size} {'rank' if size == 1 else 'ranks'}", detail=True)
+        if isinstance(order, Regroup):
+            self._regrouped, self._troubled = order.generation, None
         if isinstance(order, Switch):
             return [tell, Say(order.to, "switch", words | {"boundary": order.boundary})]
         return [tell, Say(order.to, "regroup", words | {"members": _written(order.members), "fresh": order.fresh})]
@@ -460,6 +428,10 @@ class Course:
     def _living(self, id_: int) -> Seat | None:
         seat = self.seats.get(id_)
         return None if seat is None or seat.ended else seat
+
+    def _excused(self, id_: int) -> bool:
+        """Whether nobody waits for it any more."""
+        return id_ not in self.membership.workers or self.membership.done(id_)
 
     def _leaving(self, id_: int) -> bool:
         worker = self.membership.workers.get(id_)

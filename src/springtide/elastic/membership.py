@@ -158,6 +158,7 @@ class Membership:
         self._proposal: _Proposal | None = None
         self._entered: set[int] = set()
         self._finished: set[int] = set()
+        self._left: set[int] = set()
         self._apart: set[int] = set()
 
     # What is heard
@@ -198,6 +199,11 @@ class Membership:
         self._note_commit(id_, commit)
         return []
 
+    def left(self, id_: int) -> list[Order]:
+        """It went at the boundary it was told."""
+        self._left.add(id_)
+        return []
+
     def finished(self, id_: int) -> list[Order]:
         """Its program is through. So are the others in a moment: nobody joins any more, and nobody waits for that."""
         self._finished.add(id_)
@@ -214,9 +220,9 @@ class Membership:
         self._apart.add(id_)
         return self._go_on()
 
-    def disrupted(self, generation: int) -> list[Order]:
-        """The members of this generation lost sight of each other, and nobody is found dead: they start over."""
-        return self._broken() if generation == self.generation and self.members and not self.over else []
+    def disrupted(self) -> list[Order]:
+        """Members lost sight of each other, and nobody is found dead: they start over."""
+        return self._broken() if self.members and not self.over else []
 
     def gone(self, id_: int) -> list[Order]:
         """Its process has ended, or is taken for dead. One that has finished or left is not missed."""
@@ -227,7 +233,14 @@ class Membership:
             return self._go_on()
         if self._proposal is not None and id_ in (*self._proposal.members, *self._proposal.asked):
             return self._gone_while_switching(id_)
-        return self._broken() if id_ in self.members else self._go_on()
+        return self._broken() if self._missed(worker) else self._go_on()
+
+    def _missed(self, worker: Worker) -> bool:
+        """Whether others wait for it: companions do, and so do those behind it on the way to where it was to go."""
+        if worker.id in self.members:
+            return True
+        arrived = worker.id in self._left or self._entered.issuperset(self.members)
+        return worker.phase is Phase.LEAVING and not arrived
 
     def spent(self, id_: int) -> bool:
         """Whether the end of this worker is as it should be."""

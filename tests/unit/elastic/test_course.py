@@ -7,7 +7,8 @@ import signal
 
 import pytest
 
-from springtide.elastic.course import Course, Deed, Drop, Kill, Say, Settings, Start, Tell
+from springtide.elastic.course import Course, Settings
+from springtide.elastic.deeds import Deed, Drop, Kill, Say, Start, Tell
 from springtide.elastic.membership import Limits
 
 ADDRESS = [("127.0.0.1", 1)]
@@ -159,10 +160,57 @@ def test_who_leaves_on_purpose_is_no_failure_whatever_its_code() -> None:
     generation = story.course.membership.generation + 1
     for id_ in (0, 1):
         story.do(story.course.at(id_, generation, 3, 3, story.now))
-    story.exit(1, 134)
+    story.do(story.course.left(1, story.now))
+    assert kinds(story.exit(1, 134)) == []
     assert story.told == []
     assert story.course.first_failure is None
     assert story.course.hosts_in_use == ["a"]
+
+
+def shrinking() -> Story:
+    """Two train, and one is to leave at boundary 4."""
+    story = Story("a", "b").train(0, 1)
+    story.offer("a")
+    for id_ in (0, 1):
+        story.do(story.course.at(id_, story.course.membership.generation + 1, 3, 3, story.now))
+    return story
+
+
+def test_who_dies_on_its_way_out_is_missed_by_those_behind_it() -> None:
+    story = shrinking()
+    assert kinds(story.exit(1, number=9)) == ["regroup"]
+    assert story.told == []
+
+
+def test_who_ends_well_on_its_way_out_has_left() -> None:
+    assert kinds(shrinking().exit(1)) == []
+
+
+def test_who_hangs_on_its_way_out_is_killed() -> None:
+    story = shrinking()
+    deeds = story.pass_time(31, ranks_silent=(1,))
+    assert Kill(1, signal.SIGKILL) in deeds
+    assert kinds(deeds) == ["regroup"]
+
+
+def test_who_has_left_and_does_not_end_is_ended() -> None:
+    story = shrinking()
+    story.do(story.course.left(1, story.now))
+    assert not [deed for deed in story.pass_time(30) if isinstance(deed, Kill)]
+    assert Kill(1, signal.SIGTERM) in story.pass_time(1)
+
+
+def test_trouble_on_the_way_to_a_boundary_is_trouble() -> None:
+    story = shrinking()
+    story.do(story.course.troubled(0, 1, 3, story.now))
+    assert kinds(story.pass_time(4)) == ["regroup"]
+
+
+def test_trouble_of_a_group_that_is_no_more_is_none() -> None:
+    story = Story("a", "b").train(0, 1)
+    story.exit(1, number=9)
+    story.do(story.course.troubled(0, 1, 3, story.now))
+    assert "regroup" not in kinds(story.pass_time(5))
 
 
 def test_who_dies_on_a_host_that_is_going_is_no_failure_either() -> None:

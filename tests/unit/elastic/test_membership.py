@@ -88,7 +88,19 @@ def test_a_host_that_is_no_longer_listed_is_left_gracefully() -> None:
     assert isinstance(switch, Switch)
     assert switch.to == (0, 1, 2)
     assert group.spent(1)
+    assert group.left(1) == []
     assert group.gone(1) == []
+
+
+def test_one_that_dies_on_its_way_to_the_boundary_it_leaves_at_is_missed() -> None:
+    group = started(3)
+    (prepare,) = group.hosts({"h0": 1, "h2": 1})
+    assert isinstance(prepare, Prepare)
+    for id_ in range(3):
+        group.at(id_, prepare.generation, 4, 4)
+    (regroup,) = of(Regroup, group.gone(1))
+    assert isinstance(regroup, Regroup)
+    assert regroup.to == (0, 2)
 
 
 def test_survivors_of_a_death_start_over_from_the_newest_commit() -> None:
@@ -133,8 +145,7 @@ def test_who_waits_for_one_that_ended_before_it_joined_waits_in_vain() -> None:
 
 def test_members_that_lost_sight_of_each_other_start_over() -> None:
     group = started(2)
-    assert group.disrupted(group.generation - 1) == []
-    (regroup,) = group.disrupted(group.generation)
+    (regroup,) = group.disrupted()
     assert isinstance(regroup, Regroup)
     assert regroup.to == (0, 1)
     assert not regroup.fresh
@@ -230,7 +241,8 @@ class Rank:
 @dataclass
 class World:
     ranks: dict[int, Rank] = field(default_factory=dict)
-    ended: list[int] = field(default_factory=list)
+    left: set[int] = field(default_factory=set)
+    """Those that went at the boundary they were told, and are not missed."""
     last: dict[int, int] = field(default_factory=dict)
     """At which boundary each generation was entered gracefully."""
 
@@ -286,8 +298,8 @@ class Schedules(RuleBasedStateMachine):
         return [rank for rank in self.world.ranks.values() if rank.generation]
 
     def may_step(self, rank: Rank) -> bool:
-        companions = [self.world.ranks.get(id_) for id_ in rank.group]
-        abreast = all(each is None or self.reached(each, rank) for each in companions)
+        companions = [self.world.ranks.get(id_) for id_ in rank.group if id_ not in self.world.left]
+        abreast = all(each is not None and self.reached(each, rank) for each in companions)
         promised = rank.answered is None or rank.switch is not None or rank.boundary <= rank.answered
         before_switch = rank.switch is None or rank.boundary < rank.switch.boundary
         return abreast and promised and before_switch and not rank.holds
@@ -389,7 +401,8 @@ class Schedules(RuleBasedStateMachine):
         rank.prepared = rank.answered = rank.switch = None
         if rank.id not in self.group.members:
             del self.world.ranks[rank.id]
-            self.carry_out(self.group.gone(rank.id))
+            self.world.left.add(rank.id)
+            self.carry_out([*self.group.left(rank.id), *self.group.gone(rank.id)])
             return
         rank.generation, rank.boundary, rank.group = switch.generation, switch.boundary, self.group.members
         rank.holds = switch.hold

@@ -1,0 +1,51 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What is to be done in a run, as it was decided and in that order."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+from springtide.elastic.membership import Worker
+
+
+@dataclass(frozen=True, slots=True)
+class Start:
+    worker: Worker
+
+
+@dataclass(frozen=True, slots=True)
+class Say:
+    """To ranks."""
+
+    to: tuple[int, ...]
+    type: str
+    words: Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Kill:
+    """A rank, by its agent; a start that is under way is given up."""
+
+    id: int
+    signal: int
+
+
+@dataclass(frozen=True, slots=True)
+class Drop:
+    """Nothing is heard of this one any more, nor is it to hear anything but a farewell."""
+
+    id: int
+
+
+@dataclass(frozen=True, slots=True)
+class Tell:
+    """The user."""
+
+    text: str
+    detail: bool = False
+    """Only where everything is told."""
+
+
+Deed: TypeAlias = Start | Say | Kill | Drop | Tell
