@@ -98,8 +98,12 @@ class MPIJob(Wire, frozen=True, kw_only=True):
     api_version: str = ""
     kind: str = ""
     metadata: ObjectMeta = field(default_factory=ObjectMeta)
-    spec: Annotated[MPIJobSpec, doc("", _SPEC_RULES, required=["mpiReplicaSpecs"])] = field(default_factory=MPIJobSpec)
-    status: JobStatus = field(default_factory=JobStatus)
+    spec: Annotated[MPIJobSpec, doc("The job as its user wants it.", _SPEC_RULES, required=["mpiReplicaSpecs"])] = (
+        field(default_factory=MPIJobSpec)
+    )
+    status: Annotated[JobStatus, doc("What is known of the job; written by the operator.")] = field(
+        default_factory=JobStatus
+    )
 
 
 def _submitted(mode: AttachMode) -> dict[str, dict[str, str]]:

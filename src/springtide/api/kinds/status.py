@@ -17,9 +17,9 @@ from springtide.api.kinds.fields import ANYTHING, Int32, Wire, doc
 
 
 class ReplicaStatus(Wire, frozen=True, kw_only=True):
-    active: Int32 = 0
-    succeeded: Int32 = 0
-    failed: Int32 = 0
+    active: Annotated[Int32, doc("Pods that run.")] = 0
+    succeeded: Annotated[Int32, doc("Pods that have succeeded.")] = 0
+    failed: Annotated[Int32, doc("Pods that have failed.")] = 0
     label_selector: Annotated[dict[str, Any] | None, doc("Deprecated and always empty.", ANYTHING)] = None
     selector: Annotated[str, doc("Always empty for kinds whose clients expect it so.")] = ""
 
@@ -27,12 +27,17 @@ class ReplicaStatus(Wire, frozen=True, kw_only=True):
 class JobStatus(Wire, frozen=True, kw_only=True):
     conditions: Annotated[
         tuple[Condition, ...],
-        doc(schema={"x-kubernetes-list-type": "map", "x-kubernetes-list-map-keys": ["type"]}),
+        doc(
+            "What has been found true of the job.",
+            {"x-kubernetes-list-type": "map", "x-kubernetes-list-map-keys": ["type"]},
+        ),
     ] = ()
-    replica_statuses: dict[str, ReplicaStatus] = field(default_factory=dict)
-    start_time: datetime | None = None
-    completion_time: datetime | None = None
-    last_reconcile_time: datetime | None = None
+    replica_statuses: Annotated[dict[str, ReplicaStatus], doc("Pods of each role, by how they are.")] = field(
+        default_factory=dict
+    )
+    start_time: Annotated[datetime | None, doc("When the job was taken up, or resumed.")] = None
+    completion_time: Annotated[datetime | None, doc("When the job succeeded or failed.")] = None
+    last_reconcile_time: Annotated[datetime | None, doc("Always empty.")] = None
 
     state: Annotated[str, doc("The state of the job in one word.")] = ""
     explanation: Annotated[str, doc("The state of the job in one sentence.")] = ""
