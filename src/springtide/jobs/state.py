@@ -84,6 +84,8 @@ def _not_yet(situation: Situation, conditions: Conditions) -> State:
     if ready < max(wanted, least or 0):
         needs = f"all {wanted}" if least is None else f"at least {least}"
         return State(Word.STARTING, f"{ready} of {wanted} workers are ready; the launcher starts with {needs}.")
+    if situation.launcher is not None and not situation.launcher.node:
+        return State(Word.QUEUED, f"{_workers(ready)} ready; the launcher waits for a place on a node.")
     return State(Word.STARTING, f"{_workers(ready)} ready; the launcher is starting.")
 
 

@@ -34,6 +34,16 @@ def test_words_of_a_life() -> None:
     assert told(cluster) == ("Succeeded", "MPIJob ns/pi successfully completed.")
 
 
+def test_a_launcher_that_finds_no_node_is_what_the_job_waits_for() -> None:
+    cluster = elastic(2)
+    cluster.reconcile()
+    for name in ("pi-worker-0", "pi-worker-1"):
+        cluster.ready(name)
+    cluster.change("pi-launcher", node="")
+    cluster.reconcile()
+    assert told(cluster) == ("Queued", "2 workers ready; the launcher waits for a place on a node.")
+
+
 def test_below_its_minimum_a_job_waits_and_says_so() -> None:
     cluster = running(elastic(2, elasticPolicy={"minReplicas": 2}))
     cluster.fail("pi-worker-1")
