@@ -23,7 +23,7 @@ from springtide.jobs import engine, refusing
 from springtide.jobs.actions import Plan
 from springtide.jobs.observed import Settings
 from springtide.kube import errors
-from springtide.kube.controller import Result
+from springtide.kube.controller import Result, Retry
 from springtide.kube.informer import Informer
 from springtide.kube.resources import Key
 
@@ -53,7 +53,7 @@ class Reconciler:
         try:
             result = await self._reconcile(key)
             outcome = OK
-        except errors.ApiError:
+        except (errors.ApiError, Retry):
             outcome = RETRY
             raise
         finally:

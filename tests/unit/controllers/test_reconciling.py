@@ -7,14 +7,15 @@ import pytest
 from tests.unit.api.builders import an_mpijob
 from tests.unit.controllers.cached import NAME, NAMESPACE, OWNER, fill, made
 from tests.unit.controllers.scene import Scene, a_scene
+from tests.unit.kube.fake_api import answer, status
 
 from springtide.controllers.kinds import SERVED
 from springtide.controllers.metrics import Metrics
 from springtide.controllers.reconciling import PREDECESSOR_RETRY, Reconciler
 from springtide.jobs.observed import Settings
 from springtide.kube import errors
-from springtide.kube.controller import Result
-from springtide.kube.resources import CONFIGMAPS, Key, Obj
+from springtide.kube.controller import Result, Retry
+from springtide.kube.resources import CONFIGMAPS, SERVICEACCOUNTS, Key, Obj
 
 KEY = Key(NAMESPACE, NAME)
 
@@ -79,6 +80,15 @@ async def test_what_is_left_of_an_earlier_job_of_the_name_is_waited_for(scene: S
     fill(scene.caches.held[CONFIGMAPS], made(CONFIGMAPS, "pi-config", owner={**OWNER, "uid": "before"}))
     assert await reconciled(scene, a_job()) == Result(requeue_after=PREDECESSOR_RETRY)
     assert scene.server.requests == []
+
+
+async def test_waiting_for_somebody_elses_object_to_go_is_no_error(scene: Scene) -> None:
+    metrics = Metrics()
+    scene.server.answers["POST serviceaccounts"] = status(409, "AlreadyExists")
+    scene.server.answers["GET pi-launcher"] = answer(made(SERVICEACCOUNTS, "pi-launcher", owner=None))
+    with pytest.raises(Retry):
+        await reconciled(scene, a_job(), metrics)
+    assert 'springtide_reconciles_total{kind="MPIJob",outcome="retry"} 1.0' in metrics.text()[0].decode()
 
 
 @pytest.mark.parametrize(("refused", "outcome"), [(False, "ok"), (True, "retry")])
