@@ -11,6 +11,7 @@ from typing import Concatenate, ParamSpec, TypeVar, cast
 
 from springtide.elastic import context
 from springtide.elastic.groups import BrokenError
+from springtide.elastic.horovod import world
 from springtide.elastic.horovod.states import HostsUpdatedInterrupt, State
 from springtide.elastic.session import LauncherLostError
 
@@ -28,6 +29,7 @@ def run(
 ) -> Callable[Concatenate[S, P], R]:
     @functools.wraps(function)
     def wrapped(state: S, *args: P.args, **kwargs: P.kwargs) -> R:
+        world.become_elastic()
         enter: Callable[[], None] = state.begin
         while True:
             try:

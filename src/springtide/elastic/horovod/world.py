@@ -49,6 +49,8 @@ class _World:
         self.initialized = False
         self.told: int | None = None
         """The size that the program was told before it belonged to a generation."""
+        self.elastic = False
+        """The program trains in an elastic run, which hands its state on."""
         self.apart = False
         self.used = False
         """A collective stayed with this process while it was apart."""
@@ -110,6 +112,14 @@ def cross_size() -> int:
 def is_homogeneous() -> bool:
     """Whether every host has as many ranks as ours."""
     return size() == local_size() * cross_size()
+
+
+def is_elastic() -> bool:
+    return _world.elastic
+
+
+def become_elastic() -> None:
+    _world.elastic = True
 
 
 def told_otherwise() -> bool:

@@ -1,0 +1,128 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Horovod's callbacks for `model.fit`: equal weights to begin with, means of metrics, learning rates that warm up."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import keras
+import numpy as np
+
+from springtide.elastic.horovod import world
+from springtide.elastic.horovod.tensorflow import tensors
+
+__all__ = [
+    "BroadcastGlobalVariablesCallback",
+    "LearningRateScheduleCallback",
+    "LearningRateWarmupCallback",
+    "MetricAverageCallback",
+]
+
+
+class BroadcastGlobalVariablesCallback(keras.callbacks.Callback):
+    """After the first batch, when all variables are there. A state that is elastic has been handed on before."""
+
+    def __init__(self, root_rank: int, device: str = "") -> None:
+        super().__init__()
+        self._root, self._done = root_rank, False
+
+    def on_train_batch_end(self, batch: int, logs: Any = None) -> None:
+        if not self._done and not world.is_elastic():
+            tensors.broadcast_variables(self.model.variables, self._root)
+            tensors.broadcast_variables(self.model.optimizer.variables, self._root)
+        self._done = True
+
+
+class MetricAverageCallback(keras.callbacks.Callback):
+    """Before other callbacks that look at metrics, those of this epoch become the mean of all ranks'."""
+
+    def __init__(self, device: str = "") -> None:
+        super().__init__()
+
+    def on_epoch_end(self, epoch: int, logs: dict[str, Any] | None = None) -> None:
+        names = sorted(logs or {})
+        if logs and names:
+            means = tensors.allreduce(np.array([logs[name] for name in names], dtype=np.float64)).numpy()
+            logs.update((name, float(mean)) for name, mean in zip(names, means, strict=True))
+
+
+class LearningRateScheduleCallback(keras.callbacks.Callback):
+    """The learning rate of an epoch is the first one times a factor, or a factor of the epoch."""
+
+    def __init__(  # noqa: PLR0913 - Horovod's options
+        self,
+        initial_lr: float,
+        multiplier: float | Callable[[float], float],
+        start_epoch: int = 0,
+        end_epoch: int | None = None,
+        staircase: bool = True,
+        momentum_correction: bool = True,
+        steps_per_epoch: int | None = None,
+    ) -> None:
+        super().__init__()
+        self._first, self._staircase, self._corrects = initial_lr, staircase, momentum_correction
+        self._start, self._end = start_epoch, end_epoch
+        self._steps = steps_per_epoch
+        self._epoch = 0
+        self._momentum: float | None = None
+        self._factor = multiplier if callable(multiplier) else lambda epoch: multiplier ** (epoch - start_epoch)
+
+    def on_train_begin(self, logs: Any = None) -> None:
+        if not self._staircase and not self._steps:
+            self._steps = self.params.get("steps")
+            if not self._steps:
+                raise ValueError("steps_per_epoch is needed: model.fit does not know how many steps an epoch has")
+
+    def on_epoch_begin(self, epoch: int, logs: Any = None) -> None:
+        self._epoch = epoch
+
+    def on_train_batch_begin(self, batch: int, logs: Any = None) -> None:
+        if self._epoch < self._start or (self._end is not None and self._epoch >= self._end):
+            return
+        if self._staircase and batch == 0:
+            self._adjust(self._epoch)
+        elif not self._staircase:
+            self._adjust(self._epoch + batch / (self._steps or 1))
+
+    def on_train_batch_end(self, batch: int, logs: Any = None) -> None:
+        if self._momentum is not None:
+            self.model.optimizer.momentum, self._momentum = self._momentum, None
+
+    def on_epoch_end(self, epoch: int, logs: dict[str, Any] | None = None) -> None:
+        if logs is not None:
+            logs["lr"] = float(self.model.optimizer.learning_rate)
+
+    def _adjust(self, epoch: float) -> None:
+        optimizer = self.model.optimizer
+        before, now = float(optimizer.learning_rate), self._first * self._factor(epoch)
+        optimizer.learning_rate = now
+        momentum = getattr(optimizer, "momentum", None)
+        if self._corrects and isinstance(momentum, float) and before:
+            # What has built up at another rate counts as if it had built up at this one.
+            self._momentum, optimizer.momentum = momentum, momentum * now / before
+
+
+class LearningRateWarmupCallback(LearningRateScheduleCallback):
+    """From the learning rate of one rank to that of all, which is the one given, step by step."""
+
+    def __init__(
+        self,
+        initial_lr: float,
+        warmup_epochs: int = 5,
+        momentum_correction: bool = True,
+        steps_per_epoch: int | None = None,
+        verbose: int = 0,
+    ) -> None:
+        def factor(epoch: float) -> float:
+            through = (epoch + 1.0 / (self._steps or 1)) / warmup_epochs
+            return (1.0 + through * (world.size() - 1)) / world.size()
+
+        super().__init__(initial_lr, factor, 0, warmup_epochs, False, momentum_correction, steps_per_epoch)
+        self._verbose = verbose
+
+    def on_epoch_end(self, epoch: int, logs: dict[str, Any] | None = None) -> None:
+        super().on_epoch_end(epoch, logs)
+        if self._verbose and self._end is not None and epoch == self._end - 1 and world.rank() == 0:
+            rate = float(self.model.optimizer.learning_rate)
+            print(f"\nEpoch {epoch + 1}: the learning rate has warmed up to {rate:g}.")

@@ -1,0 +1,80 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`DistributedOptimizer`: any optimizer of Keras, which steps with the mean of all ranks' gradients.
+
+Keras compiles training steps with XLA wherever it can, and XLA refuses operations that leave the graph. A model with
+such an optimizer is one that Keras must not compile; Keras asks no optimizer, so it is told where it asks.
+
+Keras 3 calls `lr` by its full name only; programs for Horovod say `opt.lr.assign(...)`.
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import Any
+
+import keras
+
+from springtide.elastic.horovod.reduction import Average, Scaling, predivided
+from springtide.elastic.horovod.tensorflow.compression import Compression
+from springtide.elastic.horovod.tensorflow.tensors import reduced
+
+
+class _Reducing:
+    """What an optimizer's class is mixed with."""
+
+    _tide_scaling: Scaling
+    _tide_compression: Any
+    _tide_dense: bool
+
+    def apply(self, grads: Any, trainable_variables: Any = None) -> Any:
+        whole = reduced(list(grads), self._tide_scaling, self._tide_compression, dense=self._tide_dense)
+        return super().apply(whole, trainable_variables)  # type: ignore[misc]
+
+
+def DistributedOptimizer(  # noqa: PLR0913 - Horovod's options
+    optimizer: Any,
+    name: str | None = None,
+    compression: Any = Compression.none,
+    sparse_as_dense: bool = False,
+    gradient_predivide_factor: float = 1.0,
+    op: Any = Average,
+    backward_passes_per_step: int = 1,
+    **_: Any,
+) -> Any:
+    """The same optimizer: whoever holds it keeps it."""
+    if backward_passes_per_step != 1:
+        raise NotImplementedError(
+            "backward_passes_per_step is not offered with Keras, which accumulates gradients itself: "
+            "give the optimizer gradient_accumulation_steps"
+        )
+    _keep_from_xla()
+    if not isinstance(optimizer, _Reducing):
+        kind = type(optimizer)
+        optimizer.__class__ = type(kind.__name__, (_Reducing, kind), {"__module__": kind.__module__})
+    optimizer._tide_scaling = predivided(op, gradient_predivide_factor)
+    optimizer._tide_compression = compression
+    optimizer._tide_dense = sparse_as_dense
+    return optimizer
+
+
+def _keep_from_xla() -> None:
+    trainer: Any = importlib.import_module("keras.src.trainers.trainer")
+    asked = trainer.model_supports_jit
+    if getattr(asked, "knows_tide", False):
+        return
+
+    def answered(model: Any) -> bool:
+        return not isinstance(getattr(model, "optimizer", None), _Reducing) and bool(asked(model))
+
+    answered.knows_tide = True  # type: ignore[attr-defined]
+    trainer.model_supports_jit = answered
+
+
+def _learning_rate(self: Any) -> Any:
+    """The variable, for whoever assigns to it."""
+    return getattr(self._learning_rate, "value", self._learning_rate)
+
+
+def alias_learning_rate() -> None:
+    if not hasattr(keras.optimizers.Optimizer, "lr"):
+        keras.optimizers.Optimizer.lr = property(_learning_rate)

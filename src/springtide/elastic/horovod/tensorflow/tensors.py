@@ -1,0 +1,154 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Tensors of all ranks: their mean or sum, all of them, or one rank's. Names of operations are taken and not needed."""
+
+from __future__ import annotations
+
+import pickle
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import tensorflow as tf
+
+from springtide.elastic import leaves
+from springtide.elastic.horovod import world
+from springtide.elastic.horovod.reduction import Scaling, chosen
+from springtide.elastic.horovod.tensorflow import operations
+from springtide.elastic.horovod.tensorflow.compression import Compression
+
+__all__ = ["allgather", "allreduce", "broadcast", "broadcast_variables", "grouped_allreduce"]
+
+
+def allreduce(
+    tensor: Any,
+    average: bool | None = None,
+    compression: Any = Compression.none,
+    op: Any = None,
+    **more: Any,
+) -> Any:
+    return grouped_allreduce([tensor], average, compression, op, **more)[0]
+
+
+def grouped_allreduce(
+    tensors: Sequence[Any],
+    average: bool | None = None,
+    compression: Any = Compression.none,
+    op: Any = None,
+    **more: Any,
+) -> list[Any]:
+    scaling = _scaling(op, average, **more)
+
+    @tf.custom_gradient
+    def summed(*given: Any) -> Any:
+        def back(*gradients: Any) -> list[Any]:
+            return reduced(list(gradients), scaling, compression)
+
+        return reduced(list(given), scaling, compression), back
+
+    if any(isinstance(each, tf.IndexedSlices) for each in tensors):
+        return reduced(list(tensors), scaling, compression)
+    return list(summed(*[tf.convert_to_tensor(each) for each in tensors]))
+
+
+def allgather(tensor: Any, name: str | None = None, **_: Any) -> Any:
+    """One after the other along the first dimension, in which they may differ."""
+    given = tf.convert_to_tensor(tensor)
+    shown = given if given.shape.rank else tf.reshape(given, [1])
+
+    def gather(arrays: list[Any]) -> list[Any]:
+        parts = world.group().allgather(pickle.dumps(arrays[0]))
+        return [np.concatenate([pickle.loads(each) for each in parts])]
+
+    return operations.run(gather, [shown], [[None, *shown.shape[1:]]])[0]
+
+
+def broadcast(tensor: Any, root_rank: int, name: str | None = None, **_: Any) -> Any:
+    given = tf.convert_to_tensor(tensor)
+    return operations.run(lambda arrays: _from(arrays, root_rank), [given], [given.shape])[0]
+
+
+def broadcast_variables(variables: Sequence[Any], root_rank: int, **_: Any) -> None:
+    """In place."""
+    values = [tf.convert_to_tensor(each) for each in variables]
+    results = operations.run(lambda arrays: _from(arrays, root_rank), values, [each.shape for each in values])
+    for variable, value in zip(variables, results, strict=True):
+        variable.assign(value)
+
+
+def reduced(gradients: Sequence[Any], scaling: Scaling, compression: Any, *, dense: bool = False) -> list[Any]:
+    """All in one operation; where there is nothing there stays nothing."""
+    if dense:
+        gradients = [tf.convert_to_tensor(each) if isinstance(each, tf.IndexedSlices) else each for each in gradients]
+    found = list(gradients)
+    sparse = [place for place, each in enumerate(gradients) if isinstance(each, tf.IndexedSlices)]
+    whole = [place for place, each in enumerate(gradients) if each is not None and place not in sparse]
+    small = [compression.compress(gradients[place]) for place in whole]
+    if whole:
+        tensors = [each for each, _ in small]
+        summed = operations.run(lambda arrays: _summed(arrays, scaling), tensors, [each.shape for each in tensors])
+        for place, result, (_, kept) in zip(whole, summed, small, strict=True):
+            found[place] = compression.decompress(result, kept)
+    for place in sparse:
+        found[place] = _gathered(gradients[place], scaling)
+    return found
+
+
+def _gathered(slices: Any, scaling: Scaling) -> Any:
+    """Of sparse gradients all ranks' entries."""
+    size = tf.numpy_function(lambda: np.float64(scaling.divisor(world.group().size)), [], tf.float64)
+    values = allgather(slices.values * tf.cast(scaling.before, slices.values.dtype))
+    values = values / tf.cast(size, slices.values.dtype)
+    return tf.IndexedSlices(values, allgather(slices.indices), slices.dense_shape)
+
+
+def _scaling(
+    op: Any, average: bool | None, prescale_factor: float = 1.0, postscale_factor: float = 1.0, **_: Any
+) -> Scaling:
+    return chosen(op, average, prescale_factor, postscale_factor)
+
+
+# With NumPy, when an operation runs.
+
+
+def _summed(arrays: list[Any], scaling: Scaling) -> list[Any]:
+    """All of a type as one: few large messages instead of many small ones."""
+    group = world.group()
+    divisor = scaling.divisor(group.size)
+    if group.size == 1 and divisor * scaling.before == 1.0:
+        return arrays
+    found: list[Any] = list(arrays)
+    for places in _by_type(arrays):
+        flat = np.concatenate([_addable(arrays[place]).reshape(-1) for place in places])
+        if scaling.before != 1.0:
+            flat *= scaling.before
+        group.allreduce(flat)
+        if divisor != 1.0:
+            flat = flat / divisor if flat.dtype.kind == "f" else (flat / divisor).astype(flat.dtype)
+        ends = np.cumsum([arrays[place].size for place in places])[:-1]
+        for place, part in zip(places, np.split(flat, ends), strict=True):
+            found[place] = part.reshape(arrays[place].shape).astype(arrays[place].dtype, copy=False)
+    return found
+
+
+def _by_type(arrays: Sequence[Any]) -> list[list[int]]:
+    places: dict[Any, list[int]] = {}
+    for place, array in enumerate(arrays):
+        places.setdefault(array.dtype, []).append(place)
+    return list(places.values())
+
+
+def _addable(array: Any) -> Any:
+    """Some of TensorFlow's floats are none of NumPy's."""
+    return array if array.dtype.kind in "fiu" else array.astype(np.uint8 if array.dtype.kind == "b" else np.float32)
+
+
+def _from(arrays: list[Any], root: int) -> list[Any]:
+    group = world.group()
+    if group.size == 1:
+        return arrays
+    found = []
+    for array in arrays:
+        whole = np.ascontiguousarray(array).copy()
+        group.broadcast(leaves.view(whole), root)
+        found.append(whole.reshape(array.shape))
+    return found
