@@ -21,6 +21,7 @@ from tests.crash_jobs.verdict import Blows
 from tests.crash_pods import cluster as clusters
 from tests.crash_pods import looking
 from tests.crash_pods.cluster import Cluster
+from tests.crash_pods.verdict import judge_traces
 
 from springtide.kube import errors
 from springtide.kube.client import Client
@@ -101,6 +102,7 @@ class Round:
         self._acts = schedule.drawn(self._chance, list(self._jobs))
         self._sizes = {name: each.size for name, each in self._jobs.items()}
         self._blows = Blows()
+        self._last_blow = 0.0
 
     async def prepare(self) -> None:
         jobs.prepare(self._shared)
@@ -122,6 +124,7 @@ class Round:
             await asyncio.sleep(act.after)
             if await self._do(act):
                 self.result.acts[act.what] += 1
+        self._last_blow = time.monotonic()
         await self._heal()
 
     async def _do(self, act: Act) -> bool:
@@ -241,9 +244,8 @@ class Round:
     # Waiting
 
     async def finish(self) -> None:
-        healed = time.monotonic()
         self.result.violations += await until(self._lacks, lambda lacks: not lacks)
-        self.result.settling = round(time.monotonic() - healed, 1)
+        self.result.settling = round(time.monotonic() - self._last_blow, 1)
         self.result.violations += await self._strangers()
         (self._shared / "finish").touch()
         self.result.violations += await until(self._unfinished, lambda lacks: not lacks)
@@ -306,6 +308,12 @@ class Round:
             ]
 
         self.result.violations += await until(left, lambda found: not found)
+        self.result.violations += await until(self._traces, lambda found: not found)
+
+    async def _traces(self) -> list[str]:
+        """Directories, sockets, shims and cables of pods that are gone."""
+        pods = (await self.cluster.insist(lambda client: client.list(PODS, Scope()))).items
+        return judge_traces(pods, looking.traces(self.cluster))
 
     # The API
 
