@@ -28,7 +28,6 @@ class Word(StrEnum):
     RESTARTING = "Restarting"
     SUCCEEDED = "Succeeded"
     FAILED = "Failed"
-    DELETING = "Deleting"
 
 
 class State(NamedTuple):
@@ -44,8 +43,6 @@ def state(situation: Situation, conditions: Conditions) -> State:
 
 
 def _ended(situation: Situation, conditions: Conditions) -> State | None:
-    if situation.job.metadata.deletion_timestamp is not None:
-        return State(Word.DELETING, "The job is being deleted.")
     for type_, word in ((types.SUCCEEDED, Word.SUCCEEDED), (types.FAILED, Word.FAILED)):
         found = condition(conditions, type_)
         if found is not None and found.status == "True":
