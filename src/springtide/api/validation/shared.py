@@ -11,7 +11,7 @@ from typing import Any, Final, TypeVar
 import msgspec
 
 from springtide.api import quantity
-from springtide.api.field_errors import FieldError, invalid, not_supported, required
+from springtide.api.field_errors import FieldError, invalid, not_supported, required, type_invalid
 from springtide.api.kinds.elastic_policy import ElasticPolicy
 from springtide.api.kinds.fields import Wire
 from springtide.api.kinds.replicas import ReplicaSpec
@@ -22,7 +22,10 @@ from springtide.api.names import label_complaints
 MESSAGE_LIMIT: Final = 1024
 _NEGATIVE: Final = "must be greater than or equal to 0"
 _AT_LEAST_ONE: Final = "must be greater than or equal to 1"
-_PLACE: Final = re.compile(r"(?P<why>.*?) - at `(?:key in )?\$\.?(?P<field>.*)`", re.DOTALL)
+_PLACE: Final = re.compile(r"(?P<why>.*?) - at (?:`key` in )?`\$\.?(?P<field>.*)`", re.DOTALL)
+_OTHER_TYPE: Final = re.compile(r"Expected `(?P<wanted>\w+)(?: \| null)?`, got `(?P<found>\w+)`")
+_TYPES: Final = {"str": "string", "int": "integer", "float": "number", "bool": "boolean", "datetime": "date-time"}
+"""Python's types by the names that schemas have for them; others have the same name in both."""
 
 Kind = TypeVar("Kind", bound=Wire)
 
@@ -34,7 +37,16 @@ def read(raw: Mapping[str, Any], kind: type[Kind]) -> Kind | FieldError:
     except msgspec.ValidationError as error:
         found = _PLACE.fullmatch(str(error))
         field, why = (found["field"], found["why"]) if found else ("", str(error))
+        return _wrong_type(field, why)
+
+
+def _wrong_type(field: str, why: str) -> FieldError:
+    """In the words of a CRD's schema, which are the ones users know: the type that was found stands for the value."""
+    types = _OTHER_TYPE.fullmatch(why)
+    if types is None:
         return FieldError("FieldValueTypeInvalid", field, f"Invalid value: {why}")
+    wanted, found = (_TYPES.get(name, name) for name in types.group("wanted", "found"))
+    return type_invalid(field, found, f"must be of type {wanted}")
 
 
 def message(errors: Sequence[FieldError]) -> str:

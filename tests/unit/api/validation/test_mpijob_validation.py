@@ -71,11 +71,18 @@ def test_the_documents_jobs_are_fine(path: Path) -> None:
         "a template without spec": ({"worker": {"template": {"spec": None}}}, [no_containers("Worker")]),
         "containers that are none": (
             {"worker": {"template": {"spec": {"containers": [1]}}}},
-            [f"{ROLES}[Worker].template.spec.containers[0]: Invalid value: Expected `object`, got `int`"],
+            [f'{ROLES}[Worker].template.spec.containers[0]: Invalid value: "integer": must be of type object'],
         ),
         "a number among the arguments": (
             {"launcher": {"template": a_template("horovodrun", args=["-np", 2])}},
-            [f"{ROLES}[Launcher].template.spec.containers[0].args[1]: Invalid value: Expected `str`, got `int`"],
+            [
+                f"{ROLES}[Launcher].template.spec.containers[0].args[1]: "
+                'Invalid value: "integer": must be of type string'
+            ],
+        ),
+        "one container in place of a list": (
+            {"worker": {"template": {"spec": {"containers": "sshd"}}}},
+            [f'{ROLES}[Worker].template.spec.containers: Invalid value: "string": must be of type array'],
         ),
         "containers without name and image": (
             {"worker": {"template": {"spec": {"containers": [{"name": "a"}, {"image": "b"}]}}}},
@@ -159,11 +166,11 @@ def test_the_documents_jobs_are_fine(path: Path) -> None:
         ),
         "a field of another type": (
             {"slotsPerWorker": "two"},
-            ["spec.slotsPerWorker: Invalid value: Expected `int | null`, got `str`"],
+            ['spec.slotsPerWorker: Invalid value: "string": must be of type integer'],
         ),
         "a role of another type": (
             {"worker": {"template": []}},
-            ["spec.mpiReplicaSpecs.Worker.template: Invalid value: Expected `object`, got `array`"],
+            ['spec.mpiReplicaSpecs.Worker.template: Invalid value: "array": must be of type object'],
         ),
     }.values(),
     ids=str,
@@ -297,9 +304,14 @@ def test_at_admission_mistakes_come_before_bounds() -> None:
 @pytest.mark.parametrize(
     ("raw", "error"),
     [
-        ({"spec": []}, "spec: Invalid value: Expected `object`, got `array`"),
-        ({"metadata": {"labels": {"a": 1}}}, "metadata.labels[...]: Invalid value: Expected `str`, got `int`"),
-        ([], ": Invalid value: Expected `object`, got `array`"),
+        ({"spec": []}, 'spec: Invalid value: "array": must be of type object'),
+        ({"metadata": {"labels": {"a": 1}}}, 'metadata.labels[...]: Invalid value: "integer": must be of type string'),
+        ({"metadata": {"labels": {1: "a"}}}, 'metadata.labels: Invalid value: "integer": must be of type string'),
+        (
+            {"metadata": {"creationTimestamp": 1}},
+            'metadata.creationTimestamp: Invalid value: "integer": must be of type date-time',
+        ),
+        ([], ': Invalid value: "array": must be of type object'),
     ],
 )
 def test_an_object_of_another_shape_is_refused_where_it_differs(raw: Any, error: str) -> None:
