@@ -7,9 +7,9 @@ workers come, leave or die:
     graceful    prepare ──► every old member answers with its boundary ──► switch at the boundary after the last of them
     broken      regroup: survivors drop what they are at, go back to their last commit and start over together
 
-A boundary is a place between two steps where a rank may change groups. After it has answered, a rank passes no more
-than one of them until it hears where to switch. So all can stop at the same one: whoever waits there has done its part
-of all collectives before, and a slower rank gets there without it.
+A boundary is a place between two steps where a rank may change groups. It answers with the last one it has passed, at
+once and whatever it is at, and passes no other until it hears where to switch. So all can stop at the same one: nobody
+has to do a step before it answers, which it might not be able to without somebody who waits already.
 
 Newcomers start, import and connect while the others train; one that dies before it is a member disturbs nobody.
 Survivors keep their order and come first, so rank 0 is an old hand and state goes from old to new.

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """A rank's link to its launcher: what it is told, and what it may do about it at a boundary.
 
-A thread of its own listens, because the program is busy; the program asks at its boundaries, which costs it one look at
-a flag as long as there is no news.
+A thread of its own listens and answers, because the program is busy; the program asks at its boundaries, which costs it
+nothing worth mentioning as long as there is no news.
 """
 
 from __future__ import annotations
@@ -50,8 +50,6 @@ class Entry:
 class _Prepared:
     generation: int
     members: tuple[Member, ...]
-    answered: int | None = None
-    """The boundary we said we stand at."""
     entry: Entry | None = None
 
 
@@ -101,8 +99,7 @@ class Session:
         self._prepared: _Prepared | None = None
         self._regroup: Entry | None = None
         self._lost = False
-        self.news = False
-        """Whether a boundary has anything to look at; read without the lock."""
+        self._commit = -1
         self._interrupt: Callable[[], None] = lambda: None
         self.connections = Connections(place.worker, place.host, place.secret)
         addresses = self.connections.addresses(self._link.getsockname()[0], place.interfaces)
@@ -121,34 +118,28 @@ class Session:
         return self._wait(lambda: self._regroup or (self._prepared.entry if self._prepared else None))
 
     def stand(self, commit: int) -> Entry | None:
-        """At a boundary: the generation that is entered here, if one is. BrokenError when somebody died meanwhile."""
-        if not self.news:
-            return None
+        """At the next boundary: the generation that is entered here, if one is. Where a switch is prepared it is not
+        passed before it is known where that is. BrokenError when somebody died meanwhile."""
+        with self._changed:
+            self.boundary += 1
+            self._commit = commit
+            while True:
+                self._check()
+                if self._prepared is None:
+                    return None
+                entry = self._prepared.entry
+                if entry is not None:
+                    return self._taken() if entry.boundary == self.boundary else None
+                self._changed.wait()
+
+    def hold(self) -> Entry:
+        """Stay at this boundary until there is a generation to enter from here."""
         with self._changed:
             while True:
                 self._check()
-                prepared = self._prepared
-                if prepared is None:
-                    self.news = False
-                    return None
-                if prepared.answered is None:
-                    prepared.answered = self.boundary
-                    self._say("at", generation=prepared.generation, boundary=self.boundary, commit=commit)
-                if prepared.entry is not None:
-                    return self._taken() if prepared.entry.boundary == self.boundary else None
-                if self.boundary <= prepared.answered:
-                    return None
+                if self._prepared is not None and self._prepared.entry is not None:
+                    return self._taken()
                 self._changed.wait()
-
-    def hold(self, commit: int) -> Entry:
-        """Stand at this boundary until there is a generation to enter from here."""
-        while True:
-            entry = self.stand(commit)
-            if entry is not None:
-                return entry
-            with self._changed:
-                if self._prepared is None or self._prepared.entry is None:
-                    self._changed.wait()
 
     def recover(self, generation: int, commit: int, why: str) -> Entry:
         """Somebody died: say so, and wait for those that are left."""
@@ -177,7 +168,6 @@ class Session:
         entry = self._regroup or (self._prepared.entry if self._prepared else None)
         assert entry is not None
         self._regroup = self._prepared = None
-        self.news = False
         return entry
 
     def _check(self) -> None:
@@ -196,7 +186,7 @@ class Session:
         except (OSError, EOFError, wire.RefusedError):
             pass
         with self._changed:
-            self._lost = self.news = True
+            self._lost = True
             self._changed.notify_all()
         self._break()
 
@@ -205,6 +195,9 @@ class Session:
             match type_:
                 case "prepare":
                     self._prepared = _Prepared(words["generation"], _members(words["members"]))
+                    # The last boundary that was passed. To wait for the next one might be to wait for somebody who
+                    # waits for us: one that heard of this earlier, and stands where we have just been.
+                    self._say("at", generation=words["generation"], boundary=self.boundary, commit=self._commit)
                     self.connections.prepare(self._prepared.generation, self._prepared.members)
                 case "cancel" if self._prepared is not None and self._prepared.generation == words["generation"]:
                     self._prepared = None
@@ -221,7 +214,6 @@ class Session:
                     self._regroup = _regroup(words)
                     self._prepared = None
                     self.connections.prepare(self._regroup.generation, self._regroup.members)
-            self.news = True
             self._changed.notify_all()
         if type_ == "regroup":
             self._break()

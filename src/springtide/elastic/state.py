@@ -77,7 +77,6 @@ class State:
         now = context.current()
         if now.session is None:
             return
-        now.session.boundary += 1
         entry = now.session.stand(self.newest)
         if entry is not None:
             self._switch(entry)
@@ -171,7 +170,7 @@ class State:
                 told(old, now.size)
         if entry.hold:
             logger.warning("fewer workers than it takes to go on: waiting for more")
-            self._switch(now.session.hold(self.newest))
+            self._switch(now.session.hold())
 
     def _pass_on(self, group: Group, entry: Entry, boundary: int, *, everybody: bool, size: int = 0) -> int:
         """State from the source to those after it, or to all. Says how many ranks it was made with."""

@@ -236,6 +236,8 @@ class Rank:
     switch: Switch | None = None
     group: tuple[int, ...] = ()
     holds: bool = False
+    unheard: list[Prepare | Cancel | Switch] = field(default_factory=list)
+    """What it was told and has not heard yet: it comes in order, and may take any time."""
 
 
 @dataclass
@@ -268,11 +270,14 @@ class Schedules(RuleBasedStateMachine):
                     self.regroup(order)
                 case Prepare(to) | Cancel(to) | Switch(to):
                     for rank in self.told(to):
-                        self.tell(rank, order)
+                        rank.unheard.append(order)
 
-    def tell(self, rank: Rank, order: Prepare | Cancel | Switch) -> None:
+    def hear(self, rank: Rank) -> None:
+        order = rank.unheard.pop(0)
         if isinstance(order, Prepare):
-            rank.prepared, rank.answered, rank.switch = order.generation, None, None
+            rank.prepared, rank.answered, rank.switch = order.generation, rank.boundary, None
+            if rank.generation:
+                self.carry_out(self.group.at(rank.id, order.generation, rank.boundary, rank.boundary))
             return
         assert rank.prepared == order.generation
         if isinstance(order, Switch):
@@ -286,6 +291,7 @@ class Schedules(RuleBasedStateMachine):
         for rank in self.told(order.to):
             rank.generation, rank.group = order.generation, tuple(member.id for member in order.members)
             rank.prepared = rank.answered = rank.switch = None
+            rank.unheard.clear()
             rank.holds, rank.boundary = order.hold, newest
         for rank in self.told(order.to):
             self.carry_out(self.group.entered(rank.id, order.generation))
@@ -313,22 +319,18 @@ class Schedules(RuleBasedStateMachine):
         able = [rank for rank in self.training if self.may_step(rank)]
         if not able:
             return
-        rank = data.draw(st.sampled_from(able))
-        rank.boundary += 1
-        self.answer(rank)
+        self.take_step(data.draw(st.sampled_from(able)))
 
-    def answer(self, rank: Rank) -> None:
-        if rank.prepared is not None and rank.answered is None and rank.generation:
-            rank.answered = rank.boundary
-            self.carry_out(self.group.at(rank.id, rank.prepared, rank.boundary, rank.boundary))
-        if rank.switch is not None and rank.generation:
+    def take_step(self, rank: Rank) -> None:
+        rank.boundary += 1
+        if rank.switch is not None:
             assert rank.boundary <= rank.switch.boundary, "a rank ran past the boundary all were to switch at"
 
     @rule(data=st.data())
-    def stand(self, data: st.DataObject) -> None:
-        """Those that hold, or wait at a boundary, answer there."""
-        if self.training:
-            self.answer(data.draw(st.sampled_from(self.training)))
+    def listen(self, data: st.DataObject) -> None:
+        able = [rank for rank in self.world.ranks.values() if rank.unheard]
+        if able:
+            self.hear(data.draw(st.sampled_from(able)))
 
     @rule(data=st.data())
     def cross(self, data: st.DataObject) -> None:
@@ -379,20 +381,24 @@ class Schedules(RuleBasedStateMachine):
         self.carry_out(self.group.hosts({"a": 2, "b": 2, "c": 1}))
         for _ in range(400):
             before = self.snapshot()
-            for worker in list(self.group.workers.values()):
-                if worker.phase is Phase.STARTING:
-                    self.carry_out(self.group.ready(worker.id, address(worker.id)))
-            for rank in list(self.training):
-                if self.may_step(rank):
-                    rank.boundary += 1
-                self.answer(rank)
-            for rank in list(self.world.ranks.values()):
-                ready = rank.switch is not None and (not rank.generation or rank.boundary == rank.switch.boundary)
-                if ready:
-                    self.cross_one(rank)
+            self.everybody_goes_on()
             if before == self.snapshot() and self.settled():
                 break
         assert self.settled()
+
+    def everybody_goes_on(self) -> None:
+        for worker in list(self.group.workers.values()):
+            if worker.phase is Phase.STARTING:
+                self.carry_out(self.group.ready(worker.id, address(worker.id)))
+        for rank in list(self.world.ranks.values()):
+            if rank.unheard and rank.id in self.world.ranks:
+                self.hear(rank)
+        for rank in list(self.training):
+            if self.may_step(rank):
+                self.take_step(rank)
+        for rank in list(self.world.ranks.values()):
+            if rank.switch is not None and (not rank.generation or rank.boundary == rank.switch.boundary):
+                self.cross_one(rank)
 
     def cross_one(self, rank: Rank) -> None:
         switch = rank.switch
