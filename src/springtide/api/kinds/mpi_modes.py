@@ -30,6 +30,8 @@ class Mode:
     """A batch Job tries its pod again by itself; a pod is tried again by the engine."""
     default_restart: Mapping[str, RestartPolicy]
     restart_policies: tuple[RestartPolicy, ...]
+    default_workers: int | None
+    """How many a role without a number is said to have; None: the number is what is missing."""
     min_slots: int
     managers: tuple[str, ...]
     """What `managedBy` may say."""
@@ -43,6 +45,7 @@ MODES: Final[Mapping[AttachMode, Mode]] = {
         launcher_form=LauncherForm.POD,
         default_restart={LAUNCHER: RestartPolicy.NEVER, WORKER: RestartPolicy.NEVER},
         restart_policies=tuple(RestartPolicy),
+        default_workers=None,
         min_slots=1,
         managers=(TRAINING_OPERATOR, MULTIKUEUE),
         gpu_launcher_is_host=True,
@@ -52,6 +55,7 @@ MODES: Final[Mapping[AttachMode, Mode]] = {
         launcher_form=LauncherForm.BATCH_JOB,
         default_restart={LAUNCHER: RestartPolicy.ON_FAILURE, WORKER: RestartPolicy.NEVER},
         restart_policies=(RestartPolicy.NEVER, RestartPolicy.ON_FAILURE),
+        default_workers=0,
         min_slots=0,
         managers=(MPI_OPERATOR, MULTIKUEUE),
         gpu_launcher_is_host=False,

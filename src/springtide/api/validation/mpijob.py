@@ -97,9 +97,13 @@ def _roles_errors(specs: MPIReplicaSpecs, mode: Mode) -> Iterator[FieldError]:
         yield from shared.exactly_one(specs.launcher.replicas, launcher)
     if specs.worker is not None:
         yield from shared.role_errors(specs.worker, worker, mode.restart_policies)
-        yield from shared.at_least_one(_replicas(specs.worker), worker)
+        yield from _size_errors(specs.worker, worker, mode)
 
 
-def _replicas(worker: ReplicaSpec) -> int:
+def _size_errors(spec: ReplicaSpec, field: str, mode: Mode) -> Iterator[FieldError]:
     """A role that is there and does not say how many is not meant to have none."""
-    return worker.replicas or 0
+    replicas = mode.default_workers if spec.replicas is None else spec.replicas
+    if replicas is None:
+        yield required(f"{field}.replicas", "must say how many workers the job has")
+    else:
+        yield from shared.at_least_one(replicas, field)

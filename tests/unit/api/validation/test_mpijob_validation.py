@@ -60,10 +60,6 @@ def test_the_documents_jobs_are_fine(path: Path) -> None:
             {"workers": 0},
             [f"{ROLES}[Worker].replicas: Invalid value: 0: must be greater than or equal to 1"],
         ),
-        "workers without a number": (
-            {"workers": None},
-            [f"{ROLES}[Worker].replicas: Invalid value: 0: must be greater than or equal to 1"],
-        ),
         "empty roles": (
             {"launcher": {"template": None}, "worker": {"template": {"spec": {"containers": []}}}},
             [no_containers("Launcher"), no_containers("Worker")],
@@ -209,6 +205,14 @@ def test_a_job_without_slots_belongs_to_v2beta1() -> None:
     assert said(an_mpijob("v1", slotsPerWorker=0)) == [
         "spec.slotsPerWorker: Invalid value: 0: must be greater than or equal to 1"
     ]
+
+
+def test_workers_without_a_number_are_none_in_v2beta1_and_a_number_that_is_missing_in_v1() -> None:
+    field = f"{ROLES}[Worker].replicas"
+    assert said(an_mpijob("v2beta1", workers=None)) == [
+        f"{field}: Invalid value: 0: must be greater than or equal to 1"
+    ]
+    assert said(an_mpijob("v1", workers=None)) == [f"{field}: Required value: must say how many workers the job has"]
 
 
 def test_a_role_nobody_knows_is_named() -> None:
