@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The few fields of a pod template that are read here: who starts what, and with which GPUs.
+"""The few fields of a pod template that are read here: who starts what, with which GPUs, and the names of its parts.
 
 The template itself stays a raw mapping and goes to the API server as it was written.
 """
@@ -32,8 +32,16 @@ class Container(Wire, frozen=True, kw_only=True):
     resources: Resources | None = None
 
 
+class Named(Wire, frozen=True, kw_only=True):
+    """A volume, or a container of which nothing else is read."""
+
+    name: str = ""
+
+
 class PodSpec(Wire, frozen=True, kw_only=True):
     containers: tuple[Container, ...] | None = None
+    init_containers: tuple[Named, ...] | None = None
+    volumes: tuple[Named, ...] | None = None
 
 
 class Template(Wire, frozen=True, kw_only=True):

@@ -215,6 +215,40 @@ def test_workers_without_a_number_are_none_in_v2beta1_and_a_number_that_is_missi
     assert said(an_mpijob("v1", workers=None)) == [f"{field}: Required value: must say how many workers the job has"]
 
 
+NAMES = {
+    "volumes": (("mpi-job-config", "mpi-job-kubectl", "ssh-auth"), "a volume"),
+    "initContainers": (("wait-for-hosts", "kubectl-delivery"), "an init container"),
+}
+
+
+@pytest.mark.parametrize(
+    ("version", "role", "taken"),
+    [
+        ("v1", "Launcher", {"mpi-job-config", "mpi-job-kubectl", "wait-for-hosts", "kubectl-delivery"}),
+        ("v1", "Worker", {"mpi-job-config"}),
+        ("v2beta1", "Launcher", {"mpi-job-config", "ssh-auth", "wait-for-hosts"}),
+        ("v2beta1", "Worker", {"ssh-auth"}),
+    ],
+)
+@pytest.mark.parametrize("field", NAMES)
+def test_names_of_what_the_operator_adds_are_taken(version: str, role: str, taken: set[str], field: str) -> None:
+    names, what = NAMES[field]
+    template = a_template("mpirun")
+    template["spec"][field] = [{"name": name} for name in ("mine", *names)]
+    change: dict[str, Any] = {role.lower(): {"template": template}}
+    assert said(an_mpijob(version, **change)) == [
+        f'{ROLES}[{role}].template.spec.{field}[{index}].name: Invalid value: "{name}": '
+        f"is taken by {what} that the operator adds; choose another name"
+        for index, name in enumerate(names, start=1)
+        if name in taken
+    ]
+
+
+def test_a_container_cannot_have_the_name_of_an_init_container_either() -> None:
+    (error,) = said(an_mpijob(launcher={"template": a_template("mpirun", name="wait-for-hosts")}))
+    assert error.startswith(f'{ROLES}[Launcher].template.spec.containers[0].name: Invalid value: "wait-for-hosts": is')
+
+
 def test_a_role_nobody_knows_is_named() -> None:
     raw = an_mpijob()
     raw["spec"]["mpiReplicaSpecs"]["worker"] = raw["spec"]["mpiReplicaSpecs"].pop("Worker")

@@ -10,6 +10,7 @@ from springtide.api.defaults.mpijob import MPI
 from springtide.api.job import Job
 from springtide.api.kinds.attach_mode import AttachMode
 from springtide.api.kinds.mpi_modes import LauncherForm
+from springtide.api.kinds.mpi_parts import CONFIG_VOLUME, KUBECTL_CONTAINER, KUBECTL_VOLUME, WAITING_CONTAINER
 from springtide.api.kinds.replicas import LAUNCHER, WORKER, RestartPolicy
 from springtide.jobs import gangs
 from springtide.jobs.kinds.mpi import access, files, names, ssh, variables
@@ -21,8 +22,6 @@ Raw = dict[str, Any]
 ISTIO: Final = "sidecar.istio.io/inject"
 _MESSAGE: Final = "terminationMessagePolicy"
 """Last lines of the log come with how a container ended, so that people need not look for them."""
-_CONFIG: Final = "mpi-job-config"
-_KUBECTL: Final = "mpi-job-kubectl"
 _WAIT: Final = 'until /etc/mpi/hosts_given.sh "$POD_UID"; do sleep 1; done'
 
 
@@ -120,7 +119,7 @@ def _mount(spec: Raw, volume: Raw, path: str) -> None:
 
 def _config_volume(job: Job[MPI], keys: Sequence[str]) -> Raw:
     items = [{"key": key, "path": key, "mode": 0o444 if key == files.HOSTFILE else 0o555} for key in keys]
-    return {"name": _CONFIG, "configMap": {"name": names.config(job), "items": items}}
+    return {"name": CONFIG_VOLUME, "configMap": {"name": names.config(job), "items": items}}
 
 
 def _waiting(image: Raw) -> Raw:
@@ -128,11 +127,11 @@ def _waiting(image: Raw) -> Raw:
     started by scripts everywhere."""
     uid = {"name": "POD_UID", "valueFrom": {"fieldRef": {"fieldPath": "metadata.uid"}}}
     return {
-        "name": "wait-for-hosts",
+        "name": WAITING_CONTAINER,
         **image,
         "command": ["/bin/sh", "-c", _WAIT],
         "env": [uid],
-        "volumeMounts": [{"name": _CONFIG, "mountPath": "/etc/mpi"}],
+        "volumeMounts": [{"name": CONFIG_VOLUME, "mountPath": "/etc/mpi"}],
     }
 
 
@@ -140,15 +139,15 @@ def _deliver_kubectl(spec: Raw, settings: Settings) -> None:
     """Where pods have no kubectl of their own an image brings one to the place that kubexec.sh looks for it."""
     if not settings.kubectl_image:
         return
-    _mount(spec, {"name": _KUBECTL, "emptyDir": {}}, "/opt/kube")
+    _mount(spec, {"name": KUBECTL_VOLUME, "emptyDir": {}}, "/opt/kube")
     amounts = {"cpu": "100m", "memory": "512Mi", "ephemeral-storage": "5Gi"}
     delivery = {
-        "name": "kubectl-delivery",
+        "name": KUBECTL_CONTAINER,
         "image": settings.kubectl_image,
         "imagePullPolicy": "IfNotPresent",
         "env": _variables({"TARGET_DIR": "/opt/kube"}),
         "resources": {"requests": amounts, "limits": amounts},
-        "volumeMounts": [{"name": _KUBECTL, "mountPath": "/opt/kube"}],
+        "volumeMounts": [{"name": KUBECTL_VOLUME, "mountPath": "/opt/kube"}],
     }
     spec["initContainers"] = [*(spec.get("initContainers") or ()), delivery]
 

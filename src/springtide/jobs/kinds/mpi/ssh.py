@@ -9,6 +9,7 @@ from typing import Any
 
 from springtide.api.defaults.mpijob import MPI, SSH_AUTH_MOUNT_PATH
 from springtide.api.job import Job
+from springtide.api.kinds.mpi_parts import SSH_VOLUME
 from springtide.jobs.actions import Secrets
 from springtide.jobs.kind import Wanted
 from springtide.jobs.kinds.mpi import names
@@ -54,7 +55,7 @@ def volume(job: Job[MPI], spec: Mapping[str, Any]) -> tuple[dict[str, Any], dict
     path = job.own.ssh_auth_mount_path
     mode = _mode(path, spec)
     source = {"secretName": names.secret(job), "items": items, **({} if mode is None else {"defaultMode": mode})}
-    return {"name": "ssh-auth", "secret": source}, {"name": "ssh-auth", "mountPath": path}
+    return {"name": SSH_VOLUME, "secret": source}, {"name": SSH_VOLUME, "mountPath": path}
 
 
 def _mode(path: str, spec: Mapping[str, Any]) -> int | None:

@@ -10,6 +10,8 @@ import pytest
 from tests.unit.api.builders import a_template, an_mpijob
 
 from springtide.api.defaults.mpijob import defaulted
+from springtide.api.kinds.attach_mode import AttachMode
+from springtide.api.kinds.mpi_parts import PARTS, Parts
 from springtide.jobs.actions import Secrets
 from springtide.jobs.kind import Hosts, Wanted
 from springtide.jobs.kinds.mpi import ssh
@@ -363,3 +365,17 @@ def test_last_lines_come_with_how_a_pod_ended_unless_the_user_says_otherwise(
     pod = made["spec"]["template"] if version == "v2beta1" else made
     for each in (pod, worker(version, worker={"template": a_template(**given)})):
         assert each["spec"]["containers"][0]["terminationMessagePolicy"] == policy
+
+
+def parts(spec: dict[str, Any]) -> Parts:
+    names = [tuple(each["name"] for each in spec.get(field, ())) for field in ("volumes", "initContainers")]
+    return Parts(*(tuple(sorted(each)) for each in names))
+
+
+@pytest.mark.parametrize(("version", "mode"), [("v1", AttachMode.KUBEXEC), ("v2beta1", AttachMode.SSH)])
+def test_names_that_users_may_not_take_are_those_that_are_added(version: str, mode: AttachMode) -> None:
+    first = launcher(version, Settings(kubectl_image="kubectl:1"))["spec"]
+    made = {"Launcher": first.get("template", {"spec": first})["spec"], "Worker": worker(version)["spec"]}
+    for role, spec in made.items():
+        known = PARTS[mode, role]
+        assert parts(spec) == Parts(tuple(sorted(known.volumes)), tuple(sorted(known.containers)))

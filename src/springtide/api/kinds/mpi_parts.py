@@ -1,0 +1,34 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What the operator adds to the pods of an MPIJob, by the names that users' own parts must not have."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Final
+
+from springtide.api.kinds.attach_mode import AttachMode
+from springtide.api.kinds.replicas import LAUNCHER, WORKER
+
+CONFIG_VOLUME: Final = "mpi-job-config"
+KUBECTL_VOLUME: Final = "mpi-job-kubectl"
+SSH_VOLUME: Final = "ssh-auth"
+WAITING_CONTAINER: Final = "wait-for-hosts"
+KUBECTL_CONTAINER: Final = "kubectl-delivery"
+
+
+@dataclass(frozen=True, slots=True)
+class Parts:
+    volumes: tuple[str, ...] = ()
+    containers: tuple[str, ...] = ()
+    """Init containers; but the others of a pod cannot have their names either."""
+
+
+PARTS: Final[Mapping[tuple[AttachMode, str], Parts]] = {
+    (AttachMode.KUBEXEC, LAUNCHER): Parts((CONFIG_VOLUME, KUBECTL_VOLUME), (WAITING_CONTAINER, KUBECTL_CONTAINER)),
+    (AttachMode.KUBEXEC, WORKER): Parts((CONFIG_VOLUME,)),
+    (AttachMode.SSH, LAUNCHER): Parts((CONFIG_VOLUME, SSH_VOLUME), (WAITING_CONTAINER,)),
+    (AttachMode.SSH, WORKER): Parts((SSH_VOLUME,)),
+}
+"""Whether kubectl is delivered depends on the operator that happens to run; its names are taken in any case, so that a
+job does not come to grief under another one."""
