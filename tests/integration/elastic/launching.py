@@ -69,9 +69,11 @@ class Launch:
         """Waits until so many lines are like this."""
 
         def found() -> list[re.Match[str]] | None:
-            matches = [match for line in list(self.lines) if (match := re.search(pattern, line))]
-            if len(matches) < times and self.process.poll() is not None:
+            ended = self.process.poll() is not None
+            if ended:
                 self._reader.join(5)
+            matches = [match for line in list(self.lines) if (match := re.search(pattern, line))]
+            if len(matches) < times and ended:
                 raise AssertionError(f"ended with {self.process.returncode} before {pattern!r}:\n{self.text}")
             return matches if len(matches) >= times else None
 

@@ -6,14 +6,19 @@ from __future__ import annotations
 import json
 import os
 import signal
+import socket
 import sys
 import time
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.integration.elastic.launching import Elastic, Launch, alive, parent, until
+from tests.integration.elastic.launching import TRAINEE, Elastic, Launch, alive, parent, until
+
+from springtide.elastic import wire
+from springtide.elastic.wire import Caller, RefusedError
 
 pytestmark = pytest.mark.timeout(120)
 
@@ -209,6 +214,50 @@ def test_too_few_ranks_for_too_long_fail(elastic: Callable[..., Elastic]) -> Non
     run = elastic(ONE, "-np", "2", "--elastic-timeout", "1")
     assert run.ended() == 1
     assert "tiderun: after 1 s 1 of the 2 ranks it takes is there; hosts: 127.0.0.1:1" in run.lines
+
+
+def test_a_token_is_good_once_and_nothing_else_is_told(elastic: Callable[..., Elastic]) -> None:
+    run = elastic(ONE, "-np", "1", environment={"PASSWORD": "of-the-user"})
+    run.saw("generation 1 rank 0 of 1")
+    words = Path(f"/proc/{parent(run.pids()[0])}/cmdline").read_text().split("\0")
+    assert "of-the-user" not in " ".join(words)
+    address, _, port = words[words.index("--connect") + 1].rpartition(":")
+    token = words[words.index("--tokens") + 1].encode()
+    for caller, key in ((Caller.AGENT, token), (Caller.RANK, token), (Caller.PEER, token), (Caller.RANK, b"x" * 32)):
+        with socket.create_connection((address, int(port)), timeout=10) as connection:
+            connection.settimeout(10)
+            with pytest.raises((EOFError, OSError, RefusedError)):
+                spoken_with(connection, caller, key)
+    assert run.finish() == 0
+
+
+def spoken_with(connection: socket.socket, caller: Caller, key: bytes) -> wire.Frame:
+    wire.call(connection, caller, 0, key)
+    return wire.receive(connection)
+
+
+def test_noise_from_strangers_is_not_listened_to(elastic: Callable[..., Elastic]) -> None:
+    run = elastic(ONE, "-np", "1")
+    run.saw("generation 1 rank 0 of 1")
+    words = Path(f"/proc/{parent(run.pids()[0])}/cmdline").read_text().split("\0")
+    address, _, port = words[words.index("--connect") + 1].rpartition(":")
+    for noise in (b"", b"GET / HTTP/1.1\r\n\r\n" + b"x" * 100, os.urandom(4096)):
+        with socket.create_connection((address, int(port)), timeout=10) as connection, suppress(OSError):
+            connection.sendall(noise)
+            connection.shutdown(socket.SHUT_WR)
+            while connection.recv(4096):
+                pass
+    assert run.finish() == 0
+
+
+def test_how_long_eight_ranks_take_to_start(launch: Callable[..., Launch], tmp_path: Path) -> None:
+    """Printed, not judged: see it with -s."""
+    (tmp_path / "done").touch()
+    began = time.monotonic()
+    run = launch("-np", "8", sys.executable, str(TRAINEE), str(tmp_path / "done"))
+    run.saw(r"generation 1 rank \d of 8", 8)
+    print(f"eight ranks trained after {time.monotonic() - began:.2f} s")
+    assert run.ended() == 0
 
 
 # Hosts that are elsewhere
