@@ -208,7 +208,9 @@ class Membership:
         """Its program is through. So are the others in a moment: nobody joins any more, and nobody waits for that."""
         self._finished.add(id_)
         proposal, self._proposal = self._proposal, None
-        late = [worker.id for worker in self.workers.values() if not worker.trained and worker.id != id_]
+        # Companions on their way into its generation get there; into one that it never came to nobody does.
+        companions = self.members if id_ in self._entered else (id_,)
+        late = [worker.id for worker in self.workers.values() if not worker.trained and worker.id not in companions]
         for each in late:
             del self.workers[each]
         waiting = [] if proposal is None else [Cancel(tuple(self.workers), proposal.generation)]

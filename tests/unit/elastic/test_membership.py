@@ -204,6 +204,26 @@ def test_who_finishes_first_releases_those_that_wait_for_a_switch() -> None:
     assert group.finished(0) == [Over(succeeded=True)]
 
 
+def test_one_that_is_through_before_others_have_come_in_leaves_them_alone() -> None:
+    group = Membership(Limits(start=2, least=2, most=2))
+    group.hosts({"a": 2})
+    group.ready(0, address(0))
+    group.ready(1, address(1))
+    group.entered(0, group.generation)
+    assert group.finished(0) == []
+    group.entered(1, group.generation)
+    assert group.finished(1) == [Over(succeeded=True)]
+
+
+def test_one_that_is_through_before_a_switch_lets_nobody_wait_for_it() -> None:
+    group = started(1)
+    group.hosts({"h0": 1, "h1": 1})
+    (prepare,) = group.ready(1, address(1))
+    assert isinstance(prepare, Prepare)
+    group.at(0, prepare.generation, 3, 3)
+    assert group.finished(0) == [End(1), Over(succeeded=True)]
+
+
 def test_a_death_among_those_that_finish_is_a_failure() -> None:
     group = started(2)
     group.finished(0)
