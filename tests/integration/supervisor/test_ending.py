@@ -116,7 +116,16 @@ REFUSES_ROLES = {
 
 
 def test_a_cluster_that_does_not_come_up_leaves_nothing_behind(tide: Tide) -> None:
-    """What it has for jobs cannot be made, because somebody's webhook is in the way."""
+    tide.ok("up", "-d", "--port", "0")
+    tide.ok("down")
+    place = tide.place()
+    with place.database.open("r+b") as database:
+        database.write(b"this is no database")
+    assert "is damaged or not a database" in tide.error("up", "-d", "--port", "0")
+    until(lambda: processes(place) == {})
+
+
+def test_a_webhook_in_the_way_of_what_jobs_need_is_noted_and_can_be_mended(tide: Tide) -> None:
     tide.ok("up", "-d", "--port", "0")
     place = tide.place()
 
@@ -125,10 +134,19 @@ def test_a_cluster_that_does_not_come_up_leaves_nothing_behind(tide: Tide) -> No
             webhook = VALIDATING_WEBHOOKS.describe(Key("", "broken")) | {"webhooks": [REFUSES_ROLES]}
             await client.create(VALIDATING_WEBHOOKS, webhook)
 
+    async def mend() -> None:
+        async with await Client.connect(str(place.kubeconfig)) as client:
+            await client.delete(VALIDATING_WEBHOOKS, Key("", "broken"))
+
     asyncio.run(refuse_roles())
     tide.ok("down")
-    assert "failed calling webhook" in tide.error("up", "-d", "--port", "0")
-    until(lambda: processes(place) == {})
+    said = tide.ok("up", "-d", "--port", "0")
+    assert "! the operator's rights could not be brought up to date" in said
+    assert 'failed calling webhook "roles.example.org"' in said
+    asyncio.run(mend())
+    tide.ok("down")
+    assert "brought up to date" not in tide.ok("up", "-d", "--port", "0")
+    tide.ok("down")
 
 
 def test_a_server_that_is_stopped_with_the_terminal_s_group_lives_on(tide: Tide) -> None:

@@ -23,7 +23,7 @@ async def test_what_was_deleted_or_led_astray_comes_back(tmp_path: Path) -> None
         astray = {"apiGroup": CLUSTERROLES.group, "kind": "ClusterRole", "name": "cluster-admin"}
         other = CLUSTERROLEBINDINGS.describe(OPERATOR) | {"roleRef": astray, "subjects": meant["subjects"]}
         await client.create(CLUSTERROLEBINDINGS, other)
-        await seeding.seed(client)
+        assert await seeding.seed(client) == ()
         assert (await client.get(CLUSTERROLEBINDINGS, OPERATOR))["roleRef"] == meant["roleRef"]
         assert await client.find(CLUSTERROLES, OPERATOR) is not None
         assert await client.find(NAMESPACES, Key("", "kubeflow")) is not None

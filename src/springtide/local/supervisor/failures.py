@@ -7,6 +7,7 @@ One JSON line over a pipe. A server that dies without a word closes the pipe, wh
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -22,10 +23,12 @@ class DeadError(Exception):
 @dataclass(frozen=True, slots=True)
 class Up:
     port: int
+    notes: tuple[str, ...] = ()
+    """What does not work all the same."""
 
 
-def up(port: int) -> bytes:
-    return _line({"up": port})
+def up(port: int, notes: Sequence[str] = ()) -> bytes:
+    return _line({"up": port, "notes": list(notes)})
 
 
 def failed(error: Exception) -> bytes:
@@ -42,7 +45,7 @@ def heard(line: bytes) -> Up | Exception | None:
     except ValueError:
         return None
     if "up" in said:
-        return Up(int(said["up"]))
+        return Up(int(said["up"]), tuple(said["notes"]))
     if said.get("errno") is not None:
         return OSError(said["errno"], said["text"], said["file"])
     return FailedError(said["text"])

@@ -3,13 +3,16 @@
 manifests and documents use, and the operator's rights.
 
 Run by the server at every start, before it says that it is up: definitions of an earlier version are brought up to
-date, and whatever was deleted comes back.
+date, and whatever was deleted comes back. Somebody's webhook may be in the way of any of it. That is no reason to have
+no cluster, in which alone the webhook could be mended: it is noted, and the next start tries again.
 """
 
 from __future__ import annotations
 
 import asyncio
 import contextlib
+from collections.abc import Awaitable
+from http import HTTPStatus
 
 from springtide.api.kinds.registry import RESOURCES
 from springtide.api.rights import rules
@@ -24,12 +27,28 @@ _ROLE = Key("", "springtide-operator")
 _NAMESPACES = ("mpi-operator", "kubeflow")
 
 
-async def seed(client: Client) -> None:
-    await asyncio.gather(
-        definitions.install(client, [definition(resource) for resource in RESOURCES], MANAGER),
-        _grant(client),
-        *(_make_namespace(client, name) for name in _NAMESPACES),
+async def seed(client: Client) -> tuple[str, ...]:
+    """Notes on what was refused; ApiError when it is the server itself that fails."""
+    wanted = [definition(resource) for resource in RESOURCES]
+    notes = await asyncio.gather(
+        _tried("the definitions of training jobs", definitions.install(client, wanted, MANAGER)),
+        _tried("the operator's rights", _grant(client)),
+        *(_tried(f"namespace {name}", _make_namespace(client, name)) for name in _NAMESPACES),
     )
+    return tuple(note for note in notes if note)
+
+
+async def _tried(what: str, work: Awaitable[None]) -> str:
+    try:
+        await work
+    except errors.Unreachable:
+        raise
+    except errors.ApiError as error:
+        if error.code == HTTPStatus.INSUFFICIENT_STORAGE:
+            raise
+        said = " ".join(error.message.split())
+        return f"{what} could not be brought up to date; mend what is in the way, then tide down and tide up: {said}"
+    return ""
 
 
 async def _make_namespace(client: Client, name: str) -> None:

@@ -29,6 +29,8 @@ from springtide.local.store.sqlite import OpenError
 from springtide.local.supervisor import failures, seeding
 from springtide.local.supervisor.settings import ServerSettings
 
+logger = logging.getLogger(__name__)
+
 _COLLECT = (10_000, 20, 100)
 _OPEN_FILES = 65536
 """Wanted limit of open files: every watcher is a connection, and many systems start programs with 1,024."""
@@ -55,8 +57,10 @@ async def _serve(settings: ServerSettings) -> None:
     for number in (signal.SIGINT, signal.SIGTERM):
         loop.add_signal_handler(number, stopping.set)
     async with clusters.running(_options(settings)) as found:
-        await seeding.seed(found.client("system:springtide"))
-        tell(settings.tell, failures.up(found.port))
+        notes = await seeding.seed(found.client("system:springtide"))
+        for note in notes:
+            logger.warning("%s", note)
+        tell(settings.tell, failures.up(found.port, notes))
         collect_rarely()
         await stopping.wait()
 

@@ -38,6 +38,8 @@ class Server:
         self._telling: asyncio.Task[None] | None = None
         self.up = asyncio.Event()
         """Set when it answered for the first time."""
+        self.notes: tuple[str, ...] = ()
+        """What it said then that does not work."""
         self._kept = Kept("the server", self._launch, self._died)
 
     @property
@@ -72,7 +74,7 @@ class Server:
         finally:
             transport.close()
         if isinstance(said, Up):
-            self._deaths, self._has_been_up = 0, True
+            self._deaths, self._has_been_up, self.notes = 0, True, said.notes
             self.up.set()
         else:
             self._why = said

@@ -118,13 +118,11 @@ class _Cluster:
             await server.end()
 
     async def _bring_up(self, server: Server, port: int) -> None:
-        notes: list[str] = []
         machine = await asyncio.shield(self._looking) if self._looking is not None else None
         if machine is not None:
             await machine.prepare()
         await server.up.wait()
-        if machine is not None:
-            notes = await machine.start(self._began)
+        notes = [*server.notes, *(await machine.start(self._began) if machine is not None else ())]
         moved_from = self._settings.port if port != self._settings.port != 0 else None
         self._audience.up(Report(port, moved_from, tuple(notes)))
         if machine is not None and self._settings.operator:

@@ -11,6 +11,7 @@ from springtide.local.supervisor.failures import FailedError, Up
 
 def test_a_server_that_is_up_names_its_port() -> None:
     assert failures.heard(failures.up(6443)) == Up(6443)
+    assert failures.heard(failures.up(6443, ["one", "two"])) == Up(6443, ("one", "two"))
 
 
 @pytest.mark.parametrize("said", [b"", b"Traceback (most recent call last)", b'{"up"'])

@@ -13,12 +13,15 @@ import pytest
 
 from springtide.local import cluster
 from springtide.local.cluster import Options
-from springtide.local.supervisor import failures, server
+from springtide.local.supervisor import failures, seeding, server
 from springtide.local.supervisor.settings import ServerSettings
 
 
 class Found:
     port = 7
+
+    def client(self, name: str) -> str:
+        return name
 
 
 @pytest.fixture
@@ -40,10 +43,14 @@ async def test_a_server_that_is_up_says_so_and_collects_garbage_rarely(
         os.kill(os.getpid(), signal.SIGTERM)  # handled by the loop, in its next turn
         yield Found()
 
+    async def seed(client: str) -> tuple[str, ...]:
+        return (f"{client} was refused",)
+
     monkeypatch.setattr(cluster, "running", running)
+    monkeypatch.setattr(seeding, "seed", seed)
     reading, writing = os.pipe()
     bound = socket.socket()
     await server._serve(ServerSettings(str(tmp_path), "x", bound.detach(), writing))
     with os.fdopen(reading, "rb") as pipe:
-        assert failures.heard(pipe.read()) == failures.Up(7)
+        assert failures.heard(pipe.read()) == failures.Up(7, ("system:springtide was refused",))
     assert gc.get_threshold() == server._COLLECT
