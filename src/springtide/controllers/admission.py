@@ -19,6 +19,7 @@ from springtide.api.kinds.resource import Resource as Definition
 from springtide.api.kinds.resource import Scale
 from springtide.api.validation import updates
 from springtide.api.validation.updates import Judge, Verdict
+from springtide.jobs import waiting_times
 from springtide.kube.resources import Key, Obj, Resource
 
 Find = Callable[[Resource, Key], Awaitable[Obj | None]]
@@ -90,9 +91,15 @@ def _resized(job: Obj, scale: Scale, replicas: int) -> Obj:
 def _response(request: _Request, definition: Definition, verdict: Verdict) -> Obj:
     if verdict.errors:
         return {"allowed": False, "status": _refusal(request, definition, verdict.errors)}
-    if verdict.former:
-        return {"allowed": True, "warnings": [f"still {error}"[:_WARNING_LENGTH] for error in verdict.former]}
-    return {"allowed": True}
+    warnings = [*(f"still {error}" for error in verdict.former), *_complaints(request)]
+    return {"allowed": True} | ({"warnings": [each[:_WARNING_LENGTH] for each in warnings]} if warnings else {})
+
+
+def _complaints(request: _Request) -> list[str]:
+    if request.sub_resource:
+        return []
+    new, old = (((obj or {}).get("metadata") or {}).get("annotations") for obj in (request.object, request.old_object))
+    return waiting_times.complaints(new or {}, old or {})
 
 
 def _refusal(request: _Request, definition: Definition, errors: Sequence[FieldError]) -> Obj:

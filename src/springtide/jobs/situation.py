@@ -16,7 +16,7 @@ from springtide.jobs.kind import Kind, Replica, Shape
 from springtide.jobs.ledger import Ledger
 from springtide.jobs.observed import RUNNING, Held, Key, Observed, Pod
 
-_PREFIX: Final = "springtide.dev/"
+PREFIX: Final = "springtide.dev/"
 _LONGEST: Final = timedelta(days=365)
 """Longer is as good as for ever, and what users write may be more than a calendar holds."""
 _DIGITS: Final = len(str(int(_LONGEST.total_seconds())))
@@ -112,11 +112,15 @@ class Situation:
 
     def seconds(self, name: str, default: int) -> timedelta:
         """A waiting time the user may set by an annotation of the job; what is no number is not said."""
-        given = self.job.metadata.annotations.get(_PREFIX + name, "")
-        if not (given.isascii() and given.isdigit()):
+        given = self.job.metadata.annotations.get(PREFIX + name, "")
+        if not is_seconds(given):
             return timedelta(seconds=default)
         digits = given.lstrip("0")
         return timedelta(seconds=int(digits or "0")) if len(digits) < _DIGITS else _LONGEST
+
+
+def is_seconds(given: str) -> bool:
+    return given.isascii() and given.isdigit()
 
 
 def read(observed: Observed, kind: Kind, now: datetime) -> Situation:

@@ -84,6 +84,26 @@ async def test_an_old_mistake_is_a_warning_to_whoever_changes_something_else() -
     assert await asked(new, old) == {"allowed": True, "warnings": [f"still {REPLICAS}: {OUTSIDE}"]}
 
 
+@pytest.mark.parametrize(("name", "default"), [("drain", 30), ("settle", 30), ("start", 60)])
+@pytest.mark.parametrize("value", ["soon", "", "-1", "1.5", "10s", "x" * 300])
+async def test_a_waiting_time_that_is_none_is_told_to_who_sets_it(name: str, default: int, value: str) -> None:
+    odd, annotation = an_mpijob(), f"springtide.dev/{name}-seconds"
+    odd["metadata"]["annotations"] = {annotation: value}
+    response = await asked(odd)
+    (warning,) = response["warnings"]
+    said = f"metadata.annotations[{annotation}]: no whole number of seconds, so the default of {default} is taken: "
+    assert response["allowed"]
+    assert warning == f'{said}"{value}"'[:250]
+    assert await asked(odd, an_mpijob()) == response
+    assert await asked(odd, odd) == {"allowed": True}
+
+
+async def test_a_waiting_time_that_is_one_goes_without_saying() -> None:
+    job = an_mpijob()
+    job["metadata"]["annotations"] = {"springtide.dev/drain-seconds": "0", "springtide.dev/start-seconds": "86400"}
+    assert await asked(job) == {"allowed": True}
+
+
 async def test_scale_is_judged_by_the_job_behind_it() -> None:
     job = an_mpijob(**BOUNDS)
     refused = await asked(scale(9), scale(2), stored=job, sub="scale")
