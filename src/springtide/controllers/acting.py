@@ -17,7 +17,6 @@ from typing import Any, Final
 import msgspec
 from msgspec.structs import replace
 
-from springtide.api.kinds.replicas import WORKER
 from springtide.api.kinds.status import JobStatus
 from springtide.controllers import keys
 from springtide.controllers.caches import Caches
@@ -55,7 +54,17 @@ class _Refused:
 
     @property
     def role(self) -> str:
-        return str(self.create.manifest["metadata"]["labels"].get(ROLE, ""))
+        return str(self._labels.get(ROLE, ""))
+
+    def is_selected(self, selector: str) -> bool:
+        """Whether it is one of the pods that a status with this selector counts."""
+        wanted = dict(pair.split("=", 1) for pair in selector.split(",") if pair)
+        return bool(wanted) and wanted.items() <= self._labels.items()
+
+    @property
+    def _labels(self) -> Mapping[str, str]:
+        labels: Mapping[str, str] = self.create.manifest["metadata"]["labels"]
+        return labels
 
     @property
     def told(self) -> str:
@@ -217,7 +226,7 @@ def _without(planned: JobStatus, refused: Sequence[_Refused]) -> JobStatus:
     same words every time, so that a job nothing happens to is not written again and again."""
     if not refused:
         return planned
-    missing = sum(each.role == WORKER for each in refused)
+    missing = sum(each.is_selected(planned.selector) for each in refused)
     return replace(planned, replicas=max(planned.replicas - missing, 0), explanation=refused[0].told)
 
 

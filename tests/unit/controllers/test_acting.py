@@ -6,6 +6,7 @@ from typing import Any
 
 import msgspec
 import pytest
+from msgspec.structs import replace
 from tests.unit.controllers.cached import NAME, OWNER, UID, made
 from tests.unit.controllers.scene import Scene, a_scene
 from tests.unit.kube.fake_api import answer, status
@@ -21,6 +22,7 @@ from springtide.kube.request import Response
 from springtide.kube.resources import CONFIGMAPS, JOBS, PODS, SECRETS, Obj
 
 NOON = datetime(2026, 11, 16, 12, 0, 0, 987654, tzinfo=UTC)
+WAITS = JobStatus(state="Queued", explanation="It waits.", replicas=2, selector="springtide.dev/role=Worker")
 CONFIG = Key("v1", "ConfigMap", "pi-config")
 
 
@@ -141,11 +143,23 @@ async def test_a_refusal_is_told_by_an_event_and_in_the_jobs_explanation(
     said = msgspec.json.decode(refusal.body)["message"]
     scene.server.answers["POST pods"] = refusal
     with pytest.raises(raised):
-        await scene.act(a_pod("p"), StatusPatch(JobStatus(state="Queued", explanation="It waits.", replicas=2)))
+        await scene.act(a_pod("p"), StatusPatch(WAITS))
     message = f"worker pod created failed: {said}"
     assert scene.recorder.said == [("Warning", "MPIJobFailed", message)]
     (body,) = scene.server.bodies("PATCH")
-    assert body["status"] == {"state": "Queued", "explanation": message, "replicas": 1}
+    assert body["status"] == {"state": "Queued", "explanation": message, "replicas": 1, "selector": WAITS.selector}
+
+
+@pytest.mark.parametrize(("counted", "left"), [("Server", 0), ("Worker", 1), ("Launcher", 2)])
+async def test_refused_pods_are_not_counted_where_the_status_counts_their_like(
+    scene: Scene, counted: str, left: int
+) -> None:
+    scene.server.refuses = status(422, "Invalid", "no")
+    waits = replace(WAITS, selector=f"springtide.dev/role={counted}")
+    with pytest.raises(Terminal):
+        await scene.act(a_pod("s-0", "Server"), a_pod("s-1", "Server"), a_pod("w"), StatusPatch(waits))
+    (body,) = scene.server.bodies("PATCH")
+    assert body["status"].get("replicas", 0) == left
 
 
 async def test_a_pod_that_is_refused_holds_up_nothing_else(scene: Scene) -> None:
@@ -175,11 +189,9 @@ async def test_of_many_refused_pods_one_of_each_role_is_told(scene: Scene) -> No
 
 async def test_the_same_refusal_is_not_written_again(scene: Scene) -> None:
     scene.server.answers["POST pods"] = status(422, "Invalid", "no")
-    known = JobStatus(state="Queued", replicas=1, explanation="worker pod created failed: no")
+    known = replace(WAITS, replicas=1, explanation="worker pod created failed: no")
     with pytest.raises(Terminal):
-        await scene.act(
-            a_pod("p"), StatusPatch(JobStatus(state="Queued", explanation="It waits.", replicas=2)), old=known
-        )
+        await scene.act(a_pod("p"), StatusPatch(WAITS), old=known)
     assert scene.server.bodies("PATCH") == []
 
 
