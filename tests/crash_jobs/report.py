@@ -34,6 +34,7 @@ COUNTS = {
     "launchers": "launchers that ran",
     "lists": "host lists that they saw",
     "answers": "answers of hosts",
+    "late": "hosts over SSH whose names came a moment after they were listed",
     "states": "states of objects judged",
 }
 

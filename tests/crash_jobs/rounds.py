@@ -64,6 +64,8 @@ class Result:
     launchers: int = 0
     answers: int = 0
     """Of hosts to launchers that came to their end."""
+    late: int = 0
+    """Hosts over SSH whose names came later than they were listed."""
     settling: float = 0.0
     """Seconds after the last blow until all jobs were as they are wanted."""
     seconds: float = 0.0
@@ -291,6 +293,7 @@ class Round:
             result.violations += [f"{name}: {fault}" for fault in verdict.judge(wanted, seen, own, self._blows)]
             result.states += len(seen)
             result.lists += sum("hosts" in line.what for line in own)
+            result.late += sum("late" in line.what for line in own)
             result.launchers += len({line.launcher for line in own})
             result.answers += sum(line.what.get("end", 0) for line in own)
 
