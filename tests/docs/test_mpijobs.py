@@ -10,7 +10,9 @@ import pytest
 from tests.docs import pages
 from tests.docs.pages import DOCS
 
+from springtide.cli.operator import operator
 from springtide.jobs import launching, resizing
+from springtide.jobs.kinds.mpi.pods import ISTIO
 from springtide.jobs.state import Word
 
 PAGES = ("mpijobs.md", "zh/mpijobs.md")
@@ -36,6 +38,14 @@ def test_the_waiting_times_are_those_of_the_engine(page: str) -> None:
     rows = re.findall(r"^\| `springtide.dev/(\w+)-seconds` \| (\d+) \|", (DOCS / page).read_text(), re.MULTILINE)
     known = {"drain": resizing.DRAIN_SECONDS, "settle": launching.SETTLE_SECONDS, "start": launching.START_SECONDS}
     assert {name: int(seconds) for name, seconds in rows} == known
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_the_way_out_of_istio_and_the_way_to_kubectl_are_named(page: str) -> None:
+    text = (DOCS / page).read_text()
+    assert f'`{ISTIO}: "false"`' in text
+    (option,) = (each for each in operator.params if each.name == "kubectl_image")
+    assert f"`tide operator {option.opts[0]}`" in text
 
 
 @pytest.mark.parametrize("page", PAGES)
