@@ -7,6 +7,7 @@ boundary finds them ready. Everybody calls its right neighbour and is called by 
 
 from __future__ import annotations
 
+import os
 import socket
 import threading
 from collections.abc import Callable, Iterable, Sequence
@@ -74,6 +75,12 @@ class Connections:
                 self._changed.wait(_PAUSE)
             return self._called[left], self._calling[right]
 
+    def inodes(self) -> set[int]:
+        """Of all sockets that are ours."""
+        with self._changed:
+            ours = [self._door, *self._called.values(), *self._calling.values()]
+            return {os.fstat(each.fileno()).st_ino for each in ours if each.fileno() >= 0}
+
     def forget(self, before: int) -> None:
         """Generations before this one are over."""
         with self._changed:
@@ -116,7 +123,7 @@ class Connections:
     def _call(self, generation: int, member: Member) -> None:
         way = Way(generation, member.id)
         while not self._closed and generation >= self._oldest:
-            for address in self._likely(member):
+            for address in self.likely(member):
                 connection = self._reached(address, generation, member.id)
                 if connection is not None:
                     self._keep(self._calling, way, connection)
@@ -124,8 +131,8 @@ class Connections:
             with self._changed:
                 self._changed.wait(_PAUSE)
 
-    def _likely(self, member: Member) -> Iterable[Address]:
-        """On another host a loopback address leads to ourselves."""
+    def likely(self, member: Member) -> Iterable[Address]:
+        """Where another is found best. On another host a loopback address leads to ourselves."""
         if member.host == self._host:
             return sorted(member.addresses, key=lambda each: not _loopback(each))
         away = [each for each in member.addresses if not _loopback(each)]

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 from springtide.elastic.groups import BrokenError, Group, Solo
 from springtide.elastic.ring import Ring
@@ -21,16 +21,29 @@ Resized = Callable[[int, int], None]
 """Called with the number of ranks that the state was made with, and the number there are now."""
 
 
+class Attachment(Protocol):
+    """What else lasts as long as a generation: the group of another library."""
+
+    def abort(self) -> None:
+        """From any thread: make calls under way raise."""
+
+    def close(self) -> None: ...
+
+
 class Context:
     def __init__(self, place: Place | None) -> None:
         self.session = Session(place) if place is not None else None
         self.group: Group = Solo()
         self.generation = 0
+        self.members: tuple[Member, ...] = ()
         self.local_rank = 0
         self.local_size = 1
         self.hosts: tuple[str, ...] = (place.host,) if place else ("localhost",)
         self.on_resize: list[Resized] = []
         self.build: Callable[[Session, Entry], Group] = ring
+        self.attachments: list[Attachment] = []
+        self.attach: Callable[[Context], object] | None = None
+        """Makes one in every generation."""
 
     @property
     def rank(self) -> int:
@@ -43,16 +56,33 @@ class Context:
     def enter(self, entry: Entry) -> None:
         """Leave the old group for a new one. BrokenError when that one is overtaken before it came to be."""
         assert self.session is not None
+        self.detach()
         self.group.close()
         self.session.connections.forget(entry.generation)
         self.group = Solo() if len(entry.members) == 1 else self.build(self.session, entry)
-        self.session.on_break(self.group.abort)
+        self.session.on_break(self._abort)
         if self.session.superseded():
             raise BrokenError("the group was overtaken before it came to be")
         mine = entry.place(self.session.place.worker)
         assert mine is not None
-        self.generation = entry.generation
+        self.generation, self.members = entry.generation, entry.members
         self._note_hosts(mine, entry.members)
+        if self.attach is not None:
+            self.attach(self)
+
+    def detach(self) -> None:
+        while self.attachments:
+            self.attachments.pop().close()
+
+    def lost_touch(self) -> bool:
+        """Whether the group has come to an end: another library's exceptions do not say so. That may take a moment to
+        be heard of."""
+        return bool(self.attachments) and self.session is not None and self.session.soon_superseded()
+
+    def _abort(self) -> None:
+        self.group.abort()
+        for each in tuple(self.attachments):
+            each.abort()
 
     def _note_hosts(self, mine: Member, members: tuple[Member, ...]) -> None:
         self.local_rank = mine.local_rank

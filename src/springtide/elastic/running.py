@@ -34,6 +34,11 @@ def run(function: Callable[Concatenate[State, P], R]) -> Callable[Concatenate[St
             except BrokenError as error:
                 _recovered(state, str(error))
                 continue
+            except RuntimeError as error:
+                if not context.current().lost_touch():
+                    raise
+                _recovered(state, str(error))
+                continue
             session = context.current().session
             if session is not None:
                 session.say("finished")

@@ -22,6 +22,8 @@ from springtide.elastic.membership import Member
 
 _PATIENCE: Final = 10.0
 _BEAT: Final = 0.5
+_MOMENT: Final = 3.0
+"""Seconds in which a death is heard of."""
 
 
 class LauncherLostError(Exception):
@@ -149,6 +151,11 @@ class Session:
     def superseded(self) -> bool:
         """Whether the generation that is being entered has been overtaken."""
         return self._regroup is not None or self._lost
+
+    def soon_superseded(self) -> bool:
+        """The same, or within a moment."""
+        with self._changed:
+            return self._changed.wait_for(self.superseded, _MOMENT)
 
     def say(self, type_: str, **words: Any) -> None:
         self._say(type_, **words)

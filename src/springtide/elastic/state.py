@@ -121,12 +121,12 @@ class State:
         session = now.session
         assert session is not None
         now.enter(entry)
-        if entry.fresh:
+        if entry.fresh or (now.rank == entry.source and self._saved is None):
+            # In the second case all who knew anything died before they could hand it on.
             if now.rank == entry.source:
                 self._load()
             self._saved = self._taken(0, now.size)
         self.restore()
-        assert self._saved is not None or now.rank != entry.source
         self._settle(entry, newcomer=self._saved is None)
         old = self._pass_on(now.group, entry, session.boundary, everybody=True)
         self._entered(entry, old)

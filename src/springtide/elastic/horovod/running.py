@@ -41,6 +41,11 @@ def run(
             except BrokenError as error:
                 logger.warning("going back to the last commit: %s", error)
                 enter = functools.partial(state.recover, str(error))
+            except RuntimeError as error:
+                if not context.current().lost_touch():
+                    raise
+                logger.warning("going back to the last commit: %s", error)
+                enter = functools.partial(state.recover, str(error))
             except LauncherLostError as error:
                 raise SystemExit(f"springtide: {error}") from None
             else:

@@ -37,7 +37,7 @@ def run(function: Function, tensors: Sequence[Any], shapes: Sequence[Any]) -> li
             return function(list(arrays))
         except BrokenError as error:
             _remembered.failure = error
-            raise
+            raise BrokenError(str(error)) from None  # TensorFlow prints all that led to it
 
     found = tf.numpy_function(guarded, list(tensors), [tensor.dtype for tensor in tensors], stateful=True)
     for result, shape in zip(found, shapes, strict=True):

@@ -12,11 +12,13 @@ from collections.abc import Sequence
 from typing import Any
 
 import torch
+import torch.distributed as dist
 
 from springtide.elastic import leaves
 from springtide.elastic.groups import Group
 from springtide.elastic.horovod import objects, world
 from springtide.elastic.horovod.reduction import Scaling, chosen
+from springtide.elastic.horovod.torch import devices
 from springtide.elastic.horovod.torch.compression import Compression
 
 __all__ = [
@@ -155,7 +157,9 @@ def sum_(group: Group, flat: Any, scaling: Scaling) -> None:
     """Flat and contiguous tensors, in place."""
     if scaling.before != 1.0:
         flat.mul_(scaling.before)
-    if group.size > 1:
+    if group.size > 1 and flat.is_cuda and devices.direct(group):
+        dist.all_reduce(flat)
+    elif group.size > 1:
         wide = _summable(flat)
         group.allreduce(wide.numpy())
         if wide.data_ptr() != flat.data_ptr():

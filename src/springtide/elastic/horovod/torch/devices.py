@@ -1,0 +1,42 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Which tensors on GPUs are summed up by NCCL: those of ranks that have a GPU each. NCCL refuses to share one.
+
+The ranks of a generation agree on it before the first tensor. Where they cannot, tensors go through main memory and
+over the ring, as those on CPUs do.
+"""
+
+from __future__ import annotations
+
+import pickle
+
+import torch
+import torch.distributed as dist
+
+from springtide.elastic import context
+from springtide.elastic.groups import Group
+from springtide.elastic.torch_groups import ProcessGroup
+
+
+class _Agreement:
+    generation = 0
+    direct = False
+
+
+_agreement = _Agreement()
+
+
+def direct(group: Group) -> bool:
+    """Asked by all ranks at the same place of their programs."""
+    now = context.current()
+    if _agreement.generation != now.generation:
+        found = [pickle.loads(each) for each in group.allgather(pickle.dumps(identity()))]
+        _agreement.direct = len(set(found)) == group.size and all(found)
+        if _agreement.direct:
+            ProcessGroup(now, "nccl")
+        _agreement.generation = now.generation
+    return _agreement.direct
+
+
+def identity() -> str:
+    """Of the GPU that this rank uses; none where there is no NCCL."""
+    return str(torch.cuda.get_device_properties(torch.cuda.current_device()).uuid) if dist.is_nccl_available() else ""

@@ -1,0 +1,149 @@
+# SPDX-License-Identifier: Apache-2.0
+"""PyTorch's own process groups, one for every generation, made and torn down in the processes that are there.
+
+    from springtide.elastic import torch_groups
+
+    torch_groups.use("gloo")        # "nccl" on GPUs; before training begins
+
+From then on the default group of `torch.distributed` is that of the ranks of now. A program that has wrapped its model
+in DistributedDataParallel wraps it anew in `elastic.on_resize`.
+
+When a rank is killed the others' calls raise at once. One that stands still is another matter: then neither an abort
+nor the group's destruction comes back before its time-out, unless its sockets are shut down. The sockets of a group are
+those that were opened while it was made. The store through which its ranks find each other lives with its first rank,
+and dies with it: so does the generation.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import socket
+from collections.abc import Iterable
+from datetime import timedelta
+from typing import Any, Final
+
+import torch
+import torch.distributed as dist
+
+from springtide.elastic import context
+from springtide.elastic.context import Context
+from springtide.elastic.groups import BrokenError, Group
+from springtide.elastic.membership import Member
+from springtide.elastic.session import Session
+
+_PATIENCE: Final = timedelta(seconds=60)
+_REACHED: Final = timedelta(seconds=5)
+_NCCL: Final = {
+    # Its watchdog ends the process of a survivor otherwise, and its calls return before they are done.
+    "TORCH_NCCL_ASYNC_ERROR_HANDLING": "0",
+    "TORCH_NCCL_ENABLE_MONITORING": "0",
+    "TORCH_NCCL_BLOCKING_WAIT": "1",
+}
+
+
+def use(backend: str = "gloo") -> None:
+    """Have a default group of this kind in every generation."""
+    now = context.current()
+    if now.session is None:
+        _prepare(backend)
+        dist.init_process_group(backend, store=dist.HashStore(), rank=0, world_size=1)
+        return
+    now.attach = lambda now: ProcessGroup(now, backend)
+
+
+class ProcessGroup:
+    """The default group, for one generation."""
+
+    def __init__(self, now: Context, backend: str) -> None:
+        _prepare(backend)
+        assert now.session is not None
+        session, group = now.session, now.group
+        self._backend, self._connections = backend, session.connections
+        self._before = _sockets()
+        self._own: set[int] | None = None
+        now.attachments.append(self)  # for a death meanwhile
+        try:
+            self._store = _store(session, group, now.members)
+            dist.init_process_group(
+                backend,
+                store=dist.PrefixStore(f"generation-{now.generation}", self._store),
+                rank=group.rank,
+                world_size=group.size,
+                timeout=_PATIENCE,
+            )
+            if backend != "nccl":
+                dist.barrier()  # a death meanwhile shows here and not in the middle of training
+        except RuntimeError as error:
+            raise BrokenError(f"PyTorch's group did not come to be: {error}") from error
+        self._own = _sockets() - self._before - session.connections.inodes()
+
+    def abort(self) -> None:
+        own = self._own if self._own is not None else _sockets() - self._before - self._connections.inodes()
+        _shut_down(own)
+        if self._backend == "nccl" and dist.is_initialized():
+            with contextlib.suppress(RuntimeError):
+                dist.group.WORLD._get_backend(torch.device("cuda")).abort()
+
+    def close(self) -> None:
+        if self._own is not None:
+            _shut_down(self._own)
+        if dist.is_initialized():
+            with contextlib.suppress(RuntimeError):
+                dist.destroy_process_group()
+
+
+def _prepare(backend: str) -> None:
+    if backend == "nccl":
+        for name, value in _NCCL.items():
+            os.environ.setdefault(name, value)
+    if dist.is_initialized():
+        dist.destroy_process_group()
+
+
+def _store(session: Session, group: Group, members: tuple[Member, ...]) -> Any:
+    port = bytearray(2)
+    if group.rank == 0:
+        store = dist.TCPStore("0.0.0.0", 0, is_master=True, wait_for_workers=False, timeout=_PATIENCE)
+        port[:] = store.port.to_bytes(2, "big")
+    group.broadcast(memoryview(port), 0)
+    if group.rank == 0:
+        return store
+    number = int.from_bytes(port, "big")
+    hosts = dict.fromkeys(address for address, _ in session.connections.likely(members[0]))
+    return _reached(hosts, number)
+
+
+def _reached(hosts: Iterable[str], port: int) -> Any:
+    errors = []
+    for host in hosts:
+        with contextlib.suppress(OSError), socket.create_connection((host, port), timeout=_REACHED.total_seconds()):
+            try:
+                return dist.TCPStore(host, port, is_master=False, timeout=_PATIENCE)
+            except RuntimeError as error:
+                errors.append(str(error))
+    raise BrokenError(f"the first rank's store cannot be reached: {'; '.join(errors) or 'it is gone'}")
+
+
+def _sockets() -> set[int]:
+    return {inode for _, inode in _open_sockets()}
+
+
+def _open_sockets() -> list[tuple[int, int]]:
+    """Descriptors of this process and what they lead to."""
+    found = []
+    for name in os.listdir("/proc/self/fd"):
+        with contextlib.suppress(OSError):
+            target = os.readlink(f"/proc/self/fd/{name}")
+            if target.startswith("socket:["):
+                found.append((int(name), int(target[8:-1])))
+    return found
+
+
+def _shut_down(inodes: set[int]) -> None:
+    for descriptor, inode in _open_sockets():
+        if inode in inodes:
+            # Through another descriptor of the same socket: this one stays its owner's to close.
+            with contextlib.suppress(OSError), socket.socket(fileno=os.dup(descriptor)) as connection:
+                connection.getpeername()  # gloo ends the process when a socket that only listens fails
+                connection.shutdown(socket.SHUT_RDWR)
