@@ -21,7 +21,7 @@ RAW = textwrap.dedent("""
     import socket
     from springtide.local.network import dns
     sock = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
-    sock.settimeout(5)
+    sock.settimeout(20)
     sock.connect(("10.96.0.10", 53))
     def ask(name, kind):
         sock.send(dns.query(7, name, kind))
@@ -94,7 +94,7 @@ def test_no_packet_ends_the_server(network: Network) -> None:
         stream.sendall(struct.pack("!H", 500) + bytes(500) + b"\\xff")
         sock.close()
         sock = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
-        sock.settimeout(5)
+        sock.settimeout(20)
         sock.connect(("10.96.0.10", 53))
         print(dns.parse_answer(ask("web.default.svc.cluster.local", dns.A))[0])
     """)

@@ -124,7 +124,7 @@ def test_a_side_that_has_shut_down_still_hears_the_answer(network: Network) -> N
     network.services(service("web", "10.96.7.1", ports=[("", "TCP", 80, [(A, 23456)])]))
     code = textwrap.dedent("""
         import socket
-        with socket.create_connection(("web", 80), 5) as peer:
+        with socket.create_connection(("web", 80), 30) as peer:
             for _ in range(200):
                 peer.sendall(bytes(100_000))
             peer.shutdown(socket.SHUT_WR)
@@ -138,7 +138,7 @@ def test_hundreds_of_connections_at_once(network: Network) -> None:
     network.services(service("web", "10.96.7.1", ports=[("", "TCP", 80, [(A, 23456), (B, 23456)])]))
     code = textwrap.dedent("""
         import socket
-        peers = [socket.create_connection(("web", 80), 10) for _ in range(300)]
+        peers = [socket.create_connection(("web", 80), 30) for _ in range(300)]
         for peer in peers:
             peer.sendall(b"hello?")
         print(sum(peer.recv(100).endswith(b"heard hello?") for peer in peers))
@@ -153,7 +153,7 @@ def test_datagrams_reach_an_endpoint_and_answers_come_from_the_service(network: 
         import socket
         for word in ("one", "two"):
             sock = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
-            sock.settimeout(5)
+            sock.settimeout(20)
             for _ in range(2):
                 sock.sendto(word.encode(), ("log", 514))
                 data, peer = sock.recvfrom(1000)

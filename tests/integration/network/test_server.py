@@ -39,9 +39,9 @@ WEB_SERVER = textwrap.dedent("""
 VERSION = textwrap.dedent("""
     import ssl, urllib.request
     context = ssl._create_unverified_context()
-    print(urllib.request.urlopen("https://kubernetes.default:443/version", timeout=10, context=context).status)
+    print(urllib.request.urlopen("https://kubernetes.default:443/version", timeout=20, context=context).status)
 """)
-FETCH = "import urllib.request; print(urllib.request.urlopen('http://web', timeout=5).read().decode())"
+FETCH = "import urllib.request; print(urllib.request.urlopen('http://web', timeout=20).read().decode())"
 
 
 @asynccontextmanager
