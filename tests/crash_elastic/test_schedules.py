@@ -102,7 +102,5 @@ def test_it_gets_to_its_last_step(schedule: Callable[[int], Schedule], seed: int
     ends = re.findall(r"^\[\d+\]<stdout>:the end of \d+: (\d+) steps, (.*)$", run.text, re.MULTILINE)
     assert ends, run.text
     assert set(ends) == {(str(STEPS), str(STEPS))}, run.text
-    for agent in played.stopped:
-        with suppress(ProcessLookupError):
-            os.kill(agent, signal.SIGCONT)
-    until(lambda: not any(alive(pid) for pid in run.pids().values()), "all have ended")
+    everybody = {*run.pids().values(), *played.stopped}
+    until(lambda: not any(alive(pid) for pid in everybody), "all have ended")

@@ -98,8 +98,9 @@ class Starter:
 
     def end(self) -> None:
         if not self._ended.done():
-            with contextlib.suppress(ProcessLookupError):
-                os.killpg(self._process.pid, signal.SIGTERM)
+            for number in (signal.SIGTERM, signal.SIGCONT):  # one that was stopped hears nothing before it goes on
+                with contextlib.suppress(ProcessLookupError):
+                    os.killpg(self._process.pid, number)
 
     async def stay(self) -> None:
         """As long as it lasts; it ends with whoever waits for it here."""
