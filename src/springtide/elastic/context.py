@@ -24,6 +24,9 @@ Resized = Callable[[int, int], None]
 class Attachment(Protocol):
     """What else lasts as long as a generation: the group of another library."""
 
+    def settle(self) -> None:
+        """Wait until all that was asked for is done by all ranks. BrokenError when it may be wrong."""
+
     def abort(self) -> None:
         """From any thread: make calls under way raise."""
 
@@ -69,6 +72,11 @@ class Context:
         self._note_hosts(mine, entry.members)
         if self.attach is not None:
             self.attach(self)
+
+    def settle(self) -> None:
+        """Before anything is kept or handed on. Groups of our own do nothing behind our back."""
+        for each in self.attachments:
+            each.settle()
 
     def detach(self) -> None:
         while self.attachments:

@@ -67,6 +67,7 @@ class State:
         """Keep everything as it is now, and let workers come or go if that is due. Call it between two steps."""
         now = context.current()
         boundary = now.session.boundary + 1 if now.session else (self._saved.boundary + 1 if self._saved else 1)
+        now.settle()
         self._saved = self._taken(boundary, now.size)
         if self._files is not None and now.rank == 0:
             self._files.keep(self._saved.boundary, self._saved.head, self._saved.arrays)
@@ -79,6 +80,7 @@ class State:
             return
         entry = now.session.stand(self.newest)
         if entry is not None:
+            now.settle()
             self._switch(entry)
 
     def restore(self) -> None:

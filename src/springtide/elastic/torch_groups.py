@@ -16,6 +16,7 @@ and dies with it: so does the generation.
 
 from __future__ import annotations
 
+import atexit
 import contextlib
 import os
 import socket
@@ -59,7 +60,7 @@ class ProcessGroup:
         _prepare(backend)
         assert now.session is not None
         session, group = now.session, now.group
-        self._backend, self._connections = backend, session.connections
+        self._backend, self._group, self._connections = backend, group, session.connections
         self._before = _sockets()
         self._own: set[int] | None = None
         now.attachments.append(self)  # for a death meanwhile
@@ -78,6 +79,13 @@ class ProcessGroup:
             raise BrokenError(f"PyTorch's group did not come to be: {error}") from error
         self._own = _sockets() - self._before - session.connections.inodes()
 
+    def settle(self) -> None:
+        """NCCL's sums are done in the background, and where one is cut short by a death its tensors are left half done
+        without a word. If all are still here, and all of theirs is done, then it was done well."""
+        if self._backend == "nccl":
+            torch.cuda.synchronize()
+            self._group.allgather(b"")
+
     def abort(self) -> None:
         own = self._own if self._own is not None else _sockets() - self._before - self._connections.inodes()
         _shut_down(own)
@@ -88,17 +96,22 @@ class ProcessGroup:
     def close(self) -> None:
         if self._own is not None:
             _shut_down(self._own)
-        if dist.is_initialized():
-            with contextlib.suppress(RuntimeError):
-                dist.destroy_process_group()
+        _destroy()
 
 
 def _prepare(backend: str) -> None:
     if backend == "nccl":
         for name, value in _NCCL.items():
             os.environ.setdefault(name, value)
+    _destroy()
+    atexit.unregister(_destroy)
+    atexit.register(_destroy)
+
+
+def _destroy() -> None:
     if dist.is_initialized():
-        dist.destroy_process_group()
+        with contextlib.suppress(RuntimeError):
+            dist.destroy_process_group()
 
 
 def _store(session: Session, group: Group, members: tuple[Member, ...]) -> Any:

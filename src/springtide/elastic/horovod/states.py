@@ -47,6 +47,7 @@ class State(Base):
 
     def save(self) -> None:
         now = context.current()
+        now.settle()
         self._saved = self._taken(now.session.boundary if now.session else 0, now.size)
 
     def sync(self) -> None:
