@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from springtide.local.datadir import DataDir
+from springtide.local.runtime import shims
 
 _PROC = Path("/proc")
 _SHIM = b"springtide.local.runtime."
@@ -71,7 +72,9 @@ def remove(directory: DataDir, node: str) -> None:
     """What a node that is gone had on disk."""
     for pod in pods(directory, node):
         shutil.rmtree(directory.path / "logs" / pod.logs, ignore_errors=True)
-        shutil.rmtree(pod.path, ignore_errors=True)
+        (directory.path / "exec" / f"{pod.path.name}.sock").unlink(missing_ok=True)
+        with contextlib.suppress(OSError):
+            shims.discard(pod.path)
     shutil.rmtree(directory.nodes / node, ignore_errors=True)
 
 

@@ -47,9 +47,13 @@ def test_a_shim_is_known_by_more_than_its_number(tmp_path: Path) -> None:
 
 def test_what_a_node_left_is_removed(tmp_path: Path) -> None:
     place = DataDir(tmp_path)
-    a_pod(place, "1")
+    (a_pod(place, "1") / "overlay").mkdir(mode=0)  # what nobody but root can read
     kept = a_pod(place, "2", node="b")
     (tmp_path / "logs" / "n_p1_1" / "main").mkdir(parents=True)
+    (tmp_path / "exec").mkdir()
+    for uid in "12":
+        (tmp_path / "exec" / f"{uid}.sock").touch()
     leftovers.remove(place, "a")
     assert list(place.pods.iterdir()) == [kept]
+    assert list((tmp_path / "exec").iterdir()) == [tmp_path / "exec" / "2.sock"]
     assert list((tmp_path / "logs").iterdir()) == []
