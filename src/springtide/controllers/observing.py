@@ -11,10 +11,18 @@ import msgspec
 
 from springtide.api.job import Job
 from springtide.controllers.caches import BY_JOB, Caches, JobKey
-from springtide.controllers.views import BatchJobView, ContainerStatus, HeldView, Metadata, PodView, Terminated
+from springtide.controllers.views import (
+    BatchJobView,
+    Condition,
+    ContainerStatus,
+    HeldView,
+    Metadata,
+    PodView,
+    Terminated,
+)
 from springtide.jobs.causes import NODE_LOST
 from springtide.jobs.objects import INDEX, ROLE
-from springtide.jobs.observed import Exit, Held, Key, LauncherJob, Observed, Pod, Settings
+from springtide.jobs.observed import FAILED, Exit, Held, Key, LauncherJob, Observed, Pod, Settings
 
 _PARTS: Final = ("spec", "data", "rules", "subjects")
 
@@ -94,7 +102,7 @@ def launcher_job(view: BatchJobView, *, owned: bool) -> LauncherJob:
 
 def pod(view: PodView, silent: Container[str] = ()) -> Pod:
     metadata, status = view.metadata, view.status
-    main = _main(view)
+    main, disruption = _main(view), _disruption(view)
     index = metadata.labels.get(INDEX, "")
     return Pod(
         name=metadata.name,
@@ -106,12 +114,22 @@ def pod(view: PodView, silent: Container[str] = ()) -> Pod:
         terminating=metadata.deletion_timestamp is not None,
         node=view.spec.node_name,
         reason=status.reason or (NODE_LOST if view.spec.node_name in silent else ""),
-        message=status.message,
+        message=status.message or (disruption.message if disruption else ""),
+        disrupted=disruption is not None,
         created=metadata.creation_timestamp,
         started=_started(main),
         exit=_exit(view, main),
         annotations=metadata.annotations,
     )
+
+
+def _disruption(view: PodView) -> Condition | None:
+    """Why a pod has ended that was taken down: by an eviction, by its node, or because that is gone. Of one that has
+    not ended it says only what is meant to become of it."""
+    if view.status.phase != FAILED:
+        return None
+    found = (each for each in view.status.conditions if each.type == "DisruptionTarget" and each.status == "True")
+    return next(found, None)
 
 
 def _main(view: PodView) -> ContainerStatus | None:

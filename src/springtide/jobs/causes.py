@@ -29,7 +29,7 @@ def lost(pod: Pod) -> bool:
 
 def disrupted(pod: Pod) -> bool:
     """It ended because of its node, not because of its program."""
-    return pod.reason in _DISRUPTIONS or lost(pod)
+    return pod.disrupted or pod.reason in _DISRUPTIONS or lost(pod)
 
 
 def ending(pod: Pod) -> str:
@@ -58,5 +58,5 @@ def worker(pod: Pod) -> str:
     if evicted(pod):
         return f"was evicted: {pod.message}" if pod.message else "was evicted"
     if pod.ended:
-        return ending(pod) or f"ended as {pod.reason or pod.phase}"
+        return ending(pod) or f"ended as {pod.reason or pod.phase}" + (f": {pod.message}" if pod.message else "")
     return "was deleted"

@@ -51,6 +51,8 @@ class Pod:
     node: str = ""
     reason: str = ""
     message: str = ""
+    disrupted: bool = False
+    """It has ended because somebody took it down, and said so."""
     created: datetime | None = None
     started: datetime | None = None
     """When the main container started, not when the pod did."""

@@ -86,6 +86,18 @@ def test_an_evicted_pod_says_why() -> None:
     assert (pod.reason, pod.message, pod.exit) == ("Evicted", "low on memory", None)
 
 
+@pytest.mark.parametrize(("phase", "disrupted"), [("Failed", True), ("Running", False)])
+def test_a_pod_that_was_taken_down_is_known_by_its_condition(phase: str, disrupted: bool) -> None:
+    told = {
+        "type": "DisruptionTarget",
+        "status": "True",
+        "reason": "DeletionByPodGC",
+        "message": "node no longer exists",
+    }
+    pod = seen(phase=phase, conditions=[told])
+    assert (pod.disrupted, pod.message) == (disrupted, "node no longer exists" if disrupted else "")
+
+
 def test_a_pod_that_is_being_deleted_is_not_alive() -> None:
     pod = observing.pod(pod_view(a_pod(metadata={"deletionTimestamp": WHEN}, status={"phase": "Running"})))
     assert (pod.terminating, pod.alive) == (True, False)

@@ -44,6 +44,16 @@ def test_a_lost_launcher_is_followed_by_another_with_workers_of_its_own(version:
     assert not before & {cluster.launcher().uid, *(pod.uid for pod in cluster.of("Worker"))}
 
 
+def test_a_launcher_that_went_with_its_node_has_tries_of_its_own() -> None:
+    cluster = running(elastic(2, "v1", runPolicy={"backoffLimit": 0}))
+    before = cluster.launcher().uid
+    cluster.change(cluster.launcher().name, phase="Failed", disrupted=True, message="PodGC: node no longer exists")
+    cluster.settle(60)
+    assert cluster.conditions["Running"] == "True"
+    assert cluster.launcher().uid != before
+    assert "ended as Failed: PodGC: node no longer exists" in cluster.events[0].message
+
+
 @versions
 def test_everything_lost_at_once_is_made_again(version: str) -> None:
     cluster = running(Cluster(an_mpijob(version)))
