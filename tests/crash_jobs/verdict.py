@@ -166,19 +166,21 @@ def judge_statuses(states: Sequence[Obj]) -> Iterator[str]:
 
 
 def judge_outcome(wanted: Wanted, uid: str, seen: Sequence[Seen], blows: Blows) -> Iterator[str]:
-    """It has failed if and only if its launcher did, for good."""
+    """It fails if its launcher was killed and has no other try. One that was deleted may have ended badly for that, and
+    then counts as well, if its end was seen."""
     last = [each.object for each in seen if each.kind == "MPIJob" and each.uid == uid][-1]
     killed = [
         each
         for each in seen
         if each.kind == "Pod" and owner(each.object) == uid and role(each.object) == "Launcher"
-        if phase(each.object) == "Failed" and each.uid in blows.pods and not each.leaves
+        if phase(each.object) == "Failed" and each.uid in blows.pods
     ]
-    must = wanted.retries == 0 and any(each.object["spec"].get("nodeName") not in blows.nodes for each in killed)
+    certain = [each for each in killed if not each.leaves and each.object["spec"].get("nodeName") not in blows.nodes]
+    must = wanted.retries == 0 and bool(certain)
     now = holding(last)
     if "Failed" in now and not (wanted.retries == 0 and killed):
         yield f"has failed although its launcher may be tried again: {now['Failed']}"
-    if "Failed" in now and killed and "137" not in now["Failed"]:
+    if "Failed" in now and certain and "137" not in now["Failed"]:
         yield f"does not say how its launcher ended: {now['Failed']}"
     if must and "Failed" not in now:
         yield f"its launcher was killed and is not to be tried again, but it is {sorted(now)}"
@@ -193,6 +195,7 @@ class Tracing:
         self._roles: dict[str, Obj] = {}
         self._configs: dict[str, Obj] = {}
         self._ended: set[str] = set()
+        self._failed: set[str] = set()
         self._lost: dict[str, Obj] = {}
         """Workers that were hosts and are no more, by uid."""
         self._said: dict[str, set[str]] = {}
@@ -207,11 +210,12 @@ class Tracing:
                 yield from (f"{fault} (at {each.version})" for fault in reading[each.kind](each))
 
     def unexplained(self) -> Iterator[str]:
-        """Why a host was replaced is in the job's own log, unless all of them were or the job has no need of hosts."""
+        """Why a host was replaced is in the job's own log, unless all of them were or the job has no need of hosts any
+        more: one that has failed may have lost it when its launcher was dead already."""
         for uid, pod in self._lost.items():
             job, name = owner(pod), pod["metadata"]["name"]
             said = self._said.get(job, set())
-            if uid not in self._blows.pods or job in self._blows.suspended or job in self._blows.deleted:
+            if uid not in self._blows.pods or job in self._failed | self._blows.suspended | self._blows.deleted.keys():
                 continue
             if not any(name in line or line.startswith("WorkersRenewed") for line in said):
                 yield f"nothing was said of why {name} was replaced"
@@ -219,6 +223,8 @@ class Tracing:
     def _job(self, each: Seen) -> Iterator[str]:
         if each.leaves or set(ENDINGS) & holding(each.object).keys():
             self._ended.add(each.uid)
+        if "Failed" in holding(each.object):
+            self._failed.add(each.uid)
         yield from ()
 
     def _config(self, each: Seen) -> Iterator[str]:
