@@ -99,8 +99,9 @@ class State:
         """Enter the first generation of this process."""
         now = context.current()
         if now.session is None:
-            self._load()
-            self._saved = self._taken(0, 1)
+            boundary, old = self._load() or (0, 1)
+            self._saved = self._taken(boundary, old)
+            _tell(now, old)
             return
         if now.generation:
             self._share()
@@ -125,9 +126,8 @@ class State:
         now.enter(entry)
         if entry.fresh or (now.rank == entry.source and self._saved is None):
             # In the second case all who knew anything died before they could hand it on.
-            if now.rank == entry.source:
-                self._load()
-            self._saved = self._taken(0, now.size)
+            loaded = self._load() if now.rank == entry.source else None
+            self._saved = self._taken(*(loaded or (0, now.size)))
         self.restore()
         self._settle(entry, newcomer=self._saved is None)
         old = self._pass_on(now.group, entry, session.boundary, everybody=True)
@@ -167,9 +167,7 @@ class State:
         now = context.current()
         assert now.session is not None
         now.session.say("entered", generation=entry.generation)
-        if old != now.size:
-            for told in now.on_resize:
-                told(old, now.size)
+        _tell(now, old)
         if entry.hold:
             logger.warning("fewer workers than it takes to go on: waiting for more")
             self._switch(now.session.hold())
@@ -192,14 +190,16 @@ class State:
             self._saved = Snapshot(arrived.boundary, arrived.size, copy.deepcopy(arrived.skeleton), arrived.arrays)
         return arrived.size
 
-    def _load(self) -> None:
-        """What an earlier run left; a run without survivors starts over otherwise."""
+    def _load(self) -> tuple[int, int] | None:
+        """What an earlier run left, at which boundary and with how many ranks: boundaries are counted on from there,
+        for the newest checkpoint is that of the last one. A run without survivors starts over otherwise."""
         found = self._files.newest() if self._files is not None else None
         if found is None:
-            return
+            return None
         head, arrays = found
-        _, _, skeleton = pickle.loads(head)
+        boundary, size, skeleton = pickle.loads(head)
         self._put(skeleton, arrays(leaves.found_in(skeleton)))
+        return boundary, size
 
     def _live(self, boundary: int, size: int) -> Snapshot:
         """As it is now, good until the next step."""
@@ -232,6 +232,12 @@ class State:
                 held.load_state_dict(_own(new))
             elif not _filled(held, new):
                 self._values[name] = _own(new)
+
+
+def _tell(now: context.Context, old: int) -> None:
+    if old != now.size:
+        for told in now.on_resize:
+            told(old, now.size)
 
 
 def _content(value: Any) -> Any:

@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from springtide.elastic import Sampler, State, leaves
+from springtide.elastic import Sampler, State, context, leaves
+from springtide.elastic.context import Context
 
 
 class Model:
@@ -69,6 +70,30 @@ def test_a_run_that_nobody_survived_goes_on_from_its_checkpoint(tmp_path: Path) 
     later.begin()
     assert (later.step, later.weights.tolist()) == (4, [4.0] * 4)
     assert len(list((tmp_path / "run").iterdir())) == 2
+
+
+def test_a_run_that_was_resumed_leaves_newer_checkpoints(tmp_path: Path) -> None:
+    for begins in (0, 3, 6):
+        state = State(checkpoint=tmp_path, step=0)
+        state.begin()
+        assert state.step == begins
+        for _ in range(3):
+            state.step += 1
+            state.commit()
+
+
+def test_a_run_that_is_resumed_with_another_size_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    now = Context(None)
+    monkeypatch.setattr(context, "current", lambda: now)
+    state = State(checkpoint=tmp_path, rate=0.4)
+    monkeypatch.setattr(Context, "size", 4)
+    state.commit()
+    monkeypatch.setattr(Context, "size", 1)
+    told: list[tuple[int, int]] = []
+    now.on_resize.append(lambda old, new: told.append((old, new)))
+    later = State(checkpoint=tmp_path, rate=0.1)
+    later.begin()
+    assert (later.rate, told) == (0.4, [(4, 1)])
 
 
 def test_without_a_checkpoint_it_begins_as_it_was_made(tmp_path: Path) -> None:
