@@ -18,7 +18,8 @@
 Standard library alone; NumPy, PyTorch, TensorFlow and JAX are used where a program uses them.
 
     launcher side   membership (who trains together), hosts, discovery, starting, coordinator, agent, output, progress
-    rank side       session (link to the launcher), connections, groups, ring, state, samplers, checkpoints, running
+    rank side       session (link to the launcher), connections, groups, ring, state, samplers, checkpoints, running,
+                    reporting
     both            wire
 """
 
@@ -26,6 +27,7 @@ from __future__ import annotations
 
 from springtide.elastic.collectives import allgather, allreduce, barrier, broadcast, local_rank, rank, size
 from springtide.elastic.context import Resized, current
+from springtide.elastic.reporting import report
 from springtide.elastic.running import run
 from springtide.elastic.samplers import Sampler
 from springtide.elastic.state import State
@@ -40,6 +42,7 @@ __all__ = [
     "local_rank",
     "on_resize",
     "rank",
+    "report",
     "run",
     "size",
 ]
