@@ -11,6 +11,7 @@ from __future__ import annotations
 import argparse
 import os
 import time
+from pathlib import Path
 
 import torch
 import torch.nn.functional as F
@@ -28,7 +29,9 @@ parser.add_argument("--seed", type=int, default=42, metavar="S", help="of weight
 parser.add_argument("--log-interval", type=int, default=10, metavar="N", help="steps between two lines (10)")
 parser.add_argument("--batches-per-commit", type=int, default=10, metavar="N", help="steps between two commits (10)")
 parser.add_argument("--batches-per-host-check", type=int, default=1, metavar="N", help="steps between two looks (1)")
-parser.add_argument("--pause", type=float, default=0.0, metavar="S", help="seconds to rest after a step (0)")
+parser.add_argument(
+    "--pause", default="0", metavar="S", help="seconds to rest after a step, or a file that says so (0)"
+)
 parser.add_argument("--fp16-allreduce", action="store_true", help="send gradients in half the size")
 args = parser.parse_args()
 
@@ -79,6 +82,11 @@ def metric_average(value: float, name: str) -> float:
     return float(hvd.allreduce(torch.tensor(value), name=name).item())
 
 
+def rest() -> None:
+    """To watch it, and to have something to wait for: a file may change meanwhile."""
+    time.sleep(float(Path(args.pause).read_text() if args.pause.startswith("/") else args.pause))
+
+
 @hvd.elastic.run
 def train(state: hvd.elastic.TorchState) -> None:
     print(f"rank {hvd.rank()} of {hvd.size()} trains from step {state.step} pid {os.getpid()}", flush=True)
@@ -98,7 +106,7 @@ def train(state: hvd.elastic.TorchState) -> None:
                     print(
                         f"step {state.step} epoch {state.epoch} size {hvd.size()} lr {lr:g} loss {mean:.4f}", flush=True
                     )
-            time.sleep(args.pause)
+            rest()
             if args.batches_per_commit and state.step % args.batches_per_commit == 0:
                 state.commit()
             elif args.batches_per_host_check and state.step % args.batches_per_host_check == 0:

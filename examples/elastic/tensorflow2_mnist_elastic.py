@@ -11,6 +11,7 @@ from __future__ import annotations
 import argparse
 import os
 import time
+from pathlib import Path
 
 import numpy as np
 import tensorflow as tf
@@ -21,7 +22,9 @@ parser = argparse.ArgumentParser(description="TensorFlow digits, elastic")
 parser.add_argument("--batches", type=int, default=400, metavar="N", help="steps times ranks (400)")
 parser.add_argument("--batch-size", type=int, default=32, metavar="N", help="samples per step and rank (32)")
 parser.add_argument("--lr", type=float, default=0.001, metavar="LR", help="learning rate of one rank (0.001)")
-parser.add_argument("--pause", type=float, default=0.0, metavar="S", help="seconds to rest after a step (0)")
+parser.add_argument(
+    "--pause", default="0", metavar="S", help="seconds to rest after a step, or a file that says so (0)"
+)
 args = parser.parse_args()
 
 hvd.init()
@@ -71,6 +74,11 @@ for images, labels in dataset.take(1):
     training_step(images, labels, allreduce=False)
 
 
+def rest() -> None:
+    """To watch it, and to have something to wait for: a file may change meanwhile."""
+    time.sleep(float(Path(args.pause).read_text() if args.pause.startswith("/") else args.pause))
+
+
 @hvd.elastic.run
 def train(state: hvd.elastic.TensorFlowKerasState) -> None:
     print(f"rank {hvd.rank()} of {hvd.size()} trains from batch {state.batch} pid {os.getpid()}", flush=True)
@@ -83,7 +91,7 @@ def train(state: hvd.elastic.TensorFlowKerasState) -> None:
         if state.step % 10 == 0 and hvd.rank() == 0:
             rate = float(opt.learning_rate)
             print(f"step {state.step} size {hvd.size()} lr {rate:g} loss {float(loss_value):.4f}", flush=True)
-        time.sleep(args.pause)
+        rest()
         if state.step % 10 == 0:
             state.commit()
         else:

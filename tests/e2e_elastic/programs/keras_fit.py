@@ -6,6 +6,7 @@ from __future__ import annotations
 import os
 import sys
 import time
+from pathlib import Path
 
 import keras
 import numpy as np
@@ -14,7 +15,7 @@ import tensorflow as tf
 import springtide.elastic.horovod.tensorflow.keras as hvd
 
 hvd.init()
-EPOCHS, STEPS, PAUSE = int(sys.argv[1]), 60, 0.02
+EPOCHS, STEPS, PAUSE = int(sys.argv[1]), 60, Path(sys.argv[2])
 random = np.random.default_rng(7)
 patterns = random.random((10, 16), dtype=np.float32)
 digits = random.integers(0, 10, 2048)
@@ -36,7 +37,7 @@ def on_state_reset() -> None:
 class Speaking(keras.callbacks.Callback):  # type: ignore[misc,unused-ignore]
     def on_train_batch_end(self, batch: int, logs: dict[str, float] | None = None) -> None:
         state.step += 1
-        time.sleep(PAUSE)
+        time.sleep(float(PAUSE.read_text()))
         if state.step % 10 == 0:
             weights = hvd.allgather(np.array([sum(float(w.sum()) for w in model.get_weights())]))
             same = np.allclose(weights, weights[0])
