@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test check check-generated format generate lock oracle test-oracle record test-pods test-crash test-programs test-robustness e2e e2e-horovod bench bench-pods bench-operator campaign
+.PHONY: help demo test check check-generated format generate lock oracle test-oracle record test-pods test-crash test-programs test-robustness e2e e2e-horovod e2e-elastic bench bench-pods bench-operator campaign
 
 help: ## what there is
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 16
@@ -121,3 +121,6 @@ e2e: oracle ## jobs on the embedded cluster: mpirun, the documents' manifests, r
 
 e2e-horovod: oracle ## elastic training with Horovod, which is built once (needs Python 3.11, cmake and g++)
 	@SPRINGTIDE_TOOLS=$$($(CONTROL_PLANE) build | tail -n 1) $(BIN)/pytest -q tests/e2e/horovod
+
+e2e-elastic: $(READY) ## elastic training with PyTorch, TensorFlow and Keras, resized and killed (fetches 4 GB once)
+	@$(BIN)/pytest -n 2 -q tests/e2e_elastic

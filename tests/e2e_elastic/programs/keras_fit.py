@@ -34,7 +34,7 @@ def on_state_reset() -> None:
     model.fit(dataset, steps_per_epoch=1, epochs=1, verbose=0)  # in Horovod newcomers do the same at this moment
 
 
-class Speaking(keras.callbacks.Callback):  # type: ignore[misc,unused-ignore]
+class Speaking(keras.callbacks.Callback):
     def on_train_batch_end(self, batch: int, logs: dict[str, float] | None = None) -> None:
         state.step += 1
         time.sleep(float(PAUSE.read_text()))

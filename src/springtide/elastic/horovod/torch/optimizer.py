@@ -7,6 +7,7 @@ that does not depend on which of them a rank has. A rank that has none, because 
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, Final
@@ -30,13 +31,11 @@ class _Reducing:
     _tide_compression: Any
     _tide_dense: bool
     _tide_skips: bool
-    _tide_synchronized: bool
 
     def synchronize(self) -> None:
         """Gradients of all ranks, in place. To clip them, say, before the step."""
         with torch.no_grad():
             _reduce(self._tide_parameters(), self._tide_scaling, self._tide_compression, dense=self._tide_dense)
-        self._tide_synchronized = True
 
     @contextmanager
     def skip_synchronize(self) -> Iterator[None]:
@@ -50,7 +49,6 @@ class _Reducing:
     def step(self, *args: Any, **kwargs: Any) -> Any:
         if not self._tide_skips:
             self.synchronize()
-        self._tide_synchronized = False
         return super().step(*args, **kwargs)  # type: ignore[misc]
 
     def set_backward_passes_per_step(self, passes: int) -> None:
@@ -80,12 +78,26 @@ def DistributedOptimizer(  # noqa: PLR0913 - Horovod's name and its options
     if not isinstance(optimizer, _Reducing):
         kind = type(optimizer)
         optimizer.__class__ = type(kind.__name__, (_Reducing, kind), {"__module__": kind.__module__})
-        optimizer.__dict__.pop("step", None)  # a scheduler's wrapper around the old one
+        _keep_scheduled(optimizer)
     optimizer._tide_scaling = predivided(op, gradient_predivide_factor)
     optimizer._tide_compression = compression
     optimizer._tide_dense = sparse_as_dense
-    optimizer._tide_skips = optimizer._tide_synchronized = False
+    optimizer._tide_skips = False
     return optimizer
+
+
+def _keep_scheduled(optimizer: Any) -> None:
+    """A scheduler that came first has wrapped the old step, to see whether it is called."""
+    wrapped = optimizer.__dict__.get("step")
+    if wrapped is None:
+        return
+
+    @functools.wraps(wrapped)
+    def step(*args: Any, **kwargs: Any) -> Any:
+        optimizer._opt_called = True
+        return type(optimizer).step(optimizer, *args, **kwargs)
+
+    optimizer.step = step
 
 
 def _check(optimizer: Any, named: Sequence[tuple[str, Any]]) -> None:
@@ -143,4 +155,4 @@ def _gathered(gradient: Any, scaling: Scaling) -> Any:
     size = world.group().size
     places = tensors.allgather(mine.indices().t().contiguous()).t()
     values = tensors.allgather(mine.values() * scaling.before) / scaling.divisor(size)
-    return torch.sparse_coo_tensor(places, values, gradient.shape).coalesce()
+    return torch.sparse_coo_tensor(places, values, gradient.shape, check_invariants=False).coalesce()
