@@ -39,6 +39,8 @@ def run(function: Callable[Concatenate[State, P], R]) -> Callable[Concatenate[St
                     raise
                 _recovered(state, str(error))
                 continue
+            except LauncherLostError as error:
+                raise SystemExit(f"springtide: {error}") from None
             session = context.current().session
             if session is not None:
                 session.say("finished")

@@ -127,6 +127,8 @@ class State:
         if entry.fresh or (now.rank == entry.source and self._saved is None):
             # In the second case all who knew anything died before they could hand it on.
             loaded = self._load() if now.rank == entry.source else None
+            if loaded is None and now.rank == entry.source and entry.generation > 1:
+                logger.warning("nobody is left who knew anything, and there is no checkpoint: training starts over")
             self._saved = self._taken(*(loaded or (0, now.size)))
         self.restore()
         self._settle(entry, newcomer=self._saved is None)

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -11,6 +12,7 @@ import pytest
 
 from springtide.elastic import Sampler, State, context, leaves
 from springtide.elastic.context import Context
+from springtide.elastic.session import Entry
 
 
 class Model:
@@ -94,6 +96,19 @@ def test_a_run_that_is_resumed_with_another_size_is_told(tmp_path: Path, monkeyp
     later = State(checkpoint=tmp_path, rate=0.1)
     later.begin()
     assert (later.rate, told) == (0.4, [(4, 1)])
+
+
+@pytest.mark.parametrize(("generation", "told"), [(1, False), (2, True)])
+def test_a_run_that_nobody_survived_says_that_it_starts_over(
+    generation: int, told: bool, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    now: Any = Context(None)
+    entry = Entry(generation, (), source=0, graceful=False, fresh=True)
+    now.session = SimpleNamespace(boundary=0, say=lambda *_, **__: None, begin=lambda: entry)
+    monkeypatch.setattr(Context, "enter", lambda *_: None)
+    monkeypatch.setattr(context, "current", lambda: now)
+    State(step=0).begin()
+    assert ("training starts over" in caplog.text) is told
 
 
 def test_without_a_checkpoint_it_begins_as_it_was_made(tmp_path: Path) -> None:
