@@ -6,6 +6,7 @@ from __future__ import annotations
 import importlib
 import pickle
 import sys
+from collections.abc import Iterator
 from numbers import Number
 from typing import Any
 
@@ -33,16 +34,18 @@ def allreduce(tree: Any, *, weight: float = 1.0, average: bool = True) -> Any:
     skeleton, arrays = leaves.taken_apart(_arrays(tree))
     if group.size == 1 and weight:
         return leaves.put_together(skeleton, iter([leaves.copied(each) for each in arrays]))
-    numpy = sys.modules["numpy"]
+    numpy: Any = importlib.import_module("numpy")
     total = numpy.array([weight], dtype=numpy.float64)
     if average:
         group.allreduce(total)
     summed: list[Any] = [None] * len(arrays)
-    for places, flat in _fused(arrays, weight if average else 1.0):
+    given = [leaves.numbers(each) for each in arrays]
+    for places, flat in _fused(given, weight if average else 1.0):
         group.allreduce(flat)
         if average:
             flat /= total[0] or 1.0
-        _parted(summed, arrays, places, flat)
+        for place, part in zip(places, _parted(flat, [given[place] for place in places]), strict=True):
+            summed[place] = leaves.like(arrays[place], part)
     return leaves.put_together(skeleton, iter(summed))
 
 
@@ -80,21 +83,20 @@ def _arrays(tree: Any) -> Any:
     return tree
 
 
-def _fused(arrays: list[Any], weight: float) -> list[tuple[list[int], Any]]:
+def _fused(given: list[Any], weight: float) -> list[tuple[list[int], Any]]:
     """All arrays of a type as one: a few large messages instead of many small ones."""
     numpy = sys.modules["numpy"]
     by_type: dict[str, list[int]] = {}
-    for place, array in enumerate(arrays):
-        by_type.setdefault(leaves.in_main_memory(array).dtype.str, []).append(place)
+    for place, array in enumerate(given):
+        by_type.setdefault(array.dtype.str, []).append(place)
     return [
-        (places, numpy.concatenate([leaves.in_main_memory(arrays[place]).reshape(-1) for place in places]) * weight)
+        (places, numpy.concatenate([given[place].reshape(-1) for place in places]) * weight)
         for places in by_type.values()
     ]
 
 
-def _parted(summed: list[Any], arrays: list[Any], places: list[int], flat: Any) -> None:
+def _parted(flat: Any, like: list[Any]) -> Iterator[Any]:
     start = 0
-    for place in places:
-        shape, count = arrays[place].shape, arrays[place].size
-        summed[place] = flat[start : start + count].reshape(shape).astype(arrays[place].dtype, copy=False)
-        start += count
+    for array in like:
+        yield flat[start : start + array.size]
+        start += array.size

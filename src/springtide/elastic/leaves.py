@@ -114,3 +114,21 @@ def in_main_memory(array: Any) -> Any:
         return array.detach().cpu().contiguous()
     numpy = sys.modules["numpy"]
     return numpy.ascontiguousarray(array)
+
+
+def numbers(array: Any) -> Any:
+    """As NumPy has them, which adds them up: a contiguous array in main memory, a copy only where it takes one."""
+    whole = in_main_memory(array)
+    if hasattr(whole, "detach"):
+        torch = sys.modules["torch"]
+        return whole.to(torch.float32 if whole.dtype == torch.bfloat16 else whole.dtype).numpy()
+    return whole
+
+
+def like(array: Any, found: Any) -> Any:
+    """Numbers as another array of the kind and shape they came from."""
+    found = found.reshape(tuple(array.shape))
+    if hasattr(array, "detach"):
+        torch = sys.modules["torch"]
+        return torch.from_numpy(found).to(device=array.device, dtype=array.dtype)
+    return found.astype(array.dtype, copy=False)

@@ -8,6 +8,7 @@ import copy
 import torch
 
 import springtide.elastic.horovod.torch as hvd
+from springtide import elastic
 
 hvd.init()
 torch.set_num_threads(1)
@@ -121,6 +122,16 @@ def sparse_gradients() -> None:
         same([table.weight.detach()])
 
 
+def trees() -> None:
+    """The library's own sums take tensors too, and weigh them."""
+    tree = {"a": torch.full((2,), float(RANK)), "b": [torch.ones(1, dtype=torch.bfloat16), 2.0]}
+    found = elastic.allreduce(tree, weight=RANK)
+    mean = sum(rank * rank for rank in range(SIZE)) / max(sum(range(SIZE)), 1)
+    assert torch.allclose(found["a"], torch.tensor(mean if SIZE > 1 else 0.0)), found
+    assert found["b"][0].dtype == torch.bfloat16
+    assert elastic.allreduce(torch.ones(3), average=False).tolist() == [SIZE] * 3
+
+
 def same(tensors: list[torch.Tensor]) -> None:
     for tensor in tensors:
         rows = hvd.allgather(tensor.reshape(1, -1))
@@ -136,6 +147,6 @@ def checks() -> None:
     refused(NotImplementedError, "Adasum", lambda: hvd.DistributedOptimizer(optimizer, op=hvd.Adasum))
 
 
-for check in (reductions, exchanges, optimizers, mean_gradients, sparse_gradients, checks):
+for check in (reductions, exchanges, optimizers, mean_gradients, sparse_gradients, trees, checks):
     check()
 print(f"rank {RANK} of {SIZE}: all is well", flush=True)
