@@ -59,7 +59,8 @@ class Checkpoints:
         return list(self._directory.glob("commit-*"))
 
     def _tidy(self) -> None:
-        for path in sorted(self._files())[:-KEPT]:
+        """Drafts are of writers that died: there is one at a time."""
+        for path in (*sorted(self._files())[:-KEPT], *self._directory.glob(".commit-*")):
             path.unlink(missing_ok=True)
 
 
@@ -69,7 +70,9 @@ def _reader(path: Path, start: int) -> Arrays:
         with path.open("rb") as file:
             file.seek(start)
             for array in arrays:
-                file.readinto(leaves.view(array))
+                space = leaves.view(array)
+                if len(space) and file.readinto(space) != len(space):
+                    raise OSError(f"{path} ends too early: delete it, and the one before it is used")
         return arrays
 
     return read
