@@ -4,6 +4,9 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
+# What tests are run by, if not by pytest itself: CI has those that fail run once more.
+AGAIN ?=
+
 .DEFAULT_GOAL := help
 .PHONY: help demo test check check-generated format generate lock oracle test-oracle record test-pods test-crash test-programs test-robustness e2e e2e-horovod e2e-elastic bench bench-pods bench-operator campaign
 
@@ -33,7 +36,7 @@ demo: $(READY) ## the product's main job on an embedded cluster; ends by itself
 	@$(BIN)/python examples/demo.py
 
 test: $(READY) ## the tests; needs neither Go nor kubectl
-	@$(BIN)/pytest -n 2 -q
+	@$(AGAIN) $(BIN)/pytest -n 2 -q
 
 check: $(READY) ## format, lint, types, layers
 	@$(BIN)/ruff format --check .
@@ -68,11 +71,11 @@ oracle: $(READY) ## build the real control plane, kubectl old and new, KWOK and 
 
 # Without controllers: two servers can only be compared while nobody but the suite writes to them.
 test-oracle: oracle $(JUDGES)/.ready ## the embedded server against the real one, and stock clients as its judges
-	@$(CONTROL_PLANE) --bare run -- $(JUDGES)/bin/pytest -n 2 -q tests/conformance tests/integration/kube tests/integration/controllers tests/docs
+	@$(CONTROL_PLANE) --bare run -- $(AGAIN) $(JUDGES)/bin/pytest -n 2 -q tests/conformance tests/integration/kube tests/integration/controllers tests/docs
 
 # Each of the two kinds of cluster, of root and of an ordinary user; SPRINGTIDE_PODS_KUBECONFIG leads to another instead.
 test-pods: oracle ## what pods do, on the embedded cluster as root and as an ordinary user, with stock kubectl
-	@SPRINGTIDE_TOOLS=$$($(CONTROL_PLANE) build) $(BIN)/pytest -n 4 -q --timeout=200 tests/pods
+	@SPRINGTIDE_TOOLS=$$($(CONTROL_PLANE) build) $(AGAIN) $(BIN)/pytest -n 4 -q --timeout=200 tests/pods
 
 record: oracle ## write the contract suite's recorded answers anew from the real server
 	@$(CONTROL_PLANE) --bare run -- $(BIN)/python -m tests.contract.apiserver.recording
@@ -92,8 +95,8 @@ bench-operator: oracle ## our operator and Kubeflow's side by side: jobs a secon
 # depend on while they are resized. SEEDS=7 or SEEDS=0-19 chooses the rounds. One after the other: the second and third
 # look for whatever is left of their clusters among their own children.
 SEEDS ?= 0-19
-crash-rounds = SPRINGTIDE_CRASH_SEEDS=$(2) SPRINGTIDE_CRASH_REPORT=$(3) $(BIN)/pytest -n 2 -q tests/$(1)
-storms = SPRINGTIDE_STORM_SEEDS=$(1) $(BIN)/pytest -n 2 -q tests/integration/controllers/test_storms.py
+crash-rounds = SPRINGTIDE_CRASH_SEEDS=$(2) SPRINGTIDE_CRASH_REPORT=$(3) $(AGAIN) $(BIN)/pytest -n 2 -q tests/$(1)
+storms = SPRINGTIDE_STORM_SEEDS=$(1) $(AGAIN) $(BIN)/pytest -n 2 -q tests/integration/controllers/test_storms.py
 test-crash: $(READY) ## kill -9 of the server under load, of all that pods depend on, of operators: 20 seeded rounds each
 	@$(call crash-rounds,crash,$(SEEDS))
 	@$(call crash-rounds,crash_pods,$(SEEDS))
@@ -109,18 +112,18 @@ campaign: $(READY) ## the same with 200 rounds each, and tables of what happened
 		$(call storms,1000-1199) || code=$$?; exit $$code
 
 test-robustness: $(JUDGES)/.ready ## bad input, bad connections, full disks, generated requests, hard times for pods
-	@$(JUDGES)/bin/pytest -n 2 -q tests/robustness
-	@$(JUDGES)/bin/pytest -n 2 -q --timeout 180 tests/robustness_pods
+	@$(AGAIN) $(JUDGES)/bin/pytest -n 2 -q tests/robustness
+	@$(AGAIN) $(JUDGES)/bin/pytest -n 2 -q --timeout 180 tests/robustness_pods
 
 # One file of tests at a time per process: each has clusters of its own.
 test-programs: oracle ## real programs in pods: MPI over exec and ssh, gangs, autoscaling, nodes that go (needs sshd)
-	@SPRINGTIDE_TOOLS=$$($(CONTROL_PLANE) build | tail -n 1) $(BIN)/pytest -n 2 --dist loadfile -q tests/programs
+	@SPRINGTIDE_TOOLS=$$($(CONTROL_PLANE) build | tail -n 1) $(AGAIN) $(BIN)/pytest -n 2 --dist loadfile -q tests/programs
 
 e2e: oracle ## jobs on the embedded cluster: mpirun, the documents' manifests, resizes, lifecycles (needs sshd)
-	@SPRINGTIDE_TOOLS=$$($(CONTROL_PLANE) build | tail -n 1) $(BIN)/pytest -n 2 --dist loadfile -q tests/e2e --ignore tests/e2e/horovod
+	@SPRINGTIDE_TOOLS=$$($(CONTROL_PLANE) build | tail -n 1) $(AGAIN) $(BIN)/pytest -n 2 --dist loadfile -q tests/e2e --ignore tests/e2e/horovod
 
 e2e-horovod: oracle ## elastic training with Horovod, which is built once (needs Python 3.11, cmake and g++)
-	@SPRINGTIDE_TOOLS=$$($(CONTROL_PLANE) build | tail -n 1) $(BIN)/pytest -q tests/e2e/horovod
+	@SPRINGTIDE_TOOLS=$$($(CONTROL_PLANE) build | tail -n 1) $(AGAIN) $(BIN)/pytest -q tests/e2e/horovod
 
 e2e-elastic: $(READY) ## elastic training with PyTorch, TensorFlow and Keras, resized and killed (fetches 4 GB once)
-	@$(BIN)/pytest -n 2 -q tests/e2e_elastic
+	@$(AGAIN) $(BIN)/pytest -n 2 -q tests/e2e_elastic

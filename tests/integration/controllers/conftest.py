@@ -26,7 +26,7 @@ from springtide.local.cluster import Options, running
 from springtide.local.scheduler import installing
 
 ORACLE = os.environ.get("SPRINGTIDE_ORACLE_KUBECONFIG", "")
-SERVERS = ["embedded", *(["oracle"] if ORACLE else [])]
+SERVERS = ["oracle" if ORACLE else "embedded"]
 
 
 @pytest_asyncio.fixture(scope="session", loop_scope="session", params=SERVERS)
