@@ -8,6 +8,7 @@ from typing import Any
 
 from springtide.local import status
 from springtide.local.apiserver import bodies, writes
+from springtide.local.apiserver.admission_requests import admission_request
 from springtide.local.apiserver.context import Call, Context
 from springtide.local.apiserver.deletion import mark
 from springtide.local.apiserver.objects import dump, encode, load, shown_item
@@ -72,7 +73,7 @@ async def delete_object(ctx: Context, call: Call, options: DeleteOptions) -> tup
             raise status.not_found(resource.group, resource.plural, key.name)
         before, obj = load(record, resource), load(record, resource)
         _check_preconditions(call, before["metadata"], options)
-        admission = writes.admission_request(call, "DELETE", None, before, write)
+        admission = admission_request(call, "DELETE", None, before, write)
         await ctx.admission.mutate(admission)
         await ctx.admission.validate(admission)
         gone = mark(obj, resource, options, ctx.now())
