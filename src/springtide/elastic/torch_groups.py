@@ -5,8 +5,11 @@
 
     torch_groups.use("gloo")        # "nccl" on GPUs; before training begins
 
-From then on the default group of `torch.distributed` is that of the ranks of now. A program that has wrapped its model
-in DistributedDataParallel wraps it anew in `elastic.on_resize`.
+From then on the default group of `torch.distributed` is that of the ranks of now. What belongs to a group is made anew
+with every one:
+
+    parallel = torch_groups.Renewed(lambda: DistributedDataParallel(model))
+    loss = criterion(parallel()(inputs), targets)
 
 When a rank is killed the others' calls raise at once. One that stands still is another matter: then neither an abort
 nor the group's destruction comes back before its time-out, unless its sockets are shut down. The sockets of a group are
@@ -20,9 +23,9 @@ import atexit
 import contextlib
 import os
 import socket
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from datetime import timedelta
-from typing import Any, Final
+from typing import Any, Final, Generic, TypeVar
 
 import torch
 import torch.distributed as dist
@@ -33,6 +36,7 @@ from springtide.elastic.groups import BrokenError, Group
 from springtide.elastic.membership import Member
 from springtide.elastic.session import Session
 
+T = TypeVar("T")
 _PATIENCE: Final = timedelta(seconds=60)
 _REACHED: Final = timedelta(seconds=5)
 _NCCL: Final = {
@@ -51,6 +55,22 @@ def use(backend: str = "gloo") -> None:
         dist.init_process_group(backend, store=dist.HashStore(), rank=0, world_size=1)
         return
     now.attach = lambda now: ProcessGroup(now, backend)
+
+
+class Renewed(Generic[T]):
+    """Something that belongs to a group: called, it gives the one for the group of now. All ranks call it alike."""
+
+    def __init__(self, make: Callable[[], T]) -> None:
+        self._make = make
+        self._made: T | None = None
+        self._generation = -1
+
+    def __call__(self) -> T:
+        generation = context.current().generation
+        if self._made is None or self._generation != generation:
+            self._made = None  # its hooks go before others come
+            self._made, self._generation = self._make(), generation
+        return self._made
 
 
 class ProcessGroup:

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import torch
 import torch.distributed as dist
+from torch.nn.parallel import DistributedDataParallel
 
 from springtide import elastic
 from springtide.elastic import torch_groups
@@ -21,7 +22,24 @@ if BACKEND == "nccl":  # refuses several ranks on one GPU, unless they seem to b
     os.environ.setdefault("NCCL_HOSTID", f"host-{os.getpid()}")
     os.environ.setdefault("NCCL_SOCKET_IFNAME", "lo")
 torch_groups.use(BACKEND)
-state = elastic.State(weights=torch.zeros(1000), step=0)
+torch.manual_seed(os.getpid())  # weights differ until they are handed on
+model = torch.nn.Linear(4, 2).to(DEVICE)
+optimizer = torch.optim.SGD(model.parameters(), lr=0.01)
+parallel = torch_groups.Renewed(lambda: DistributedDataParallel(model))
+state = elastic.State(weights=torch.zeros(1000), model=model, optimizer=optimizer, step=0)
+
+
+def learn() -> None:
+    optimizer.zero_grad()
+    parallel()(torch.randn(8, 4, device=DEVICE)).pow(2).mean().backward()
+    optimizer.step()
+
+
+def same() -> bool:
+    mine = torch.cat([each.detach().reshape(-1) for each in model.parameters()])
+    whole = [torch.empty_like(mine) for _ in range(dist.get_world_size())]
+    dist.all_gather(whole, mine)
+    return all(torch.allclose(each, mine) for each in whole)
 
 
 @elastic.run
@@ -34,6 +52,7 @@ def train(state: elastic.State) -> None:
         ones = torch.ones(1000, device=DEVICE)
         dist.all_reduce(ones)
         assert ones.eq(dist.get_world_size()).all(), ones
+        learn()
         state.weights += ones.cpu() / dist.get_world_size()
         state.step += 1
         time.sleep(float(PAUSE.read_text()))
@@ -46,5 +65,6 @@ def train(state: elastic.State) -> None:
 
 train(state)
 assert state.weights.eq(STEPS).all()
+assert same()
 if elastic.rank() == 0:
     print(f"done after {state.step} steps", flush=True)
