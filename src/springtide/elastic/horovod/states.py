@@ -32,7 +32,8 @@ class HostsUpdatedInterrupt(RuntimeError):
 
 class State(Base):
     def __init__(self, **values: Any) -> None:
-        super().__init__(**values)
+        super().__init__()
+        self._values.update(values)  # whatever they are called
         self._reset_callbacks: list[Callable[[], None]] = []
         self._began = False
 

@@ -207,6 +207,14 @@ def test_a_collective_before_training_joins_the_others(launcher: Launcher) -> No
     assert launcher.said == ["entered", "finished"], "it does not join twice"
 
 
+def test_all_that_is_given_is_a_value() -> None:
+    state = State(checkpoint="best", every=3)
+    state.begin()
+    state.every += 1
+    state.restore()
+    assert (state.checkpoint, state.every) == ("best", 3)
+
+
 def test_an_interrupt_of_the_programs_own_calls_it_again(launcher: Launcher) -> None:
     calls: list[int] = []
 
