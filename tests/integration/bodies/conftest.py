@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from springtide.local.runtime import isolation, shims
+from springtide.local.runtime import isolation, remains
 
 
 @pytest.fixture(scope="session")
@@ -23,4 +23,4 @@ def place() -> Iterator[Path]:
     """Outside the tree that pytest keeps, because overlay's work directories stop its clean-up."""
     folder = Path(tempfile.mkdtemp(prefix="tide-"))
     yield folder
-    shims.discard(folder)
+    remains.discard(folder)

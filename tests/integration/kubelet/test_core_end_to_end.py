@@ -17,7 +17,7 @@ from tests.integration.patience import until
 
 from springtide.kube.request import DeleteOptions
 from springtide.kube.resources import CONFIGMAPS, LEASES, NODES, PODS, Key, Obj
-from springtide.local.runtime import isolation, shims
+from springtide.local.runtime import isolation, remains, shims
 
 
 @pytest.fixture(scope="module")
@@ -39,7 +39,7 @@ async def world(request: pytest.FixtureRequest, refusal: str) -> AsyncIterator[W
         async with a_world(data, request.param) as made:
             yield made
     finally:
-        shims.discard(data)
+        remains.discard(data)
 
 
 async def test_a_pod_that_prints_and_ends_has_succeeded(world: World) -> None:

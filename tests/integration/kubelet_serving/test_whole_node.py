@@ -22,7 +22,7 @@ from tests.integration.patience import until
 
 from springtide.kube.resources import Obj
 from springtide.local.access import pki
-from springtide.local.runtime import isolation, shims
+from springtide.local.runtime import isolation, remains
 from springtide.local.streams.channels import SPDY_PROTOCOL, Wanted, open_command
 from springtide.local.streams.dialing import ask
 from springtide.local.streams.kubelet import Location
@@ -42,7 +42,7 @@ async def world(request: pytest.FixtureRequest) -> AsyncIterator[World]:
         async with a_world(data, request.param) as made:
             yield made
     finally:
-        shims.discard(data)
+        remains.discard(data)
 
 
 async def launch(world: World, text: str) -> None:

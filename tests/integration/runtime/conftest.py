@@ -11,7 +11,7 @@ import pytest
 from tests.integration.runtime.pods import Pods
 
 from springtide.local.network import holders
-from springtide.local.runtime import isolation, shims
+from springtide.local.runtime import isolation, remains
 
 
 @pytest.fixture(scope="session")
@@ -35,7 +35,7 @@ def data() -> Iterator[Path]:
     """A data directory; outside the tree that pytest keeps, because overlay's work directories stop its clean-up."""
     folder = Path(tempfile.mkdtemp(prefix="tide-"))
     yield folder
-    shims.discard(folder)
+    remains.discard(folder)
 
 
 @pytest.fixture

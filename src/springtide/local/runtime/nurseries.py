@@ -13,7 +13,7 @@ import socket
 import subprocess
 from pathlib import Path
 
-from springtide.local.runtime import shims
+from springtide.local.runtime import remains, shims
 from springtide.local.runtime.nursery import ROOM
 from springtide.local.runtime.shim import messages
 from springtide.local.runtime.shims import Shim, ShimError
@@ -26,7 +26,7 @@ class Nursery:
 
     adopt = staticmethod(shims.adopt)
     lost = staticmethod(shims.lost)
-    discard = staticmethod(shims.discard)
+    discard = staticmethod(remains.discard)
 
     @property
     def pid(self) -> int | None:

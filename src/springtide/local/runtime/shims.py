@@ -30,7 +30,7 @@ from springtide.local.runtime.channels import Channel
 from springtide.local.runtime.channels import ShimError as ShimError
 from springtide.local.runtime.channels import ShimGoneError as ShimGoneError
 from springtide.local.runtime.contract import ContainerState
-from springtide.local.runtime.shim import kernel, memory, messages, process, root
+from springtide.local.runtime.shim import kernel, messages, process
 
 START_PATIENCE: Final = 30.0
 PATIENCE: Final = 30.0
@@ -158,12 +158,6 @@ def lost(directory: Path) -> list[ContainerState]:
 
 def _written(directory: Path) -> list[ContainerState]:
     return [msgspec.convert(state, ContainerState) for state in process.left_states(str(directory))]
-
-
-def discard(directory: Path) -> None:
-    """Remove the directory of a pod whose shim is gone, what its containers have left included."""
-    memory.remove_groups(str(directory))
-    root.remove_tree(str(directory))
 
 
 class Shim:

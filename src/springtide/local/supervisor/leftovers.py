@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from springtide.local.datadir import DataDir
-from springtide.local.runtime import shims
+from springtide.local.runtime import remains
 
 _PROC = Path("/proc")
 _SHIM = b"springtide.local.runtime."
@@ -74,7 +74,7 @@ def remove(directory: DataDir, node: str) -> None:
         shutil.rmtree(directory.path / "logs" / pod.logs, ignore_errors=True)
         (directory.path / "exec" / f"{pod.path.name}.sock").unlink(missing_ok=True)
         with contextlib.suppress(OSError):
-            shims.discard(pod.path)
+            remains.discard(pod.path)
     shutil.rmtree(directory.nodes / node, ignore_errors=True)
 
 
