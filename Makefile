@@ -8,7 +8,7 @@ READY := $(VENV)/.ready
 AGAIN ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test check check-generated format generate lock oracle test-oracle record test-pods test-crash test-programs test-robustness e2e e2e-horovod e2e-elastic bench bench-pods bench-operator campaign
+.PHONY: help demo test check check-generated format generate lock oracle test-oracle record test-pods test-crash test-crash-elastic test-programs test-robustness e2e e2e-horovod e2e-elastic bench bench-pods bench-operator campaign
 
 help: ## what there is
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 16
@@ -102,6 +102,9 @@ test-crash: $(READY) ## kill -9 of the server under load, of all that pods depen
 	@$(call crash-rounds,crash_pods,$(SEEDS))
 	@$(call crash-rounds,crash_jobs,$(SEEDS))
 	@$(call storms,$(SEEDS))
+
+test-crash-elastic: $(READY) ## kill -9 and resizes of elastic programs under tiderun: 20 seeded rounds
+	@$(call crash-rounds,crash_elastic,$(SEEDS))
 
 CAMPAIGN ?= .campaign
 campaign: $(READY) ## the same with 200 rounds each, and tables of what happened; some ninety minutes

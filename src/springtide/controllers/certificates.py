@@ -13,7 +13,6 @@ from binascii import Error as NotBase64
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from ipaddress import ip_address
 from typing import Any, Final
 
 from cryptography import x509
@@ -23,6 +22,7 @@ from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
 
 from springtide.controllers.prerequisites import MissingError
 from springtide.kube import errors
+from springtide.kube.certificate_names import alternative_names, hosts_of
 from springtide.kube.client import Client
 from springtide.kube.resources import SECRETS, Key, Obj
 
@@ -93,7 +93,7 @@ def read(secret: Mapping[str, Any]) -> Bundle | None:
 def due(bundle: Bundle, hosts: Sequence[str], now: datetime) -> bool:
     """Whether it must be made anew: it runs out, or is for another address."""
     certificate = x509.load_pem_x509_certificate(bundle.certificate)
-    return certificate.not_valid_after_utc - now < RENEWAL or _hosts(certificate) != set(hosts)
+    return certificate.not_valid_after_utc - now < RENEWAL or hosts_of(certificate) != set(hosts)
 
 
 def made(hosts: Sequence[str], now: datetime, former: bytes = b"") -> Bundle:
@@ -113,7 +113,7 @@ def made(hosts: Sequence[str], now: datetime, former: bytes = b"") -> Bundle:
         .add_extension(_key_usage(signs_certificates=False), critical=True)
         .add_extension(x509.ExtendedKeyUsage([ExtendedKeyUsageOID.SERVER_AUTH]), critical=False)
         .add_extension(x509.AuthorityKeyIdentifier.from_issuer_public_key(authority.public_key()), critical=False)
-        .add_extension(x509.SubjectAlternativeName([_general_name(host) for host in hosts]), critical=False)
+        .add_extension(alternative_names(hosts), critical=False)
         .sign(authority, hashes.SHA256())
     )
     trusted = [ca, *(each for each in _certificates(former) if each.not_valid_after_utc > now)][:_KEPT]
@@ -154,22 +154,6 @@ def _key_usage(signs_certificates: bool) -> x509.KeyUsage:
         encipher_only=False,
         decipher_only=False,
     )
-
-
-def _general_name(host: str) -> x509.GeneralName:
-    try:
-        return x509.IPAddress(ip_address(host))
-    except ValueError:
-        return x509.DNSName(host)
-
-
-def _hosts(certificate: x509.Certificate) -> set[str]:
-    try:
-        names = certificate.extensions.get_extension_for_class(x509.SubjectAlternativeName).value
-    except x509.ExtensionNotFound:
-        return set()
-    addresses = [str(address) for address in names.get_values_for_type(x509.IPAddress)]
-    return {*names.get_values_for_type(x509.DNSName), *addresses}
 
 
 def _pem(certificate: x509.Certificate) -> bytes:

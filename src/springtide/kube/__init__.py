@@ -9,6 +9,7 @@
     workqueue            keys waiting for a worker: de-duplicated, delayed, backed off
     controller           the loop around a reconcile function
     leader, events       one active process among several; what users read under `kubectl describe`
+    certificate_names    the hosts that a certificate is for
 
 Import from the modules themselves: most users need two of them, and some cost more to import than others. Nothing
 here knows a job kind or any other room than `api`.

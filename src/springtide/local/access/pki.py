@@ -16,7 +16,6 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from ipaddress import ip_address
 from pathlib import Path
 from typing import Final
 
@@ -26,6 +25,7 @@ from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
 
+from springtide.kube.certificate_names import alternative_names, hosts_of
 from springtide.local.access.files import write_private
 from springtide.local.access.identity import MASTERS, NODE_PREFIX, NODES
 
@@ -96,7 +96,7 @@ class Authority:
         except (ValueError, TypeError, InvalidSignature):  # another issuer, another kind of key, a forgery
             return False
         lasting = certificate.not_valid_after_utc - self._now > _RENEW
-        return lasting and certificate.subject == _name(subject) and _hosts(certificate) == set(subject.hosts)
+        return lasting and certificate.subject == _name(subject) and hosts_of(certificate) == set(subject.hosts)
 
     def _sign(self, key: ec.EllipticCurvePublicKey, subject: Subject) -> x509.Certificate:
         usages = [ExtendedKeyUsageOID.SERVER_AUTH] if subject.serves else []
@@ -109,7 +109,7 @@ class Authority:
             .add_extension(_issuer_identifier(self._key), critical=False)
         )
         if subject.hosts:
-            names = x509.SubjectAlternativeName([_general_name(host) for host in subject.hosts])
+            names = alternative_names(subject.hosts)
             builder = builder.add_extension(names, critical=False)
         return builder.sign(self._key, hashes.SHA256())
 
@@ -211,22 +211,6 @@ def _issuer_identifier(key: ec.EllipticCurvePrivateKey) -> x509.AuthorityKeyIden
 def _name(subject: Subject) -> x509.Name:
     groups = [x509.NameAttribute(NameOID.ORGANIZATION_NAME, group) for group in subject.groups]
     return x509.Name([*groups, x509.NameAttribute(NameOID.COMMON_NAME, subject.name)])
-
-
-def _general_name(host: str) -> x509.GeneralName:
-    try:
-        return x509.IPAddress(ip_address(host))
-    except ValueError:
-        return x509.DNSName(host)
-
-
-def _hosts(certificate: x509.Certificate) -> set[str]:
-    try:
-        names = certificate.extensions.get_extension_for_class(x509.SubjectAlternativeName).value
-    except x509.ExtensionNotFound:
-        return set()
-    addresses = [str(address) for address in names.get_values_for_type(x509.IPAddress)]
-    return {*names.get_values_for_type(x509.DNSName), *addresses}
 
 
 @contextmanager
