@@ -51,8 +51,8 @@ ASK_UDP = """
             asking.sendto(b"who?", (sys.argv[1], int(sys.argv[2])))
             print(asking.recv(1000).decode())
             break
-        except OSError as error:
-            print(error, file=sys.stderr)
+        except OSError:  # a datagram sent before the service knows of its pod is lost
+            continue
 """
 
 UP = {"tcpSocket": {"port": 2222}, "periodSeconds": 1}

@@ -25,10 +25,17 @@ _COMMANDS = {
     "version": ("springtide.cli.app", "version", "Print the version, and the Kubernetes version it follows."),
 }
 
+_INTERRUPTED = 130
 _VERSION = f"springtide {springtide.__version__} (follows Kubernetes {springtide.KUBERNETES_VERSION})"
 
 
 class _Lazy(click.Group):
+    def invoke(self, ctx: click.Context) -> object:
+        try:
+            return super().invoke(ctx)
+        except KeyboardInterrupt:  # click would say "Aborted!" and leave with 1, as if something had failed
+            ctx.exit(_INTERRUPTED)
+
     def list_commands(self, ctx: click.Context) -> list[str]:
         return list(_COMMANDS)
 

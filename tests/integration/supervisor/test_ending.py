@@ -56,8 +56,8 @@ def test_ctrl_c_while_it_starts_ends_it(tide: Tide) -> None:
     with tide.start("up", "--port", "0") as process:
         until(lambda: tide.place().is_running())
         process.send_signal(signal.SIGINT)
-        process.communicate(timeout=20)
-    assert process.returncode in (0, -signal.SIGINT, 130)  # the latter two before it has said what to do with it
+        _, err = process.communicate(timeout=20)
+    assert process.returncode in (0, -signal.SIGINT, 130), err  # the latter two before it has said what to do with it
     until(lambda: processes(tide.place()) == {})
 
 
