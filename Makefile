@@ -32,7 +32,12 @@ lock: | $(UV) ## choose the newest versions of all dependencies
 	@$(UV) pip compile --quiet --universal --upgrade --no-header --no-annotate pyproject.toml \
 	  --group dev --group conformance --group robustness --output-file constraints.txt
 
-demo: $(READY) ## the product's main job on an embedded cluster; ends by itself
+# Less than 100 MB the first time: what only tests need is fetched by them.
+$(VENV)/.ready-demo: pyproject.toml constraints.txt | $(UV)
+	@echo 'Making $(VENV) ...'
+	@$(call environment,$(VENV),demo) && touch $@
+
+demo: $(VENV)/.ready-demo ## the product's main job on an embedded cluster; ends by itself
 	@$(BIN)/python examples/demo.py
 
 test: $(READY) ## the tests; needs neither Go nor kubectl
