@@ -42,11 +42,18 @@ def parent(pid: int) -> int:
 
 
 class Launch:
-    def __init__(self, folder: Path, arguments: Sequence[str], environment: Mapping[str, str] | None = None) -> None:
+    def __init__(
+        self,
+        folder: Path,
+        arguments: Sequence[str],
+        environment: Mapping[str, str] | None = None,
+        inside: Sequence[str] = (),
+    ) -> None:
+        """`inside` is what the command begins with, for one that runs on another machine."""
         self.folder = folder
         self.lines: list[str] = []
         self.process = subprocess.Popen(
-            [sys.executable, "-m", "springtide.elastic.launcher", *arguments],
+            [*inside, sys.executable, "-m", "springtide.elastic.launcher", *arguments],
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
@@ -69,16 +76,25 @@ class Launch:
         """Waits until so many lines are like this."""
 
         def found() -> list[re.Match[str]] | None:
+            matches = [match for line in list(self.lines) if (match := re.search(pattern, line))]
+            return matches if len(matches) >= times else None
+
+        return self.until(found, f"{pattern} {times} times")
+
+    def until(self, ask: Callable[[], T | None], what: str) -> T:
+        """Waits for something that is to come before the end."""
+
+        def asked() -> T | None:
             ended = self.process.poll() is not None
             if ended:
                 self._reader.join(5)
-            matches = [match for line in list(self.lines) if (match := re.search(pattern, line))]
-            if len(matches) < times and ended:
-                raise AssertionError(f"ended with {self.process.returncode} before {pattern!r}:\n{self.text}")
-            return matches if len(matches) >= times else None
+            answer = ask()
+            if not answer and ended:
+                raise AssertionError(f"ended with {self.process.returncode} before {what}")
+            return answer
 
         try:
-            return until(found, f"{pattern} {times} times")
+            return until(asked, what)
         except AssertionError as error:
             raise AssertionError(f"{error}\n{self.text}") from None
 

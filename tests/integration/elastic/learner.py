@@ -70,11 +70,12 @@ def main() -> None:
     parser.add_argument("--epochs", type=int, default=5)
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--commit", type=int, default=1, help="steps from one commit to the next")
-    parser.add_argument("--pause", type=float, default=0.0)
-    parser.add_argument("--loads", type=float, default=0.0, help="seconds that a newcomer takes before it joins")
+    parser.add_argument("--pause", type=float, default=0.0, help="seconds after every step")
+    parser.add_argument("--slow", type=Path, help="a file, without which there is no pause")
+    parser.add_argument("--loads", type=float, default=0.0, help="seconds that every other newcomer needs to join")
     parser.add_argument("--checkpoint", type=Path)
     given = parser.parse_args()
-    if given.loads and os.environ.get("TIDE_GENERATION", "0") != "0":
+    if os.environ.get("TIDE_GENERATION", "0") != "0" and int(os.environ["TIDE_WORKER"]) % 2:
         time.sleep(given.loads)
     inputs, wanted = data()
     book = Book(given.folder)
@@ -109,7 +110,8 @@ def main() -> None:
                 state.losses[state.step] = loss
                 state.step += 1
                 elastic.report(step=state.step, loss=float(loss))
-                time.sleep(given.pause)
+                if given.slow is None or given.slow.exists():
+                    time.sleep(given.pause)
                 if state.step % given.commit:
                     state.check()
                 else:

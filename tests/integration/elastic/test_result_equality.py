@@ -4,6 +4,7 @@ resizes and without. tests/crash_elastic has more of this."""
 
 from __future__ import annotations
 
+import json
 import os
 import random
 import re
@@ -18,7 +19,7 @@ from typing import Any
 
 import pytest
 from tests.integration.elastic import books
-from tests.integration.elastic.launching import Elastic, alive, until
+from tests.integration.elastic.launching import Elastic, alive
 
 pytestmark = pytest.mark.timeout(120)
 
@@ -60,11 +61,15 @@ class Guided:
 
     def __init__(self, folder: Path, hosts: str, *options: str) -> None:
         self.folder = folder
+        self.gated = -1
         self.gate(0)
         program = (sys.executable, str(PROGRAM), str(folder), "--epochs", str(EPOCHS), *options)
         self.run = Elastic(folder, hosts, *OPTIONS, program=program)
 
     def gate(self, step: int) -> None:
+        if step <= self.gated:
+            return
+        self.gated = step
         new = self.folder / "gate.new"
         new.write_text(str(step))
         new.rename(self.folder / "gate")
@@ -73,18 +78,28 @@ class Guided:
         """All ranks of now are through with this step: the launcher hears of it when they are."""
         self.gate(step)
 
-        def there() -> bool:
-            if self.run.process.poll() is not None:
-                raise AssertionError(f"it ended with {self.run.process.returncode} before step {step}\n{self.run.text}")
-            return any(entry.step >= step for entry in books.read([self.folder]))
-
-        until(there, f"step {step}\n{self.run.text}")
+        self.run.until(lambda: any(entry.step >= step for entry in books.read([self.folder])), f"step {step}")
 
     def generations(self) -> int:
         return len(re.findall(r"^tiderun: generation \d+: ", self.run.text, re.MULTILINE))
 
-    def regrouped(self, before: int) -> None:
-        until(lambda: self.generations() > before, f"another generation than {before}\n{self.run.text}")
+    def resize(self, listing: str) -> None:
+        """At the step it stands at. Goes on, a step for every generation that is decided, until the ranks are those
+        that are wanted."""
+        seen = self.generations()
+        self.run.hosts(listing)
+        wanted = {entry.partition(":")[0] for entry in listing.split()}
+
+        def there() -> bool:
+            nonlocal seen
+            if (decided := self.generations()) > seen:
+                seen = decided
+                self.gate(self.gated + 1)
+            report = next((line for line in reversed(self.run.lines) if line.startswith("{")), "{}")
+            words = json.loads(report)
+            return words.get("size") == len(wanted) and set(words["hosts"]) == wanted
+
+        self.run.until(there, f"ranks on {wanted}")
 
     def end(self) -> None:
         self.gate(STEPS)
@@ -108,13 +123,11 @@ def test_ten_resizes_change_nothing_in_what_is_learned(tmp_path: Path, closing: 
     closing.append(guided)
     for step in places(chance):
         guided.reach(step)
-        before = guided.generations()
-        guided.run.hosts(next(listings))
-        guided.regrouped(before)
+        guided.resize(next(listings))
     guided.end()
     entries = books.read([tmp_path])
     again = [step for step, done in books.attempts(entries).items() if len(done) > 1]
-    assert again == []  # nobody goes back for a resize
+    assert again == [], guided.run.text  # nobody goes back for a resize
     assert list(books.faults(books.counted(entries), STEPS, EPOCHS, SAMPLES)) == []
     assert list(books.unequal(books.results([tmp_path]), plain)) == []
     assert guided.generations() > RESIZES
