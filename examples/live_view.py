@@ -3,12 +3,17 @@
 
 from __future__ import annotations
 
+import os
+import re
 import shutil
+import signal
 import sys
 import time
 from collections.abc import Sequence
 
 UP_AND_CLEAR = "\x1b[{}F\x1b[J"
+COLOUR = re.compile(r"(\x1b\[\d*m)")
+BOLD, PLAIN = "\x1b[1m", "\x1b[0m"
 CUT = "…"
 
 
@@ -16,9 +21,18 @@ class View:
     def __init__(self) -> None:
         self._began = time.monotonic()
         self._picture: list[str] = []
-        self.is_live = sys.stdout.isatty()
+        self.is_live = sys.stdout.isatty() and os.environ.get("TERM", "dumb") != "dumb"
+        self._is_coloured = self.is_live and not os.environ.get("NO_COLOR")
+        sys.stdout.reconfigure(errors="replace")  # type: ignore[union-attr] # terminals that know few characters
+
+    @property
+    def width(self) -> int:
+        return shutil.get_terminal_size().columns - 1 if self.is_live else sys.maxsize
 
     def say(self, text: str) -> None:
+        """Commands as you would type them stand out."""
+        if text.startswith("$ "):
+            text = f"{BOLD}{text}{PLAIN}"
         self._write([f"{time.monotonic() - self._began:5.1f} s  {text}"], self._picture)
 
     def draw(self, picture: Sequence[str]) -> None:
@@ -28,8 +42,28 @@ class View:
 
     def _write(self, lines: Sequence[str], picture: list[str]) -> None:
         above = UP_AND_CLEAR.format(len(self._picture)) if self._picture else ""
-        width = shutil.get_terminal_size().columns - 1 if self.is_live else sys.maxsize
-        # A line that the terminal breaks in two would be counted as one when it is cleared.
-        self._picture = [line if len(line) <= width else line[: width - 1] + CUT for line in picture]
-        sys.stdout.write(above + "".join(f"{line}\n" for line in [*lines, *self._picture]))
-        sys.stdout.flush()
+        # A line that the terminal breaks in two would be counted as one when it is cleared, and what has left it at the
+        # top is never cleared.
+        self._picture = [cut(line, self.width) for line in picture[: shutil.get_terminal_size().lines - 2]]
+        text = above + "".join(f"{line}\n" for line in [*lines, *self._picture])
+        if not self._is_coloured:
+            text = COLOUR.sub("", text)
+        try:
+            sys.stdout.write(text)
+            sys.stdout.flush()
+        except OSError:  # nobody watches any more
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+            signal.raise_signal(signal.SIGHUP)
+
+
+def cut(line: str, width: int) -> str:
+    """Colours take no room."""
+    parts = COLOUR.split(line)
+    left = width
+    if sum(len(part) for part in parts[::2]) <= width:
+        return line
+    for place in range(0, len(parts), 2):
+        part = parts[place]
+        parts[place] = part if len(part) < left else part[: max(left - 1, 0)] + CUT * (left > 0)
+        left -= min(len(part), left)
+    return "".join(parts)

@@ -80,7 +80,8 @@ def test_the_example_says_what_it_lacks_or_learns_to_read() -> None:
 
 
 def test_the_job_of_the_example_is_elastic() -> None:
-    job = yaml.safe_load((EXAMPLES / "digits.yaml").read_text())
+    settings, job = yaml.safe_load_all((EXAMPLES / "digits.yaml").read_text())
+    assert float(settings["data"]["pause"]) > 0
     assert mpijob.admission_errors(job) == []
     launcher = job["spec"]["mpiReplicaSpecs"]["Launcher"]["template"]
     assert launch_of(launcher) == Launch("tiderun", np=2, min_np=1, max_np=3, discovers_hosts=True)
