@@ -4,7 +4,8 @@
 In a pod the script is a file of a ConfigMap, which is exchanged as a whole; looking at it twenty times a second costs
 nothing. A script that fails, hangs or prints nonsense changes nothing: the hosts are those it last named. One that no
 longer names a host is asked again right away, and believed when it says so twice: whoever writes the file it reads may
-be half-way through. A host that it names for the first time is believed at once.
+be half-way through. A host that it names for the first time is believed at once. One that hangs does not outlive a
+launcher that is killed.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ from collections.abc import AsyncIterator
 from typing import Final, TypeAlias
 
 from springtide.elastic import hosts
+from springtide.elastic.leash import Leash
 
 _LOOK: Final = 0.05
 _ASK: Final = 1.0
@@ -31,8 +33,8 @@ class DiscoveryError(Exception):
 
 
 class Discovery:
-    def __init__(self, script: str, slots_per_host: int | None) -> None:
-        self._script, self._slots = script, slots_per_host
+    def __init__(self, script: str, slots_per_host: int | None, leash: Leash) -> None:
+        self._script, self._slots, self._leash = script, slots_per_host, leash
         self._path = shlex.split(script)[0]
         self._seen: _Print = None
 
@@ -76,6 +78,7 @@ class Discovery:
             stderr=asyncio.subprocess.PIPE,
             start_new_session=True,
         )
+        self._leash.hold(process.pid)
         try:
             async with asyncio.timeout(_PATIENCE):
                 printed, complaint = await process.communicate()
@@ -85,6 +88,7 @@ class Discovery:
             with contextlib.suppress(ProcessLookupError):
                 os.killpg(process.pid, signal.SIGKILL)
             await process.wait()
+            self._leash.release()
         if process.returncode:
             words = complaint.decode(errors="replace").strip().splitlines()[-1:]
             raise DiscoveryError(": ".join((f"{self._script} failed with code {process.returncode}", *words)))

@@ -17,6 +17,7 @@ import sys
 from springtide.elastic import addresses, options
 from springtide.elastic.coordinator import Coordinator
 from springtide.elastic.discovery import Discovery, DiscoveryError
+from springtide.elastic.leash import Leash
 from springtide.elastic.options import Options
 from springtide.elastic.output import Output
 from springtide.elastic.progress import Notice, Pod
@@ -24,13 +25,13 @@ from springtide.elastic.progress import Notice, Pod
 _WRITTEN = 5.0
 
 
-async def run(given: Options, output: Output) -> int:
+async def run(given: Options, output: Output, leash: Leash | None) -> int:
     notice = Notice(Pod.found(os.environ))
     coordinator = Coordinator(given, output, notice)
     loop = asyncio.get_running_loop()
     for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
         loop.add_signal_handler(number, coordinator.interrupted, number)
-    beside = [loop.create_task(notice.run()), loop.create_task(_list(given, coordinator, output))]
+    beside = [loop.create_task(notice.run()), loop.create_task(_list(given, coordinator, output, leash))]
     try:
         return await coordinator.serve()
     finally:
@@ -39,11 +40,11 @@ async def run(given: Options, output: Output) -> int:
         await asyncio.gather(*beside, return_exceptions=True)
 
 
-async def _list(given: Options, coordinator: Coordinator, output: Output) -> None:
-    if given.script is None:
+async def _list(given: Options, coordinator: Coordinator, output: Output, leash: Leash | None) -> None:
+    if given.script is None or leash is None:
         coordinator.listed(dict(given.hosts))
         return
-    async for found in Discovery(given.script, given.slots_per_host).changes():
+    async for found in Discovery(given.script, given.slots_per_host, leash).changes():
         if isinstance(found, DiscoveryError):
             output.tell(f"{found}; the hosts stay as they were, and it is asked again")
         else:
@@ -54,9 +55,10 @@ def main() -> None:
     given = options.read(sys.argv[1:], os.environ)
     if missing := addresses.unknown(given.interfaces):
         sys.exit(f"tiderun: --network-interface: there is no {missing[0]} on this machine")
+    leash = Leash() if given.script is not None else None  # a process of its own, made before there are threads
     output = Output(given.output, timestamps=given.timestamps)
     try:
-        code = asyncio.run(run(given, output))
+        code = asyncio.run(run(given, output, leash))
     finally:
         output.close(_WRITTEN)
     sys.stdout.flush()

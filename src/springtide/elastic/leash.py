@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What ends a rank and all it started when its agent is killed and can no longer do so.
+"""What ends a rank and all it started when its agent is killed and can no longer do so; and so for a discovery script
+and its launcher.
 
-A second process, forked before the agent holds anything, reads a pipe whose other end only the agent has. It is told
-the rank's process group, and ends that when the pipe closes without a word that all is well.
+A second process, forked before the first one holds anything, reads a pipe whose other end only that one has. It is told
+the process group, and ends that when the pipe closes without a word that all is well.
 """
 
 from __future__ import annotations
