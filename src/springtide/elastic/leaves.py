@@ -90,6 +90,21 @@ def copied(array: Any) -> Any:
     return array.copy()
 
 
+def twin(array: Any) -> Any:
+    """Contiguous memory of our own that has been written to: good to receive into."""
+    leaf = described(array)
+    assert leaf is not None
+    found = made(leaf)
+    overwritten(found, array)
+    return found
+
+
+def is_module(value: Any) -> bool:
+    """Whether it is one of PyTorch's, which copy what they load."""
+    torch = sys.modules.get("torch")
+    return torch is not None and isinstance(value, torch.nn.Module)
+
+
 def overwritten(array: Any, by: Any) -> None:
     """In place, so that whoever holds the array sees it change."""
     if hasattr(array, "detach"):

@@ -104,8 +104,6 @@ class Session:
         self._commit = -1
         self._interrupt: Callable[[], None] = lambda: None
         self.connections = Connections(place.worker, place.host, place.secret)
-        addresses = self.connections.addresses(self._link.getsockname()[0], place.interfaces)
-        self._say("join", addresses=addresses, pid=os.getpid())
         for target in (self._listen, self._beat):
             threading.Thread(target=target, name=f"tide-{target.__name__.strip('_')}", daemon=True).start()
 
@@ -116,7 +114,10 @@ class Session:
         self._interrupt = interrupt
 
     def begin(self) -> Entry:
-        """The first generation of this rank; waits for it."""
+        """The first generation of this rank; waits for it. Others may wait for us from now on: not before all is
+        ready that takes long, whatever the program has asked meanwhile."""
+        addresses = self.connections.addresses(self._link.getsockname()[0], self.place.interfaces)
+        self._say("join", addresses=addresses, pid=os.getpid())
         return self._wait(lambda: self._regroup or (self._prepared.entry if self._prepared else None))
 
     def stand(self, commit: int) -> Entry | None:

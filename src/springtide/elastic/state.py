@@ -48,6 +48,8 @@ class State:
         self._values = dict(values)
         self._files = checkpoints.Checkpoints(Path(checkpoint), every) if checkpoint is not None else None
         self._saved: Snapshot | None = None
+        self._memory: list[Any] = []
+        """What a newcomer receives into and keeps its commits in."""
 
     def __getattr__(self, name: str) -> Any:
         try:
@@ -106,6 +108,8 @@ class State:
         if now.generation:
             self._share()
             return
+        # Memory that was never touched takes longer to fill than to send: not while the others wait.
+        self._memory = [leaves.twin(each) for each in self._live(0, 1).arrays]
         entry = now.session.begin()
         if entry.graceful:
             now.session.boundary = entry.boundary
@@ -183,7 +187,9 @@ class State:
             _send(group, entry.source, given, everybody=everybody)
             arrived = given
         else:
-            arrived = _receive(group, entry.source, everybody=everybody)
+            # What arrives may break off, and then the last commit is needed: only who has none overwrites.
+            memory = self._memory if self._saved is None else []
+            arrived = _receive(group, entry.source, memory, everybody=everybody)
             self._put(arrived.skeleton, arrived.arrays)
         session = context.current().session
         assert session is not None
@@ -210,16 +216,15 @@ class State:
 
     def _taken(self, boundary: int, size: int) -> Snapshot:
         """The same as a copy; where nothing has changed its shape, into the memory of the last one."""
-        live, kept = self._live(boundary, size), self._saved
-        arrays = live.arrays
-        if kept is not None and [leaves.described(each) for each in kept.arrays] == [
-            leaves.described(each) for each in arrays
-        ]:
-            for mine, theirs in zip(kept.arrays, arrays, strict=True):
+        live = self._live(boundary, size)
+        kept = self._saved.arrays if self._saved is not None else self._memory
+        if _descriptions(kept) == _descriptions(live.arrays):
+            for mine, theirs in zip(kept, live.arrays, strict=True):
                 leaves.overwritten(mine, theirs)
-            copies = kept.arrays
+            copies = kept
         else:
-            copies = [leaves.copied(each) for each in arrays]
+            copies = [leaves.copied(each) for each in live.arrays]
+        self._memory = []
         return Snapshot(boundary, size, copy.deepcopy(live.skeleton), copies)
 
     def _keeper(self, name: str) -> Any:
@@ -230,7 +235,9 @@ class State:
         values = leaves.put_together(copy.deepcopy(skeleton), iter(arrays))
         for name, new in values.items():
             held: Any = self._keeper(name)
-            if hasattr(held, "load_state_dict"):
+            if leaves.is_module(held):
+                held.load_state_dict(new)  # copies
+            elif hasattr(held, "load_state_dict"):
                 held.load_state_dict(_own(new))
             elif not _filled(held, new):
                 self._values[name] = _own(new)
@@ -250,6 +257,10 @@ def _own(tree: Any) -> Any:
     """With arrays that nobody else changes."""
     skeleton, arrays = leaves.taken_apart(tree)
     return leaves.put_together(skeleton, iter([leaves.copied(each) for each in arrays]))
+
+
+def _descriptions(arrays: list[Any]) -> list[leaves.Leaf | None]:
+    return [leaves.described(each) for each in arrays]
 
 
 def _filled(held: Any, new: Any) -> bool:
@@ -276,13 +287,15 @@ def _send(group: Group, source: int, given: Snapshot, *, everybody: bool) -> Non
         group.pass_on(leaves.view(leaves.in_main_memory(array)), source, everybody=everybody)
 
 
-def _receive(group: Group, source: int, *, everybody: bool) -> Snapshot:
+def _receive(group: Group, source: int, memory: list[Any], *, everybody: bool) -> Snapshot:
+    """Into this memory, if it is of the right shape."""
     length = bytearray(_LENGTH.size)
     group.pass_on(memoryview(length), source, everybody=everybody)
     head = bytearray(_LENGTH.unpack(length)[0])
     group.pass_on(memoryview(head), source, everybody=everybody)
     boundary, size, skeleton = pickle.loads(head)
-    arrays = [leaves.made(leaf) for leaf in leaves.found_in(skeleton)]
+    wanted = leaves.found_in(skeleton)
+    arrays = memory if _descriptions(memory) == wanted else [leaves.made(leaf) for leaf in wanted]
     for array in arrays:
         group.pass_on(leaves.view(array), source, everybody=everybody)
     return Snapshot(boundary, size, skeleton, arrays)

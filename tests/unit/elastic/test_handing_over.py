@@ -1,0 +1,103 @@
+# SPDX-License-Identifier: Apache-2.0
+"""How a newcomer gets the state of the others, and what it costs them: memory is there before anybody waits."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pytest
+
+from springtide.elastic import State, context, leaves
+from springtide.elastic.context import Context
+from springtide.elastic.groups import BrokenError, Buffer, Solo
+from springtide.elastic.session import Entry
+
+
+class Tape(Solo):
+    """One end of a group of two: the source is recorded, and then played to somebody else."""
+
+    def __init__(self, parts: list[bytes], rank: int) -> None:
+        self.parts, self.rank, self.size = parts, rank, 2
+
+    def pass_on(self, data: Buffer, source: int, *, everybody: bool) -> None:
+        if self.rank == source:
+            self.parts.append(bytes(data))
+        elif not self.parts:
+            raise BrokenError("the source is gone")
+        else:
+            data[:] = self.parts.pop(0)
+
+
+class Rank:
+    """What a state sees of its process."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.now: Any = Context(None)
+        self.entry = Entry(2, (), source=0, graceful=True, boundary=5)
+        self.said: list[str] = []
+        session: Any = SimpleNamespace(boundary=0, begin=self.joined, recover=self.recovered, stand=lambda _: None)
+        session.say = lambda type_, **_: self.said.append(type_)
+        self.now.session = session
+        self.monkeypatch = monkeypatch
+        monkeypatch.setattr(Context, "enter", lambda *_: None)
+        monkeypatch.setattr(context, "current", lambda: self.now)
+
+    def joined(self) -> Entry:
+        def refused(*_: Any) -> Any:
+            raise AssertionError("others wait meanwhile")
+
+        self.monkeypatch.setattr(leaves, "made", refused)
+        self.monkeypatch.setattr(leaves, "copied", refused)
+        return self.entry
+
+    def recovered(self, *_: Any) -> Entry:
+        return Entry(3, (), source=0, graceful=False)
+
+
+@pytest.fixture
+def rank(monkeypatch: pytest.MonkeyPatch) -> Rank:
+    return Rank(monkeypatch)
+
+
+def recorded(rank: Rank, **values: Any) -> list[bytes]:
+    parts: list[bytes] = []
+    rank.now.group = Tape(parts, 0)
+    State(**values)._pass_on(rank.now.group, rank.entry, 5, everybody=True, size=2)
+    rank.now.session.boundary = 0
+    return parts
+
+
+def test_a_newcomer_finds_the_state_of_the_others_in_its_own_arrays(rank: Rank) -> None:
+    rank.now.group = Tape(recorded(rank, weights=[np.arange(4.0), np.ones(2)], step=7), 1)
+    mine = np.zeros(4)
+    state = State(weights=[mine, np.zeros(2)], step=0)
+    rank.entry = Entry(2, (object(), object()), source=0, graceful=True, boundary=5)  # type: ignore[arg-type]
+    state.begin()
+    assert (state.step, mine.tolist(), rank.now.session.boundary) == (7, [0.0, 1.0, 2.0, 3.0], 5)
+    mine += 1
+    state.restore()
+    assert mine.tolist() == [0.0, 1.0, 2.0, 3.0], "what arrived is its first commit"
+    assert rank.said == ["entered"]
+
+
+@pytest.mark.parametrize("arrived", range(5))
+def test_what_arrives_in_part_changes_nothing(rank: Rank, arrived: int) -> None:
+    parts = recorded(rank, weights=[np.ones(4), np.ones(2)], step=7)
+    rank.now.group = Tape(parts[: min(arrived, 3)], 1)
+    state = State(weights=[np.zeros(4), np.zeros(2)], step=0)
+    if arrived == 4:
+        state.commit()  # and goes back to it
+    with pytest.raises(BrokenError):
+        state.recover("somebody died")
+    state.restore()
+    assert (state.step, [each.tolist() for each in state.weights]) == (0, [[0.0] * 4, [0.0] * 2])
+
+
+def test_a_newcomer_of_another_shape_becomes_what_the_others_are(rank: Rank, monkeypatch: pytest.MonkeyPatch) -> None:
+    parts = recorded(rank, weights={"w": np.ones((2, 2))}, step=7)
+    rank.now.group = Tape(parts, 1)
+    state = State(weights=None, step=0)
+    state.recover("")
+    assert (state.step, state.weights["w"].tolist()) == (7, [[1.0, 1.0], [1.0, 1.0]])
