@@ -12,6 +12,7 @@ ranks meanwhile knows at which step it does so.
 from __future__ import annotations
 
 import argparse
+import ctypes
 import json
 import os
 import time
@@ -59,6 +60,11 @@ class Book:
         self._lines.write(json.dumps(words) + "\n")
 
 
+def hold(seconds: float) -> None:
+    """As long imports may: nothing else in this process runs meanwhile."""
+    ctypes.PyDLL(None).usleep(int(seconds * 1e6))
+
+
 def waited(gate: Path, step: int) -> None:
     while gate.exists() and int(gate.read_text() or 0) < step:
         time.sleep(0.002)
@@ -72,11 +78,15 @@ def main() -> None:
     parser.add_argument("--commit", type=int, default=1, help="steps from one commit to the next")
     parser.add_argument("--pause", type=float, default=0.0, help="seconds after every step")
     parser.add_argument("--slow", type=Path, help="a file, without which there is no pause")
-    parser.add_argument("--loads", type=float, default=0.0, help="seconds that every other newcomer needs to join")
+    parser.add_argument(
+        "--loads", type=float, default=0.0, help="seconds that newcomers with an odd number need to join"
+    )
+    parser.add_argument("--slowly", action="store_true", help="and no thread gets a word in meanwhile")
+    parser.add_argument("--busy-at", type=int, help="a step before which the same lasts for 4 seconds")
     parser.add_argument("--checkpoint", type=Path)
     given = parser.parse_args()
-    if os.environ.get("TIDE_GENERATION", "0") != "0" and int(os.environ["TIDE_WORKER"]) % 2:
-        time.sleep(given.loads)
+    if os.environ.get("TIDE_GENERATION", "0") != "0" and (given.slowly or int(os.environ["TIDE_WORKER"]) % 2):
+        (hold if given.slowly else time.sleep)(given.loads)
     inputs, wanted = data()
     book = Book(given.folder)
     state = elastic.State(
@@ -102,6 +112,8 @@ def main() -> None:
                     epoch=state.sampler.epoch,
                     samples=share,
                 )
+                if state.step + 1 == given.busy_at:
+                    hold(4)
                 mine, lost = learned(state.weights, inputs[share], wanted[share])
                 gradient, loss = elastic.allreduce((mine, lost), weight=len(share))
                 for name, weight in state.weights.items():
