@@ -97,24 +97,26 @@ bench-operator: oracle ## our operator and Kubeflow's side by side: jobs a secon
 	@SPRINGTIDE_OTHER_OPERATOR=$${SPRINGTIDE_OTHER_OPERATOR:-$$($(BIN)/python hack/oracle/mpi_operator.py)} $(BIN)/python benchmarks/operators.py
 
 # tests/crash kills the server under load, tests/crash_pods all processes around 50 pods, tests/crash_jobs all that jobs
-# depend on while they are resized. SEEDS=7 or SEEDS=0-19 chooses the rounds. One after the other: the second and third
-# look for whatever is left of their clusters among their own children.
+# depend on while they are resized, tests/crash_elastic ranks, agents and launchers of programs that learn. SEEDS=7 or
+# SEEDS=0-19 chooses the rounds. One after the other: the second and third look for whatever is left of their clusters
+# among their own children.
 SEEDS ?= 0-19
 crash-rounds = SPRINGTIDE_CRASH_SEEDS=$(2) SPRINGTIDE_CRASH_REPORT=$(3) $(AGAIN) $(BIN)/pytest -n 2 -q tests/$(1)
 storms = SPRINGTIDE_STORM_SEEDS=$(1) $(AGAIN) $(BIN)/pytest -n 2 -q tests/integration/controllers/test_storms.py
-test-crash: $(READY) ## kill -9 of the server under load, of all that pods depend on, of operators: 20 seeded rounds each
+test-crash: $(READY) ## kill -9 of the server under load, of all that pods, jobs, elastic programs depend on: 20 rounds each
 	@$(call crash-rounds,crash,$(SEEDS))
 	@$(call crash-rounds,crash_pods,$(SEEDS))
 	@$(call crash-rounds,crash_jobs,$(SEEDS))
+	@$(call crash-rounds,crash_elastic,$(SEEDS))
 	@$(call storms,$(SEEDS))
 
-test-crash-elastic: $(READY) ## kill -9 and resizes of elastic programs under tiderun: 20 seeded rounds
+test-crash-elastic: $(READY) ## the same for elastic programs under tiderun alone
 	@$(call crash-rounds,crash_elastic,$(SEEDS))
 
 CAMPAIGN ?= .campaign
-campaign: $(READY) ## the same with 200 rounds each, and tables of what happened; some ninety minutes
-	@rm -f $(CAMPAIGN).crash.jsonl $(CAMPAIGN).crash_pods.jsonl $(CAMPAIGN).crash_jobs.jsonl
-	@code=0; for part in crash crash_pods crash_jobs; do \
+campaign: $(READY) ## the same with 200 rounds each, and tables of what happened; some two hours
+	@rm -f $(CAMPAIGN).*.jsonl
+	@code=0; for part in crash crash_pods crash_jobs crash_elastic; do \
 		$(call crash-rounds,$$part,1000-1199,$(CAMPAIGN).$$part.jsonl) || code=$$?; \
 		$(BIN)/python -m tests.$$part.report $(CAMPAIGN).$$part.jsonl; done; \
 		$(call storms,1000-1199) || code=$$?; exit $$code
