@@ -2,11 +2,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
-from tests.e2e_elastic import environments
+from tests.e2e.conftest import Start, a_namespace
+from tests.e2e.conftest import clusters as clusters  # the fixture
+from tests.e2e_elastic import environments, images
 from tests.e2e_elastic.training import Training
+from tests.programs.clusters import OWN_USER
+from tests.programs.world import Cluster
 
 
 @pytest.fixture(scope="session")
@@ -30,3 +35,17 @@ def train(tmp_path: Path) -> Iterator[Callable[..., Training]]:
     yield trained
     for each in runs:
         each.close()
+
+
+@pytest.fixture
+def space(clusters: Start) -> Iterator[Callable[..., Cluster]]:
+    """Called with the names of images it gives a cluster that has them, in a namespace of the test's own."""
+    with ExitStack() as stack:
+
+        def prepared(*names: str) -> Cluster:
+            cluster = clusters(OWN_USER)
+            for name in names:
+                images.offer(cluster, name)
+            return stack.enter_context(a_namespace(cluster))
+
+        yield prepared

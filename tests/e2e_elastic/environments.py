@@ -1,29 +1,53 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Environments with a framework each, made once per version in the user's cache: they are gigabytes.
-
-PyTorch's wheel in the ordinary registry is the one for GPUs, which works without one, and brings its libraries along.
-"""
+"""Environments with a framework each, made once per version in the user's cache: they are gigabytes."""
 
 from __future__ import annotations
 
 import fcntl
 import os
 import sys
+from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
+
+from tests.e2e_elastic import absent_libraries
 
 from springtide.local.environments.making import Tools
 
-TORCH = ("torch==2.15.0", "numpy==2.4.6")
-TENSORFLOW = ("tensorflow-cpu==2.21.0", "keras==3.15.1", "numpy==2.4.6")
 ROOT = Path(__file__).parents[2]
 
 
-def python(packages: tuple[str, ...]) -> Path:
-    """The interpreter of an environment with these."""
+@dataclass(frozen=True)
+class Kit:
+    """What goes into one environment."""
+
+    packages: tuple[str, ...]
+    bare: tuple[str, ...] = ()
+    """Those that come without what they ask for."""
+    finish: Callable[[Path], None] = lambda packages: None
+    """What is left to do where they have been installed."""
+
+    @property
+    def folder(self) -> str:
+        version = ".".join(map(str, sys.version_info[:2]))
+        pinned = [each.replace("==", "-") for each in (*self.bare, *self.packages) if "==" in each]
+        return "-".join([*pinned, f"python{version}"])
+
+
+TORCH = Kit(
+    ("numpy==2.4.6", "scikit-learn==1.9.1", "filelock", "fsspec", "jinja2", "networkx", "sympy", "typing-extensions"),
+    # All it asks for is 3 GB to fetch, for GPUs. It calls these three where there is none, too; they are small.
+    ("torch==2.15.0", "nvidia-cuda-runtime~=13.2.0", "nvidia-cuda-cupti~=13.2.0", "nvidia-cufile~=1.17.0"),
+    lambda packages: absent_libraries.supply(packages / "torch" / "lib"),
+)
+TENSORFLOW = Kit(("tensorflow-cpu==2.21.0", "keras==3.15.1", "numpy==2.4.6"))
+
+
+def made(kit: Kit) -> Path:
+    """The environment with these."""
     user = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
     cache = Path(os.environ.get("SPRINGTIDE_CACHE") or user / "springtide") / "environments"
-    version = ".".join(map(str, sys.version_info[:2]))
-    place = cache / "-".join([*(each.replace("==", "-") for each in packages), f"python{version}"])
+    place = cache / kit.folder
     cache.mkdir(parents=True, exist_ok=True)
     with open(f"{place}.lock", "w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)  # tests run side by side
@@ -31,6 +55,19 @@ def python(packages: tuple[str, ...]) -> Path:
         if not ready.exists():
             tools = Tools.found()
             tools.virtual_environment(place, "")
-            tools.install(place, list(packages))
+            tools.install(place, list(kit.packages))
+            if kit.bare:
+                tools.install(place, ["--no-deps", *kit.bare])
+            kit.finish(packages(place))
             ready.touch()
-    return place / "bin" / "python"
+    return place
+
+
+def packages(environment: Path) -> Path:
+    (found,) = environment.glob("lib/python*/site-packages")
+    return found
+
+
+def python(kit: Kit) -> Path:
+    """The interpreter of an environment with these."""
+    return made(kit) / "bin" / "python"

@@ -1,0 +1,43 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What the images of the examples' manifests stand for on a cluster.
+
+Each is an environment as `tide env create` makes it, but that its framework lies in the cache; what a training image
+needs of Springtide is installed there as the documents say, without anything else.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from tests.e2e_elastic import environments
+from tests.e2e_elastic.environments import ROOT, Kit
+from tests.programs.world import Cluster
+
+from springtide.local.environments.environment import Environment, Files
+from springtide.local.environments.making import Tools
+from springtide.local.environments.shelf import Environments
+
+EXAMPLES = ROOT / "examples" / "elastic"
+KITS = {"torch": environments.TORCH, "tensorflow": environments.TENSORFLOW}
+
+
+def offer(cluster: Cluster, name: str) -> None:
+    """Have `example/NAME:…` on this cluster, if it has it not yet."""
+    if cluster.tide.run("env", "show", name).returncode == 0:
+        return
+    if name in KITS:
+        shelf = Environments(cluster.tide.home / ".local/share/springtide/environments")
+        with shelf.lock(name):
+            shelf.put(_environment(name, shelf.root / name / "cached", KITS[name]))
+    else:  # NumPy and scikit-learn are among what runs the tests
+        cluster.tide.ok("env", "create", name, "--image", f"example/{name}:*", "--files", f"{EXAMPLES}:/examples")
+
+
+def _environment(name: str, place: Path, kit: Kit) -> Environment:
+    tools = Tools.found()
+    tools.virtual_environment(place, "")
+    tools.install(place, ["--no-deps", str(ROOT)])
+    (environments.packages(place) / "framework.pth").write_text(f"{environments.packages(environments.made(kit))}\n")
+    version, paths = tools.probe(place)
+    files = (Files(str(EXAMPLES), "/examples"),)
+    return Environment(name, str(place), (f"example/{name}:*",), files, paths=paths, python=version)
