@@ -24,7 +24,7 @@ from typing import Any
 import yaml
 from live_view import View
 from loss_curve import curve
-from training_log import Training
+from training_log import Training, workers
 
 from springtide.kube import request
 from springtide.kube.client import Client
@@ -46,6 +46,8 @@ PATIENCE = 60.0
 """Seconds until something has to have happened."""
 LONGEST = 180.0
 """Seconds; it takes less than one minute."""
+WIDEST = 100
+"""Characters of the picture."""
 
 
 class FailedError(Exception):
@@ -103,6 +105,22 @@ async def cluster(tide: Tide, view: View) -> AsyncIterator[Client]:
         await tide("down", "--grace", "0")
 
 
+@asynccontextmanager
+async def imports() -> AsyncIterator[asyncio.subprocess.Process]:
+    """Python compiles what the program imports once, here: pods cannot keep what they compile, so that every worker
+    would do it anew."""
+    environment = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
+    process = await asyncio.create_subprocess_exec(
+        *(sys.executable, "-c", "import sklearn.datasets"), env=environment, start_new_session=True
+    )
+    try:
+        yield process
+    finally:
+        if process.returncode is None:
+            process.kill()
+        await process.wait()
+
+
 class Demo:
     def __init__(self, client: Client, tide: Tide, view: View) -> None:
         self._client, self._tide, self._view = client, tide, view
@@ -140,28 +158,29 @@ class Demo:
         await self._tide("node", "add", f"{SPOT}=cpu:1,spot")
         await self._resize(3)
         await self._watch()
-        say("a worker is killed: the others go on, and another one takes its place")
+        say("a worker is killed: the others go on, until another takes its place")
         say(f"$ kubectl delete pod {VICTIM.name} --grace-period=0 --force")
         await self._client.delete(PODS, VICTIM, DeleteOptions(grace=0))
         await self._until("the others go on", lambda: any(each.lost is not None for each in training.changes))
         await self._until("another one has taken its place", self._train_together(3))
         await self._watch()
-        say("others want the capacity: two workers less, and the spot node is given back")
+        say("others want the capacity: two workers less, and no spot node")
         await self._resize(1)
         await self._tide("node", "remove", SPOT)
         await self._watch()
-        say("enough was seen: the rest without pauses, which the program reads in a ConfigMap")
+        say("enough was seen: the rest without pauses, as a ConfigMap says")
         say(f"""$ kubectl patch configmap {NAME.name} --type merge -p '{{"data":{{"pause":"0"}}}}'""")
         await self._client.patch(CONFIGMAPS, NAME, {"data": {"pause": "0"}})
         await self._until("the job ends", self._is_over, unless=("Failed",))
+        self._view.keep()
 
-    async def _resize(self, workers: int) -> None:
-        self._view.say(f"$ kubectl scale mpijob {NAME.name} --replicas={workers}")
-        await self._client.patch(MPIJOBS, NAME, {"spec": {"replicas": workers}}, subresource="scale")
-        await self._until(f"{workers} train", self._train_together(workers))
+    async def _resize(self, size: int) -> None:
+        self._view.say(f"$ kubectl scale mpijob {NAME.name} --replicas={size}")
+        await self._client.patch(MPIJOBS, NAME, {"spec": {"replicas": size}}, subresource="scale")
+        await self._until(f"{workers(size)} train together", self._train_together(size))
 
-    def _train_together(self, workers: int) -> Callable[[], bool]:
-        return lambda: self._training.size == workers == len(self._training.hosts) and not self._training.coming
+    def _train_together(self, size: int) -> Callable[[], bool]:
+        return lambda: self._training.size == size == len(self._training.hosts) and not self._training.coming
 
     async def _watch(self) -> None:
         """For a while, and until a few steps have been made."""
@@ -183,8 +202,10 @@ class Demo:
         raise FailedError(f"after {PATIENCE:g} s it is still not so that {what}{self._last_words()}")
 
     def _last_words(self) -> str:
-        said = [str(self._job.get("status", {}).get("explanation", "")), *self._training.words]
-        return "".join(f"\n  {line}" for line in said if line)
+        """Those of the launcher are part of a failed job's explanation."""
+        said = str(self._job.get("status", {}).get("explanation", "nothing is known of the job")).splitlines()
+        said += [] if self._state == "Failed" else self._training.words
+        return "".join(f"\n  {line}" for line in ["", *said])
 
     def _is_over(self) -> bool:
         return self._state == "Succeeded" and self._training.accuracy is not None
@@ -210,7 +231,7 @@ class Demo:
 
     def _hear(self, line: str) -> None:
         if change := self._training.read(line):
-            self._view.say(f"  {change}, after {change.seconds:.2f} s without a step")
+            self._view.say(f"  {change}")
         elif not self._view.is_live and self._training.step >= self._told + 25:
             self._told = self._training.step
             self._view.say(f"  {summary(self._training)}")
@@ -224,10 +245,9 @@ class Demo:
 
 
 def summary(training: Training) -> str:
-    workers = f"{training.size} worker{'s' * (training.size != 1)}"
     return (
-        f"step {training.step:>3} of {training.last}   loss {training.loss:.3f}   "
-        f"{training.rate:>5,} samples/s   {workers}"
+        f"step {training.step}/{training.last}  loss {training.loss:.3f}  {training.rate:>6,} samples/s  "
+        f"{workers(training.size)}"
     )
 
 
@@ -236,39 +256,29 @@ def picture(job: Obj, pods: list[Obj], training: Training, width: int) -> list[s
     status = job.get("status", {})
     if not status:
         return []
-    lines = ["", f"  mpijob {NAME.name}   {status.get('state', ''):<12}"]
+    lines = ["", f"  {NAME.name}  {status.get('state', ''):<11}"]
     if training.last:
-        lines[-1] += f" {summary(training)}"
+        lines[-1] += f"  {summary(training)}"
         first = training.changes[0].before if training.changes else training.size
         marks = [(0, first, str(first))]
         marks += [(each.step, each.size, str(each.size) if each.lost is None else "✗") for each in training.changes]
-        lines += ["", *curve(training.losses, marks, training.last, min(width, 118) - 2), ""]
-    for pod in sorted(pods, key=lambda pod: str(pod["metadata"]["name"])):
-        lines.append(f"  {described(pod, training)}")
-    return lines
+        lines += ["", *curve(training.losses, marks, training.last, min(width, WIDEST)), ""]
+    return lines + [
+        f"  {described(pod, training)}" for pod in sorted(pods, key=lambda pod: str(pod["metadata"]["name"]))
+    ]
 
 
 def described(pod: Obj, training: Training) -> str:
-    name, phase = pod["metadata"]["name"], pod["status"].get("phase", "")
-    mark = " "
+    name, phase, mark = pod["metadata"]["name"], pod["status"].get("phase", "").lower(), " "
+    if "worker" in name:
+        mark = "○"
     if pod["metadata"].get("deletionTimestamp"):
-        phase, mark = "leaves", "○"
+        phase = "leaves"
     elif name in training.hosts:
         phase, mark = "trains", "●"
     elif name in training.coming:
         phase, mark = "joins", "◐"
-    elif "worker" in name:
-        mark = "○"
-    return f"{mark} {name:<16} {phase.lower():<10} {pod['spec'].get('nodeName', '-')}"
-
-
-def told(training: Training) -> list[str]:
-    """What it cost, by the job's own account."""
-    lines = [f"{training.step} steps, {training.accuracy:.1%} of digits it never saw are read right; it paused for"]
-    for each in training.changes:
-        what = f"{each.before} → {each.size} workers" if each.lost is None else f"a death, {each.lost} steps lost"
-        lines.append(f"  {each.seconds:5.2f} s  {what}")
-    return lines
+    return f"{mark} {name:<16} {phase:<10} {pod['spec'].get('nodeName', '-')}"
 
 
 async def show(wanted: Iterable[Obj], scratch: Path) -> None:
@@ -277,12 +287,14 @@ async def show(wanted: Iterable[Obj], scratch: Path) -> None:
     try:
         async with asyncio.timeout(LONGEST):
             await tide("env", "create", NAME.name, *IMAGE)
-            async with cluster(tide, view) as client:
+            async with imports() as importing, cluster(tide, view) as client:
+                await importing.wait()
                 training = await Demo(client, tide, view).run(wanted)
     except TimeoutError:
         raise FailedError(f"it took more than {LONGEST:g} s") from None
-    for line in told(training):
-        view.say(line)
+    view.say(f"{training.accuracy:.1%} of the digits that it never saw are read right")
+    for change in training.changes:
+        view.say(f"  {change}")
     view.say("the cluster is gone. For one of your own: .venv/bin/tide up")
 
 

@@ -8,6 +8,7 @@ import re
 import shutil
 import signal
 import sys
+import textwrap
 import time
 from collections.abc import Sequence
 
@@ -30,15 +31,23 @@ class View:
         return shutil.get_terminal_size().columns - 1 if self.is_live else sys.maxsize
 
     def say(self, text: str) -> None:
-        """Commands as you would type them stand out."""
+        """Commands, which begin with a dollar, stand out; what is longer than a line goes on in the next one."""
+        stamp = f"{time.monotonic() - self._began:5.1f} s  "
+        lines = textwrap.wrap(
+            text, self.width - len(stamp) - 2, subsequent_indent="    ", break_long_words=False, break_on_hyphens=False
+        )
         if text.startswith("$ "):
-            text = f"{BOLD}{text}{PLAIN}"
-        self._write([f"{time.monotonic() - self._began:5.1f} s  {text}"], self._picture)
+            lines = [f"{BOLD}{line}{PLAIN}" for line in " \\\n".join(lines).splitlines()]
+        self._write([stamp + f"\n{' ' * len(stamp)}".join(lines)], self._picture)
 
     def draw(self, picture: Sequence[str]) -> None:
         """Nothing where there is no terminal: whoever reads it later wants to know what happened, not how it looked."""
         if self.is_live and list(picture) != self._picture:
             self._write([], list(picture))
+
+    def keep(self) -> None:
+        """The picture as it is now stays."""
+        self._picture = []
 
     def _write(self, lines: Sequence[str], picture: list[str]) -> None:
         above = UP_AND_CLEAR.format(len(self._picture)) if self._picture else ""

@@ -3,8 +3,8 @@
 
 {"springtide":"progress","at":"…","size":2,"hosts":["digits-worker-0","digits-worker-1"],"step":40,"loss":0.25}
 [0]<stdout>:step 40 of 480 loss 0.2500 size 2 samples/s 800
-[0]<stdout>:from 2 ranks to 3 after step 41: 0.02 s without a step
-[0]<stdout>:back from step 87 to 85 with 2 ranks: 0.21 s without a step
+[0]<stdout>:from 2 ranks to 3 after step 41: 0.020 s without a step
+[0]<stdout>:back from step 87 to 85 with 2 ranks: 0.210 s without a step
 [0]<stdout>:step 480 accuracy 0.958 size 1
 """
 
@@ -37,10 +37,11 @@ class Change:
     """Steps that are trained again, after a death."""
 
     def __str__(self) -> str:
+        pause = f"{self.seconds * 1000:.0f} ms without a step"
         if self.lost is None:
-            return f"{self.before} → {_workers(self.size)} after step {self.step}"
-        steps = f"{self.lost} step{'s' * (self.lost != 1)}"
-        return f"{_workers(self.size)} go{'es' * (self.size == 1)} on from the commit at step {self.step}; {steps} lost"
+            return f"{self.before} → {workers(self.size)} at step {self.step}: {pause}"
+        lost = f"{self.lost} step{'s' * (self.lost != 1)} lost"
+        return f"{workers(self.size)} go{'es' * (self.size == 1)} on from step {self.step}: {lost}, {pause}"
 
 
 @dataclass
@@ -102,5 +103,5 @@ class Training:
         return change
 
 
-def _workers(count: int) -> str:
+def workers(count: int) -> str:
     return f"{count} worker{'s' * (count != 1)}"
