@@ -1,21 +1,30 @@
 # SPDX-License-Identifier: Apache-2.0
 """Commits on disk, for a run that nobody survives: suspended, its launcher restarted, or all its workers lost.
 
-A file is written beside the others and then given its name, so that what has a name is whole. The last two are kept.
+A file is written beside the others and then given its name, so that what has a name is whole. The last two are kept:
+disks and file systems have their own ways to spoil a file, so each ends with a checksum, and where that is wrong the
+one before is used.
 """
 
 from __future__ import annotations
 
+import logging
 import os
 import struct
+import zlib
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, Final
 
 from springtide.elastic import leaves
 
+logger = logging.getLogger(__name__)
+
 _LENGTH: Final = struct.Struct("!Q")
-_MAGIC: Final = b"tidestate1"
+_CHECKSUM: Final = struct.Struct("!I")
+_MAGIC: Final = b"tidestate2"
+_START: Final = len(_MAGIC) + _LENGTH.size
+_CHUNK: Final = 1 << 20
 KEPT: Final = 2
 
 Arrays = Callable[[Sequence[leaves.Leaf]], list[Any]]
@@ -25,7 +34,7 @@ class Checkpoints:
     def __init__(self, directory: Path, every: int) -> None:
         if every < 1:
             raise ValueError(f"every must be at least 1, not {every}")
-        self._directory, self._every = directory, every
+        self.directory, self._every = directory, every
         self._count = 0
 
     def keep(self, boundary: int, head: bytes, arrays: Sequence[Any]) -> None:
@@ -33,35 +42,55 @@ class Checkpoints:
         self._count += 1
         if self._count % self._every:
             return
-        self._directory.mkdir(parents=True, exist_ok=True)
-        target = self._directory / f"commit-{boundary:012d}"
-        draft = self._directory / f".{target.name}.{os.getpid()}"
+        self.directory.mkdir(parents=True, exist_ok=True)
+        target = self.directory / f"commit-{boundary:012d}"
+        draft = self.directory / f".{target.name}.{os.getpid()}"
         with draft.open("wb") as file:
-            file.write(_MAGIC + _LENGTH.pack(len(head)) + head)
+            words = _MAGIC + _LENGTH.pack(len(head)) + head
+            file.write(words)
+            checksum = zlib.crc32(words)
             for array in arrays:
-                file.write(leaves.view(leaves.in_main_memory(array)))
+                view = leaves.view(leaves.in_main_memory(array))
+                file.write(view)
+                checksum = zlib.crc32(view, checksum)
+            file.write(_CHECKSUM.pack(checksum))
             file.flush()
             os.fsync(file.fileno())
         draft.rename(target)
         self._tidy()
 
     def newest(self) -> tuple[bytes, Arrays] | None:
-        """The words of the newest that can be read, and how to get at its arrays."""
+        """The words of the newest that is whole, and how to get at its arrays. What is not is set aside: it would pass
+        for the newest until others have as high a number."""
         for path in sorted(self._files(), reverse=True):
-            with path.open("rb") as file:
-                if file.read(len(_MAGIC)) != _MAGIC:
-                    continue
-                head = file.read(_LENGTH.unpack(file.read(_LENGTH.size))[0])
-                return head, _reader(path, file.tell())
+            if _whole(path):
+                logger.warning("training goes on from %s", path)
+                with path.open("rb") as file:
+                    file.seek(len(_MAGIC))
+                    head = file.read(_LENGTH.unpack(file.read(_LENGTH.size))[0])
+                return head, _reader(path, _START + len(head))
+            damaged = path.rename(path.with_name(f"damaged-{path.name}"))
+            logger.warning("%s is damaged, now called %s: looking for the one before it", path, damaged.name)
         return None
 
     def _files(self) -> list[Path]:
-        return list(self._directory.glob("commit-*"))
+        return list(self.directory.glob("commit-*"))
 
     def _tidy(self) -> None:
         """Drafts are of writers that died: there is one at a time."""
-        for path in (*sorted(self._files())[:-KEPT], *self._directory.glob(".commit-*")):
+        for path in (*sorted(self._files())[:-KEPT], *self.directory.glob(".commit-*")):
             path.unlink(missing_ok=True)
+
+
+def _whole(path: Path) -> bool:
+    with path.open("rb") as file:
+        left = os.fstat(file.fileno()).st_size - _CHECKSUM.size
+        if left < _START or file.read(len(_MAGIC)) != _MAGIC:
+            return False
+        checksum, left = zlib.crc32(_MAGIC), left - len(_MAGIC)
+        while left and (part := file.read(min(_CHUNK, left))):
+            checksum, left = zlib.crc32(part, checksum), left - len(part)
+        return file.read() == _CHECKSUM.pack(checksum)
 
 
 def _reader(path: Path, start: int) -> Arrays:
@@ -72,7 +101,7 @@ def _reader(path: Path, start: int) -> Arrays:
             for array in arrays:
                 space = leaves.view(array)
                 if len(space) and file.readinto(space) != len(space):
-                    raise OSError(f"{path} ends too early: delete it, and the one before it is used")
+                    raise OSError(f"{path} has changed while it was read")
         return arrays
 
     return read

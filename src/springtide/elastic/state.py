@@ -131,8 +131,8 @@ class State:
         if entry.fresh or (now.rank == entry.source and self._saved is None):
             # In the second case all who knew anything died before they could hand it on.
             loaded = self._load() if now.rank == entry.source else None
-            if loaded is None and now.rank == entry.source and entry.generation > 1:
-                logger.warning("nobody is left who knew anything, and there is no checkpoint: training starts over")
+            if loaded is None and now.rank == entry.source:
+                logger.warning(_without_checkpoint(entry.generation))
             self._saved = self._taken(*(loaded or (0, now.size)))
         self.restore()
         self._settle(entry, newcomer=self._saved is None)
@@ -241,6 +241,13 @@ class State:
                 held.load_state_dict(_own(new))
             elif not _filled(held, new):
                 self._values[name] = _own(new)
+
+
+def _without_checkpoint(generation: int) -> str:
+    """A launcher that was started again does not know it: then the first generation means that training starts over."""
+    if generation > 1:
+        return "nobody is left who knew anything, and there is no checkpoint: training starts over"
+    return "there is no checkpoint: training starts from the beginning"
 
 
 def _tell(now: context.Context, old: int) -> None:

@@ -34,14 +34,51 @@ def test_what_a_writer_left_that_was_killed_is_swept_away(tmp_path: Path) -> Non
     assert [path.name for path in tmp_path.iterdir()] == ["commit-000000000002"]
 
 
-def test_a_file_that_somebody_cut_off_is_not_taken_for_whole(tmp_path: Path) -> None:
+def spoil(path: Path, how: str) -> None:
+    content = path.read_bytes()
+    half = len(content) // 2
+    changes = {
+        "cut off": content[:-1],
+        "cut off in its head": content[:12],
+        "empty": b"",
+        "longer": content + b"x",
+        "another byte": content[:half] + bytes([content[half] ^ 1]) + content[half + 1 :],
+        "another beginning": b"x" + content[1:],
+        "zeros, as after a power cut": bytes(len(content)),
+    }
+    path.write_bytes(changes[how])
+
+
+@pytest.mark.parametrize(
+    "how",
+    [
+        "cut off",
+        "cut off in its head",
+        "empty",
+        "longer",
+        "another byte",
+        "another beginning",
+        "zeros, as after a power cut",
+    ],
+)
+def test_of_a_damaged_file_the_one_before_it_is_used_and_that_is_said(
+    tmp_path: Path, how: str, caplog: pytest.LogCaptureFixture
+) -> None:
     files = Checkpoints(tmp_path, every=1)
-    files.keep(1, b"", [np.zeros(4)])
-    (tmp_path / "commit-000000000001").write_bytes((tmp_path / "commit-000000000001").read_bytes()[:-1])
+    for boundary in (1, 2):
+        files.keep(boundary, f"head {boundary}".encode(), [np.full(4, boundary)])
+    spoil(tmp_path / "commit-000000000002", how)
     found = files.newest()
     assert found is not None
-    with pytest.raises(OSError, match="ends too early: delete it"):
-        found[1]([leaves.Leaf("numpy", "<f8", (4,))])
+    assert (found[0], found[1]([leaves.Leaf("numpy", "<i8", (4,))])[0].tolist()) == (b"head 1", [1, 1, 1, 1])
+    assert [record.getMessage().replace(f"{tmp_path}/", "") for record in caplog.records] == [
+        "commit-000000000002 is damaged, now called damaged-commit-000000000002: looking for the one before it",
+        "training goes on from commit-000000000001",
+    ]
+    files.keep(2, b"head 2 again", [])
+    found = files.newest()
+    assert found is not None
+    assert found[0] == b"head 2 again", "the damaged one is in nobody's way"
 
 
 def test_nonsense_is_refused(tmp_path: Path) -> None:
