@@ -5,12 +5,10 @@ from __future__ import annotations
 
 import importlib
 import pickle
-import sys
-from collections.abc import Iterator
 from numbers import Number
 from typing import Any
 
-from springtide.elastic import context, leaves
+from springtide.elastic import context, leaves, sums
 
 
 def rank() -> int:
@@ -34,19 +32,8 @@ def allreduce(tree: Any, *, weight: float = 1.0, average: bool = True) -> Any:
     skeleton, arrays = leaves.taken_apart(_arrays(tree))
     if group.size == 1 and weight:
         return leaves.put_together(skeleton, iter([leaves.copied(each) for each in arrays]))
-    numpy: Any = importlib.import_module("numpy")
-    total = numpy.array([weight], dtype=numpy.float64)
-    if average:
-        group.allreduce(total)
-    summed: list[Any] = [None] * len(arrays)
-    given = [leaves.numbers(each) for each in arrays]
-    for places, flat in _fused(given, weight if average else 1.0):
-        group.allreduce(flat)
-        if average:
-            flat /= total[0] or 1.0
-        for place, part in zip(places, _parted(flat, [given[place] for place in places]), strict=True):
-            summed[place] = leaves.like(arrays[place], part)
-    return leaves.put_together(skeleton, iter(summed))
+    found = sums.summed(group, [leaves.numbers(each) for each in arrays], float(weight), average=average)
+    return leaves.put_together(skeleton, map(leaves.like, arrays, found))
 
 
 def broadcast(tree: Any, root: int = 0) -> Any:
@@ -81,22 +68,3 @@ def _arrays(tree: Any) -> Any:
         numpy: Any = importlib.import_module("numpy")
         return numpy.asarray(tree, dtype=numpy.float64)
     return tree
-
-
-def _fused(given: list[Any], weight: float) -> list[tuple[list[int], Any]]:
-    """All arrays of a type as one: a few large messages instead of many small ones."""
-    numpy = sys.modules["numpy"]
-    by_type: dict[str, list[int]] = {}
-    for place, array in enumerate(given):
-        by_type.setdefault(array.dtype.str, []).append(place)
-    return [
-        (places, numpy.concatenate([given[place].reshape(-1) for place in places]) * weight)
-        for places in by_type.values()
-    ]
-
-
-def _parted(flat: Any, like: list[Any]) -> Iterator[Any]:
-    start = 0
-    for array in like:
-        yield flat[start : start + array.size]
-        start += array.size

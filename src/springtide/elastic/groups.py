@@ -23,8 +23,8 @@ class Group(Protocol):
     rank: int
     size: int
 
-    def allreduce(self, flat: Any) -> None:
-        """The sum over all ranks, in place."""
+    def allreduce(self, flat: Any, given: Any = None, divisor: float | None = None) -> None:
+        """The sum over all ranks, in place, or of what is given instead; divided, where it is to be a mean."""
 
     def allgather(self, mine: bytes) -> Sequence[bytes]:
         """What each rank gave, in the order of ranks."""
@@ -46,8 +46,11 @@ class Solo:
 
     rank, size = 0, 1
 
-    def allreduce(self, flat: Any) -> None:
-        pass
+    def allreduce(self, flat: Any, given: Any = None, divisor: float | None = None) -> None:
+        if given is not None:
+            flat[:] = given
+        if divisor is not None:
+            flat /= divisor
 
     def allgather(self, mine: bytes) -> Sequence[bytes]:
         return [mine]

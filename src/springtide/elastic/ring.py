@@ -1,30 +1,30 @@
 # SPDX-License-Identifier: Apache-2.0
 """Collectives over a ring of TCP connections: every rank sends to the right and receives from the left.
 
-Sums go round in two laps, in pieces, so that every link carries the same and is busy all the time: after the first lap
-each rank has the whole sum of one piece, after the second all have all. Sending and receiving go on at the same time,
-and what has come is added while the rest is on its way.
+Sums go round in two laps, in as many pieces as there are ranks, so that every link carries the same and is busy all the
+time: after the first lap each rank has the whole sum of one piece, after the second all have all. A rank begins with a
+piece of its own, and passes on whatever comes, in the first lap with its own added:
+
+    rank 2 of 4    out    own 2    1+2    0+1+2    3+0+1+2 = sum of 3    sum of 2    sum of 1
+                   in     1        0+1    3+0+1    sum of 2              sum of 1    sum of 0
+
+Every piece is added up once, in the order of the ring, so all ranks get the same bits.
 """
 
 from __future__ import annotations
 
 import contextlib
 import itertools
-import select
 import socket
-import struct
+import sys
 from collections.abc import Callable, Sequence
 from typing import Any, Final
 
-from springtide.elastic.groups import BrokenError, Buffer
+from springtide.elastic.flow import Blend, Flow, Inlet, Message, Outlet, Store
+from springtide.elastic.groups import Buffer
 
 _PIECE: Final = 1 << 20
-"""Bytes that are added at a time: large enough to be worth a call, small enough to overlap with the network."""
-_LENGTH: Final = struct.Struct("!Q")
-
-
-def _nothing(_: int) -> None:
-    pass
+"""Bytes that are added at a time: large enough to be worth a call, small enough for the processor's cache."""
 
 
 class Ring:
@@ -33,17 +33,23 @@ class Ring:
         self._left, self._right = left, right
         for connection in (left, right):
             connection.setblocking(False)
+        self._flow = Flow(left, right)
 
-    def allreduce(self, flat: Any) -> None:
-        pieces = _divided(flat, self.size)
-        spare = pieces[0].copy()  # the longest of them
+    def allreduce(self, flat: Any, given: Any = None, divisor: float | None = None) -> None:
+        given = flat if given is None else given
+        sums, mine = _divided(flat, self.size), _divided(given, self.size)
+        spare = flat[: _PIECE // flat.itemsize].copy()
+        inlets: list[Inlet] = []
         for step in range(self.size - 1):
-            into = pieces[(self.rank - step - 1) % self.size]
-            arrived = spare[: len(into)]
-            self._exchange(_bytes(pieces[(self.rank - step) % self.size]), _bytes(arrived), _adder(into, arrived))
+            place = (self.rank - step - 1) % self.size
+            last = divisor if step == self.size - 2 else None
+            inlets.append(Blend(sums[place].nbytes, _bytes(spare), _adder(sums[place], mine[place], spare, last)))
         for step in range(self.size - 1):
-            outgoing = pieces[(self.rank + 1 - step) % self.size]
-            self._exchange(_bytes(outgoing), _bytes(pieces[(self.rank - step) % self.size]))
+            inlets.append(Store(_bytes(sums[(self.rank - step) % self.size])))
+        outlets = [Outlet(_bytes(mine[self.rank]))]
+        for step, inlet in enumerate(inlets[:-1]):
+            outlets.append(Outlet(_bytes(sums[(self.rank - step - 1) % self.size]), inlet))
+        self._flow.run(outlets, inlets)
 
     def allgather(self, mine: bytes) -> Sequence[bytes]:
         found: list[bytes] = [b""] * self.size
@@ -61,13 +67,9 @@ class Ring:
         length = self.size if everybody else self.size - source
         if place >= length:
             return
-        receives, sends = place > 0, place < length - 1
-        if receives and sends:
-            self._relay(data)
-        elif receives:
-            self._exchange(memoryview(b""), data)
-        elif sends:
-            self._exchange(data, memoryview(b""))
+        inlet = Store(data) if place > 0 else None
+        outlets = [Outlet(data, inlet)] if place < length - 1 else []
+        self._flow.run(outlets, [inlet] if inlet is not None else [])
 
     def abort(self) -> None:
         for connection in (self._left, self._right):
@@ -80,60 +82,9 @@ class Ring:
 
     def _swap(self, mine: bytes) -> bytes:
         """What the left neighbour has, for what we have."""
-        length = bytearray(_LENGTH.size)
-        self._exchange(memoryview(_LENGTH.pack(len(mine))), memoryview(length))
-        theirs = bytearray(_LENGTH.unpack(length)[0])
-        self._exchange(memoryview(mine), memoryview(theirs))
-        return bytes(theirs)
-
-    def _relay(self, data: Buffer) -> None:
-        for start in range(0, len(data), _PIECE):
-            # The piece before goes out while this one comes in.
-            before = data[max(start - _PIECE, 0) : start]
-            self._exchange(before, data[start : start + _PIECE])
-        last = (len(data) - 1) // _PIECE * _PIECE if data else 0
-        self._exchange(data[last:], memoryview(b""))
-
-    def _exchange(self, out: Buffer, into: Buffer, arrived: Callable[[int], None] = _nothing) -> None:
-        """Send all of one and receive all of the other, in whatever order the network has it."""
-        sent = received = 0
-        try:
-            while sent < len(out) or received < len(into):
-                count = _sent(self._right, out[sent:]) if sent < len(out) else None
-                sent += count or 0
-                got = _received(self._left, into[received:]) if received < len(into) else None
-                if got:
-                    received += got
-                    arrived(received)
-                if not count and not got:
-                    self._wait(sent < len(out), received < len(into))
-        except OSError as error:
-            raise BrokenError(f"lost touch with a neighbour: {error}") from error
-
-    def _wait(self, sending: bool, receiving: bool) -> None:
-        poll = select.poll()
-        if sending:
-            poll.register(self._right, select.POLLOUT)
-        if receiving:
-            poll.register(self._left, select.POLLIN)
-        poll.poll()
-
-
-def _sent(connection: socket.socket, data: Buffer) -> int | None:
-    try:
-        return connection.send(data)
-    except BlockingIOError:
-        return None
-
-
-def _received(connection: socket.socket, into: Buffer) -> int | None:
-    try:
-        count = connection.recv_into(into)
-    except BlockingIOError:
-        return None
-    if not count:
-        raise ConnectionResetError("the neighbour hung up")
-    return count
+        theirs = Message()
+        self._flow.run([Outlet(memoryview(Message.written(mine)))], [theirs])
+        return bytes(theirs.body)
 
 
 def _divided(flat: Any, count: int) -> list[Any]:
@@ -144,19 +95,18 @@ def _divided(flat: Any, count: int) -> list[Any]:
 
 
 def _bytes(piece: Any) -> Buffer:
-    return memoryview(piece).cast("B") if len(piece) else memoryview(b"")
+    return memoryview(piece.view("u1"))
 
 
-def _adder(into: Any, arrived: Any) -> Callable[[int], None]:
-    """Adds what has come since the last time, in pieces worth the while and at the end."""
-    total, width, done = arrived.nbytes, arrived.itemsize, 0
+def _adder(into: Any, mine: Any, arrived: Any, divisor: float | None) -> Callable[[int, int], None]:
+    """Adds ours to what has arrived."""
+    numpy, width = sys.modules["numpy"], arrived.itemsize
 
-    def add(received: int) -> None:
-        nonlocal done
-        if received - done * width < _PIECE and received < total:
-            return
-        whole = received // width
-        into[done:whole] += arrived[done:whole]
-        done = whole
+    def add(start: int, end: int) -> None:
+        first, last = start // width, end // width
+        part = into[first:last]
+        numpy.add(mine[first:last], arrived[: last - first], out=part)
+        if divisor is not None:
+            numpy.divide(part, divisor, out=part)
 
     return add

@@ -1,43 +1,152 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Sums and means among two ranks, one of which is imagined."""
+"""Sums and means of trees, among ranks that are threads with a ring between them."""
 
 from __future__ import annotations
 
+import threading
+from collections.abc import Callable
 from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 import pytest
+from tests.unit.elastic.rings import together
 
 from springtide.elastic import allreduce, context
+from springtide.elastic.ring import Ring
 
-
-class Twins:
-    """What the other rank adds is twice what this one does."""
-
-    rank, size = 0, 2
-
-    def allreduce(self, array: Any) -> None:
-        array *= 3
+SMALL, LARGE = 100, 9_000_000
+lengths = pytest.mark.parametrize("length", [0, 1, SMALL, 100_003])
+floats = pytest.mark.parametrize("kind", ["float16", "float32", "float64", "complex64"])
+whole = pytest.mark.parametrize("kind", ["int64", "int32", "uint8", "bool"])
 
 
 @pytest.fixture(autouse=True)
-def twins(monkeypatch: pytest.MonkeyPatch) -> None:
-    now = SimpleNamespace(group=Twins())
+def now(monkeypatch: pytest.MonkeyPatch) -> threading.local:
+    """Where each thread stands."""
+    now = threading.local()
+    now.group = SimpleNamespace(rank=0, size=1)
     monkeypatch.setattr(context, "current", lambda: now)
+    return now
 
 
-def test_numbers_are_summed_wherever_they_stand() -> None:
+@pytest.fixture
+def among(now: threading.local) -> Callable[..., list[Any]]:
+    """What each rank gets from its work."""
+
+    def among(size: int, work: Callable[[int], Any]) -> list[Any]:
+        def member(ring: Ring) -> Any:
+            now.group = ring
+            return work(ring.rank)
+
+        return together(size, member)
+
+    return among
+
+
+Among = Callable[..., list[Any]]
+
+
+def test_numbers_are_summed_wherever_they_stand(among: Among) -> None:
     tree = {"loss": 0.5, "right": [3, np.float32(2)], "gradient": np.ones((2, 1), dtype="float32")}
-    summed = allreduce(tree, average=False)
-    assert (float(summed["loss"]), [float(each) for each in summed["right"]]) == (1.5, [9.0, 6.0])
-    assert (summed["gradient"].dtype, summed["gradient"].tolist()) == (np.float32, [[3.0], [3.0]])
-    assert float(allreduce(2, average=False)) == 6.0
+    for summed in among(3, lambda rank: allreduce(tree, average=False)):
+        assert (float(summed["loss"]), [float(each) for each in summed["right"]]) == (1.5, [9.0, 6.0])
+        assert (summed["gradient"].dtype, summed["gradient"].tolist()) == (np.float32, [[3.0], [3.0]])
+    assert [float(each) for each in among(3, lambda rank: allreduce(2, average=False))] == [6.0] * 3
 
 
-def test_means_are_weighted() -> None:
-    assert allreduce(np.array([4.0]), weight=10).tolist() == [4.0]
+@lengths
+@floats
+def test_means_are_weighted(among: Among, length: int, kind: str) -> None:
+    def work(rank: int) -> Any:
+        return allreduce(np.full((length, 1), rank * 10, dtype=kind), weight=rank + 1)
+
+    wanted = np.full((length, 1), (0 + 20 + 60) / 6)
+    for found in among(3, work):
+        assert found.dtype == kind
+        np.testing.assert_allclose(found, wanted, rtol=2e-3 if kind == "float16" else 1e-6)
 
 
-def test_ranks_without_samples_make_nothing_of_nothing() -> None:
-    assert allreduce(np.ones(2), weight=0).tolist() == [0.0, 0.0]
+@lengths
+@whole
+@pytest.mark.parametrize("average", [True, False])
+def test_whole_numbers_stay_whole(among: Among, length: int, kind: str, average: bool) -> None:
+    found = among(2, lambda rank: allreduce(np.full(length, rank * 7, dtype=kind), average=average))
+    wanted = np.full(length, 3 if average else 7).astype(kind)
+    for each in found:
+        assert each.dtype == kind
+        np.testing.assert_array_equal(each, wanted)
+
+
+@lengths
+def test_large_whole_numbers_are_summed_exactly(among: Among, length: int) -> None:
+    found = among(2, lambda rank: allreduce(np.full(length, 2**60 + rank), average=False))
+    assert [set(each.tolist()) for each in found] == [{2**61 + 1} if length else set()] * 2
+
+
+@pytest.mark.parametrize("length", [SMALL, 100_000])
+def test_means_of_half_precision_do_not_overflow_on_their_way(among: Among, length: int) -> None:
+    def work(rank: int) -> Any:
+        return allreduce(np.full(length, 60_000, dtype="float16"), weight=512 + rank)
+
+    for found in among(2, work):
+        np.testing.assert_allclose(found, 60_000, rtol=2e-3)
+
+
+@pytest.mark.parametrize("length", [SMALL, 100_000])
+def test_ranks_without_samples_make_nothing_of_nothing(among: Among, length: int) -> None:
+    assert [set(found) for found in among(2, lambda rank: allreduce(np.ones(length), weight=0))] == [{0.0}] * 2
+
+
+@pytest.mark.parametrize("length", [SMALL, 100_000])
+def test_what_counts_nothing_may_be_anything(among: Among, length: int) -> None:
+    def work(rank: int) -> Any:
+        return allreduce(np.full(length, np.nan if rank else 2.0), weight=0 if rank else 3)
+
+    assert [set(found) for found in among(2, work)] == [{2.0}] * 2
+
+
+@pytest.mark.parametrize("average", [True, False])
+@pytest.mark.parametrize("size", [2, 3])
+def test_all_ranks_get_the_same_bits(among: Among, size: int, average: bool) -> None:
+    def work(rank: int) -> list[bytes]:
+        random = np.random.default_rng(rank)
+        tree = [random.standard_normal((count, 7), dtype="float32") for count in (3, 100, 20_000, 1)]
+        found = allreduce([*tree, random.standard_normal(5)], weight=rank + 0.1, average=average)
+        assert [each.shape for each in found] == [*(each.shape for each in tree), (5,)]
+        return [each.tobytes() for each in found]
+
+    first, *others = among(size, work)
+    assert others == [first] * (size - 1)
+
+
+def test_what_is_given_stays_as_it_is(among: Among) -> None:
+    def work(rank: int) -> set[float]:
+        given = [np.full(length, rank + 1.0) for length in (SMALL, 100_000)]
+        for weight in (1.0, rank + 3.0):
+            allreduce(given, weight=weight)
+            allreduce(given[1], weight=weight)
+            allreduce(given[1], average=False)
+        return {float(number) for array in given for number in np.unique(array)}
+
+    assert among(2, work) == [{1.0}, {2.0}]
+
+
+def test_results_stay_as_long_as_somebody_holds_them(among: Among) -> None:
+    def work(rank: int) -> list[tuple[float, float]]:
+        held, parts = [], []
+        for number in range(4):
+            result = allreduce({"large": np.full(LARGE, number, dtype="float32")})["large"]
+            held.append(result)
+            parts.append(allreduce(np.full(LARGE, number, dtype="float32"))[:1])
+        return [(float(array.min()), float(array.max())) for array in (*held, *parts)]
+
+    assert among(2, work) == [[(number, number) for number in range(4)] * 2] * 2
+
+
+def test_arrays_that_are_not_alike_cannot_be_summed(among: Among) -> None:
+    def work(rank: int) -> Any:
+        with pytest.raises(ValueError, match="same types and shapes"):
+            allreduce(np.ones(rank + 1))
+
+    among(2, work)

@@ -3,33 +3,17 @@
 
 from __future__ import annotations
 
-import socket
-from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any, TypeVar
+from typing import Any
 
 import numpy as np
 import pytest
+from tests.unit.elastic.rings import rings, together
 
 from springtide.elastic.groups import BrokenError
 from springtide.elastic.ring import Ring
 
-R = TypeVar("R")
 sizes = pytest.mark.parametrize("size", [2, 3, 5])
-
-
-def rings(size: int) -> list[Ring]:
-    pairs = [socket.socketpair() for _ in range(size)]
-    return [Ring(pairs[rank - 1][1], pairs[rank][0], rank, size) for rank in range(size)]
-
-
-def together(size: int, what: Callable[[Ring], R]) -> list[R]:
-    members = rings(size)
-    with ThreadPoolExecutor(size) as pool:
-        found = list(pool.map(what, members))
-    for each in members:
-        each.close()
-    return found
 
 
 @sizes
@@ -47,8 +31,32 @@ def test_sums_are_the_same_everywhere(size: int, length: int, kind: str) -> None
 
 
 @sizes
+@pytest.mark.parametrize("length", [3, 700_001])
+def test_what_is_given_stays_as_it_is_and_means_are_sums_divided(size: int, length: int) -> None:
+    def work(ring: Ring) -> Any:
+        given = np.full(length, ring.rank, dtype="float32")
+        mean = np.full(length, np.nan, dtype="float32")
+        ring.allreduce(mean, given, size)
+        assert set(given) == {ring.rank}
+        return mean
+
+    for found in together(size, work):
+        np.testing.assert_array_equal(found, np.full(length, (size - 1) / 2, dtype="float32"))
+
+
+@sizes
+def test_rounding_is_the_same_everywhere(size: int) -> None:
+    def work(ring: Ring) -> bytes:
+        mine = np.random.default_rng(ring.rank).standard_normal(400_003, dtype="float32")
+        ring.allreduce(mine)
+        return mine.tobytes()
+
+    assert len(set(together(size, work))) == 1
+
+
+@sizes
 def test_everybody_hears_what_everybody_said(size: int) -> None:
-    words = [b"x" * (rank * 1000) for rank in range(size)]
+    words = [b"x" * (rank * 1_000_000) for rank in range(size)]
     assert together(size, lambda ring: list(ring.allgather(words[ring.rank]))) == [words] * size
 
 

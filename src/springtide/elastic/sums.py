@@ -1,0 +1,150 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Sums and weighted means of many arrays over all ranks, in as few messages as it takes.
+
+All arrays of a type are one. What is small goes round as it is, together with the weights, and everybody adds it up: on
+the way round there is no time to lose. What is large is added up on its way, each rank a part of it. Either way all
+ranks get the same bits.
+"""
+
+from __future__ import annotations
+
+import struct
+import sys
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from operator import itemgetter
+from typing import Any, Final
+
+from springtide.elastic.groups import Group
+from springtide.elastic.memory import Memory
+
+_SMALL: Final = 1 << 16
+"""Bytes that take less time on their way than the way itself."""
+_WEIGHT: Final = struct.Struct("!d")
+_memory = Memory()
+
+
+@dataclass(frozen=True, slots=True)
+class Share:
+    """What a rank's arrays count, among those of all."""
+
+    weight: float
+    total: float
+
+    @classmethod
+    def among(cls, weights: Sequence[float], rank: int) -> Share:
+        """Where all are alike nobody needs to multiply."""
+        if len(set(weights)) == 1 and weights[0]:
+            return cls(1.0, float(len(weights)))
+        return cls(weights[rank], sum(weights) or 1.0)
+
+
+@dataclass(frozen=True, slots=True)
+class Batch:
+    """All arrays of a type, and where they stand among all."""
+
+    type: Any
+    places: list[int] = field(default_factory=list)
+    arrays: list[Any] = field(default_factory=list)
+
+    @property
+    def length(self) -> int:
+        return sum(array.size for array in self.arrays)
+
+    @property
+    def size(self) -> int:
+        """Bytes."""
+        return int(self.length * self.type.itemsize)
+
+    @property
+    def data(self) -> bytes:
+        return b"".join(array.tobytes() for array in self.arrays)
+
+    def parted(self, flat: Any) -> Iterator[tuple[int, Any]]:
+        start = 0
+        for place, array in zip(self.places, self.arrays, strict=True):
+            yield place, flat[start : start + array.size]
+            start += array.size
+
+
+def summed(group: Group, arrays: Sequence[Any], weight: float, *, average: bool) -> list[Any]:
+    """For each of these arrays the sum over all ranks, or the mean, as a flat one."""
+    batches = _batches(arrays)
+    small = [batch for batch in batches if batch.size <= _SMALL]
+    large = [batch for batch in batches if batch.size > _SMALL]
+    weights = [1.0] * group.size
+    found: list[Any] = []
+    if average or small:
+        weights, found = _told(group, small, weight, average=average)
+    share = Share.among(weights, group.rank)
+    found += [_averaged(group, batch, share) if average else _totalled(group, batch) for batch in large]
+    placed = (pair for batch, flat in zip((*small, *large), found, strict=True) for pair in batch.parted(flat))
+    return [flat for _, flat in sorted(placed, key=itemgetter(0))]
+
+
+def _batches(arrays: Sequence[Any]) -> list[Batch]:
+    by_type: dict[Any, Batch] = {}
+    for place, array in enumerate(arrays):
+        batch = by_type.setdefault(array.dtype, Batch(array.dtype))
+        batch.places.append(place)
+        batch.arrays.append(array)
+    return list(by_type.values())
+
+
+def _told(group: Group, small: Sequence[Batch], weight: float, *, average: bool) -> tuple[list[float], list[Any]]:
+    """The weights of all ranks, and what is small added up."""
+    words = group.allgather(b"".join((_WEIGHT.pack(weight), *(batch.data for batch in small))))
+    if len({len(each) for each in words}) > 1:
+        raise ValueError("ranks can only add up arrays of the same types and shapes")
+    weights = [_WEIGHT.unpack_from(each)[0] if average else 1.0 for each in words]
+    found, start = [], _WEIGHT.size
+    for batch in small:
+        end = start + batch.size
+        found.append(_added(batch.type, [each[start:end] for each in words], weights, average=average))
+        start = end
+    return weights, found
+
+
+def _added(type_: Any, parts: Sequence[bytes], weights: Sequence[float], *, average: bool) -> Any:
+    """With room for sums that are wider than their numbers."""
+    numpy: Any = sys.modules["numpy"]
+    wide = numpy.result_type(type_, numpy.float64) if average or type_.kind in "fc" else type_
+    sum_ = numpy.zeros(len(parts[0]) // type_.itemsize, dtype=wide)
+    for part, weight in zip(parts, weights, strict=True):
+        if weight:
+            numbers = numpy.frombuffer(part, dtype=type_)
+            sum_ += numbers if weight == 1.0 else numbers * wide.type(weight)
+    return sum_ / (sum(weights) or 1.0) if average else sum_
+
+
+def _totalled(group: Group, batch: Batch) -> Any:
+    flat = _memory.taken(batch.type, batch.length)
+    group.allreduce(flat, _gathered(batch, flat))
+    return flat
+
+
+def _averaged(group: Group, batch: Batch, share: Share) -> Any:
+    """Means of whole numbers are no whole numbers on their way. Numbers of half precision are divided before they are
+    added, because they may not have room for the sum."""
+    numpy: Any = sys.modules["numpy"]
+    whole, half = batch.type.kind in "biu", batch.type.kind not in "biu" and batch.type.itemsize == 2
+    flat = _memory.taken(numpy.dtype(numpy.float64) if whole else batch.type, batch.length)
+    given, factor = None, share.weight / share.total if half else share.weight
+    if not share.weight:
+        flat.fill(0)
+    elif factor == 1.0:
+        given = _gathered(batch, flat)
+    else:
+        for (_, into), array in zip(batch.parted(flat), batch.arrays, strict=True):
+            numpy.multiply(array.reshape(-1), factor, out=into)
+    group.allreduce(flat, given, None if half else share.total)
+    return flat
+
+
+def _gathered(batch: Batch, flat: Any) -> Any:
+    """Everything in one array; there is nothing to copy where it is in one already."""
+    numpy: Any = sys.modules["numpy"]
+    parts = [array.reshape(-1) for array in batch.arrays]
+    if len(parts) == 1 and flat.dtype == batch.type:
+        return parts[0]
+    return numpy.concatenate(parts, out=flat)
