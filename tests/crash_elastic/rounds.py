@@ -17,10 +17,10 @@ from pathlib import Path
 from typing import Any
 
 from tests.crash_elastic import schedule
-from tests.crash_elastic.machines import Machines, Names
 from tests.crash_elastic.schedule import Act
 from tests.integration.elastic import books
 from tests.integration.elastic.launching import Launch, alive, parent, until
+from tests.integration.elastic.machines import Machines, Names
 
 PROGRAM = Path(books.__file__).with_name("learner.py")
 SAMPLES, EPOCH, EPOCHS = 195, 13, 30

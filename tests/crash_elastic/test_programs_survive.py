@@ -16,8 +16,8 @@ from dataclasses import asdict
 from pathlib import Path
 
 import pytest
-from tests.crash_elastic import machines
 from tests.crash_elastic.rounds import Result, Round
+from tests.integration.elastic import machines
 
 
 def _seeds() -> range:

@@ -3,6 +3,9 @@
 
 They are made in the background, while the old group trains, as soon as a generation is prepared: whoever comes to the
 boundary finds them ready. Everybody calls its right neighbour and is called by its left one.
+
+A neighbour whose host takes no call is told of after a while: the launcher reaches both, and knows whom to do without.
+One that takes it and does not answer is busy. When the network between two falls silent, the one that waits finds out.
 """
 
 from __future__ import annotations
@@ -10,6 +13,7 @@ from __future__ import annotations
 import os
 import socket
 import threading
+import time
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Final
@@ -21,6 +25,10 @@ from springtide.elastic.membership import Address, Member
 _PATIENCE: Final = 5.0
 """Seconds for one attempt to reach one address."""
 _PAUSE: Final = 0.2
+_UNREACHABLE: Final = 10.0
+"""Seconds without a way to a neighbour."""
+_ALIVE: Final = ((socket.TCP_KEEPIDLE, 5), (socket.TCP_KEEPINTVL, 2), (socket.TCP_KEEPCNT, 3))
+"""Seconds of silence before the other host is asked, seconds between two questions, and questions without an answer."""
 _BUFFER: Final = 4 << 20
 
 
@@ -42,6 +50,8 @@ class Connections:
         self._oldest = 0
         """Generations before this one are over: whoever still calls for them is turned away."""
         self._closed = False
+        self.on_unreachable: Callable[[int, int], None] = lambda _generation, _id: None
+        """Called with a generation, and a member of it to whom there is no way."""
         threading.Thread(target=self._answer, name="tide-door", daemon=True).start()
 
     def addresses(self, link: str, interfaces: Sequence[str] = ()) -> list[Address]:
@@ -121,13 +131,20 @@ class Connections:
         self._keep(self._called, Way(int(hello.head["generation"]), opening.id), connection)
 
     def _call(self, generation: int, member: Member) -> None:
-        way = Way(generation, member.id)
+        way, since, told = Way(generation, member.id), time.monotonic(), False
         while not self._closed and generation >= self._oldest:
             for address in self.likely(member):
-                connection = self._reached(address, generation, member.id)
-                if connection is not None:
+                try:
+                    connection = socket.create_connection(address, timeout=_PATIENCE)
+                except OSError:
+                    continue
+                since = time.monotonic()
+                if self._welcomed(connection, generation, member.id):
                     self._keep(self._calling, way, connection)
                     return
+            if not told and time.monotonic() - since > _UNREACHABLE:
+                told = True
+                self.on_unreachable(generation, member.id)
             with self._changed:
                 self._changed.wait(_PAUSE)
 
@@ -138,23 +155,23 @@ class Connections:
         away = [each for each in member.addresses if not _loopback(each)]
         return away or member.addresses
 
-    def _reached(self, address: Address, generation: int, to: int) -> socket.socket | None:
-        connection = None
+    def _welcomed(self, connection: socket.socket, generation: int, to: int) -> bool:
         try:
-            connection = socket.create_connection(address, timeout=_PATIENCE)
             wire.call(connection, wire.Caller.PEER, self._id, self._secret)
             connection.sendall(wire.encode("hello", generation=generation, to=to))
             wire.receive(connection)
         except (OSError, EOFError, ValueError, wire.RefusedError):
-            if connection is not None:
-                connection.close()
-            return None
-        return connection
+            connection.close()
+            return False
+        return True
 
     def _keep(self, ways: dict[Way, socket.socket], way: Way, connection: socket.socket) -> None:
         for option in (socket.SO_SNDBUF, socket.SO_RCVBUF):
             connection.setsockopt(socket.SOL_SOCKET, option, _BUFFER)
         connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        connection.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
+        for option, value in _ALIVE:
+            connection.setsockopt(socket.IPPROTO_TCP, option, value)
         connection.settimeout(None)
         with self._changed:
             if way.generation < self._oldest:

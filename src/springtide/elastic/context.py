@@ -35,7 +35,7 @@ class Attachment(Protocol):
 
 class Context:
     def __init__(self, place: Place | None) -> None:
-        self.session = Session(place) if place is not None else None
+        self.session = _session(place) if place is not None else None
         self.group: Group = Solo()
         self.generation = 0
         self.members: tuple[Member, ...] = ()
@@ -96,6 +96,14 @@ class Context:
         self.local_rank = mine.local_rank
         self.local_size = sum(member.host == mine.host for member in members)
         self.hosts = tuple(dict.fromkeys(member.host for member in members))
+
+
+def _session(place: Place) -> Session:
+    session = Session(place)
+    session.connections.on_unreachable = lambda generation, id_: session.say(
+        "unreachable", generation=generation, id=id_
+    )
+    return session
 
 
 def ring(session: Session, entry: Entry) -> Group:

@@ -346,6 +346,8 @@ class Coordinator:
                 return self.course.entered(id_, words["generation"], now)
             case "trouble":
                 return self.course.troubled(id_, words["generation"], words["commit"], now)
+            case "unreachable":
+                return self.course.unreachable(id_, words["generation"], words["id"], now)
             case "left":
                 return self.course.left(id_, now)
             case "finished":

@@ -8,6 +8,7 @@ failures, which hosts rest after them, and when the run is over:
     rank's connection closed, and its end not told    dead, a second later
     rank silent for --heartbeat-timeout               hung: killed
     ranks lost sight of each other, nobody dead       they start over, after three seconds
+    no way from one rank to another                   the younger of them is killed
     the program ended itself on every host            no use in trying again: the run fails
     fewer ranks than it takes for --elastic-timeout   the run fails
 """
@@ -210,6 +211,17 @@ class Course:
         if generation >= self._regrouped and self._troubled is None:
             self._troubled = now
         return self._carry_out(self.membership.troubled(id_, commit), now)
+
+    def unreachable(self, id_: int, generation: int, other: int, now: float) -> list[Deed]:
+        """A member finds no way to another one, though both are heard of here: they cannot be in one group."""
+        members = self.membership.members
+        if generation != self.membership.generation or not {id_, other} <= set(members):
+            return []
+        spared, victim = sorted((id_, other), key=members.index)
+        seat, away = self.seats[victim], self.seats[spared].worker.host
+        why = f"cannot be reached from {away}" if victim == other else f"cannot reach {away}"
+        failure = Failure(victim, seat.label, seat.worker.host, why)
+        return [Kill(victim, signal.SIGKILL), *self._lost(seat, failure, now, ended=False)]
 
     def left(self, id_: int, now: float) -> list[Deed]:
         if (seat := self.seats.get(id_)) is not None:

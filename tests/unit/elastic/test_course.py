@@ -341,6 +341,31 @@ def test_too_few_for_too_long() -> None:
     assert story.told[-1] == "after 600 s 1 of the 2 ranks it takes is there; hosts: a:1"
 
 
+@pytest.mark.parametrize(("caller", "called", "words"), [(0, 1, "cannot be reached from a"), (1, 0, "cannot reach a")])
+def test_of_two_ranks_with_no_way_between_them_the_younger_one_goes(caller: int, called: int, words: str) -> None:
+    story = Story("a", "b").train(0, 1)
+    deeds = story.do(story.course.unreachable(caller, 1, called, story.now))
+    assert Kill(1, signal.SIGKILL) in deeds
+    assert kinds(deeds) == ["regroup"]
+    assert story.course.membership.members == (0,)
+    assert story.told == [f"[1] on b {words}; nothing is started there for 10 s"]
+
+
+def test_a_way_that_was_missing_in_a_group_that_is_no_more_is_of_no_interest() -> None:
+    story = Story("a", "b").train(0, 1)
+    story.exit(1, number=9)
+    assert story.do(story.course.unreachable(0, 1, 1, story.now)) == []
+    assert story.do(story.course.unreachable(0, 2, 1, story.now)) == []
+
+
+def test_no_way_between_two_ranks_ends_a_run_that_is_not_elastic() -> None:
+    story = Story("a", "b", elastic=False).train(0, 1)
+    story.do(story.course.unreachable(0, 1, 1, story.now))
+    story.pass_time(9)
+    assert story.code == 1
+    assert story.told == ["[1] on b cannot be reached from a"]
+
+
 def test_slow_programs_are_not_too_few() -> None:
     story = Story("a", "b")
     story.call(0, 1)
