@@ -9,8 +9,10 @@ one before is used.
 from __future__ import annotations
 
 import logging
+import math
 import os
 import struct
+import time
 import zlib
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -26,6 +28,8 @@ _MAGIC: Final = b"tidestate2"
 _START: Final = len(_MAGIC) + _LENGTH.size
 _CHUNK: Final = 1 << 20
 KEPT: Final = 2
+_ABANDONED: Final = 600.0
+"""Seconds after which a draft is one that nobody writes any more."""
 
 Arrays = Callable[[Sequence[leaves.Leaf]], list[Any]]
 
@@ -77,9 +81,18 @@ class Checkpoints:
         return list(self.directory.glob("commit-*"))
 
     def _tidy(self) -> None:
-        """Drafts are of writers that died: there is one at a time."""
-        for path in (*sorted(self._files())[:-KEPT], *self.directory.glob(".commit-*")):
+        """Old drafts are of writers that died. A young one may be of a run that is about to hear that it is over."""
+        old = time.time() - _ABANDONED
+        drafts = [path for path in self.directory.glob(".commit-*") if _written(path) < old]
+        for path in (*sorted(self._files())[:-KEPT], *drafts):
             path.unlink(missing_ok=True)
+
+
+def _written(path: Path) -> float:
+    try:
+        return path.stat().st_mtime
+    except FileNotFoundError:
+        return math.inf  # it has got its name meanwhile
 
 
 def _whole(path: Path) -> bool:
