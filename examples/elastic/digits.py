@@ -15,6 +15,7 @@ from __future__ import annotations
 import argparse
 import sys
 import time
+from collections import deque
 from pathlib import Path
 from typing import Any
 
@@ -31,6 +32,7 @@ BATCH = 128  # of all ranks together: a step is the same step whatever the size
 COMMIT = 5  # steps that a death may cost
 RATE = 0.2
 OFTEN = 0.25  # seconds between two lines
+SMOOTH = 6  # steps whose losses are told as one
 
 
 def network(seed: int = 0) -> dict[str, Any]:
@@ -82,7 +84,7 @@ class Diary:
     def __init__(self, last: int) -> None:
         self._last = last
         self._step, self._size, self._ended = 0, 0, 0.0
-        self._told, self._samples, self._losses = 0.0, 0, list[float]()
+        self._told, self._samples, self._losses = 0.0, 0, deque[float](maxlen=SMOOTH)
 
     def note(self, step: int, loss: float, samples: int, paused: float) -> None:
         """After every step, of which `paused` seconds were spent on purpose."""
@@ -101,9 +103,9 @@ class Diary:
             self._tell()
 
     def _tell(self) -> None:
-        """What happened since the last line."""
+        """How fast it was since the last line, and the loss of the last steps."""
         rate, loss = self._samples / (self._ended - self._told), sum(self._losses) / len(self._losses)
-        self._told, self._samples, self._losses = self._ended, 0, []
+        self._told, self._samples = self._ended, 0
         say(f"step {self._step} of {self._last} loss {loss:.4f} size {self._size} samples/s {rate:.0f}")
 
 
