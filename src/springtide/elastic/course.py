@@ -9,7 +9,7 @@ failures, which hosts rest after them, and when the run is over:
     rank silent for --heartbeat-timeout               hung: killed
     ranks lost sight of each other, nobody dead       they start over, after three seconds
     no way from one rank to another                   the younger of them is killed
-    the program ended itself on every host            no use in trying again: the run fails
+    the program failed by itself on every host        no use in trying again: the run fails
     fewer ranks than it takes for --elastic-timeout   the run fails
 """
 
@@ -103,8 +103,16 @@ class Course:
         self._troubled: float | None = None
         self._regrouped = 0
         """The last generation that was not entered gracefully: what was wrong before has been dealt with."""
-        self._lost_since_entering = False
+        self._failed_on: set[str] = set()
+        """Hosts where the program failed by itself, and has not trained since."""
+        self._unstarted: set[str] = set()
+        """Hosts where nothing could be started of late."""
+        self._wake = 0
+        """Workers below this were there when one was killed or lost; how they end may be its doing."""
+        self._ranks_died = False
         self._short_since: float | None = now
+        self._short_before = 0.0
+        """Seconds with too few ranks since anybody trained, but for the last stretch."""
         self._short_noticed = False
         self._ticked = now
         self._close: _Close | None = None
@@ -138,12 +146,15 @@ class Course:
         self._listed = dict(slots)
         self.listing += 1
         self._cooling.listed(slots, now)
+        self._failed_on &= slots.keys()
+        self._unstarted &= slots.keys()
         return [Tell(f"hosts: {hosts.described(slots)}", detail=True), *self._rehosted(now)]
 
     def start_failed(self, id_: int, why: str, now: float) -> list[Deed]:
         seat = self._living(id_)
         if seat is None or seat.called:
             return []
+        self._unstarted.add(seat.worker.host)
         return self._lost(seat, Failure(id_, seat.label, seat.worker.host, f"could not be started: {why}"), now)
 
     # What is heard of agents
@@ -153,6 +164,7 @@ class Course:
         if seat is None:
             return [Drop(id_)]
         seat.called, seat.agent_heard = True, now
+        self._unstarted.discard(seat.worker.host)
         return [Tell(f"[{seat.label}] runs on {seat.worker.host}", detail=True)]
 
     def started(self, id_: int) -> None:
@@ -179,8 +191,7 @@ class Course:
             self.membership.left(id_)  # its own word may come later
         if well and not self._leaving(id_):
             return self._ended_well(seat, now)
-        own = number == 0
-        why = failures.by_exit(code, number)
+        why, own = failures.by_exit(code, number), failures.own(number)
         failure = Failure(id_, seat.label, seat.worker.host, why, failures.exit_code(code, number), own)
         return self._lost(seat, failure, now)
 
@@ -201,7 +212,10 @@ class Course:
         return self._carry_out(self.membership.at(id_, generation, boundary, commit), now)
 
     def entered(self, id_: int, generation: int, now: float) -> list[Deed]:
-        self._lost_since_entering = False
+        if (seat := self.seats.get(id_)) is not None:
+            self._failed_on.discard(seat.worker.host)
+        if not self.membership.held:
+            self._short_before = 0.0
         if len(self.membership.members) >= self.settings.limits.start:
             self.first_failure = None
         return self._carry_out(self.membership.entered(id_, generation), now)
@@ -289,19 +303,22 @@ class Course:
         return [Tell(text), *self._carry_out(self.membership.disrupted(), now)]
 
     def _waited(self, now: float) -> list[Deed]:
-        """Whether there are enough to begin, or to go on."""
+        """Whether there are enough to begin, or to go on. Ranks that come and die again and again do not begin the
+        count anew; only those that train do."""
         needed = self.settings.limits.least if self.began else self.settings.limits.start
         there = sum(seat.called and not self._leaving(seat.worker.id) for seat in self._alive())
         if there >= needed or self.membership.finishing:
+            if self._short_since is not None:
+                self._short_before += now - self._short_since
             self._short_since, self._short_noticed = None, False
             return []
         if self._short_since is None:
             self._short_since = now
-        waited = now - self._short_since
+        waited = self._short_before + now - self._short_since
         state = f"{there} of the {needed} ranks it takes {'is' if there == 1 else 'are'} there"
         if waited > self.settings.elastic_timeout:
             return self._fail(f"after {self.settings.elastic_timeout:g} s {state}{self._obstacles(now)}", now)
-        if waited > _NOTICE and not self._short_noticed:
+        if now - self._short_since > _NOTICE and not self._short_noticed:
             self._short_noticed = True
             return [Tell(f"{state}; waiting for more{self._obstacles(now)}")]
         return []
@@ -354,16 +371,29 @@ class Course:
 
     def _failed(self, seat: Seat, failure: Failure, now: float) -> list[Deed]:
         self.first_failure = self.first_failure or failure
-        self._lost_since_entering = self._lost_since_entering or not failure.own
+        self._blame(seat, failure)
         if not self.settings.elastic:
             return self._fail(str(failure), now)
         self._resting_after(seat.worker.host, now)
         rest = self._cooling.resting(now)[seat.worker.host] - now
         deeds: list[Deed] = [Tell(f"{failure}; nothing is started there for {rest:.0f} s")]
         deeds += self._carry_out(self.membership.gone(failure.id), now)
-        if failure.own and not self._lost_since_entering and not any(each.called for each in self._alive()):
+        if self._failed_everywhere():
             return [*deeds, *self._fail("the program failed everywhere", now)]
         return deeds
+
+    def _blame(self, seat: Seat, failure: Failure) -> None:
+        """The program, its host, or neither: a rank may well fail because its companion was killed."""
+        self._ranks_died = self._ranks_died or seat.called
+        if failure.own and failure.id >= self._wake:
+            self._failed_on.add(failure.host)
+        if seat.called and not failure.own:
+            self._wake = max(self.seats) + 1
+
+    def _failed_everywhere(self) -> bool:
+        """Whether it failed on every host that it could be started on, and runs on none."""
+        there = any(seat.called for seat in self._alive())
+        return bool(self._failed_on) and not there and self._failed_on | self._unstarted >= self._listed.keys()
 
     def _resting_after(self, host: str, now: float) -> None:
         self._cooling.failed(host, now)
@@ -405,11 +435,22 @@ class Course:
     def _over(self, over: Over, now: float) -> list[Deed]:
         if not over.succeeded:
             return self._fail(over.why, now)
-        failure = self.first_failure
-        code = failure.code if failure is not None and self.membership.done(failure.id) else 0
-        self._close = _Close(code, now, patient=True)
+        self._close = _Close(self._code_at_the_end(), now, patient=True)
         late = [seat for seat in self._alive() if not self.membership.done(seat.worker.id)]
         return [Kill(seat.worker.id, signal.SIGTERM) for seat in late]
+
+    def _code_at_the_end(self) -> int:
+        """Who failed while others trained on is forgotten. Programs that do not train do nothing for each other: one
+        that failed is made good only by another in its place that ended well."""
+        failure = self.first_failure
+        if failure is None:
+            return 0
+        if self.began:
+            return failure.code if self.membership.done(failure.id) else 0
+        limits, slots = self.settings.limits, hosts.total(self._listed)
+        wanted = slots if limits.most is None else min(slots, limits.most)
+        well = len(self.membership.workers)
+        return failure.code if well < (wanted if self._ranks_died else limits.start) else 0
 
     def _fail(self, why: str, now: float) -> list[Deed]:
         if self._close is not None:

@@ -6,6 +6,10 @@ from __future__ import annotations
 import signal
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Final
+
+_OWN: Final = frozenset({signal.SIGSEGV, signal.SIGABRT, signal.SIGBUS, signal.SIGILL, signal.SIGFPE})
+"""Signals that a program brings upon itself."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,7 +23,7 @@ class Failure:
     code: int = 1
     """What the run exits with if it comes to that."""
     own: bool = False
-    """The program ended itself; it was not killed, and no host was lost."""
+    """The program ended itself; it was not killed by others, and no host was lost."""
 
     def __str__(self) -> str:
         return f"[{self.label}] on {self.host} {self.why}"
@@ -29,6 +33,11 @@ def by_exit(code: int, number: int) -> str:
     if number:
         return f"was killed by {_signal_name(number)}"
     return f"exited with code {code}"
+
+
+def own(number: int) -> bool:
+    """Whether a program that ended by this signal, or by none, did so by itself."""
+    return number == 0 or number in _OWN
 
 
 def exit_code(code: int, number: int) -> int:

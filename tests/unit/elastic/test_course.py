@@ -302,6 +302,102 @@ def test_a_program_that_fails_everywhere_is_not_tried_again() -> None:
     assert story.told[-1] == "the program failed everywhere"
 
 
+def test_a_program_that_failed_on_one_host_is_tried_on_the_next() -> None:
+    story = Story("a", "b", limits=Limits(2, 1))
+    story.call(0)
+    story.exit(0, 3)
+    assert story.code is None
+    story.call(1)
+    story.exit(1, 3)
+    assert story.code == 3
+    assert story.told[-1] == "the program failed everywhere"
+
+
+def test_a_program_that_crashes_by_itself_is_not_tried_again() -> None:
+    story = Story("a")
+    story.call(0)
+    story.exit(0, number=signal.SIGSEGV)
+    assert story.code == 128 + signal.SIGSEGV
+
+
+def test_a_host_that_cannot_be_reached_does_not_keep_a_program_that_fails_going() -> None:
+    story = Story("a", "b", limits=Limits(1, 1))
+    story.call(0)
+    story.exit(0, 3)
+    assert story.code is None
+    story.do(story.course.start_failed(1, "no route", story.now))
+    assert story.code == 3
+
+
+def test_who_crashes_because_a_companion_was_killed_is_not_to_blame() -> None:
+    story = Story("a").train(0)
+    story.do(story.course.listed({"a": 2}, story.now))
+    story.train(1)
+    for id_ in (0, 1):
+        story.do(story.course.at(id_, 2, 3, 3, story.now))
+    story.enter()
+    story.exit(0, number=signal.SIGKILL)
+    story.exit(1, number=signal.SIGABRT)
+    assert story.code is None
+    story.pass_time(11)
+    story.call(2, 3)
+    story.exit(2, 1)
+    story.exit(3, 1)
+    assert story.told[-1] == "the program failed everywhere"
+
+
+def test_a_program_that_fails_again_after_it_has_trained_alone_failed_everywhere() -> None:
+    story = Story("a", "b").train(0, 1)
+    story.exit(0, 3)
+    story.enter()
+    assert story.code is None
+    story.exit(1, 3)
+    assert story.told[-1] == "the program failed everywhere"
+
+
+def test_ranks_that_are_killed_again_and_again_are_too_few() -> None:
+    story = Story("a")
+    for id_ in range(200):
+        if story.code is not None:
+            break
+        while id_ not in story.course.seats and story.code is None:
+            story.pass_time(1)
+        if story.code is None:
+            story.call(id_)
+            story.pass_time(1)
+            story.exit(id_, number=signal.SIGKILL)
+    assert story.code == 137
+    assert story.told[-1].startswith("after 600 s 0 of the 1 ranks it takes are there; hosts: a:1; a rests for ")
+
+
+def test_programs_that_do_not_train_fail_with_any_of_them() -> None:
+    story = Story("a", "b")
+    story.call(0, 1)
+    story.exit(1, 3)
+    assert story.code is None
+    story.exit(0)
+    assert story.code == 3
+
+
+def test_programs_that_do_not_train_succeed_when_a_failure_was_made_good() -> None:
+    story = Story("a", "b")
+    story.call(0, 1)
+    story.exit(1, 3)
+    story.pass_time(11)
+    story.call(2)
+    story.exit(2)
+    story.exit(0)
+    assert story.code == 0
+
+
+def test_programs_that_do_not_train_do_without_a_host_that_is_not_needed() -> None:
+    story = Story("a", "b", limits=Limits(1, 1))
+    story.call(0)
+    story.do(story.course.start_failed(1, "no route", story.now))
+    story.exit(0)
+    assert story.code == 0
+
+
 def test_a_run_without_survivors_starts_over_when_they_were_killed() -> None:
     story = Story("a", "b").train(0, 1)
     story.exit(0, number=9)
