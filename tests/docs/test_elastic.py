@@ -29,13 +29,16 @@ def program(page: Path) -> str:
     return str(code)
 
 
-def test_its_program_trains_alone_and_with_others(home: Path) -> None:
+@pytest.mark.timeout(200)
+def test_its_program_and_its_job_train(home: Path) -> None:
     (home / "train.py").write_text(program(DOCS / "elastic.md"))
     said = pages.run(DOCS / "elastic.md", home)
     learned = r"80 steps, weights \[-?0\. +1\. +2\. +3\. +4\. +5\. +6\. +7\. *\]"
     for who in ("^rank 0 of 1", r"^\[0\]<stdout>:rank 0 of 2", r"^\[1\]<stdout>:rank 1 of 2"):
         assert re.search(f"{who}: {learned}", said, re.MULTILINE), said
     assert re.search(r'"size":2,.*"step":\d+,"loss":[\d.e-]+', said)
+    if pages.TOOLS:
+        assert re.search(r"^\[0\]<stdout>:step \d+ accuracy 0\.9\d+ size \d$", said, re.MULTILINE), said
 
 
 @pytest.mark.parametrize("name", ["elastic.md", "tiderun.md"])
@@ -79,9 +82,14 @@ def test_the_example_says_what_it_lacks_or_learns_to_read() -> None:
     assert float(accuracy) > 0.8
 
 
-def test_the_job_of_the_example_is_elastic() -> None:
-    settings, job = yaml.safe_load_all((EXAMPLES / "digits.yaml").read_text())
-    assert float(settings["data"]["pause"]) > 0
+@pytest.mark.parametrize("example", sorted(path.stem for path in EXAMPLES.glob("*.py")))
+def test_the_job_of_an_example_is_elastic_and_told_of(example: str) -> None:
+    (job,) = (
+        each for each in yaml.safe_load_all((EXAMPLES / f"{example}.yaml").read_text()) if each["kind"] == "MPIJob"
+    )
     assert mpijob.admission_errors(job) == []
     launcher = job["spec"]["mpiReplicaSpecs"]["Launcher"]["template"]
     assert launch_of(launcher) == Launch("tiderun", np=2, min_np=1, max_np=3, discovers_hosts=True)
+    version = job["apiVersion"].rpartition("/")[2]
+    for page in PAGES:
+        assert re.search(rf"^\| `{example}\.py` \| .* \| `{version}`", (DOCS / page).read_text(), re.MULTILINE)
