@@ -7,8 +7,8 @@
 It beats for its rank, which may be busy for minutes without letting a thread of its own run. It forwards what the rank
 prints as fast as the launcher takes it, so that a launcher whose own output is blocked blocks the rank and not the
 beats. It ends the rank and all it started when it is told to, when it is itself terminated, and when the launcher is
-gone: at once when the connection closes, after ten seconds when nothing is heard. A launcher that is gone never comes
-back under the same secret, so nobody waits for it.
+gone: at once when the connection closes, and within ten seconds when nothing is heard. A launcher that is gone never
+comes back under the same secret, so nobody waits for it.
 """
 
 from __future__ import annotations
@@ -33,7 +33,9 @@ from springtide.elastic.leash import Leash
 
 BEAT: Final = 0.5
 LAUNCHER_GONE: Final = 10.0
-"""Seconds without a word from the launcher."""
+"""Seconds without a word from the launcher, after which nothing of a rank is left."""
+LAUNCHER_SILENT: Final = 7.0
+"""Seconds without a word from the launcher, after which a rank is asked to end."""
 GRACE: Final = 5.0
 """Seconds between asking a rank to end and ending it."""
 _LINGER: Final = 1.0
@@ -89,6 +91,18 @@ class Link:
         self.heard = time.monotonic()
         self._incoming += data
         return list(wire.decode(self._incoming))
+
+    def part(self) -> None:
+        """Only when the launcher has heard all, and hangs up. To close a connection on which anything has come that was
+        not read drops what is still on its way."""
+        if self.lost:
+            return
+        self.connection.settimeout(LAUNCHER_GONE)
+        with contextlib.suppress(OSError):
+            self.connection.sendall(self._outgoing)
+            self.connection.shutdown(socket.SHUT_WR)
+            while self.connection.recv(_CHUNK):
+                pass
 
 
 class Rank:
@@ -147,6 +161,7 @@ class Agent:
             for key, mask in self._selector.select(self._patience()):
                 self._attend(key, mask)
             self._tick(time.monotonic())
+        self._link.part()
         code = self._rank.process.returncode
         return code if code >= 0 else 128 - code
 
@@ -221,8 +236,11 @@ class Agent:
         if now >= self._beat_at:
             self._beat_at = now + BEAT
             self._link.say("beat")
-        if now - self._link.heard > LAUNCHER_GONE:
+        silent = now - self._link.heard
+        if silent > LAUNCHER_GONE:
             self._link.lost = True
+        if silent > LAUNCHER_SILENT:
+            self._end(max(LAUNCHER_GONE - silent, 0.0))
         if self._link.lost:
             self._end()
         if self._kill_at is not None and now >= self._kill_at:
@@ -231,16 +249,16 @@ class Agent:
         if self._ended_at is None and self._rank.process.poll() is not None:
             self._ended(now)
 
-    def _end(self) -> None:
+    def _end(self, grace: float = GRACE) -> None:
         if self._kill_at is None and self._ended_at is None:
-            self._kill_at = time.monotonic() + GRACE
+            self._kill_at = time.monotonic() + grace
             self._rank.signal(signal.SIGTERM)
             self._rank.signal(signal.SIGCONT)
 
     def _ended(self, now: float) -> None:
         """Told at once; what it printed last follows."""
         code = self._rank.process.returncode
-        self._link.say("exited", code=max(code, 0), signal=max(-code, 0), asked=self._kill_at is not None)
+        self._link.say("exited", code=max(code, 0), signal=max(-code, 0))
         self._rank.signal(signal.SIGKILL)  # what it left behind
         self._leash.release()
         self._ended_at, self._kill_at = now, None
@@ -305,7 +323,8 @@ def _unable(link: Link, argv: Sequence[str], error: OSError) -> int:
     code = 127 if isinstance(error, FileNotFoundError) else 126
     link.connection.setblocking(True)
     link.say("output", f"tiderun: {argv[0]} cannot be started: {error.strerror}\n".encode(), stream="err")
-    link.say("exited", code=code, signal=0, asked=False)
+    link.say("exited", code=code, signal=0)
+    link.part()
     return code
 
 

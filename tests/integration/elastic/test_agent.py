@@ -1,0 +1,88 @@
+# SPDX-License-Identifier: Apache-2.0
+"""An agent and a launcher that is slow, or silent."""
+
+from __future__ import annotations
+
+import secrets
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import suppress
+
+import pytest
+from tests.integration.elastic.launching import alive, until
+
+from springtide.elastic import wire
+
+pytestmark = pytest.mark.timeout(120)
+
+
+class Launcher:
+    """As far as an agent can tell."""
+
+    def __init__(self, program: str) -> None:
+        token = secrets.token_hex(16)
+        with socket.socket() as door:
+            door.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)  # little is on its way at a time
+            door.bind(("127.0.0.1", 0))
+            door.listen()
+            call = ("--connect", f"127.0.0.1:{door.getsockname()[1]}", "--workers", "0", "--tokens", token)
+            self.agent = subprocess.Popen([sys.executable, "-P", "-m", "springtide.elastic.agent", *call])
+            self.connection, _ = door.accept()
+        opening = wire.Opening.read(wire.receive_exactly(self.connection, wire.OPENING_SIZE))
+        bond = wire.Bond(opening, secrets.token_bytes(wire.NONCE), token.encode())
+        self.connection.sendall(bond.reply)
+        bond.check(b"caller", wire.receive_exactly(self.connection, wire.PROOF))
+        welcome = wire.encode("welcome", bond.sealed(bytes(32)), argv=["sh", "-c", program], env={}, cwd="/")
+        self.connection.sendall(welcome)
+
+    def say(self, type_: str) -> None:
+        with suppress(OSError):
+            self.connection.sendall(wire.encode(type_))
+
+    def heard(self) -> list[wire.Frame]:
+        """All that it says to its end."""
+        frames = []
+        with suppress(EOFError, ConnectionError):
+            while True:
+                frames.append(wire.receive(self.connection))
+        return frames
+
+    def close(self) -> None:
+        self.connection.close()
+        self.agent.kill()
+        self.agent.wait()
+
+
+@pytest.fixture
+def launchers() -> Iterator[list[Launcher]]:
+    made: list[Launcher] = []
+    yield made
+    for each in made:
+        each.close()
+
+
+def test_the_last_words_come_however_late_they_are_heard(launchers: list[Launcher]) -> None:
+    launchers.append(launcher := Launcher("head -c 200000 /dev/zero; exit 7"))
+    for _ in range(6):
+        time.sleep(0.2)
+        launcher.say("beat")
+    frames = launcher.heard()
+    assert sum(len(frame.payload) for frame in frames if frame.type == "output") == 200000
+    assert [frame.head["code"] for frame in frames if frame.type == "exited"] == [7]
+    launcher.connection.close()
+    assert launcher.agent.wait(60) == 7
+
+
+def test_a_rank_that_does_not_want_to_end_does_so_when_nothing_is_heard_of_the_launcher(
+    launchers: list[Launcher],
+) -> None:
+    launchers.append(launcher := Launcher("trap '' TERM; echo $$; while :; do sleep 1; done"))
+    rank = 0
+    while not rank:
+        frame = wire.receive(launcher.connection)
+        rank = int(frame.payload) if frame.type == "output" else 0
+    until(lambda: not alive(rank), "the rank has ended")
+    assert launcher.agent.wait(60) == 137
