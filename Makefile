@@ -8,7 +8,7 @@ READY := $(VENV)/.ready
 AGAIN ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test check check-generated format generate lock oracle test-oracle record test-pods test-crash test-crash-elastic test-programs test-robustness e2e e2e-horovod e2e-elastic bench bench-pods bench-operator campaign
+.PHONY: help demo test check check-generated format generate lock oracle test-oracle record test-pods test-crash test-crash-elastic test-programs test-robustness e2e e2e-horovod e2e-elastic bench bench-pods bench-operator bench-resize campaign
 
 help: ## what there is
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 16
@@ -95,6 +95,9 @@ bench-pods: oracle ## how fast pods start, stop and answer, with stock kubectl
 # Kubeflow's mpi-operator stands beside ours; SPRINGTIDE_OTHER_OPERATOR names another program with the same flags.
 bench-operator: oracle ## our operator and Kubeflow's side by side: jobs a second, reaction, memory; some ten minutes
 	@SPRINGTIDE_OTHER_OPERATOR=$${SPRINGTIDE_OTHER_OPERATOR:-$$($(BIN)/python hack/oracle/mpi_operator.py)} $(BIN)/python benchmarks/operators.py
+
+bench-resize: $(READY) ## a training group that grows, shrinks and loses a rank, beside Horovod Elastic and torchrun
+	@PYTHONPATH=. $(BIN)/python benchmarks/resize.py
 
 # tests/crash kills the server under load, tests/crash_pods all processes around 50 pods, tests/crash_jobs all that jobs
 # depend on while they are resized, tests/crash_elastic ranks, agents and launchers of programs that learn. SEEDS=7 or
