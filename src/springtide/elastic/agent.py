@@ -355,12 +355,14 @@ def serve(connect: str, worker: int, token: str) -> int:
 def main() -> int:
     """One agent for every worker, from one start: to reach a host and to load Python take longer than all the rest."""
     parser = argparse.ArgumentParser(prog="springtide.elastic.agent")
-    for name in ("--connect", "--workers", "--tokens"):
+    for name in ("--connect", "--workers"):
         parser.add_argument(name, required=True)
+    parser.add_argument("--tokens", help="otherwise on standard input, where nobody else reads them")
     given = parser.parse_args()
-    agents = list(zip(given.workers.split(","), given.tokens.split(","), strict=True))
+    tokens = given.tokens or sys.stdin.readline().strip()
+    agents = list(zip(given.workers.split(","), tokens.split(","), strict=True))
     if len(agents) == 1:
-        return serve(given.connect, int(given.workers), given.tokens)
+        return serve(given.connect, int(given.workers), tokens)
     for worker, token in agents:
         if os.fork() == 0:
             os._exit(serve(given.connect, int(worker), token))

@@ -42,13 +42,18 @@ _ENDED: Final = 2.0
 class Lines:
     """A worker's connections, and what came over them."""
 
-    token: bytes
+    token: bytes = b""
+    """What its agent proves itself by; none while nobody is to call."""
     agent: asyncio.StreamWriter | None = None
     rank: asyncio.StreamWriter | None = None
     settled: asyncio.Event = field(default_factory=asyncio.Event)
     """Its agent has called, or is no longer wanted."""
     closed: asyncio.Event = field(default_factory=asyncio.Event)
     voice: Voice = field(default_factory=Voice)
+
+    def expect(self, token: bytes) -> None:
+        if not self.settled.is_set():
+            self.token = token
 
     def give_up(self) -> None:
         self.token = b""
@@ -103,7 +108,7 @@ class Coordinator:
         for deed in deeds:
             match deed:
                 case Start(worker):
-                    self._lines[worker.id] = Lines(secrets.token_hex(16).encode())
+                    self._lines[worker.id] = Lines()
                     starts.setdefault(worker.host, []).append(worker)
                 case Say(to, type_, words):
                     self._say(to, type_, words)
@@ -181,14 +186,18 @@ class Coordinator:
 
     async def _line(
         self, host: str, workers: Sequence[Worker], *, here: bool
-    ) -> tuple[tuple[str, ...], dict[str, str]]:
+    ) -> tuple[tuple[str, ...], dict[str, str], bytes]:
+        """With tokens of its own for every attempt: an agent of an earlier one comes too late."""
         interfaces = self._options.interfaces
         found = ["127.0.0.1"] if here else await asyncio.to_thread(addresses.towards, host, interfaces)
-        ids = tuple(worker.id for worker in workers)
-        call = Call(tuple(found), self._port, ids, tuple(self._lines[id_].token.decode() for id_ in ids))
+        tokens = {worker.id: secrets.token_hex(16) for worker in workers}
+        for id_, token in tokens.items():
+            self._lines[id_].expect(token.encode())
+        call = Call(tuple(found), self._port, tuple(tokens), tuple(tokens.values()))
+        unread = self._starting.unread(call, here=here)
         if here:
-            return self._starting.here(call), environment.kept(os.environ)
-        return self._starting.elsewhere(host, call), dict(os.environ)
+            return self._starting.here(call), environment.kept(os.environ), unread
+        return self._starting.elsewhere(host, call), dict(os.environ), unread
 
     async def _is_here(self, host: str) -> bool:
         if host not in self._here:
@@ -260,8 +269,10 @@ class Coordinator:
         id_ = bond.opening.id
         lines = self._lines[id_]
         if lines.token != bond.key:
-            return  # somebody was faster
-        lines.token = b""
+            return
+        if lines.settled.is_set():
+            self._stolen(id_)
+            return
         lines.agent = writer
         writer.write(self._welcome(id_, bond))
         lines.settled.set()
@@ -278,6 +289,11 @@ class Coordinator:
             lines.closed.set()
             self.do(self.course.agent_lost(id_, "was lost: the connection to its agent closed", self._now()))
             self.report()
+
+    def _stolen(self, id_: int) -> None:
+        """One of the two that came with the same token is none of ours, and nobody knows which."""
+        why = "is not to be trusted: somebody else knows the token of its agent"
+        self.do(self.course.agent_lost(id_, why, self._now()))
 
     def _welcome(self, id_: int, bond: wire.Bond) -> bytes:
         worker = self.course.seats[id_].worker

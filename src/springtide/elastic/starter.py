@@ -64,18 +64,22 @@ class Starter:
         self._ended = asyncio.get_running_loop().create_task(self._listen())
 
     @classmethod
-    async def begun(cls, argv: Sequence[str], environment: Mapping[str, str]) -> Starter:
+    async def begun(cls, argv: Sequence[str], environment: Mapping[str, str], unread: bytes = b"") -> Starter:
+        """With what is for the process alone to read."""
         try:
             process = await asyncio.create_subprocess_exec(
                 *argv,
                 env=environment,
-                stdin=asyncio.subprocess.DEVNULL,
+                stdin=asyncio.subprocess.PIPE,
                 stdout=asyncio.subprocess.PIPE,
                 stderr=asyncio.subprocess.STDOUT,
                 start_new_session=True,  # what is typed at our terminal is for us
             )
         except OSError as error:
             raise StartError(f"{argv[0]}: {error.strerror}") from error
+        assert process.stdin is not None
+        process.stdin.write(unread)
+        process.stdin.close()
         return cls(process, PurePath(argv[0]).name)
 
     async def wait_for(self, settled: asyncio.Event, timeout: float) -> None:

@@ -5,8 +5,9 @@
     OMPI_MCA_plm_rsh_agent  /etc/mpi/kubexec.sh HOST 'cd … && … agent …'       where it is exactly that
     everywhere else         ssh … HOST 'cd … && … agent …'
 
-All that others may read there is where to call, and for each agent a token that is good for one call; the program, its
-environment and the run's secret go over the connection.
+All that others may read there is where to call. What an agent proves itself by is a token that is good for one call: it
+comes on standard input, and on the command line only in a pod, where `kubectl exec` has no other way and nobody else
+looks. The program, its environment and the run's secret go over the connection.
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ _SSH: Final = (
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """What agents are told on their command line."""
+    """What agents are told."""
 
     addresses: tuple[str, ...]
     port: int
@@ -41,8 +42,11 @@ class Call:
 
     @property
     def arguments(self) -> tuple[str, ...]:
-        workers, tokens = ",".join(map(str, self.workers)), ",".join(self.tokens)
-        return ("--connect", self.connect, "--workers", workers, "--tokens", tokens)
+        return ("--connect", self.connect, "--workers", ",".join(map(str, self.workers)))
+
+    @property
+    def proof(self) -> str:
+        return ",".join(self.tokens)
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,15 +85,19 @@ class Starting:
 
     def elsewhere(self, host: str, call: Call) -> tuple[str, ...]:
         if self.kubexec:
-            return (KUBEXEC, host, self._line(call))
+            return (KUBEXEC, host, self._line(call, "--tokens", call.proof))
         port = () if self.ssh_port is None else ("-p", str(self.ssh_port))
         identity = () if self.ssh_identity is None else ("-i", self.ssh_identity)
         return (*_SSH, *port, *identity, host, self._line(call))
 
-    def _line(self, call: Call) -> str:
+    def unread(self, call: Call, *, here: bool) -> bytes:
+        """What goes to standard input."""
+        return b"" if self.kubexec and not here else f"{call.proof}\n".encode()
+
+    def _line(self, call: Call, *further: str) -> str:
         """For a shell. A directory that is not there is no reason not to start; the module is not looked for in it."""
         paths = "".join(f"{self._path(name, value)}; " for name, value in self.paths.items())
-        agent = shlex.join((self.interpreter, "-P", "-m", _AGENT, *call.arguments))
+        agent = shlex.join((self.interpreter, "-P", "-m", _AGENT, *call.arguments, *further))
         return f"cd {shlex.quote(self.directory)} 2>/dev/null; {paths}exec {agent}"
 
     def _path(self, name: str, value: str) -> str:

@@ -8,7 +8,7 @@ import pytest
 from springtide.elastic.starting import KUBEXEC, Call, Starting
 
 CALL = Call(("10.0.0.1", "fd00::1"), 4242, (3, 4), ("abc", "def"))
-AGENT = "-P -m springtide.elastic.agent --connect 10.0.0.1:4242,fd00::1:4242 --workers 3,4 --tokens abc,def"
+AGENT = "-P -m springtide.elastic.agent --connect 10.0.0.1:4242,fd00::1:4242 --workers 3,4"
 
 
 def starting(*command: str, port: int | None = None, identity: str | None = None, **environment: str) -> Starting:
@@ -21,8 +21,17 @@ def test_a_pod_is_reached_through_kubexec_and_knows_its_paths_best() -> None:
         "/etc/mpi/kubexec.sh",
         "worker-0",
         "cd '/my work' 2>/dev/null; export PATH=\"${PATH:+$PATH:}\"'/a b'; "
-        f'export PYTHONPATH="${{PYTHONPATH:+$PYTHONPATH:}}"/p; exec python {AGENT}',
+        f'export PYTHONPATH="${{PYTHONPATH:+$PYTHONPATH:}}"/p; exec python {AGENT} --tokens abc,def',
     )
+
+
+def test_what_is_proved_is_read_where_nobody_else_reads() -> None:
+    pods, hosts = starting(OMPI_MCA_plm_rsh_agent=KUBEXEC), starting()
+    assert pods.unread(CALL, here=False) == b""
+    for unread in (pods.unread(CALL, here=True), hosts.unread(CALL, here=False), hosts.unread(CALL, here=True)):
+        assert unread == b"abc,def\n"
+    for argv in (pods.here(CALL), hosts.here(CALL), hosts.elsewhere("a", CALL)):
+        assert "abc" not in " ".join(argv)
 
 
 @pytest.mark.parametrize("agent", ["/etc/mpi/kubexec.sh ", "kubexec.sh", "ssh", ""])
