@@ -16,6 +16,7 @@ from __future__ import annotations
 import argparse
 import contextlib
 import errno
+import json
 import os
 import selectors
 import signal
@@ -23,7 +24,7 @@ import socket
 import subprocess
 import sys
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from types import FrameType
 from typing import IO, Any, Final
@@ -307,13 +308,13 @@ def _connected(candidates: Sequence[tuple[str, int]]) -> Iterator[tuple[socket.s
                     found.close()
 
 
-def _environment(welcome: wire.Frame, connect: str, address: str, worker: int) -> dict[str, str]:
+def _environment(passed_on: Mapping[str, str], connect: str, address: str, worker: int) -> dict[str, str]:
     """What the host has, what the launcher passes on, and what a rank of this run needs to know."""
     candidates = sorted(connect.split(","), key=lambda each: each.rpartition(":")[0] != address)
     return {
         "PYTHONUNBUFFERED": "1",
         **os.environ,
-        **welcome.head["env"],
+        **passed_on,
         "TIDE_COORDINATOR": ",".join(candidates),
         "TIDE_WORKER": str(worker),
     }
@@ -334,15 +335,15 @@ def serve(connect: str, worker: int, token: str) -> int:
     leash = Leash()
     try:
         connection, bond, address = reached(candidates, worker, token.encode())
-        welcome = wire.receive(connection)
+        welcome = json.loads(bond.unseal(bytes(wire.receive(connection).payload)))
     except (UnreachableError, OSError, EOFError, wire.RefusedError) as error:
         print(f"the launcher cannot be reached from here: {error}", file=sys.stderr, flush=True)
         return 1
     link = Link(connection)
-    argv = welcome.head["argv"]
-    environment = _environment(welcome, connect, address, worker)
+    argv = welcome["argv"]
+    environment = _environment(welcome["env"], connect, address, worker)
     try:
-        rank = Rank(argv, environment, welcome.head["cwd"], bond.sealed(bytes(welcome.payload)))
+        rank = Rank(argv, environment, welcome["cwd"], bytes.fromhex(welcome["secret"]))
     except OSError as error:
         return _unable(link, argv, error)
     leash.hold(rank.process.pid)

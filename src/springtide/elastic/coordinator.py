@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import json
 import os
 import secrets
 import signal
@@ -309,9 +310,13 @@ class Coordinator:
         }
         if self._options.interfaces:
             own["TIDE_INTERFACES"] = ",".join(self._options.interfaces)
-        return wire.encode(
-            "welcome", bond.sealed(self._secret), argv=self._options.command, env=passed_on | own, cwd=os.getcwd()
-        )
+        welcome = {
+            "argv": self._options.command,
+            "env": passed_on | own,
+            "cwd": self._starting.directory,
+            "secret": self._secret.hex(),
+        }
+        return wire.encode("welcome", bond.seal(json.dumps(welcome).encode()))
 
     def _hear_agent(self, id_: int, lines: Lines, frame: wire.Frame) -> None:
         match frame.type:

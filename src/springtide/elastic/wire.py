@@ -7,7 +7,9 @@
     both   ── frames: a JSON object and bytes
 
 The key is the run's secret, and for an agent's first call a token that is good once. Not a byte of what the other side
-says is interpreted before it has proved the key. Pure, but for the functions at the end that read and write sockets.
+says is interpreted before it has proved the key. What an agent is told first (the program, its environment, the run's
+secret) is sealed: nobody else can read or change it. All other frames go as they are. Pure, but for the functions at
+the end that read and write sockets.
 """
 
 from __future__ import annotations
@@ -86,10 +88,26 @@ class Bond:
     def reply(self) -> bytes:
         return self.answer + self.proof(b"called")
 
-    def sealed(self, secret: bytes) -> bytes:
-        """A secret for the other side's eyes only, and the same again opens it."""
-        pad = hmac.digest(self.key, b"seal" + bytes(self.opening) + self.answer, hashlib.sha256)
-        return bytes(one ^ other for one, other in zip(secret, pad, strict=True))
+    def seal(self, words: bytes) -> bytes:
+        """For the other side's eyes only. Once in the life of a bond, by the side that is called: the same pad twice
+        would give away both."""
+        hidden = self._padded(words)
+        return self._mark(hidden) + hidden
+
+    def unseal(self, sealed: bytes) -> bytes:
+        """RefusedError for what the other side did not seal."""
+        mark, hidden = sealed[:PROOF], sealed[PROOF:]
+        if not hmac.compare_digest(self._mark(hidden), mark):
+            raise RefusedError("what was sealed has been changed on its way")
+        return self._padded(hidden)
+
+    def _padded(self, words: bytes) -> bytes:
+        seed = hmac.digest(self.key, b"pad" + bytes(self.opening) + self.answer, hashlib.sha256)
+        pad = hashlib.shake_256(seed).digest(len(words))
+        return (int.from_bytes(words) ^ int.from_bytes(pad)).to_bytes(len(words))
+
+    def _mark(self, hidden: bytes) -> bytes:
+        return hmac.digest(self.key, b"mark" + bytes(self.opening) + self.answer + hidden, hashlib.sha256)
 
     def check(self, side: bytes, proof: bytes) -> None:
         if not hmac.compare_digest(self.proof(side), proof):

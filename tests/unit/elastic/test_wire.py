@@ -86,12 +86,31 @@ def test_strangers_are_no_callers() -> None:
         Opening.read(b"GET / HTTP/1.1\r\nHost: x\r\n".ljust(wire.OPENING_SIZE, b"x"))
 
 
-def test_a_sealed_secret_is_opened_by_the_same_bond_alone() -> None:
+@given(st.binary(max_size=300))
+def test_what_is_sealed_is_opened_by_the_same_bond_alone(words: bytes) -> None:
     bond = Bond(Opening.new(Caller.AGENT, 1), b"n" * 32, KEY)
-    secret = b"s" * 32
-    assert bond.sealed(secret) != secret
-    assert bond.sealed(bond.sealed(secret)) == secret
-    assert Bond(bond.opening, bond.answer, OTHER).sealed(bond.sealed(secret)) != secret
+    sealed = bond.seal(words)
+    assert bond.unseal(sealed) == words
+    assert len(words) < 8 or words not in sealed
+    for other in (
+        Bond(bond.opening, bond.answer, OTHER),
+        Bond(bond.opening, b"m" * 32, KEY),
+        Bond(Opening.new(Caller.AGENT, 1), bond.answer, KEY),
+    ):
+        with pytest.raises(RefusedError):
+            other.unseal(sealed)
+
+
+@given(st.binary(min_size=1, max_size=40), st.integers(0), st.integers(1, 255))
+def test_a_seal_shows_every_change(words: bytes, place: int, change: int) -> None:
+    bond = Bond(Opening.new(Caller.AGENT, 1), b"n" * 32, KEY)
+    sealed = bytearray(bond.seal(words))
+    sealed[place % len(sealed)] ^= change
+    with pytest.raises(RefusedError, match="changed on its way"):
+        bond.unseal(bytes(sealed))
+    for cut in (b"", bytes(sealed[:-1])):
+        with pytest.raises(RefusedError):
+            bond.unseal(cut)
 
 
 def test_frames_arrive_as_they_were_sent(pair: tuple[socket.socket, socket.socket]) -> None:
@@ -114,7 +133,7 @@ async def test_a_launcher_answers_those_it_waits_for() -> None:
     async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         bond = await wire.answer_stream(reader, writer, lambda opening: KEY if opening.id == 3 else None)
         frame = await wire.receive_stream(reader)
-        writer.write(wire.encode("welcome", bond.sealed(b"s" * 32), to=frame.head["id"]))
+        writer.write(wire.encode("welcome", bond.seal(b"s" * 32), to=frame.head["id"]))
         writer.close()
 
     def call(port: int) -> tuple[object, bytes]:
@@ -122,7 +141,7 @@ async def test_a_launcher_answers_those_it_waits_for() -> None:
             bond = wire.call(connection, Caller.AGENT, 3, KEY)
             connection.sendall(wire.encode("hello", id=3))
             frame = wire.receive(connection)
-            return frame.head["to"], bond.sealed(bytes(frame.payload))
+            return frame.head["to"], bond.unseal(bytes(frame.payload))
 
     async with await asyncio.start_server(serve, "127.0.0.1", 0) as server:
         port = server.sockets[0].getsockname()[1]
