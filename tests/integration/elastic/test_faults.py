@@ -146,6 +146,31 @@ def test_a_newcomer_that_is_killed_while_it_loads_disturbs_nobody(learning: Call
     assert [step for step, done in books.attempts(run.entries).items() if len(done) > 1] == [], run.text
 
 
+# Launchers
+
+
+def test_a_launcher_that_was_killed_is_started_again_and_goes_on_from_a_checkpoint(tmp_path: Path) -> None:
+    folders, epochs = [tmp_path / "first", tmp_path / "second"], 15
+    for folder in folders:
+        folder.mkdir()
+    words = ("--checkpoint", str(tmp_path / "checkpoints"))
+    first = Learning(folders[0], f"{ONE} {TWO}", "-np", "2", epochs=epochs, words=words)
+    try:
+        first.goes_on(40)
+    finally:
+        first.process.kill()
+        first.close()
+    second = Learning(folders[1], ONE, "-np", "1", epochs=epochs, words=words)
+    try:
+        second.slow.unlink()
+        assert second.ended() == 0, second.text
+    finally:
+        second.close()
+    assert min(entry.step for entry in second.entries) > 20, "it began in the midst"
+    counted = books.counted(books.read(folders))
+    assert list(books.faults(counted, EPOCH * epochs, epochs, SAMPLES)) == []
+
+
 # Scripts
 
 
