@@ -27,11 +27,14 @@ from springtide.elastic.output import NAMES, Output, Voice
 from springtide.elastic.progress import Notice, Pace, Progress
 from springtide.elastic.starter import Patience, Starter, StartError
 from springtide.elastic.starting import Call, Starting
+from springtide.elastic.strangers import Strangers
 
 _TICK: Final = 0.1
 _BEAT: Final = 1.0
 _OPENING: Final = 10.0
 """Seconds a caller has to prove who it is."""
+_STRANGERS: Final = 128
+"""Callers that have not proved anything yet, beside those of every worker."""
 _AT_ONCE: Final = 64
 """Starts on other hosts that are under way at the same time."""
 _FLUSHED: Final = 5.0
@@ -79,6 +82,7 @@ class Coordinator:
         self._pace = Pace()
         self._words: dict[str, Any] = {}
         self._port = 0
+        self._strangers: Strangers[asyncio.StreamWriter] = Strangers()
         self._connections: set[asyncio.Task[None]] = set()
         self._starts: set[asyncio.Task[None]] = set()
 
@@ -240,6 +244,8 @@ class Coordinator:
     # Who calls
 
     def _take_in(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        for each in self._strangers.come(writer, _STRANGERS + 2 * len(self._lines)):
+            each.transport.abort()
         self._spawn(self._connections, self._connected(reader, writer))
 
     def _spawn(self, among: set[asyncio.Task[None]], work: Coroutine[Any, Any, None]) -> None:
@@ -251,6 +257,7 @@ class Coordinator:
         try:
             async with asyncio.timeout(_OPENING):
                 bond = await wire.answer_stream(reader, writer, self._key_of)
+            self._strangers.known(writer)
             if bond.opening.caller is wire.Caller.AGENT:
                 await self._attend_agent(bond, reader, writer)
             else:
@@ -258,6 +265,7 @@ class Coordinator:
         except (wire.RefusedError, asyncio.IncompleteReadError, OSError, TimeoutError, ValueError, KeyError):
             pass  # whoever it was, it is gone, or says what nobody can understand
         finally:
+            self._strangers.known(writer)
             writer.close()
 
     def _key_of(self, opening: wire.Opening) -> bytes | None:

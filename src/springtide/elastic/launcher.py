@@ -13,8 +13,9 @@ import asyncio
 import os
 import signal
 import sys
+from typing import Any
 
-from springtide.elastic import addresses, options
+from springtide.elastic import addresses, descriptors, options
 from springtide.elastic.coordinator import Coordinator
 from springtide.elastic.discovery import Discovery, DiscoveryError
 from springtide.elastic.leash import Leash
@@ -29,9 +30,12 @@ async def run(given: Options, output: Output, leash: Leash | None) -> int:
     notice = Notice(Pod.found(os.environ))
     coordinator = Coordinator(given, output, notice)
     loop = asyncio.get_running_loop()
+    loop.set_exception_handler(lambda _, surprise: output.tell(_told(surprise)))
     for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
-        loop.add_signal_handler(number, coordinator.interrupted, number)
+        if signal.getsignal(number) is not signal.SIG_IGN:  # nohup, for one
+            loop.add_signal_handler(number, coordinator.interrupted, number)
     beside = [loop.create_task(notice.run()), loop.create_task(_list(given, coordinator, output, leash))]
+    beside[1].add_done_callback(coordinator.relied_on)
     try:
         return await coordinator.serve()
     finally:
@@ -40,12 +44,20 @@ async def run(given: Options, output: Output, leash: Leash | None) -> int:
         await asyncio.gather(*beside, return_exceptions=True)
 
 
+def _told(surprise: dict[str, Any]) -> str:
+    """What nobody has foreseen, such as that the system has no descriptors left."""
+    error = surprise.get("exception")
+    return surprise["message"] if error is None else f"{surprise['message']}: {error!r}"
+
+
 async def _list(given: Options, coordinator: Coordinator, output: Output, leash: Leash | None) -> None:
     if given.script is None or leash is None:
         coordinator.listed(dict(given.hosts))
         return
     async for found in Discovery(given.script, given.slots_per_host, leash).changes():
-        if isinstance(found, DiscoveryError):
+        if isinstance(found, DiscoveryError) and found.missing and not coordinator.course.listing:
+            coordinator.fail(f"{found}; no hosts were ever named")
+        elif isinstance(found, DiscoveryError):
             output.tell(f"{found}; the hosts stay as they were, and it is asked again")
         else:
             coordinator.listed(found)
@@ -55,6 +67,7 @@ def main() -> None:
     given = options.read(sys.argv[1:], os.environ)
     if missing := addresses.unknown(given.interfaces):
         sys.exit(f"tiderun: --network-interface: there is no {missing[0]} on this machine")
+    descriptors.claim()
     leash = Leash() if given.script is not None else None  # a process of its own, made before there are threads
     output = Output(given.output, timestamps=given.timestamps)
     try:

@@ -17,6 +17,8 @@ from dataclasses import dataclass
 from pathlib import PurePath
 from typing import Final
 
+from springtide.elastic import descriptors
+
 _TRACE: Final = "+ "
 """How a shell begins a line that only says what it does; it would repeat our own command line."""
 
@@ -77,6 +79,7 @@ class Starter:
             )
         except OSError as error:
             raise StartError(f"{argv[0]}: {error.strerror}") from error
+        descriptors.restore(process.pid)
         assert process.stdin is not None
         process.stdin.write(unread)
         process.stdin.close()

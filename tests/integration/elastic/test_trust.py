@@ -7,6 +7,7 @@ import os
 import socket
 import sys
 from collections.abc import Iterator
+from contextlib import ExitStack, closing
 from pathlib import Path
 
 import pytest
@@ -54,3 +55,25 @@ def test_a_rank_whose_token_somebody_else_knows_is_ended(overheard: Launch, tmp_
     overheard.saw(r"\[0\] on elsewhere is not to be trusted: somebody else knows the token of its agent")
     assert overheard.ended() == 1
     until(lambda: not alive(pid), "its process is gone")
+
+
+def test_those_who_call_and_say_nothing_do_not_use_up_the_launcher(tmp_path: Path) -> None:
+    few = ("sh", "-c", 'ulimit -n 256; exec "$@"', "sh")
+    program = (sys.executable, str(TRAINEE), str(tmp_path / "done"))
+    run = Launch(tmp_path, ["-np", "1", *program], inside=few)
+    with ExitStack() as open_ones:
+        open_ones.callback(run.close)
+        run.saw("generation 1 rank 0 of 1")
+        at = door(run)
+        callers = [open_ones.enter_context(socket.create_connection(at, timeout=10)) for _ in range(300)]
+        for caller in callers[:150]:
+            assert caller.recv(1) == b""
+        assert run.finish() == 0
+        assert not any(line.startswith("tiderun:") for line in run.lines)
+
+
+def test_ranks_may_open_as_many_files_as_without_a_launcher(tmp_path: Path) -> None:
+    few = ("sh", "-c", 'ulimit -S -n 200; exec "$@"', "sh")
+    with closing(Launch(tmp_path, ["-np", "1", "sh", "-c", "ulimit -S -n"], inside=few)) as run:
+        assert run.ended() == 0
+    assert "[0]<stdout>:200" in run.lines
