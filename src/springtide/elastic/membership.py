@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Who trains together: the launcher's decisions, from what it hears to what it orders. Pure; time is a parameter.
+"""Who trains together: the launcher's decisions, from what it hears to what it orders. Pure.
 
 A *generation* is a group of workers that train together, in the order of their ranks. It is followed by another when
 workers come, leave or die:
@@ -213,6 +213,7 @@ class Membership:
         late = [worker.id for worker in self.workers.values() if not worker.trained and worker.id not in companions]
         for each in late:
             del self.workers[each]
+        self.members = tuple(each for each in self.members if each in self.workers)
         waiting = [] if proposal is None else [Cancel(tuple(self.workers), proposal.generation)]
         return [*waiting, *(End(each) for each in late), *self._go_on()]
 
@@ -276,6 +277,7 @@ class Membership:
     def _placed(self) -> list[Order]:
         """A worker for every slot that is of use, and none without one."""
         orders = [order for worker in list(self.workers.values()) for order in self._judged(worker)]
+        orders += self._surplus()
         # One that has not left yet keeps its slot.
         occupied = {(worker.host, worker.slot) for worker in self.workers.values()}
         staying = sum(not worker.leaving for worker in self.workers.values())
@@ -286,6 +288,18 @@ class Membership:
             self.workers[worker.id] = worker
             orders.append(Spawn(worker))
         return orders
+
+    def _surplus(self) -> list[Order]:
+        """Newcomers that were to take the place of a member whose host is back: the youngest go first."""
+        if self.limits.most is None:
+            return []
+        staying = [worker.id for worker in self.workers.values() if not worker.leaving]
+        planned = (*self.members, *(self._proposal.members if self._proposal is not None else ()))
+        newcomers = sorted((id_ for id_ in staying if id_ not in planned), reverse=True)
+        surplus = newcomers[: max(len(staying) - self.limits.most, 0)]
+        for id_ in surplus:
+            del self.workers[id_]
+        return [End(id_) for id_ in surplus]
 
     def _places(self) -> list[tuple[str, int]]:
         usable = ((host, slots) for host, slots in self._hosts.items() if host not in self._resting)

@@ -64,6 +64,13 @@ def test_no_more_workers_are_started_than_are_of_use() -> None:
     ]
 
 
+def test_who_was_to_take_the_place_of_a_member_whose_host_is_back_is_not_needed() -> None:
+    group = started(1, Limits(start=1, least=1, most=1))
+    assert len(of(Spawn, group.hosts({"h1": 1}))) == 1
+    assert group.hosts({"h0": 1, "h1": 1}) == [End(1)]
+    assert list(group.workers) == [0]
+
+
 def test_a_newcomer_joins_at_the_boundary_after_the_last_that_anybody_stood_at() -> None:
     group = started(2)
     assert len(of(Spawn, group.hosts({"h0": 1, "h1": 1, "h2": 1}))) == 1
@@ -202,6 +209,15 @@ def test_who_finishes_first_releases_those_that_wait_for_a_switch() -> None:
     group.at(0, prepare.generation, 3, 3)
     assert group.finished(1) == [Cancel((0, 1), prepare.generation), End(2)]
     assert group.finished(0) == [Over(succeeded=True)]
+
+
+def test_one_that_is_through_before_it_came_in_takes_those_along_that_never_trained() -> None:
+    group = Membership(Limits(start=2, least=2, most=2))
+    group.hosts({"a": 2})
+    group.ready(0, address(0))
+    group.ready(1, address(1))
+    assert group.finished(0) == [End(1), Over(succeeded=True)]
+    assert group.entered(1, group.generation) == []
 
 
 def test_one_that_is_through_before_others_have_come_in_leaves_them_alone() -> None:
@@ -440,7 +456,8 @@ class Schedules(RuleBasedStateMachine):
     def settled(self) -> bool:
         most = self.group.limits.most or 5
         together = {rank.generation for rank in self.training} == {self.group.generation}
-        return together and len(self.group.members) == min(5, most) and not self.group.held
+        complete = len(self.group.members) == min(5, most) and set(self.group.workers) == set(self.group.members)
+        return together and complete and not self.group.held
 
 
 TestSchedules = Schedules.TestCase
