@@ -16,12 +16,12 @@ import socket
 from collections.abc import Coroutine, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from typing import Any, Final
+from typing import Any, Final, cast
 
 from springtide.elastic import addresses, environment, failures, wire
 from springtide.elastic.course import Course, Settings
 from springtide.elastic.deeds import Deed, Drop, Kill, Say, Start, Tell
-from springtide.elastic.membership import Worker
+from springtide.elastic.membership import Address, Worker
 from springtide.elastic.options import Options
 from springtide.elastic.output import NAMES, Output, Voice
 from springtide.elastic.progress import Notice, Pace, Progress
@@ -83,6 +83,8 @@ class Coordinator:
         self._words: dict[str, Any] = {}
         self._port = 0
         self._strangers: Strangers[asyncio.StreamWriter] = Strangers()
+        self._fault: BaseException | None = None
+        """What went wrong in us, and never should have."""
         self._connections: set[asyncio.Task[None]] = set()
         self._starts: set[asyncio.Task[None]] = set()
 
@@ -96,6 +98,8 @@ class Coordinator:
         try:
             while (code := self.course.exit_code) is None:
                 await asyncio.sleep(_TICK)
+                if self._fault is not None:
+                    raise self._fault
                 self.do(self.course.tick(self._now()))
                 if self._now() >= beat_at:
                     beat_at = self._now() + _BEAT
@@ -133,6 +137,14 @@ class Coordinator:
 
     def interrupted(self, number: signal.Signals) -> None:
         self.do(self.course.interrupted(number, self._now()))
+
+    def fail(self, why: str) -> None:
+        self.do(self.course.fail(why, self._now()))
+
+    def relied_on(self, task: asyncio.Task[None]) -> None:
+        """A task that is done. One that broke takes the run along: it would go on deaf otherwise."""
+        if not task.cancelled() and self._fault is None:
+            self._fault = task.exception()
 
     def report(self) -> None:
         """How far it has come, if that is news."""
@@ -252,6 +264,7 @@ class Coordinator:
         task = self._loop.create_task(work)
         among.add(task)
         task.add_done_callback(among.discard)
+        task.add_done_callback(self.relied_on)
 
     async def _connected(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         try:
@@ -262,7 +275,7 @@ class Coordinator:
                 await self._attend_agent(bond, reader, writer)
             else:
                 await self._attend_rank(bond.opening.id, reader, writer)
-        except (wire.RefusedError, asyncio.IncompleteReadError, OSError, TimeoutError, ValueError, KeyError):
+        except (wire.RefusedError, asyncio.IncompleteReadError, OSError, TimeoutError):
             pass  # whoever it was, it is gone, or says what nobody can understand
         finally:
             self._strangers.known(writer)
@@ -331,9 +344,11 @@ class Coordinator:
             case "started":
                 self.course.started(id_)
             case "output":
-                self._hear_output(id_, lines, str(frame.head["stream"]), bytes(frame.payload))
+                if (stream := frame.head.get("stream")) not in NAMES:
+                    raise wire.RefusedError(f"there is no stream {stream}")
+                self._hear_output(id_, lines, stream, bytes(frame.payload))
             case "exited":
-                code, number = int(frame.head["code"]), int(frame.head["signal"])
+                code, number = _numbers(frame, "code", "signal")
                 self.do(self.course.exited(id_, code, number, self._now()))
                 self.report()
 
@@ -359,30 +374,34 @@ class Coordinator:
             while True:
                 frame = await wire.receive_stream(reader)
                 self.course.rank_heard(id_, self._now())
-                self.do(self._hear_rank(id_, frame.type, frame.head))
+                self.do(self._hear_rank(id_, frame))
         finally:
             lines.rank = None
             self.course.rank_lost(id_, self._now())
 
-    def _hear_rank(self, id_: int, type_: str, words: Any) -> list[Deed]:
+    def _hear_rank(self, id_: int, frame: wire.Frame) -> list[Deed]:
         now = self._now()
-        match type_:
+        match frame.type:
             case "join":
-                return self.course.joined(id_, [(str(host), int(port)) for host, port in words["addresses"]], now)
+                return self.course.joined(id_, _addresses(frame), now)
             case "at":
-                return self.course.at(id_, words["generation"], words["boundary"], words["commit"], now)
+                generation, boundary, commit = _numbers(frame, "generation", "boundary", "commit")
+                return self.course.at(id_, generation, boundary, commit, now)
             case "entered":
-                return self.course.entered(id_, words["generation"], now)
+                (generation,) = _numbers(frame, "generation")
+                return self.course.entered(id_, generation, now)
             case "trouble":
-                return self.course.troubled(id_, words["generation"], words["commit"], now)
+                generation, commit = _numbers(frame, "generation", "commit")
+                return self.course.troubled(id_, generation, commit, now)
             case "unreachable":
-                return self.course.unreachable(id_, words["generation"], words["id"], now)
+                generation, other = _numbers(frame, "generation", "id")
+                return self.course.unreachable(id_, generation, other, now)
             case "left":
                 return self.course.left(id_, now)
             case "finished":
                 return self.course.finished(id_, now)
             case "progress":
-                self._words = {name: value for name, value in words.items() if name != "type"}
+                self._words = {name: value for name, value in frame.head.items() if name != "type"}
         return []
 
     # The end
@@ -409,6 +428,20 @@ class Coordinator:
         for task in left:
             task.cancel()
         await asyncio.gather(*left, return_exceptions=True)
+
+
+def _numbers(frame: wire.Frame, *names: str) -> tuple[int, ...]:
+    found = tuple(frame.head.get(name) for name in names)
+    if not all(isinstance(each, int) for each in found):
+        raise wire.RefusedError(f"{frame.type} lacks some of {', '.join(names)}")
+    return cast("tuple[int, ...]", found)
+
+
+def _addresses(frame: wire.Frame) -> list[Address]:
+    try:
+        return [(str(host), int(port)) for host, port in frame.head["addresses"]]
+    except (KeyError, TypeError, ValueError) as error:
+        raise wire.RefusedError("a rank joins without an address") from error
 
 
 def _door(options: Options) -> socket.socket:

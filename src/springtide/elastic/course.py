@@ -260,6 +260,10 @@ class Course:
         self._close = _Close(128 + number, now, patient=False)
         return [Tell(f"{signal.Signals(number).name}: everybody is told to end"), *self._everybody_ends()]
 
+    def fail(self, why: str, now: float) -> list[Deed]:
+        """For a reason that lies outside."""
+        return self._fail(why, now)
+
     # What time brings
 
     def tick(self, now: float) -> list[Deed]:

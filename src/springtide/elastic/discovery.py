@@ -28,8 +28,16 @@ _PATIENCE: Final = 10.0
 _Print: TypeAlias = tuple[int, int, int, int] | None
 
 
+_NO_SUCH_COMMAND: Final = (126, 127)
+
+
 class DiscoveryError(Exception):
     """The script did not name any hosts; says why."""
+
+    def __init__(self, why: str, *, missing: bool = False) -> None:
+        super().__init__(why)
+        self.missing = missing
+        """There is no such script, or it cannot be run."""
 
 
 class Discovery:
@@ -71,13 +79,16 @@ class Discovery:
                 return
 
     async def _asked(self) -> dict[str, int]:
-        process = await asyncio.create_subprocess_shell(
-            self._script,
-            stdin=asyncio.subprocess.DEVNULL,
-            stdout=asyncio.subprocess.PIPE,
-            stderr=asyncio.subprocess.PIPE,
-            start_new_session=True,
-        )
+        try:
+            process = await asyncio.create_subprocess_shell(
+                self._script,
+                stdin=asyncio.subprocess.DEVNULL,
+                stdout=asyncio.subprocess.PIPE,
+                stderr=asyncio.subprocess.PIPE,
+                start_new_session=True,
+            )
+        except OSError as error:
+            raise DiscoveryError(f"{self._script} cannot be asked now: {error.strerror}") from error
         self._leash.hold(process.pid)
         try:
             async with asyncio.timeout(_PATIENCE):
@@ -91,7 +102,8 @@ class Discovery:
             self._leash.release()
         if process.returncode:
             words = complaint.decode(errors="replace").strip().splitlines()[-1:]
-            raise DiscoveryError(": ".join((f"{self._script} failed with code {process.returncode}", *words)))
+            why = ": ".join((f"{self._script} failed with code {process.returncode}", *words))
+            raise DiscoveryError(why, missing=process.returncode in _NO_SUCH_COMMAND)
         try:
             return hosts.from_discovery(printed.decode(errors="replace"), self._slots)
         except hosts.HostsError as error:

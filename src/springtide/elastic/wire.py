@@ -135,6 +135,16 @@ def sizes(data: bytes) -> tuple[int, int]:
     return head, payload
 
 
+def _words(data: bytes | bytearray) -> dict[str, Any]:
+    try:
+        words = json.loads(data)
+    except ValueError as error:
+        raise RefusedError("a frame begins with what are no words") from error
+    if not isinstance(words, dict):
+        raise RefusedError("a frame begins with what are no words")
+    return words
+
+
 def decode(data: bytearray) -> Iterator[Frame]:
     """The frames that are complete, which are taken away from what has come so far."""
     while len(data) >= _SIZES.size:
@@ -142,7 +152,7 @@ def decode(data: bytearray) -> Iterator[Frame]:
         middle, end = _SIZES.size + head, _SIZES.size + head + payload
         if len(data) < end:
             return
-        frame = Frame(json.loads(data[_SIZES.size : middle]), bytes(data[middle:end]))
+        frame = Frame(_words(data[_SIZES.size : middle]), bytes(data[middle:end]))
         del data[:end]
         yield frame
 
@@ -172,7 +182,7 @@ def answer(connection: socket.socket, key: bytes) -> Opening:
 
 def receive(connection: socket.socket) -> Frame:
     head, payload = sizes(receive_exactly(connection, _SIZES.size))
-    words = json.loads(receive_exactly(connection, head))
+    words = _words(receive_exactly(connection, head))
     body = bytearray(payload)
     _fill(connection, memoryview(body))
     return Frame(words, body)
@@ -211,5 +221,5 @@ async def answer_stream(
 
 async def receive_stream(reader: asyncio.StreamReader) -> Frame:
     head, payload = sizes(await reader.readexactly(_SIZES.size))
-    words = json.loads(await reader.readexactly(head))
+    words = _words(await reader.readexactly(head))
     return Frame(words, await reader.readexactly(payload))

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import json
 import secrets
 import socket
 import subprocess
@@ -35,8 +36,8 @@ class Launcher:
         bond = wire.Bond(opening, secrets.token_bytes(wire.NONCE), token.encode())
         self.connection.sendall(bond.reply)
         bond.check(b"caller", wire.receive_exactly(self.connection, wire.PROOF))
-        welcome = wire.encode("welcome", bond.sealed(bytes(32)), argv=["sh", "-c", program], env={}, cwd="/")
-        self.connection.sendall(welcome)
+        welcome = {"argv": ["sh", "-c", program], "env": {}, "cwd": "/", "secret": bytes(32).hex()}
+        self.connection.sendall(wire.encode("welcome", bond.seal(json.dumps(welcome).encode())))
 
     def say(self, type_: str) -> None:
         with suppress(OSError):

@@ -489,6 +489,13 @@ def test_an_interruption(number: signal.Signals, code: int) -> None:
     assert story.code == code
 
 
+def test_a_run_that_can_never_begin_fails() -> None:
+    story = Story()
+    story.do(story.course.fail("there is no such script", story.now))
+    assert story.code == 1
+    assert story.told == ["there is no such script"]
+
+
 def test_nobody_is_waited_for_who_does_not_end() -> None:
     story = Story("a").train(0)
     story.do(story.course.interrupted(signal.SIGTERM, story.now))

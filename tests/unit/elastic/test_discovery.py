@@ -1,9 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a script is believed that no longer names a host."""
+"""What a script is believed that no longer names a host, and one that cannot be asked."""
 
 from __future__ import annotations
 
-from springtide.elastic.discovery import confirmed
+import resource
+
+import pytest
+
+from springtide.elastic.discovery import Discovery, DiscoveryError, confirmed
+from springtide.elastic.leash import Leash
 
 BOTH = {"a": 1, "b": 2}
 
@@ -25,3 +30,24 @@ def test_fewer_slots_are_believed_when_they_are_said_twice() -> None:
 
 def test_a_new_host_is_there_at_once() -> None:
     assert confirmed(BOTH, {"a": 1}, {"a": 1, "c": 1}) == {"a": 1, "c": 1}
+
+
+@pytest.mark.parametrize(("script", "missing"), [("exit 1", False), ("/no/such/script", True), ("exit 126", True)])
+async def test_a_script_that_is_not_there_is_told_from_one_that_fails(script: str, missing: bool) -> None:
+    async for found in Discovery(script, None, Leash()).changes():
+        assert isinstance(found, DiscoveryError)
+        assert found.missing == missing
+        break
+
+
+async def test_a_script_that_cannot_be_asked_for_lack_of_descriptors_is_asked_again() -> None:
+    changes = Discovery("echo a:1", None, Leash()).changes()
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (3, hard))
+    try:
+        trouble = await anext(changes)
+    finally:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+    assert isinstance(trouble, DiscoveryError)
+    assert str(trouble) == "echo a:1 cannot be asked now: Too many open files"
+    assert await anext(changes) == {"a": 1}

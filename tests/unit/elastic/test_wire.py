@@ -129,6 +129,12 @@ def test_a_frame_of_absurd_size_is_no_frame() -> None:
         wire.sizes(b"\xff" * 12)
 
 
+@pytest.mark.parametrize("words", [b"{", b"\xff", b"[1]", b"null"])
+def test_what_begins_with_no_words_is_no_frame(words: bytes) -> None:
+    with pytest.raises(RefusedError):
+        list(wire.decode(bytearray(len(words).to_bytes(4, "big") + bytes(8) + words)))
+
+
 async def test_a_launcher_answers_those_it_waits_for() -> None:
     async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         bond = await wire.answer_stream(reader, writer, lambda opening: KEY if opening.id == 3 else None)

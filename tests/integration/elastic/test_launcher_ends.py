@@ -1,0 +1,59 @@
+# SPDX-License-Identifier: Apache-2.0
+"""How a run ends that nothing is trained in, or that can never begin; and whose output nobody reads."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from tests.integration.elastic.launching import Launch
+
+pytestmark = pytest.mark.timeout(120)
+
+TIDERUN = (sys.executable, "-m", "springtide.elastic.launcher")
+
+
+def run(*arguments: str, before: str = "") -> subprocess.CompletedProcess[str]:
+    """From a shell that does something before."""
+    command = ["sh", "-c", f'{before} exec "$@"', "sh", *TIDERUN, *arguments]
+    return subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=100, check=False)
+
+
+def test_a_program_that_does_not_train_fails_with_any_of_its_ranks() -> None:
+    assert run("-np", "2", "--min-np", "1", "sh", "-c", "exit $((3 * $TIDE_SLOT))").returncode == 3
+
+
+def test_a_program_that_crashes_everywhere_is_not_tried_again() -> None:
+    ended = run("-np", "1", "--min-np", "1", "sh", "-c", "kill -SEGV $$")
+    assert ended.returncode == 128 + signal.SIGSEGV
+    assert "the program failed everywhere" in ended.stderr
+
+
+def test_a_script_that_is_not_there_is_not_waited_for(tmp_path: Path) -> None:
+    script = tmp_path / "discover.sh"
+    ended = run("-np", "1", "--host-discovery-script", str(script), "true")
+    assert ended.returncode == 1
+    assert "no hosts were ever named" in ended.stderr
+    script.write_text("echo localhost:1\n")
+    assert run("-np", "1", "--host-discovery-script", str(script), "true").returncode == 1
+    script.chmod(0o755)
+    assert run("-np", "1", "--host-discovery-script", str(script), "true").returncode == 0
+
+
+def test_who_is_told_not_to_hang_up_does_not(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "fifo")
+    program = ("sh", "-c", f"echo ready; read line < {tmp_path}/fifo; echo $line")
+    ignoring = ("sh", "-c", 'trap "" HUP; exec "$@"', "sh")
+    started = Launch(tmp_path, ("-np", "1", *program), inside=ignoring)
+    try:
+        started.saw("ready")
+        started.process.send_signal(signal.SIGHUP)
+        (tmp_path / "fifo").write_text("still here\n")
+        assert started.ended() == 0
+        assert "[0]<stdout>:still here" in started.lines
+    finally:
+        started.close()
