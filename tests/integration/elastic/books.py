@@ -63,7 +63,7 @@ def counted(entries: Iterable[Entry]) -> dict[int, list[Entry]]:
 def faults(counted: Mapping[int, Sequence[Entry]], steps: int, epochs: int, samples: int) -> Iterator[str]:
     """What is wrong with the steps that count."""
     if list(counted) != list(range(1, steps + 1)):
-        yield f"steps are missing, or too many: {sorted(set(range(1, steps + 1)) ^ set(counted))}"
+        yield f"steps are missing, or too many: {_some(set(range(1, steps + 1)) ^ set(counted))}"
     for step, entries in counted.items():
         sizes = {entry.size for entry in entries}
         if sizes != {len(entries)}:
@@ -76,10 +76,10 @@ def faults(counted: Mapping[int, Sequence[Entry]], steps: int, epochs: int, samp
             if entry.epoch == epoch
             for sample in entry.samples
         )
-        if wrong := {sample: seen[sample] for sample in range(samples) if seen[sample] != 1}:
-            yield f"epoch {epoch}: how often samples were taken that were not taken once: {wrong}"
+        if wrong := [sample for sample in range(samples) if seen[sample] != 1]:
+            yield f"epoch {epoch}: samples that were not taken once: {_some(wrong)}"
         if beyond := set(seen) - set(range(samples)):
-            yield f"epoch {epoch}: there are no such samples: {sorted(beyond)}"
+            yield f"epoch {epoch}: there are no such samples: {_some(beyond)}"
 
 
 def unequal(results: Sequence[Mapping[str, Any]], plain: Mapping[str, Any]) -> Iterator[str]:
@@ -92,3 +92,8 @@ def unequal(results: Sequence[Mapping[str, Any]], plain: Mapping[str, Any]) -> I
         pairs = zip(result["losses"], plain["losses"], strict=True)
         if off := [step for step, (one, other) in enumerate(pairs, 1) if abs(one - other) > 1e-9 * max(abs(other), 1)]:
             yield f"the loss is another one from step {off[0]} on"
+
+
+def _some(numbers: Iterable[int]) -> str:
+    found = sorted(numbers)
+    return ", ".join(map(str, found[:5])) + (f" and {len(found) - 5} more" if len(found) > 5 else "")
