@@ -12,15 +12,19 @@ from springtide.elastic import context, leaves, sums
 
 
 def rank() -> int:
-    return context.current().rank
+    now = context.entered()
+    return now.rank if now is not None else context.expected().rank
 
 
 def size() -> int:
-    return context.current().size
+    now = context.entered()
+    return now.size if now is not None else context.expected_size()
 
 
 def local_rank() -> int:
-    return context.current().local_rank
+    """The place among the ranks of this host; before training begins it is the slot."""
+    now = context.entered()
+    return now.local_rank if now is not None else context.expected().local_rank
 
 
 def allreduce(tree: Any, *, weight: float = 1.0, average: bool = True) -> Any:
@@ -28,7 +32,7 @@ def allreduce(tree: Any, *, weight: float = 1.0, average: bool = True) -> Any:
 
     A rank with nothing to add gives weight 0 and arrays of the right shape.
     """
-    group = context.current().group
+    group = context.group()
     skeleton, arrays = leaves.taken_apart(_arrays(tree))
     if group.size == 1 and weight:
         return leaves.put_together(skeleton, iter([leaves.copied(each) for each in arrays]))
@@ -38,7 +42,7 @@ def allreduce(tree: Any, *, weight: float = 1.0, average: bool = True) -> Any:
 
 def broadcast(tree: Any, root: int = 0) -> Any:
     """The root's, for all."""
-    group = context.current().group
+    group = context.group()
     if group.size == 1:
         return tree
     words = pickle.dumps(tree) if group.rank == root else b""
@@ -51,11 +55,11 @@ def broadcast(tree: Any, root: int = 0) -> Any:
 
 def allgather(value: Any) -> list[Any]:
     """What each rank gave, in the order of ranks."""
-    return [pickle.loads(each) for each in context.current().group.allgather(pickle.dumps(value))]
+    return [pickle.loads(each) for each in context.group().allgather(pickle.dumps(value))]
 
 
 def barrier() -> None:
-    context.current().group.allgather(b"")
+    context.group().allgather(b"")
 
 
 def _arrays(tree: Any) -> Any:

@@ -1,13 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
 """Where this process stands among the others right now. There is one of these per process.
 
-Without a launcher it is a group of one, and everything works the same.
+Without a launcher it is a group of one, and everything works the same. With one it belongs to a generation from the
+moment it begins to train; until then it is told what its launcher expects, to choose a GPU or a learning rate by.
 """
 
 from __future__ import annotations
 
 import os
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
 from springtide.elastic.groups import BrokenError, Group, Solo
@@ -114,7 +116,18 @@ def ring(session: Session, entry: Entry) -> Group:
     return Ring(*ways, mine.rank, len(entry.members))
 
 
+@dataclass(frozen=True, slots=True)
+class Expected:
+    """What a launcher expects of a process that does not train yet."""
+
+    rank: int = 0
+    size: int = 1
+    local_rank: int = 0
+    """Its slot, which is also the GPU to take."""
+
+
 _current: Context | None = None
+_told: int | None = None
 
 
 def current() -> Context:
@@ -128,3 +141,32 @@ def current() -> Context:
 def entered() -> Context | None:
     """The same, once it belongs to a generation. To ask does not tell the launcher anything."""
     return _current if _current is not None and _current.generation else None
+
+
+def group() -> Group:
+    """The one to do something with."""
+    now = current()
+    if now.session is not None and not now.generation:
+        raise RuntimeError("ranks do things together only while they train: inside a function under elastic.run")
+    return now.group
+
+
+def expected() -> Expected:
+    """Its rank is a guess: who is there first is known when training begins."""
+    if not (_current.session if _current is not None else os.environ.get("TIDE_COORDINATOR")):
+        return Expected()
+    size = int(os.environ.get("TIDE_SIZE", "1"))
+    slot = int(os.environ.get("TIDE_SLOT", "0"))
+    return Expected(min(int(os.environ.get("TIDE_WORKER", "0")), size - 1), size, slot)
+
+
+def expected_size() -> int:
+    """Remembered, because a program may have made something of it."""
+    global _told  # noqa: PLW0603 - one per process, as there is one launcher
+    _told = expected().size
+    return _told
+
+
+def told_size() -> int | None:
+    """What the program was told before it trained; None if it did not ask."""
+    return _told

@@ -133,7 +133,8 @@ class State:
             loaded = self._load() if now.rank == entry.source else None
             if loaded is None and now.rank == entry.source:
                 logger.warning(_without_checkpoint(entry.generation))
-            self._saved = self._taken(*(loaded or (0, now.size)))
+            # What the program made of the size that it was told before was made for that one.
+            self._saved = self._taken(*(loaded or (0, context.told_size() or now.size)))
         self.restore()
         self._settle(entry, newcomer=self._saved is None)
         old = self._pass_on(now.group, entry, session.boundary, everybody=True)

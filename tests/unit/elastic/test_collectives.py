@@ -26,7 +26,7 @@ def now(monkeypatch: pytest.MonkeyPatch) -> threading.local:
     """Where each thread stands."""
     now = threading.local()
     now.group = SimpleNamespace(rank=0, size=1)
-    monkeypatch.setattr(context, "current", lambda: now)
+    monkeypatch.setattr(context, "group", lambda: now.group)
     return now
 
 

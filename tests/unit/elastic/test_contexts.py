@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from springtide import elastic
 from springtide.elastic import State, context
 from springtide.elastic.context import Context
 from springtide.elastic.groups import BrokenError
@@ -92,3 +93,44 @@ def test_what_may_be_wrong_is_not_kept(now: Context) -> None:
         state.commit()
     state.restore()
     assert state.weights.tolist() == [0.0]
+
+
+@pytest.fixture
+def launched(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The environment of a rank, before anybody has asked for anything."""
+    monkeypatch.setattr(context, "_current", None)
+    monkeypatch.setattr(context, "_told", None)
+    for name, value in {"COORDINATOR": "127.0.0.1:1", "WORKER": "5", "SIZE": "4", "SLOT": "2"}.items():
+        monkeypatch.setenv(f"TIDE_{name}", value)
+
+
+@pytest.mark.usefixtures("launched")
+def test_before_it_trains_a_program_is_told_what_its_launcher_expects() -> None:
+    assert (elastic.rank(), elastic.size(), elastic.local_rank()) == (3, 4, 2)
+
+
+@pytest.mark.usefixtures("launched")
+def test_a_program_without_a_launcher_is_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("TIDE_COORDINATOR")
+    assert (elastic.rank(), elastic.size(), elastic.local_rank()) == (0, 1, 0)
+    assert elastic.broadcast("word") == "word"
+
+
+def test_nothing_is_done_together_before_it_trains(now: Context) -> None:
+    for together in (elastic.barrier, lambda: elastic.allreduce(np.ones(1)), lambda: elastic.broadcast(1)):
+        with pytest.raises(RuntimeError, match=r"under elastic\.run"):
+            together()
+
+
+@pytest.mark.parametrize(("told", "heard"), [(None, []), (1, []), (3, [(3, 1)])])
+def test_a_program_that_was_told_another_size_before_hears_of_the_right_one(
+    now: Context, monkeypatch: pytest.MonkeyPatch, told: int | None, heard: list[tuple[int, int]]
+) -> None:
+    monkeypatch.setattr(context, "_told", told)
+    first = Entry(1, (Member(1, 0, "a", 0, ()),), 0, graceful=False, fresh=True)
+    monkeypatch.setattr(now.session, "begin", lambda: first, raising=False)
+    monkeypatch.setattr(now.session, "say", lambda *_, **__: None, raising=False)
+    resized: list[tuple[int, int]] = []
+    now.on_resize.append(lambda old, new: resized.append((old, new)))
+    State(rate=0.1).begin()
+    assert resized == heard
