@@ -13,7 +13,7 @@ import asyncio
 import os
 import signal
 import sys
-from typing import Any
+from typing import Any, NoReturn
 
 from springtide.elastic import addresses, descriptors, options
 from springtide.elastic.coordinator import Coordinator
@@ -63,6 +63,13 @@ async def _list(given: Options, coordinator: Coordinator, output: Output, leash:
             coordinator.listed(found)
 
 
+async def _to_the_end(given: Options, output: Output, leash: Leash | None) -> NoReturn:
+    """At once: a thread may be stuck in output that nobody reads, or in a name that no server knows."""
+    code = await run(given, output, leash)
+    output.close(_WRITTEN)
+    os._exit(code)
+
+
 def main() -> None:
     given = options.read(sys.argv[1:], os.environ)
     if missing := addresses.unknown(given.interfaces):
@@ -71,11 +78,9 @@ def main() -> None:
     leash = Leash() if given.script is not None else None  # a process of its own, made before there are threads
     output = Output(given.output, timestamps=given.timestamps)
     try:
-        code = asyncio.run(run(given, output, leash))
+        asyncio.run(_to_the_end(given, output, leash))
     finally:
         output.close(_WRITTEN)
-    sys.stdout.flush()
-    os._exit(code)  # nothing is left to do, and a thread may be stuck in output that nobody reads
 
 
 if __name__ == "__main__":

@@ -10,7 +10,10 @@ written is told, so that agents send no more than is taken.
 from __future__ import annotations
 
 import contextlib
+import errno
+import os
 import queue
+import select
 import sys
 import threading
 import time
@@ -22,11 +25,12 @@ from typing import IO, Final
 
 NAMES: Final = {"out": "stdout", "err": "stderr"}
 _LONGEST: Final = 64 << 10
+"""Bytes of a line that has not ended, after which it is taken for one."""
 _LAST: Final = 20
 
 
 @dataclass(slots=True)
-class Lines:
+class LineBuffer:
     """Bytes in, whole lines out. Pure. A carriage return ends a line too: it draws over what others printed."""
 
     _rest: bytearray = field(default_factory=bytearray)
@@ -51,7 +55,7 @@ class Voice:
 
     def __init__(self) -> None:
         self.last: deque[str] = deque(maxlen=_LAST)
-        self._streams = {name: Lines() for name in NAMES}
+        self._streams = {name: LineBuffer() for name in NAMES}
 
     def add(self, stream: str, data: bytes) -> list[bytes]:
         return self._noted(self._streams[stream].add(data))
@@ -69,7 +73,9 @@ class Output:
         self._directory, self._timestamps = directory, timestamps
         self._waiting: queue.SimpleQueue[Callable[[], None] | None] = queue.SimpleQueue()
         self._files: dict[tuple[str, str], IO[bytes]] = {}
-        self._broken: set[str] = set()
+        # One that was closed before we began has no descriptor: whatever has its number now is something else.
+        streams = {"out": sys.stdout, "err": sys.stderr}
+        self._descriptors = {name: stream.fileno() for name, stream in streams.items() if stream is not None}
         self._thread = threading.Thread(target=self._write, name="tiderun-output", daemon=True)
         self._thread.start()
 
@@ -105,14 +111,22 @@ class Output:
             file.close()
 
     def _put(self, stream: str, data: bytes) -> None:
-        if stream in self._broken or not data:
+        """What is trained does not depend on whether it can be written."""
+        descriptor = self._descriptors.get(stream)
+        if descriptor is None:
             return
-        target = sys.stdout if stream == "out" else sys.stderr
+        rest = memoryview(data)
         try:
-            target.buffer.write(data)
-            target.flush()
-        except (OSError, ValueError):
-            self._broken.add(stream)  # nobody reads it any more; what is trained does not depend on it
+            while rest:
+                try:
+                    rest = rest[os.write(descriptor, rest) :]
+                except BlockingIOError:  # another process that shares it may have made it so
+                    select.select((), (descriptor,), ())
+        except OSError as error:
+            del self._descriptors[stream]
+            if error.errno != errno.EPIPE:
+                text = f"tiderun: {NAMES[stream]} cannot be written any more: {error.strerror}\n"
+                self._put("err" if stream == "out" else "out", text.encode())
 
     def _keep(self, label: str, stream: str, lines: list[bytes]) -> None:
         if self._directory is None or not lines:

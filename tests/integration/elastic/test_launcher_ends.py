@@ -57,3 +57,30 @@ def test_who_is_told_not_to_hang_up_does_not(tmp_path: Path) -> None:
         assert "[0]<stdout>:still here" in started.lines
     finally:
         started.close()
+
+
+LOUD = ("sh", "-c", "seq 100000; exit 5")
+
+
+@pytest.mark.parametrize("closed", [">&-", "2>&-", "<&- >&- 2>&-"])
+def test_a_run_without_an_output_runs(closed: str) -> None:
+    assert run("-np", "1", *LOUD, before=f"exec {closed};").returncode == 5
+
+
+def test_a_full_disk_is_told() -> None:
+    ended = run("-np", "1", *LOUD, before="exec >/dev/full;")
+    assert ended.returncode == 5
+    assert ended.stderr.splitlines()[0] == "tiderun: stdout cannot be written any more: No space left on device"
+
+
+def test_output_that_is_not_waited_for_is_not_lost(tmp_path: Path) -> None:
+    """Whoever shares a pipe with us may have it so."""
+    read, write = os.pipe()
+    os.set_blocking(write, False)
+    started = subprocess.Popen([*TIDERUN, "-np", "1", *LOUD], stdout=write)
+    os.close(write)
+    with open(read) as lines:
+        started.poll()
+        found = [line for line in lines if line.startswith("[0]<stdout>:")]
+    assert started.wait(60) == 5
+    assert len(found) == 100000

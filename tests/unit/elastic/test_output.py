@@ -7,12 +7,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from springtide.elastic.output import Lines, Output, Voice
+from springtide.elastic.output import LineBuffer, Output, Voice
 
 
 @given(st.lists(st.sampled_from([b"a", b"bc", b"\n", b"\r\n", b" "]), max_size=20), st.lists(st.integers(1, 5)))
 def test_lines_are_the_same_however_they_come(parts: list[bytes], cuts: list[int]) -> None:
-    data, lines, found = b"".join(parts), Lines(), []
+    data, lines, found = b"".join(parts), LineBuffer(), []
     rest = data
     for cut in cuts:
         found += lines.add(rest[:cut])
@@ -22,13 +22,13 @@ def test_lines_are_the_same_however_they_come(parts: list[bytes], cuts: list[int
 
 
 def test_a_bar_that_is_drawn_over_itself_is_many_lines() -> None:
-    lines = Lines()
+    lines = LineBuffer()
     assert lines.add(b"\r10%\r20%") == [b"", b"10%"]
     assert lines.end() == [b"20%"]
 
 
 def test_a_line_without_an_end_is_not_kept_for_ever() -> None:
-    lines = Lines()
+    lines = LineBuffer()
     assert lines.add(b"x" * 100_000) == [b"x" * 100_000]
 
 
