@@ -66,6 +66,7 @@ class Round:
         self.script = folder / "discover.sh"
         self._later: list[tuple[float, Callable[[], None]]] = []
         self._known: list[dict[str, int]] = []
+        self._stopped: set[int] = set()
 
     def play(self) -> Result:
         began = time.monotonic()
@@ -153,6 +154,7 @@ class Round:
                 self.launches[-1].process.kill()
                 self.launches[-1].process.wait()
                 self.launch()
+                self.go_on()
             case "cut a cable" | "part two machines":
                 self.cut(act)
             case "the script fails":
@@ -184,7 +186,8 @@ class Round:
             case "stop a rank":
                 os.kill(rank, signal.SIGSTOP)
             case "stop an agent":
-                os.kill(parent(rank), signal.SIGSTOP)
+                self._stopped.add(agent := parent(rank))
+                os.kill(agent, signal.SIGSTOP)
             case "pause a rank":
                 self.pause(rank, act.lasts)
         return True
@@ -204,6 +207,12 @@ class Round:
     def pause(self, pid: int, seconds: float) -> None:
         os.kill(pid, signal.SIGSTOP)
         self.afterwards(seconds, lambda: _go_on(pid))
+
+    def go_on(self) -> None:
+        """Nobody is left who would wake agents that were stopped, as their launcher does at its end."""
+        for agent in self._stopped:
+            _go_on(agent)
+        self._stopped.clear()
 
     def cut(self, act: Act) -> None:
         machines = self.world
