@@ -68,7 +68,7 @@ def _arrays(tree: Any) -> Any:
         return {key: _arrays(each) for key, each in tree.items()}
     if type(tree) in (list, tuple):
         return type(tree)(_arrays(each) for each in tree)
-    if leaves.described(tree) is None and isinstance(tree, Number):
+    if isinstance(tree, Number):
         numpy: Any = importlib.import_module("numpy")
         return numpy.asarray(tree, dtype=numpy.float64)
     return tree

@@ -34,16 +34,17 @@ class Ring:
         for connection in (left, right):
             connection.setblocking(False)
         self._flow = Flow(left, right)
+        self._spare = memoryview(bytearray(_PIECE))
 
     def allreduce(self, flat: Any, given: Any = None, divisor: float | None = None) -> None:
         given = flat if given is None else given
         sums, mine = _divided(flat, self.size), _divided(given, self.size)
-        spare = flat[: _PIECE // flat.itemsize].copy()
+        spare = sys.modules["numpy"].frombuffer(self._spare, dtype=flat.dtype)
         inlets: list[Inlet] = []
         for step in range(self.size - 1):
             place = (self.rank - step - 1) % self.size
             last = divisor if step == self.size - 2 else None
-            inlets.append(Blend(sums[place].nbytes, _bytes(spare), _adder(sums[place], mine[place], spare, last)))
+            inlets.append(Blend(sums[place].nbytes, self._spare, _adder(sums[place], mine[place], spare, last)))
         for step in range(self.size - 1):
             inlets.append(Store(_bytes(sums[(self.rank - step) % self.size])))
         outlets = [Outlet(_bytes(mine[self.rank]))]

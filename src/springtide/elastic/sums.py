@@ -18,7 +18,7 @@ from typing import Any, Final
 from springtide.elastic.groups import Group
 from springtide.elastic.memory import Memory
 
-_SMALL: Final = 1 << 16
+_SMALL: Final = 1 << 15
 """Bytes that take less time on their way than the way itself."""
 _WEIGHT: Final = struct.Struct("!d")
 _memory = Memory()
@@ -85,7 +85,9 @@ def summed(group: Group, arrays: Sequence[Any], weight: float, *, average: bool)
 def _batches(arrays: Sequence[Any]) -> list[Batch]:
     by_type: dict[Any, Batch] = {}
     for place, array in enumerate(arrays):
-        batch = by_type.setdefault(array.dtype, Batch(array.dtype))
+        batch = by_type.get(array.dtype)
+        if batch is None:
+            batch = by_type[array.dtype] = Batch(array.dtype)
         batch.places.append(place)
         batch.arrays.append(array)
     return list(by_type.values())
@@ -106,15 +108,19 @@ def _told(group: Group, small: Sequence[Batch], weight: float, *, average: bool)
 
 
 def _added(type_: Any, parts: Sequence[bytes], weights: Sequence[float], *, average: bool) -> Any:
-    """With room for sums that are wider than their numbers."""
+    """Numbers of half precision may not have room for their sum, and means of whole numbers are none."""
     numpy: Any = sys.modules["numpy"]
-    wide = numpy.result_type(type_, numpy.float64) if average or type_.kind in "fc" else type_
+    wide = _wide(type_) if average or _half(type_) else type_
     sum_ = numpy.zeros(len(parts[0]) // type_.itemsize, dtype=wide)
     for part, weight in zip(parts, weights, strict=True):
-        if weight:
-            numbers = numpy.frombuffer(part, dtype=type_)
-            sum_ += numbers if weight == 1.0 else numbers * wide.type(weight)
-    return sum_ / (sum(weights) or 1.0) if average else sum_
+        numbers = numpy.frombuffer(part, dtype=type_)
+        if weight == 1.0:
+            sum_ += numbers
+        elif weight:
+            sum_ += numbers * wide.type(weight)
+    if average:
+        sum_ /= sum(weights) or 1.0
+    return sum_
 
 
 def _totalled(group: Group, batch: Batch) -> Any:
@@ -124,11 +130,10 @@ def _totalled(group: Group, batch: Batch) -> Any:
 
 
 def _averaged(group: Group, batch: Batch, share: Share) -> Any:
-    """Means of whole numbers are no whole numbers on their way. Numbers of half precision are divided before they are
-    added, because they may not have room for the sum."""
+    """Numbers of half precision are divided before they are added."""
     numpy: Any = sys.modules["numpy"]
-    whole, half = batch.type.kind in "biu", batch.type.kind not in "biu" and batch.type.itemsize == 2
-    flat = _memory.taken(numpy.dtype(numpy.float64) if whole else batch.type, batch.length)
+    flat = _memory.taken(_wide(batch.type) if _whole(batch.type) else batch.type, batch.length)
+    half = _half(batch.type)
     given, factor = None, share.weight / share.total if half else share.weight
     if not share.weight:
         flat.fill(0)
@@ -148,3 +153,16 @@ def _gathered(batch: Batch, flat: Any) -> Any:
     if len(parts) == 1 and flat.dtype == batch.type:
         return parts[0]
     return numpy.concatenate(parts, out=flat)
+
+
+def _whole(type_: Any) -> bool:
+    return type_.kind in "biu"
+
+
+def _wide(type_: Any) -> Any:
+    numpy: Any = sys.modules["numpy"]
+    return numpy.result_type(type_, numpy.float64 if _whole(type_) else numpy.float32)
+
+
+def _half(type_: Any) -> bool:
+    return not _whole(type_) and type_.itemsize == 2

@@ -20,8 +20,9 @@ def rings(size: int) -> list[Ring]:
 
 def together(size: int, what: Callable[[Ring], R]) -> list[R]:
     members = rings(size)
-    with ThreadPoolExecutor(size) as pool:
-        found = list(pool.map(what, members))
-    for each in members:
-        each.close()
-    return found
+    try:
+        with ThreadPoolExecutor(size) as pool:
+            return list(pool.map(what, members))
+    finally:
+        for each in members:
+            each.close()
