@@ -22,14 +22,18 @@ def own(interfaces: Sequence[str] = ()) -> list[str]:
     if interfaces:
         return [address for name, address in found if name in interfaces]
     every = dict.fromkeys(address for _, address in found) or dict.fromkeys(_guessed())
-    return sorted(every, key=lambda address: ipaddress.ip_address(address).is_loopback)
+    return sorted(every, key=is_loopback)
 
 
 def towards(host: str, interfaces: Sequence[str] = ()) -> list[str]:
     """Where somebody on that host may find us, the likeliest first."""
-    candidates = [each for each in own(interfaces) if not ipaddress.ip_address(each).is_loopback]
+    candidates = [each for each in own(interfaces) if not is_loopback(each)]
     best = [each for each in _sources(host) if each in candidates]
     return list(dict.fromkeys((*best, *candidates))) or [LOOPBACK]
+
+
+def is_loopback(address: str) -> bool:
+    return ipaddress.ip_address(address).is_loopback
 
 
 def is_own(host: str) -> bool:
@@ -37,7 +41,7 @@ def is_own(host: str) -> bool:
     if host in ("localhost", socket.gethostname()):
         return True
     mine = set(own())
-    return any(address in mine or ipaddress.ip_address(address).is_loopback for address in _resolved(host))
+    return any(address in mine or is_loopback(address) for address in _resolved(host))
 
 
 def unknown(interfaces: Iterable[str]) -> list[str]:

@@ -6,10 +6,14 @@ boundary finds them ready. Everybody calls its right neighbour and is called by 
 
 A neighbour whose host takes no call is told of after a while: the launcher reaches both, and knows whom to do without.
 One that takes it and does not answer is busy. When the network between two falls silent, the one that waits finds out.
+
+Where the interfaces are known that ranks reach each other over, the door is open there alone. Strangers may knock: they
+have a few seconds to prove that they belong to the run, and there are only so many at a time.
 """
 
 from __future__ import annotations
 
+import contextlib
 import os
 import socket
 import threading
@@ -18,12 +22,14 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from springtide.elastic import addresses, wire
+from springtide.elastic import addresses, doors, wire
 from springtide.elastic.addresses import LOOPBACK
 from springtide.elastic.membership import Address, Member
+from springtide.elastic.strangers import Strangers
 
 _PATIENCE: Final = 5.0
 """Seconds for one attempt to reach one address."""
+_STRANGERS: Final = 64
 _PAUSE: Final = 0.2
 _UNREACHABLE: Final = 10.0
 """Seconds without a way to a neighbour."""
@@ -41,10 +47,11 @@ class Way:
 
 
 class Connections:
-    def __init__(self, id_: int, host: str, secret: bytes) -> None:
-        self._id, self._host, self._secret = id_, host, secret
-        self._door = socket.create_server(("", 0), backlog=64)
+    def __init__(self, id_: int, host: str, secret: bytes, interfaces: Sequence[str] = ()) -> None:
+        self._id, self._host, self._secret, self._interfaces = id_, host, secret, interfaces
+        self._doors = doors.at(_named(interfaces), _STRANGERS) if interfaces else doors.everywhere(_STRANGERS)
         self._changed = threading.Condition()
+        self._strangers: Strangers[socket.socket] = Strangers()
         self._called: dict[Way, socket.socket] = {}
         self._calling: dict[Way, socket.socket] = {}
         self._oldest = 0
@@ -52,14 +59,16 @@ class Connections:
         self._closed = False
         self.on_unreachable: Callable[[int, int], None] = lambda _generation, _id: None
         """Called with a generation, and a member of it to whom there is no way."""
-        threading.Thread(target=self._answer, name="tide-door", daemon=True).start()
+        for door in self._doors:
+            threading.Thread(target=self._answer, args=(door,), name="tide-door", daemon=True).start()
 
-    def addresses(self, link: str, interfaces: Sequence[str] = ()) -> list[Address]:
+    def addresses(self, link: str) -> list[Address]:
         """Where others may find the door, the likeliest first: where the launcher finds us, or what was asked for."""
-        port = self._door.getsockname()[1]
-        mine = [each for each in addresses.own(interfaces) if ":" not in each]
-        likely = (*mine, LOOPBACK) if interfaces else (link, *mine, LOOPBACK)
-        return [(address, port) for address in dict.fromkeys(likely)]
+        port = self._doors[0].getsockname()[1]
+        if self._interfaces:
+            return [(door.getsockname()[0], port) for door in self._doors]
+        mine = [each for each in addresses.own() if ":" not in each or self._doors[0].family == socket.AF_INET6]
+        return [(address, port) for address in dict.fromkeys((link, *mine, LOOPBACK))]
 
     def prepare(self, generation: int, members: Sequence[Member]) -> None:
         """Begin to connect for a generation; returns at once."""
@@ -88,7 +97,7 @@ class Connections:
     def inodes(self) -> set[int]:
         """Of all sockets that are ours."""
         with self._changed:
-            ours = [self._door, *self._called.values(), *self._calling.values()]
+            ours = [*self._doors, *self._called.values(), *self._calling.values()]
             return {os.fstat(each.fileno()).st_ino for each in ours if each.fileno() >= 0}
 
     def forget(self, before: int) -> None:
@@ -107,27 +116,37 @@ class Connections:
 
     def close(self) -> None:
         self._closed = True
-        self._door.close()
+        for door in self._doors:
+            door.close()
 
-    def _answer(self) -> None:
+    def _answer(self, door: socket.socket) -> None:
         while not self._closed:
             try:
-                connection, _ = self._door.accept()
+                connection, _ = door.accept()
             except OSError:
-                return
+                time.sleep(_PAUSE)  # there may be descriptors again
+                continue
+            with self._changed:
+                turned_away = self._strangers.come(connection, _STRANGERS)
+            for each in turned_away:
+                with contextlib.suppress(OSError):  # whoever listens to it closes it
+                    each.shutdown(socket.SHUT_RDWR)
             threading.Thread(target=self._take_in, args=(connection,), name="tide-caller", daemon=True).start()
 
     def _take_in(self, connection: socket.socket) -> None:
+        until = time.monotonic() + _PATIENCE
         try:
-            connection.settimeout(_PATIENCE)
-            opening = wire.answer(connection, self._secret)
-            hello = wire.receive(connection)
+            opening = wire.answer(connection, self._secret, until)
+            hello = wire.receive(connection, until)
             if hello.head.get("to") != self._id:
                 raise wire.RefusedError("somebody else was meant")
             connection.sendall(wire.encode("here"))
         except (OSError, EOFError, ValueError, wire.RefusedError):
             connection.close()
             return
+        finally:
+            with self._changed:
+                self._strangers.known(connection)
         self._keep(self._called, Way(int(hello.head["generation"]), opening.id), connection)
 
     def _call(self, generation: int, member: Member) -> None:
@@ -182,7 +201,15 @@ class Connections:
 
 
 def _loopback(address: Address) -> bool:
-    return address[0].startswith("127.")
+    return addresses.is_loopback(address[0])
+
+
+def _named(interfaces: Sequence[str]) -> list[str]:
+    """Their addresses, and where ranks on the same host find each other in any case."""
+    found = addresses.own(interfaces)
+    if not found:
+        raise OSError(f"--network-interface: {' and '.join(interfaces)} has no address on this host")
+    return list(dict.fromkeys((*found, LOOPBACK)))
 
 
 def _place(members: Sequence[Member], id_: int) -> int | None:

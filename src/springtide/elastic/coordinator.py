@@ -12,13 +12,13 @@ import json
 import os
 import secrets
 import signal
-import socket
 from collections.abc import Coroutine, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any, Final, cast
 
-from springtide.elastic import addresses, environment, failures, wire
+from springtide.elastic import addresses, doors, environment, failures, wire
+from springtide.elastic.addresses import LOOPBACK
 from springtide.elastic.course import Course, Settings
 from springtide.elastic.deeds import Deed, Drop, Kill, Say, Start, Tell
 from springtide.elastic.membership import Address, Worker
@@ -33,6 +33,9 @@ _TICK: Final = 0.1
 _BEAT: Final = 1.0
 _OPENING: Final = 10.0
 """Seconds a caller has to prove who it is."""
+_BACKLOG: Final = 1024
+_AT_A_TIME: Final = 64
+"""Callers that are let in before those of them who are too many are turned away."""
 _STRANGERS: Final = 128
 """Callers that have not proved anything yet, beside those of every worker."""
 _AT_ONCE: Final = 64
@@ -82,6 +85,9 @@ class Coordinator:
         self._pace = Pace()
         self._words: dict[str, Any] = {}
         self._port = 0
+        self._interfaces = options.interfaces
+        self._opened = asyncio.Event()
+        self._servers: list[asyncio.Server] = []
         self._strangers: Strangers[asyncio.StreamWriter] = Strangers()
         self._fault: BaseException | None = None
         """What went wrong in us, and never should have."""
@@ -92,8 +98,7 @@ class Coordinator:
 
     async def serve(self) -> int:
         """Until the run is over; its exit code."""
-        server = await asyncio.start_server(self._take_in, sock=_door(self._options))
-        self._port = server.sockets[0].getsockname()[1]
+        self._spawn(self._starts, self._open())
         beat_at = 0.0
         try:
             while (code := self.course.exit_code) is None:
@@ -109,7 +114,8 @@ class Coordinator:
             self._explain(code)
             return code
         finally:
-            server.close()
+            for server in self._servers:
+                server.close()
             await self._abandon()
 
     def do(self, deeds: Sequence[Deed]) -> None:
@@ -164,6 +170,7 @@ class Coordinator:
 
     async def _start(self, host: str, workers: Sequence[Worker]) -> None:
         """All agents of one host by one process, as often as it takes within their time."""
+        await self._opened.wait()
         here = await self._is_here(host)
         patience = Patience(self._now() + self._options.start_timeout)
         async with contextlib.nullcontext() if here else self._room:
@@ -205,8 +212,9 @@ class Coordinator:
         self, host: str, workers: Sequence[Worker], *, here: bool
     ) -> tuple[tuple[str, ...], dict[str, str], bytes]:
         """With tokens of its own for every attempt: an agent of an earlier one comes too late."""
-        interfaces = self._options.interfaces
-        found = ["127.0.0.1"] if here else await asyncio.to_thread(addresses.towards, host, interfaces)
+        found = [LOOPBACK] if here else await asyncio.to_thread(addresses.towards, host, self._interfaces)
+        if not here and self._interfaces and found == [LOOPBACK]:
+            raise StartError(f"{' and '.join(self._interfaces)} has no address to be reached at from there")
         tokens = {worker.id: secrets.token_hex(16) for worker in workers}
         for id_, token in tokens.items():
             self._lines[id_].expect(token.encode())
@@ -254,6 +262,23 @@ class Coordinator:
                     writer.write(frame)
 
     # Who calls
+
+    async def _open(self) -> None:
+        """To others only where there may be any, and where they were said to come from."""
+        elsewhere = not all(await asyncio.gather(*map(self._is_here, self._options.hosts)))
+        if not elsewhere and self._options.script is None:
+            self._interfaces = ("lo",)
+        mine = [each for each in addresses.own(self._interfaces) if not addresses.is_loopback(each)]
+        if elsewhere and self._interfaces and not mine:
+            names = " and ".join(self._interfaces)
+            self.fail(f"--network-interface: {names} has no address that other hosts could reach tiderun at")
+            return
+        opened = doors.at([LOOPBACK, *mine], _BACKLOG) if self._interfaces else doors.everywhere(_BACKLOG)
+        self._port = opened[0].getsockname()[1]
+        for door in opened:
+            self._servers.append(await asyncio.start_server(self._take_in, sock=door, backlog=_AT_A_TIME))
+            door.listen(_BACKLOG)
+        self._opened.set()
 
     def _take_in(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         for each in self._strangers.come(writer, _STRANGERS + 2 * len(self._lines)):
@@ -329,8 +354,8 @@ class Coordinator:
             "TIDE_GENERATION": str(membership.generation),
             "TIDE_SIZE": str(staying),
         }
-        if self._options.interfaces:
-            own["TIDE_INTERFACES"] = ",".join(self._options.interfaces)
+        if self._interfaces:
+            own["TIDE_INTERFACES"] = ",".join(self._interfaces)
         welcome = {
             "argv": self._options.command,
             "env": passed_on | own,
@@ -442,13 +467,3 @@ def _addresses(frame: wire.Frame) -> list[Address]:
         return [(str(host), int(port)) for host, port in frame.head["addresses"]]
     except (KeyError, TypeError, ValueError) as error:
         raise wire.RefusedError("a rank joins without an address") from error
-
-
-def _door(options: Options) -> socket.socket:
-    """Open to others only where there may be any."""
-    if options.script is None and all(addresses.is_own(host) for host in options.hosts):
-        return socket.create_server(("127.0.0.1", 0), backlog=1024)
-    if socket.has_dualstack_ipv6():
-        with contextlib.suppress(OSError):
-            return socket.create_server(("::", 0), family=socket.AF_INET6, backlog=1024, dualstack_ipv6=True)
-    return socket.create_server(("", 0), backlog=1024)

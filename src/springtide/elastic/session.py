@@ -103,7 +103,7 @@ class Session:
         self._lost = False
         self._commit = -1
         self._interrupt: Callable[[], None] = lambda: None
-        self.connections = Connections(place.worker, place.host, place.secret)
+        self.connections = Connections(place.worker, place.host, place.secret, place.interfaces)
         for target in (self._listen, self._beat):
             threading.Thread(target=target, name=f"tide-{target.__name__.strip('_')}", daemon=True).start()
 
@@ -116,7 +116,7 @@ class Session:
     def begin(self) -> Entry:
         """The first generation of this rank; waits for it. Others may wait for us from now on: not before all is
         ready that takes long, whatever the program has asked meanwhile."""
-        addresses = self.connections.addresses(self._link.getsockname()[0], self.place.interfaces)
+        addresses = self.connections.addresses(self._link.getsockname()[0])
         self._say("join", addresses=addresses, pid=os.getpid())
         return self._wait(lambda: self._regroup or (self._prepared.entry if self._prepared else None))
 

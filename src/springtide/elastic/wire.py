@@ -20,6 +20,7 @@ import json
 import secrets
 import socket
 import struct
+import time
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from enum import Enum
@@ -171,31 +172,34 @@ def call(connection: socket.socket, caller: Caller, id_: int, key: bytes) -> Bon
     return bond
 
 
-def answer(connection: socket.socket, key: bytes) -> Opening:
-    """The other half, among ranks: whoever calls must know the run's secret."""
-    opening = Opening.read(receive_exactly(connection, OPENING_SIZE))
+def answer(connection: socket.socket, key: bytes, until: float | None = None) -> Opening:
+    """The other half, among ranks: whoever calls must know the run's secret. All of it in time: who says a byte now and
+    then does not keep us for ever."""
+    opening = Opening.read(receive_exactly(connection, OPENING_SIZE, until))
     bond = Bond(opening, secrets.token_bytes(NONCE), key)
     connection.sendall(bond.reply)
-    bond.check(b"caller", receive_exactly(connection, PROOF))
+    bond.check(b"caller", receive_exactly(connection, PROOF, until))
     return opening
 
 
-def receive(connection: socket.socket) -> Frame:
-    head, payload = sizes(receive_exactly(connection, _SIZES.size))
-    words = _words(receive_exactly(connection, head))
+def receive(connection: socket.socket, until: float | None = None) -> Frame:
+    head, payload = sizes(receive_exactly(connection, _SIZES.size, until))
+    words = _words(receive_exactly(connection, head, until))
     body = bytearray(payload)
-    _fill(connection, memoryview(body))
+    _fill(connection, memoryview(body), until)
     return Frame(words, body)
 
 
-def receive_exactly(connection: socket.socket, size: int) -> bytes:
+def receive_exactly(connection: socket.socket, size: int, until: float | None = None) -> bytes:
     data = bytearray(size)
-    _fill(connection, memoryview(data))
+    _fill(connection, memoryview(data), until)
     return bytes(data)
 
 
-def _fill(connection: socket.socket, into: memoryview) -> None:
+def _fill(connection: socket.socket, into: memoryview, until: float | None) -> None:
     while into:
+        if until is not None:
+            connection.settimeout(max(until - time.monotonic(), 0.001))
         count = connection.recv_into(into)
         if not count:
             raise EOFError("the other side hung up")
