@@ -42,10 +42,10 @@ SPOT, VICTIM = "spot-b", Key("default", "digits-worker-1")
 IMAGE = ("--image", "example/digits:*", "--files", f"{ELASTIC}:/examples")
 WATCH = 4.0
 """Seconds to look at each size."""
-PATIENCE = 60.0
-"""Seconds until something has to have happened."""
-LONGEST = 180.0
-"""Seconds; it takes less than one minute."""
+PATIENCE = 120.0
+"""Seconds until something has to have happened: machines may be busy."""
+LONGEST = 300.0
+"""Seconds; it takes less than one minute otherwise."""
 WIDEST = 100
 """Characters of the picture."""
 
@@ -199,7 +199,7 @@ class Demo:
                     self._changed.clear()
                     await self._changed.wait()
                 return
-        raise FailedError(f"after {PATIENCE:g} s it is still not so that {what}{self._last_words()}")
+        raise FailedError(f"after {PATIENCE:g} s this has not come about: {what}{self._last_words()}")
 
     def _last_words(self) -> str:
         """Those of the launcher are part of a failed job's explanation."""

@@ -84,7 +84,12 @@ class Diary:
     def __init__(self, last: int) -> None:
         self._last = last
         self._step, self._size, self._ended = 0, 0, 0.0
+        self._is_back = False
         self._told, self._samples, self._losses = 0.0, 0, deque[float](maxlen=SMOOTH)
+
+    def begin(self) -> None:
+        """Whoever has trained before begins anew because somebody died."""
+        self._is_back = self._step > 0
 
     def note(self, step: int, loss: float, samples: int, paused: float) -> None:
         """After every step, of which `paused` seconds were spent on purpose."""
@@ -93,7 +98,8 @@ class Diary:
         self._samples += samples
         self._losses.append(loss)
         without = f"{self._ended - ended - paused:.3f} s without a step"
-        if before >= step:
+        if self._is_back:
+            self._is_back = False
             say(f"back from step {before} to {step - 1} with {self._size} ranks: {without}")
         elif size not in (0, self._size):
             say(f"from {size} ranks to {self._size} after step {before}: {without}")
@@ -124,7 +130,7 @@ def rest(pause: str, samples: int) -> float:
 
 def asked() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description="Learns to read handwritten digits, with any number of workers.")
-    parser.add_argument("--epochs", type=int, default=40)
+    parser.add_argument("--epochs", type=int, default=60)
     parser.add_argument("--pause", default="0", metavar="SECONDS", help="for every sample, or a file that says so")
     parser.add_argument("--checkpoint", metavar="DIR", help="where a run that nobody survives goes on from")
     parser.add_argument("--scale-rate", action="store_true", help="let the learning rate follow the size")
@@ -155,6 +161,7 @@ def main() -> None:
 
     @elastic.run
     def train(state: elastic.State) -> None:
+        diary.begin()
         while state.sampler.epoch < options.epochs:
             for share in state.sampler:
                 mine, lost = learned(state.weights, pixels[share], digits[share])

@@ -40,6 +40,11 @@ def test_a_death_is_a_change_that_costs_steps() -> None:
     assert training.losses == [(85, 0.2)]
 
 
+def test_a_death_just_after_a_commit_costs_none() -> None:
+    change = Training().read("[0]<stdout>:back from step 85 to 85 with 1 ranks: 0.210 s without a step")
+    assert str(change) == "1 worker goes on from step 85: 0 steps lost, 210 ms without a step"
+
+
 def test_the_end_is_an_accuracy() -> None:
     assert after("[0]<stdout>:step 480 accuracy 0.958 size 1").accuracy == 0.958
 
