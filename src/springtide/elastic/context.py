@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Final, Protocol
 
 from springtide.elastic.groups import BrokenError, Group, Solo
 from springtide.elastic.ring import Ring
@@ -126,6 +126,8 @@ class Expected:
     """Its slot, which is also the GPU to take."""
 
 
+_OURS_ALONE: Final = ("TIDE_COORDINATOR", "TIDE_SECRET_FD")
+"""The launcher knows this process: one that it starts, to load data say, is alone."""
 _current: Context | None = None
 _told: int | None = None
 
@@ -135,6 +137,8 @@ def current() -> Context:
     global _current  # noqa: PLW0603 - one per process, as there is one launcher
     if _current is None:
         _current = Context(Place.read(os.environ))
+        for name in _OURS_ALONE:
+            os.environ.pop(name, None)
     return _current
 
 

@@ -3,6 +3,9 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
 from typing import Any
 
 import numpy as np
@@ -13,7 +16,7 @@ from springtide.elastic import State, context
 from springtide.elastic.context import Context
 from springtide.elastic.groups import BrokenError
 from springtide.elastic.membership import Member
-from springtide.elastic.session import Entry
+from springtide.elastic.session import Entry, Place
 
 
 class Attachment:
@@ -134,3 +137,14 @@ def test_a_program_that_was_told_another_size_before_hears_of_the_right_one(
     now.on_resize.append(lambda old, new: resized.append((old, new)))
     State(rate=0.1).begin()
     assert resized == heard
+
+
+@pytest.mark.usefixtures("launched")
+def test_a_process_that_a_rank_starts_is_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TIDE_SECRET_FD", "99")
+    monkeypatch.setattr(Place, "read", lambda environment: None)
+    context.current()
+    assert "TIDE_WORKER" in os.environ, "what says where it runs stays"
+    program = "from springtide import elastic; elastic.on_resize(print); print(elastic.rank(), elastic.size())"
+    child = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True, timeout=60)
+    assert child.stdout.split() == ["0", "1"]
