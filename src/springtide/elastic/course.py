@@ -17,10 +17,11 @@ from __future__ import annotations
 
 import signal
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Final
 
 from springtide.elastic import failures, hosts
+from springtide.elastic.blame import Blame
 from springtide.elastic.cooling import Cooling
 from springtide.elastic.deeds import Deed, Drop, Kill, Say, Start, Tell
 from springtide.elastic.failures import Failure
@@ -39,6 +40,7 @@ from springtide.elastic.membership import (
     Switch,
     Worker,
 )
+from springtide.elastic.shortage import Muster, Shortage
 
 AGENT_SILENT: Final = 2.0
 _PROGRAM_LOADS: Final = 60.0
@@ -49,7 +51,10 @@ _STALLED: Final = 1.0
 """A launcher that did not run itself for so long cannot blame others for silence."""
 _ENDING: Final = 8.0
 """Seconds for everybody to end when the run is over."""
-_NOTICE: Final = 2.0
+_NAMED: Final = 5
+_LONG: Final = 10.0
+_AGAIN: Final = 60.0
+"""Seconds until it is said whom a run waits for that is over, and until it is said again."""
 
 
 @dataclass(slots=True)
@@ -87,6 +92,11 @@ class _Close:
     since: float
     patient: bool
     """They end by themselves, and may take their time."""
+    notice: float = field(init=False)
+    """When to say that they do."""
+
+    def __post_init__(self) -> None:
+        self.notice = self.since + _LONG
 
 
 class Course:
@@ -103,17 +113,12 @@ class Course:
         self._troubled: float | None = None
         self._regrouped = 0
         """The last generation that was not entered gracefully: what was wrong before has been dealt with."""
-        self._failed_on: set[str] = set()
-        """Hosts where the program failed by itself, and has not trained since."""
-        self._unstarted: set[str] = set()
-        """Hosts where nothing could be started of late."""
-        self._wake = 0
-        """Workers below this were there when one was killed or lost; how they end may be its doing."""
-        self._ranks_died = False
-        self._short_since: float | None = now
-        self._short_before = 0.0
-        """Seconds with too few ranks since anybody trained, but for the last stretch."""
-        self._short_noticed = False
+        self._blame = Blame()
+        self._shortage = Shortage(now)
+        self._newest = -1
+        """The worker that was started last."""
+        self._deserted = False
+        """It was told that some ended while others still trained."""
         self._ticked = now
         self._close: _Close | None = None
 
@@ -146,15 +151,14 @@ class Course:
         self._listed = dict(slots)
         self.listing += 1
         self._cooling.listed(slots, now)
-        self._failed_on &= slots.keys()
-        self._unstarted &= slots.keys()
+        self._blame.listed(slots)
         return [Tell(f"hosts: {hosts.described(slots)}", detail=True), *self._rehosted(now)]
 
     def start_failed(self, id_: int, why: str, now: float) -> list[Deed]:
         seat = self._living(id_)
         if seat is None or seat.called:
             return []
-        self._unstarted.add(seat.worker.host)
+        self._blame.not_started(seat.worker.host)
         return self._lost(seat, Failure(id_, seat.label, seat.worker.host, f"could not be started: {why}"), now)
 
     # What is heard of agents
@@ -164,7 +168,7 @@ class Course:
         if seat is None:
             return [Drop(id_)]
         seat.called, seat.agent_heard = True, now
-        self._unstarted.discard(seat.worker.host)
+        self._blame.started(seat.worker.host)
         return [Tell(f"[{seat.label}] runs on {seat.worker.host}", detail=True)]
 
     def started(self, id_: int) -> None:
@@ -213,9 +217,9 @@ class Course:
 
     def entered(self, id_: int, generation: int, now: float) -> list[Deed]:
         if (seat := self.seats.get(id_)) is not None:
-            self._failed_on.discard(seat.worker.host)
+            self._blame.trained(seat.worker.host)
         if not self.membership.held:
-            self._short_before = 0.0
+            self._shortage.trained()
         if len(self.membership.members) >= self.settings.limits.start:
             self.first_failure = None
         return self._carry_out(self.membership.entered(id_, generation), now)
@@ -224,7 +228,15 @@ class Course:
         """Whose death it was is heard in a moment, if it was one. It waits until all start over."""
         if generation >= self._regrouped and self._troubled is None:
             self._troubled = now
-        return self._carry_out(self.membership.troubled(id_, commit), now)
+        return [*self._deserters(id_), *self._carry_out(self.membership.troubled(id_, commit), now)]
+
+    def _deserters(self, id_: int) -> list[Deed]:
+        """A program whose ranks do not all come to their end together is wrong, and hard to see through."""
+        done = [seat for seat in self.seats.values() if self.membership.done(seat.worker.id)]
+        if not done or self._deserted or self.membership.done(id_):
+            return []
+        self._deserted = True
+        return [Tell(f"{_named(done)} ended while others still trained")]
 
     def unreachable(self, id_: int, generation: int, other: int, now: float) -> list[Deed]:
         """A member finds no way to another one, though both are heard of here: they cannot be in one group."""
@@ -303,29 +315,29 @@ class Course:
         if self._troubled is None or now - self._troubled <= _SIGHT_LOST:
             return []
         self._troubled = None
+        if self.membership.finishing:
+            return self._fail("ranks that still train cannot go on without those that have ended", now)
         text = "ranks lost sight of each other, and nobody is found dead: they start over from their last commit"
         return [Tell(text), *self._carry_out(self.membership.disrupted(), now)]
 
     def _waited(self, now: float) -> list[Deed]:
-        """Whether there are enough to begin, or to go on. Ranks that come and die again and again do not begin the
-        count anew; only those that train do."""
-        needed = self.settings.limits.least if self.began else self.settings.limits.start
-        there = sum(seat.called and not self._leaving(seat.worker.id) for seat in self._alive())
-        if there >= needed or self.membership.finishing:
-            if self._short_since is not None:
-                self._short_before += now - self._short_since
-            self._short_since, self._short_noticed = None, False
+        """Whether there are enough to begin, or to go on."""
+        muster = self._muster()
+        if muster.enough or self.membership.finishing:
+            self._shortage.over(now)
             return []
-        if self._short_since is None:
-            self._short_since = now
-        waited = self._short_before + now - self._short_since
-        state = f"{there} of the {needed} ranks it takes {'is' if there == 1 else 'are'} there"
-        if waited > self.settings.elastic_timeout:
-            return self._fail(f"after {self.settings.elastic_timeout:g} s {state}{self._obstacles(now)}", now)
-        if now - self._short_since > _NOTICE and not self._short_noticed:
-            self._short_noticed = True
-            return [Tell(f"{state}; waiting for more{self._obstacles(now)}")]
-        return []
+        timeout = self.settings.elastic_timeout
+        fatal = self.settings.elastic or not muster.waits_to_join
+        if self._shortage.lasted(now) > timeout and fatal:
+            return self._fail(f"after {timeout:g} s {muster}{self._obstacles(now)}", now)
+        notice = self._shortage.notice(muster, now)
+        return [Tell(f"{notice}{self._obstacles(now)}")] if notice is not None else []
+
+    def _muster(self) -> Muster:
+        there = [seat for seat in self._alive() if seat.called and not self._leaving(seat.worker.id)]
+        late = [seat for seat in there if not seat.joined]
+        needed = self.settings.limits.least if self.began else self.settings.limits.start
+        return Muster(needed, len(there), len(there) - len(late), _named(late))
 
     def _obstacles(self, now: float) -> str:
         resting = self._cooling.resting(now)
@@ -375,29 +387,17 @@ class Course:
 
     def _failed(self, seat: Seat, failure: Failure, now: float) -> list[Deed]:
         self.first_failure = self.first_failure or failure
-        self._blame(seat, failure)
+        if seat.called:
+            self._blame.failed(failure, self._newest)
         if not self.settings.elastic:
             return self._fail(str(failure), now)
         self._resting_after(seat.worker.host, now)
         rest = self._cooling.resting(now)[seat.worker.host] - now
         deeds: list[Deed] = [Tell(f"{failure}; nothing is started there for {rest:.0f} s")]
         deeds += self._carry_out(self.membership.gone(failure.id), now)
-        if self._failed_everywhere():
+        if self._blame.everywhere(self._listed.keys()) and not any(each.called for each in self._alive()):
             return [*deeds, *self._fail("the program failed everywhere", now)]
         return deeds
-
-    def _blame(self, seat: Seat, failure: Failure) -> None:
-        """The program, its host, or neither: a rank may well fail because its companion was killed."""
-        self._ranks_died = self._ranks_died or seat.called
-        if failure.own and failure.id >= self._wake:
-            self._failed_on.add(failure.host)
-        if seat.called and not failure.own:
-            self._wake = max(self.seats) + 1
-
-    def _failed_everywhere(self) -> bool:
-        """Whether it failed on every host that it could be started on, and runs on none."""
-        there = any(seat.called for seat in self._alive())
-        return bool(self._failed_on) and not there and self._failed_on | self._unstarted >= self._listed.keys()
 
     def _resting_after(self, host: str, now: float) -> None:
         self._cooling.failed(host, now)
@@ -410,8 +410,8 @@ class Course:
     def _carried_out(self, order: Order, now: float) -> list[Deed]:
         match order:
             case Spawn(worker):
-                label = f"{worker.host}:{worker.slot}" if self.began else str(worker.id)
-                self.seats[worker.id] = Seat(worker, label)
+                self._newest = worker.id
+                self.seats[worker.id] = Seat(worker, _place(worker) if self.began else str(worker.id))
                 return [Start(worker)]
             case End(id_):
                 return [Kill(id_, signal.SIGTERM)]
@@ -425,6 +425,8 @@ class Course:
                 return self._grouped(order)
 
     def _grouped(self, order: Switch | Regroup) -> list[Deed]:
+        for seat in self._alive():  # those that leave and those that come bear no number, which is another's now
+            seat.label = _place(seat.worker)
         for rank, id_ in enumerate(self.membership.members):
             self.seats[id_].label = str(rank)
         words: dict[str, Any] = {"generation": order.generation, "source": order.source, "hold": order.hold}
@@ -454,7 +456,7 @@ class Course:
         limits, slots = self.settings.limits, hosts.total(self._listed)
         wanted = slots if limits.most is None else min(slots, limits.most)
         well = len(self.membership.workers)
-        return failure.code if well < (wanted if self._ranks_died else limits.start) else 0
+        return failure.code if well < (wanted if self._blame.anybody else limits.start) else 0
 
     def _fail(self, why: str, now: float) -> list[Deed]:
         if self._close is not None:
@@ -466,10 +468,13 @@ class Course:
         return [Kill(seat.worker.id, signal.SIGTERM) for seat in self._alive()]
 
     def _closed(self, close: _Close, now: float) -> list[Deed]:
-        """Nobody is waited for for ever who was told to end."""
+        """Nobody is waited for for ever who was told to end; nobody in silence who is to end by itself."""
+        left = self._alive()
+        if close.patient and left and now >= close.notice:
+            close.notice = now + _AGAIN
+            return [Tell(f"waiting for {_named(left)} to end")]
         if close.patient or now - close.since < _ENDING:
             return []
-        left = self._alive()
         for seat in left:
             seat.ended = True
         return [Drop(seat.worker.id) for seat in left]
@@ -493,6 +498,17 @@ class Course:
     def _leaving(self, id_: int) -> bool:
         worker = self.membership.workers.get(id_)
         return worker is None or worker.leaving
+
+
+def _place(worker: Worker) -> str:
+    return f"{worker.host}:{worker.slot}"
+
+
+def _named(seats: Iterable[Seat]) -> str:
+    """The first few; there may be thousands."""
+    named = [f"[{seat.label}] on {seat.worker.host}" for seat in seats]
+    more = [f"{len(named) - _NAMED} more"] if len(named) > _NAMED else []
+    return " and ".join((*named[:_NAMED], *more))
 
 
 def _written(members: Iterable[Member]) -> list[list[Any]]:

@@ -412,7 +412,7 @@ def test_a_run_without_survivors_starts_over_when_they_were_killed() -> None:
 def test_a_host_where_nothing_starts_keeps_nobody_waiting() -> None:
     story = Story("a", "b", limits=Limits(1, 1)).train(0)
     story.do(story.course.start_failed(1, "no route", story.now))
-    assert story.told == ["[1] on b could not be started: no route; nothing is started there for 10 s"]
+    assert story.told == ["[b:0] on b could not be started: no route; nothing is started there for 10 s"]
     assert story.course.membership.members == (0,)
 
 
@@ -470,6 +470,50 @@ def test_slow_programs_are_not_too_few() -> None:
     assert story.told == []
 
 
+def test_one_that_runs_and_never_joins_is_missing_when_others_have_joined() -> None:
+    story = Story("a", "b")
+    story.call(0, 1)
+    story.pass_time(700)
+    story.do(story.course.joined(0, ADDRESS, story.now))
+    story.pass_time(20)
+    assert story.told == ["1 of the 2 ranks it takes is there; waiting for [1] on b to join; hosts: a:1, b:1"]
+    story.pass_time(600)
+    assert story.told[-1] == "after 600 s 1 of the 2 ranks it takes is there; hosts: a:1, b:1"
+
+
+def test_ranks_of_a_run_that_is_not_elastic_may_join_when_they_like() -> None:
+    story = Story("a", "b", elastic=False)
+    story.call(0, 1)
+    story.do(story.course.joined(0, ADDRESS, story.now))
+    story.pass_time(3600)
+    assert story.code is None
+    assert story.told == ["1 of the 2 ranks it takes is there; waiting for [1] on b to join; hosts: a:1, b:1"]
+
+
+def test_who_does_not_end_when_all_have_trained_is_named_now_and_then() -> None:
+    story = Story("a", "b").train(0, 1)
+    story.do(story.course.finished(0, story.now))
+    story.do(story.course.finished(1, story.now))
+    story.exit(0)
+    story.pass_time(131)
+    assert story.told == ["waiting for [1] on b to end"] * 3
+
+
+def test_who_ends_while_others_still_train_is_named() -> None:
+    story = Story("a", "b", "c").train(0, 1, 2)
+    story.exit(1)
+    story.do(story.course.troubled(0, 1, 3, story.now))
+    story.do(story.course.troubled(2, 1, 3, story.now))
+    story.pass_time(4)
+    assert story.told == [
+        "[1] on b ended while others still trained",
+        "ranks that still train cannot go on without those that have ended",
+    ]
+    story.exit(0, number=15)
+    story.exit(2, number=15)
+    assert story.code == 1
+
+
 def test_the_limit_of_resets() -> None:
     story = Story("a", "b", limits=Limits(2, 1, resets=0)).train(0, 1)
     story.exit(1, 9)
@@ -506,6 +550,15 @@ def test_nobody_is_waited_for_who_does_not_end() -> None:
 def test_labels_are_ranks_as_soon_as_there_are_any() -> None:
     story = Story("a", "b", limits=Limits(1, 1)).train(1)
     assert story.course.label(1) == "0"
+    assert story.course.label(0) == "a:0"
     story.exit(0, number=9)
     story.offer("a", "b", "c")
     assert story.course.label(max(story.course.seats)) == "c:0"
+
+
+def test_a_number_is_never_that_of_two() -> None:
+    story = Story("a", "b", "c").train(0, 1, 2)
+    story.offer("a", "c")
+    for id_ in (0, 1, 2):
+        story.do(story.course.at(id_, 2, 3, 3, story.now))
+    assert [story.course.label(id_) for id_ in (0, 1, 2)] == ["0", "b:0", "1"]
