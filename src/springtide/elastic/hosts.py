@@ -12,9 +12,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
+from itertools import islice
 from typing import Final
 
 _NAME: Final = re.compile(r"[A-Za-z0-9_]([A-Za-z0-9_.-]*[A-Za-z0-9_])?")
+MOST: Final = 1 << 16
+"""Slots of a host, and ranks of a run: who writes more has mistaken a digit."""
+_SHOWN: Final = 10
 _ASSIGNED: Final = re.compile(r"\s*=\s*")
 
 
@@ -61,7 +65,11 @@ def total(hosts: Mapping[str, int]) -> int:
 
 
 def described(hosts: Mapping[str, int]) -> str:
-    return ", ".join(f"{host}:{slots}" for host, slots in hosts.items()) or "none"
+    """The first of them, where there are many."""
+    words = [f"{host}:{slots}" for host, slots in islice(hosts.items(), _SHOWN)]
+    if len(hosts) > _SHOWN:
+        words.append(f"and {len(hosts) - _SHOWN} more")
+    return ", ".join(words) or "none"
 
 
 def _hostfile_line(words: list[str], slots: int, where: str) -> tuple[str, int]:
@@ -85,6 +93,8 @@ def _entry(entry: str, slots: int, where: str) -> tuple[str, int]:
 def _number(text: str, where: str) -> int:
     if not text.strip().isdecimal():
         raise HostsError(f"{where}: {text!r} is no number of slots")
+    if len(text.strip()) > len(str(MOST)) or int(text) > MOST:
+        raise HostsError(f"{where}: {text.strip()[:20]} slots are too many; a host has {MOST} or fewer")
     return int(text)
 
 

@@ -9,8 +9,10 @@ from __future__ import annotations
 
 import argparse
 import shlex
+import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Final, NoReturn
 
@@ -33,7 +35,10 @@ _NO_EFFECT: Final[Mapping[str, int]] = {
     "--log-level": 1, "--num-nccl-streams": 1, "--thread-affinity": 1, "--gloo-timeout-seconds": 1,
     "--autotune-log-file": 1, "--autotune-warmup-samples": 1, "--autotune-steps-per-sample": 1,
     "--autotune-bayes-opt-max-samples": 1, "--autotune-gaussian-process-noise": 1, "--tcp": 0,
-    "--stall-check-warning-time-seconds": 1, "--stall-check-shutdown-time-seconds": 1,
+    "--stall-check-warning-time-seconds": 1, "--stall-check-shutdown-time-seconds": 1, "--stall-check": 0,
+    "--no-autotune": 0, "--timeline-mark-cycles": 0, "--no-timeline-mark-cycles": 0, "--mpi-threads-disable": 0,
+    "--no-mpi-threads-disable": 0, "--log-with-timestamp": 0, "--log-without-timestamp": 0, "--log-hide-timestamp": 0,
+    "--no-log-hide-timestamp": 0,
 }  # fmt: skip
 _NOT_HERE: Final[Mapping[str, str]] = {
     "--mpi": "ranks are not started through MPI",
@@ -72,10 +77,13 @@ class _Parser(argparse.ArgumentParser):
     def error(self, message: str) -> NoReturn:
         self.exit(2, f"tiderun: {message}\ntiderun: usage: {_USAGE}; `tiderun --help` lists the options\n")
 
+    def remark(self, message: str) -> None:
+        self._print_message(f"tiderun: {message}\n", sys.stderr)
+
 
 def read(arguments: Sequence[str], environment: Mapping[str, str]) -> Options:
     """Ends the process with a clear word on anything that cannot be meant."""
-    parser = parser_of(environment)
+    parser = parser_of()
     given, beyond = parser.parse_known_args(arguments)
     if beyond:
         parser.error(f"{beyond[0]} is not an option of tiderun, or stands in the wrong place")
@@ -91,20 +99,20 @@ def read(arguments: Sequence[str], environment: Mapping[str, str]) -> Options:
         hosts=named,
         script=given.script,
         slots_per_host=given.slots_per_host,
-        interfaces=tuple(name for name in (given.interfaces or "").split(",") if name),
+        interfaces=tuple(dict.fromkeys(name for names in given.interfaces for name in names.split(",") if name)),
         ssh_port=given.ssh_port,
         ssh_identity=given.ssh_identity,
         output=given.output,
         timestamps=given.timestamps,
         verbose=given.verbose,
         cooldown=_cooldown(parser, given.cooldown),
-        start_timeout=given.start_timeout,
-        elastic_timeout=given.elastic_timeout,
+        start_timeout=_time(parser, given.start_timeout, "HOROVOD_START_TIMEOUT", environment, 30.0),
+        elastic_timeout=_time(parser, given.elastic_timeout, "HOROVOD_ELASTIC_TIMEOUT", environment, 600.0),
         heartbeat_timeout=given.heartbeat_timeout,
     )
 
 
-def parser_of(environment: Mapping[str, str]) -> argparse.ArgumentParser:
+def parser_of() -> _Parser:
     parser = _Parser(
         prog="tiderun",
         usage=_USAGE,
@@ -114,9 +122,12 @@ def parser_of(environment: Mapping[str, str]) -> argparse.ArgumentParser:
         allow_abbrev=False,
     )
     parser.add_argument("-v", "--version", action="version", version=f"tiderun {__version__}")
+    parser.add_argument(
+        "-cb", "--check-build", action=_Build, nargs=0, help="say which frameworks are found here, and exit"
+    )
     _add_size(parser)
     _add_hosts(parser)
-    _add_times(parser, environment)
+    _add_times(parser)
     _add_output(parser)
     for name, words in _NO_EFFECT.items():
         if words:
@@ -166,40 +177,41 @@ def _add_hosts(parser: argparse.ArgumentParser) -> None:
         metavar=("MIN", "MAX"),
         help="seconds a host rests after a failure, doubled each time (10 300)",
     )
-    group.add_argument("-p", "--ssh-port", dest="ssh_port", type=_count, metavar="PORT")
-    group.add_argument("-i", "--ssh-identity-file", dest="ssh_identity", metavar="FILE")
+    group.add_argument("-p", "--ssh-port", dest="ssh_port", type=_port, metavar="PORT", help="of ssh on other hosts")
+    group.add_argument(
+        "-i", "--ssh-identity-file", dest="ssh_identity", metavar="FILE", help="whose key opens other hosts to ssh"
+    )
     group.add_argument(
         "--network-interface",
         "--network-interfaces",
         "--nics",
         dest="interfaces",
+        action="append",
+        default=[],
         metavar="NAME,…",
         help="over which ranks and tiderun are reached (any)",
     )
 
 
-def _add_times(parser: argparse.ArgumentParser, environment: Mapping[str, str]) -> None:
+def _add_times(parser: argparse.ArgumentParser) -> None:
     group = parser.add_argument_group("patience, in seconds")
-    # A default that is a string is read as if it had been given.
     group.add_argument(
         "--start-timeout",
         type=_seconds,
         metavar="S",
-        default=environment.get("HOROVOD_START_TIMEOUT", "30"),
         help="for a host to start a rank, after which others are tried (30)",
     )
     group.add_argument(
         "--elastic-timeout",
         type=_seconds,
         metavar="S",
-        default=environment.get("HOROVOD_ELASTIC_TIMEOUT", "600"),
         help="with fewer ranks than it takes, after which the run fails (600)",
     )
     group.add_argument(
         "--heartbeat-timeout",
         type=_seconds,
         metavar="S",
-        default="30",
+        default=30.0,
         help="with a rank that lives and says nothing, after which it is ended (30)",
     )
 
@@ -210,8 +222,13 @@ def _add_output(parser: argparse.ArgumentParser) -> None:
         "--output-filename", dest="output", type=Path, metavar="DIR", help="write to DIR/rank.N/stdout and stderr too"
     )
     group.add_argument(
-        "--prefix-output-with-timestamp", "--prefix-timestamp", dest="timestamps", action="store_true",
-    )  # fmt: skip
+        "-prefix-timestamp",
+        "--prefix-output-with-timestamp",
+        "--prefix-timestamp",
+        dest="timestamps",
+        action="store_true",
+        help="put the time before every line",
+    )
     group.add_argument("--verbose", action="store_true", help="say what is done and why")
 
 
@@ -220,43 +237,63 @@ def _named_hosts(parser: argparse.ArgumentParser, given: argparse.Namespace) -> 
     named = [
         name
         for name, value in (("-H", given.hosts), ("--hostfile", given.hostfile), ("the script", given.script))
-        if value
+        if value is not None
     ]
     if len(named) > 1:
         parser.error(f"hosts come from {named[0]} or from {named[1]}, not from both")
     try:
-        if given.hosts:
+        if given.hosts is not None:
             return hosts.from_option(given.hosts, given.slots_per_host)
-        if given.hostfile:
+        if given.hostfile is not None:
             return hosts.from_hostfile(given.hostfile.read_text(), str(given.hostfile), given.slots_per_host)
-        if given.script:
-            shlex.split(given.script)
+        if given.script is not None:
+            if not shlex.split(given.script):
+                parser.error("--host-discovery-script: no script is named")
             return {}
     except OSError as error:
         parser.error(f"{given.hostfile}: {error.strerror}")
+    except UnicodeDecodeError:
+        parser.error(f"{given.hostfile}: it is no text")
     except ValueError as error:
         parser.error(str(error))
     return {"localhost": given.slots_per_host or max(given.start or 1, given.most or 1)}
 
 
-def _limits(
-    parser: argparse.ArgumentParser, given: argparse.Namespace, elastic: bool, named: Mapping[str, int]
-) -> Limits:
+def _limits(parser: _Parser, given: argparse.Namespace, elastic: bool, named: Mapping[str, int]) -> Limits:
     if given.start is None:
         parser.error("-np is missing: how many ranks to begin with")
     start: int = given.start
+    if given.most is not None and given.most < start:
+        parser.error(f"--max-np {given.most} is less than -np {start}")
     if not elastic:
+        for name, value in (("--max-np", given.most), ("--reset-limit", given.resets)):
+            if value is not None:
+                parser.remark(f"{name} has no effect: without --min-np or --host-discovery-script no run is elastic")
         if hosts.total(named) < start:
             parser.error(f"-np {start} takes more slots than there are: {hosts.described(named)}")
         return Limits(start, start, start, given.resets)
     least: int = start if given.least is None else given.least
     if least > start:
         parser.error(f"--min-np {least} is more than -np {start}")
-    if given.most is not None and given.most < start:
-        parser.error(f"--max-np {given.most} is less than -np {start}")
     if named and hosts.total(named) < least:
         parser.error(f"--min-np {least} takes more slots than there are: {hosts.described(named)}")
     return Limits(start, least, given.most, given.resets)
+
+
+def _time(
+    parser: argparse.ArgumentParser,
+    given: float | None,
+    name: str,
+    environment: Mapping[str, str],
+    otherwise: float,
+) -> float:
+    """What the command line says, or else the environment."""
+    if given is not None:
+        return given
+    try:
+        return _seconds(environment.get(name) or str(otherwise))
+    except argparse.ArgumentTypeError as error:
+        parser.error(f"{name}: {error}")
 
 
 def _cooldown(parser: argparse.ArgumentParser, given: Sequence[float] | None) -> tuple[float, float]:
@@ -264,6 +301,18 @@ def _cooldown(parser: argparse.ArgumentParser, given: Sequence[float] | None) ->
     if not 1 <= shortest <= longest <= 3600:
         parser.error("--blacklist-cooldown-range takes two numbers of seconds, 1 to 3600, the smaller one first")
     return shortest, longest
+
+
+class _Build(argparse.Action):
+    """In one line, and without loading anything."""
+
+    def __call__(
+        self, parser: argparse.ArgumentParser, _space: object, _values: object, _name: str | None = None
+    ) -> None:
+        names = ("numpy", "torch", "tensorflow")
+        found = ", ".join(f"{name} ({'found' if find_spec(name) else 'not found'})" for name in names)
+        print(f"tiderun {__version__}: {found}")
+        parser.exit()
 
 
 def _refusing(why: str) -> type[argparse.Action]:
@@ -280,7 +329,15 @@ def _count(text: str) -> int:
     number = _number(text)
     if number < 1:
         raise argparse.ArgumentTypeError(f"{text} is too small; it takes 1 or more")
+    if number > hosts.MOST:
+        raise argparse.ArgumentTypeError(f"{text} is too large; it takes {hosts.MOST} or fewer")
     return number
+
+
+def _port(text: str) -> int:
+    if not 0 < _number(text) < 1 << 16:
+        raise argparse.ArgumentTypeError(f"{text} is no port; it takes 1 to 65535")
+    return int(text)
 
 
 def _number(text: str) -> int:

@@ -213,7 +213,7 @@ def test_no_script_is_too_strange_to_be_looked_at(script: str) -> None:
 
 def test_every_option_of_tiderun_takes_as_many_values_as_it_does_there() -> None:
     """The platform and what runs inside training processes share no code, so they are held together here."""
-    for action in parser_of({})._actions:
+    for action in parser_of()._actions:
         many = 0 if action.nargs == 0 else action.nargs if isinstance(action.nargs, int) else 1
         for option in action.option_strings:
             if action.nargs != "?":  # refused, and followed by nothing that counts

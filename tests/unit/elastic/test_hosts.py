@@ -81,3 +81,9 @@ def test_what_a_script_printed_that_cannot_be_read(text: str, complaint: str) ->
 def test_a_hostfile_that_cannot_be_read(text: str) -> None:
     with pytest.raises(hosts.HostsError, match=r"^hostfile"):
         hosts.from_hostfile(text, "hostfile")
+
+
+def test_of_many_hosts_the_first_are_named() -> None:
+    many = {f"h{number}": 1 for number in range(12)}
+    assert hosts.described(many).endswith("h8:1, h9:1, and 2 more")
+    assert hosts.described({"a": 2, "b": 1}) == "a:2, b:1"

@@ -66,6 +66,54 @@ def test_times_of_the_environment() -> None:
 
 def test_what_only_tunes_horovod_is_taken() -> None:
     assert read("--gloo --fusion-threshold-mb 32 --log-level INFO -np 1 prog").command == ("prog",)
+    assert read("--no-autotune --log-hide-timestamp --mpi-threads-disable --stall-check -np 1 prog").command == (
+        "prog",
+    )
+    assert read("-prefix-timestamp -np 1 prog").timestamps
+
+
+@pytest.mark.parametrize(
+    ("option", "complaint"), [("-H", "no host is named"), ("--host-discovery-script", "no script")]
+)
+def test_what_names_no_hosts_is_not_this_machine(
+    option: str, complaint: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(SystemExit):
+        options.read(["-np", "1", option, "", "prog"], {})
+    assert complaint in capsys.readouterr().err
+
+
+def test_a_hostfile_that_is_no_text_is_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "hosts").write_bytes(b"\xff\xfe")
+    with pytest.raises(SystemExit):
+        read(f"-np 1 --hostfile {tmp_path}/hosts prog")
+    assert f"{tmp_path}/hosts: it is no text" in capsys.readouterr().err
+
+
+def test_a_bad_time_of_the_environment_is_named(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit):
+        read("-np 1 prog", HOROVOD_START_TIMEOUT="soon")
+    assert "HOROVOD_START_TIMEOUT: 'soon' is no number of seconds" in capsys.readouterr().err
+    assert read("-np 1 --start-timeout 7 prog", HOROVOD_START_TIMEOUT="soon").start_timeout == 7
+
+
+@pytest.mark.parametrize("option", ["--max-np", "--reset-limit"])
+def test_what_has_no_effect_is_told(option: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert read(f"-np 2 {option} 4 prog").command == ("prog",)
+    assert capsys.readouterr().err.startswith(f"tiderun: {option} has no effect")
+    read(f"-np 2 --min-np 1 {option} 4 prog")
+    assert not capsys.readouterr().err
+
+
+def test_interfaces_add_up() -> None:
+    assert read("-np 1 --network-interface a,b --nics b,c prog").interfaces == ("a", "b", "c")
+
+
+def test_the_frameworks_that_are_found_are_told(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as ended:
+        read("-cb")
+    assert ended.value.code == 0
+    assert "numpy (found)" in capsys.readouterr().out
 
 
 def test_two_dashes_end_the_options() -> None:
@@ -91,6 +139,11 @@ def test_two_dashes_end_the_options() -> None:
         ("-np 1 --hostfile /nonexistent prog", "/nonexistent: No such file or directory"),
         ("-np 1 --blacklist-cooldown-range 20 10 prog", "1 to 3600, the smaller one first"),
         ("-np 1 --elastic-timeout never prog", "'never' is no number of seconds"),
+        ("-np 2 --max-np 1 prog", "--max-np 1 is less than -np 2"),
+        ("-np 1 -H , prog", "-H: no host is named"),
+        ("-np 1 -p 99999 prog", "99999 is no port; it takes 1 to 65535"),
+        ("-np 20000000 prog", "20000000 is too large; it takes 65536 or fewer"),
+        ("-np 1 -H localhost:99999999 prog", "-H: 99999999 slots are too many; a host has 65536 or fewer"),
     ],
 )
 def test_what_cannot_be_meant(line: str, complaint: str, capsys: pytest.CaptureFixture[str]) -> None:
