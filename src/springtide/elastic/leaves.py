@@ -1,16 +1,22 @@
 # SPDX-License-Identifier: Apache-2.0
 """State as a tree: plain values in nested mappings and sequences, with arrays as leaves that are copied as bytes.
 
-A tree is taken apart into a skeleton, which is small and may be pickled, and its leaves, which are neither. NumPy and
-PyTorch are known if the program has imported them; nothing here imports either.
+A tree is taken apart into a skeleton, which is small and may be pickled, and its leaves, which are neither. Arrays that
+are more than their bytes, such as masked or sparse ones, stay in the skeleton as plain values. NumPy and PyTorch are
+known if the program has imported them; nothing here imports either.
 """
 
 from __future__ import annotations
 
+import copy
+import itertools
 import sys
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Final
+
+_PLAIN: Final = frozenset("biufcMmSU")
+"""Kinds of NumPy's types whose name says all about them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,25 +38,37 @@ def _skeleton(value: Any, leaves: list[Any]) -> Any:
     if leaf is not None:
         leaves.append(value)
         return leaf
-    if type(value) is dict:
-        return {key: _skeleton(each, leaves) for key, each in value.items()}
-    if isinstance(value, Mapping) and hasattr(value, "copy"):
-        kind: Any = type(value)
-        return kind({key: _skeleton(each, leaves) for key, each in value.items()})
-    if type(value) in (list, tuple):
-        return type(value)(_skeleton(each, leaves) for each in value)
-    return value
+    return mapped(lambda each: _skeleton(each, leaves), value)
 
 
 def put_together(skeleton: Any, leaves: Iterator[Any]) -> Any:
     if isinstance(skeleton, Leaf):
         return next(leaves)
-    if isinstance(skeleton, Mapping):
-        kind: Any = type(skeleton)
-        return kind({key: put_together(each, leaves) for key, each in skeleton.items()})
-    if type(skeleton) in (list, tuple):
-        return type(skeleton)(put_together(each, leaves) for each in skeleton)
-    return skeleton
+    return mapped(lambda each: put_together(each, leaves), skeleton)
+
+
+def mapped(function: Callable[[Any], Any], value: Any) -> Any:
+    """The same mapping or sequence with what a function makes of its parts; anything else as it is."""
+    kind: Any = type(value)
+    if kind is dict:
+        return {key: function(each) for key, each in value.items()}
+    if isinstance(value, dict):
+        found = copy.copy(value)  # with whatever else belongs to it
+        for key, each in value.items():
+            found[key] = function(each)
+        return found
+    if isinstance(value, Mapping) and hasattr(value, "copy"):
+        return kind({key: function(each) for key, each in value.items()})
+    if kind in (list, tuple):
+        return kind(function(each) for each in value)
+    if named(value):
+        return kind._make(function(each) for each in value)
+    return value
+
+
+def named(value: Any) -> bool:
+    """Whether it is a named tuple."""
+    return isinstance(value, tuple) and hasattr(value, "_fields") and hasattr(value, "_make")
 
 
 def found_in(skeleton: Any) -> list[Leaf]:
@@ -60,17 +78,22 @@ def found_in(skeleton: Any) -> list[Leaf]:
     parts: Iterable[Any] = ()
     if isinstance(skeleton, Mapping):
         parts = skeleton.values()
-    elif type(skeleton) in (list, tuple):
+    elif type(skeleton) in (list, tuple) or named(skeleton):
         parts = skeleton
     return [leaf for part in parts for leaf in found_in(part)]
 
 
 def described(value: Any) -> Leaf | None:
-    """None for what is no array."""
+    """None for what is no array, or more than one."""
     numpy, torch = sys.modules.get("numpy"), sys.modules.get("torch")
-    if numpy is not None and isinstance(value, numpy.ndarray) and not value.dtype.hasobject:
+    if numpy is not None and type(value) is numpy.ndarray and value.dtype.kind in _PLAIN:
         return Leaf("numpy", value.dtype.str, value.shape)
-    if torch is not None and isinstance(value, torch.Tensor):
+    if (
+        torch is not None
+        and isinstance(value, torch.Tensor)
+        and value.layout is torch.strided
+        and not value.is_quantized
+    ):
         return Leaf("torch", str(value.dtype).removeprefix("torch."), tuple(value.shape))
     return None
 
@@ -115,12 +138,43 @@ def overwritten(array: Any, by: Any) -> None:
         array[...] = by
 
 
+def refilled(held: Any, new: Any) -> Any:
+    """The new tree, in the arrays, mappings and lists of the one that is held wherever they fit: programs hold on to
+    them. What does not fit is replaced, by arrays that nobody else changes."""
+    leaf = described(new)
+    if leaf is not None:
+        if described(held) != leaf or not _writable(held):
+            return copied(new)
+        overwritten(held, new)
+        return held
+    if type(held) is type(new) and isinstance(new, dict):
+        parts = {key: refilled(held.get(key), each) for key, each in new.items()}
+        held.clear()
+        held.update(parts)
+        return held
+    if type(held) is list and type(new) is list:
+        held[:] = [refilled(*each) for each in itertools.zip_longest(held[: len(new)], new)]
+        return held
+    if type(held) is type(new) and isinstance(new, tuple) and len(held) == len(new):
+        before = iter(held)
+        return mapped(lambda each: refilled(next(before), each), new)
+    return mapped(lambda each: refilled(None, each), new)
+
+
+def _writable(array: Any) -> bool:
+    """Elements of an expanded tensor share their memory."""
+    if hasattr(array, "detach"):
+        spread = zip(array.stride(), array.shape, strict=True)
+        return not array.is_inference() and not any(stride == 0 and length > 1 for stride, length in spread)
+    return bool(array.flags.writeable)
+
+
 def view(array: Any) -> memoryview:
     """The bytes of a contiguous array in main memory."""
     if hasattr(array, "detach"):
         torch = sys.modules["torch"]
         array = array.detach().contiguous().reshape(-1).view(torch.uint8).numpy()
-    return memoryview(array.reshape(-1)).cast("B") if array.size else memoryview(b"")
+    return memoryview(array.reshape(-1).view("u1")) if array.size else memoryview(b"")
 
 
 def in_main_memory(array: Any) -> Any:

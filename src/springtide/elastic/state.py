@@ -6,6 +6,7 @@
     state.commit()
 
 Values are plain ones, arrays, mappings and sequences of them, and whatever has `state_dict` and `load_state_dict`.
+Plain ones are pickled on their way to others; so are arrays that are more than their bytes.
 """
 
 from __future__ import annotations
@@ -45,6 +46,9 @@ class Snapshot:
 class State:
     def __init__(self, *, checkpoint: str | Path | None = None, every: int = 1, **values: Any) -> None:
         """With a checkpoint directory every so many commits are kept there too, for a run that nobody survives."""
+        for name, value in values.items():
+            self._refuse(name)
+            _try(name, value)
         self._values = dict(values)
         self._files = checkpoints.Checkpoints(Path(checkpoint), every) if checkpoint is not None else None
         self._saved: Snapshot | None = None
@@ -60,8 +64,19 @@ class State:
     def __setattr__(self, name: str, value: Any) -> None:
         if name.startswith("_") or "_values" not in self.__dict__:
             object.__setattr__(self, name, value)
-        else:
-            self._values[name] = value
+            return
+        if name not in self._values:
+            self._refuse(name)
+        self._values[name] = value
+
+    def __delattr__(self, name: str) -> None:
+        if self._values.pop(name, self) is self:
+            raise AttributeError(f"this state has no value {name!r}")
+
+    def _refuse(self, name: str) -> None:
+        """Names that would hide the value, or what a state does with it."""
+        if name.startswith("_") or hasattr(type(self), name):
+            raise ValueError(f"a value of a state cannot be called {name!r}")
 
     # What programs call
 
@@ -239,9 +254,9 @@ class State:
             if leaves.is_module(held):
                 held.load_state_dict(new)  # copies
             elif hasattr(held, "load_state_dict"):
-                held.load_state_dict(_own(new))
-            elif not _filled(held, new):
-                self._values[name] = _own(new)
+                held.load_state_dict(leaves.refilled(None, new))
+            else:
+                self._values[name] = leaves.refilled(held, new)
 
 
 def _without_checkpoint(generation: int) -> str:
@@ -261,25 +276,19 @@ def _content(value: Any) -> Any:
     return value.state_dict() if hasattr(value, "state_dict") else value
 
 
-def _own(tree: Any) -> Any:
-    """With arrays that nobody else changes."""
-    skeleton, arrays = leaves.taken_apart(tree)
-    return leaves.put_together(skeleton, iter([leaves.copied(each) for each in arrays]))
+def _try(name: str, value: Any) -> None:
+    """What cannot be handed on is refused before anything has been learned."""
+    if hasattr(value, "state_dict"):
+        return
+    skeleton, _ = leaves.taken_apart(value)
+    try:
+        pickle.dumps(copy.deepcopy(skeleton))
+    except (pickle.PicklingError, TypeError, AttributeError) as error:
+        raise TypeError(f"value {name!r} of a state cannot be kept and handed on: {error}") from error
 
 
 def _descriptions(arrays: list[Any]) -> list[leaves.Leaf | None]:
     return [leaves.described(each) for each in arrays]
-
-
-def _filled(held: Any, new: Any) -> bool:
-    """Arrays that fit are changed in place, because programs hold on to them."""
-    skeleton, arrays = leaves.taken_apart(held)
-    wanted, values = leaves.taken_apart(new)
-    if not arrays or skeleton != wanted:
-        return False
-    for mine, theirs in zip(arrays, values, strict=True):
-        leaves.overwritten(mine, theirs)
-    return True
 
 
 def _moves(entry: Entry) -> bool:

@@ -3,9 +3,11 @@
 
 from __future__ import annotations
 
+from collections import OrderedDict, defaultdict
+from dataclasses import dataclass
 from pathlib import Path
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
@@ -128,3 +130,104 @@ def test_trees_are_put_together_as_they_were() -> None:
     again = leaves.put_together(skeleton, iter(arrays))
     assert again["a"][1][0] == 1
     assert again["a"][0] is tree["a"][0]
+
+
+class Pair(NamedTuple):
+    weights: Any
+    steps: int
+
+
+@dataclass
+class Record:
+    weights: Any
+
+
+def test_arrays_are_filled_in_place_whatever_stands_beside_them() -> None:
+    tree: dict[str, Any] = {"w": np.zeros(2), "step": 3, "pair": Pair(np.zeros(1), 1), "list": [np.zeros(1), "word"]}
+    state = State(tree=tree)
+    state.commit()
+    held = tree["w"], tree["pair"].weights, tree["list"][0]
+    for each in held:
+        each += 1
+    tree["step"], tree["list"][1], tree["late"] = 4, "another", 1
+    state.restore()
+    assert state.tree is tree
+    assert (tree["step"], tree["list"][1], "late" in tree) == (3, "word", False)
+    assert [each.sum() for each in held] == [0.0, 0.0, 0.0]
+    assert tree["w"] is held[0]
+    assert tree["pair"].weights is held[1]
+
+
+def test_arrays_inside_other_things_come_back_too() -> None:
+    state = State(tree={"w": np.zeros(1), "record": Record(np.zeros(1)), "things": np.array([1, None], dtype=object)})
+    state.commit()
+    state.tree["record"].weights += 1
+    state.restore()
+    assert state.tree["record"].weights.tolist() == [0.0]
+    assert state.tree["things"].tolist() == [1, None]
+
+
+def test_arrays_that_cannot_be_written_are_replaced() -> None:
+    fixed = np.arange(3.0)
+    fixed.flags.writeable = False
+    state = State(fixed=fixed)
+    state.commit()
+    state.restore()
+    assert state.fixed.tolist() == [0.0, 1.0, 2.0]
+
+
+def test_arrays_that_have_another_shape_are_replaced() -> None:
+    state = State(tree=[np.zeros(2), np.zeros(1)])
+    state.commit()
+    state.tree[0] = np.ones(5)
+    state.tree.append(np.ones(1))
+    state.restore()
+    assert [each.tolist() for each in state.tree] == [[0.0, 0.0], [0.0]]
+    state.tree[0] += 1
+    state.restore()
+    assert state.tree[0].tolist() == [0.0, 0.0], "what was kept is nobody else's"
+
+
+KINDS: dict[str, Any] = {
+    "structured": np.array([(1, 2.0)], dtype=[("a", "i4"), ("b", "f8")]),
+    "masked": np.ma.array([1, 2], mask=[False, True]),
+    "dates": np.array(["2020-01-01"], dtype="M8[D]"),
+    "words": np.array(["abc", "d"]),
+    "big endian": np.array([1.0, 2.0], dtype=">f8"),
+    "fortran": np.asfortranarray(np.arange(6.0).reshape(2, 3)),
+    "empty": np.zeros((0, 3)),
+    "scalar": np.array(3.0),
+    "defaultdict": defaultdict(list, {"a": np.zeros(2)}),
+    "ordered": OrderedDict(b=np.zeros(2), a=1),
+    "named": Pair(np.zeros(2), 1),
+}
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_whatever_is_kept_comes_back_as_it_was(kind: str, tmp_path: Path) -> None:
+    value = KINDS[kind]
+    before = repr(value), type(value), getattr(value, "dtype", None)
+    state = State(checkpoint=tmp_path, value=value)
+    state.commit()
+    state.restore()
+    later = State(checkpoint=tmp_path, value=None)
+    later.begin()
+    for found in (state.value, later.value):
+        assert (repr(found), type(found), getattr(found, "dtype", None)) == before
+
+
+def test_values_whose_names_are_taken_are_refused() -> None:
+    for name in ("newest", "commit", "begin", "_x"):
+        with pytest.raises(ValueError, match=f"cannot be called '{name}'"):
+            State(**{name: Any})  # type: ignore[arg-type]
+    state = State(step=1)
+    with pytest.raises(ValueError, match="cannot be called 'restore'"):
+        state.restore = 3  # type: ignore[method-assign,assignment]
+    del state.step
+    with pytest.raises(AttributeError, match="no value 'step'"):
+        del state.step
+
+
+def test_values_that_cannot_be_handed_on_are_refused() -> None:
+    with pytest.raises(TypeError, match="value 'word' of a state cannot be kept"):
+        State(step=1, word=lambda: "word")
