@@ -276,36 +276,42 @@ class Agent:
 def reached(candidates: Sequence[tuple[str, int]], worker: int, token: bytes) -> tuple[socket.socket, wire.Bond, str]:
     """The launcher, at whichever address it answers first. Another machine may have one of them too: it will not know
     the token."""
-    errors = []
-    for connection, address in _connected(candidates):
+    errors: list[str] = []
+    for connection, (address, port) in _connected(candidates, errors):
         try:
             connection.settimeout(_PATIENCE)
             return connection, wire.call(connection, wire.Caller.AGENT, worker, token), address
         except (OSError, EOFError, wire.RefusedError) as error:
-            errors.append(f"{address}: {error}")
+            errors.append(f"{address}:{port}: {error}")
             connection.close()
-    raise UnreachableError("; ".join(errors) or "no address leads there")
+    raise UnreachableError("; ".join((*errors, "ranks must be able to reach the host of tiderun")))
 
 
-def _connected(candidates: Sequence[tuple[str, int]]) -> Iterator[tuple[socket.socket, str]]:
+def _connected(
+    candidates: Sequence[tuple[str, int]], errors: list[str]
+) -> Iterator[tuple[socket.socket, tuple[str, int]]]:
+    """One after the other, as they answer; and why others do not."""
     deadline = time.monotonic() + 2 * _PATIENCE
     with selectors.DefaultSelector() as selector:
         for address, port in candidates:
             connection = socket.socket(socket.AF_INET6 if ":" in address else socket.AF_INET)
             connection.setblocking(False)
-            if connection.connect_ex((address, port)) not in (0, errno.EINPROGRESS):
+            if (code := connection.connect_ex((address, port))) not in (0, errno.EINPROGRESS):
+                errors.append(f"{address}:{port}: {os.strerror(code)}")
                 connection.close()
                 continue
-            selector.register(connection, selectors.EVENT_WRITE, address)
+            selector.register(connection, selectors.EVENT_WRITE, (address, port))
         while selector.get_map() and time.monotonic() < deadline:
             for key, _ in selector.select(deadline - time.monotonic()):
                 found = key.fileobj
                 assert isinstance(found, socket.socket)
                 selector.unregister(found)
-                if found.getsockopt(socket.SOL_SOCKET, socket.SO_ERROR) == 0:
-                    yield found, key.data
-                else:
+                if code := found.getsockopt(socket.SOL_SOCKET, socket.SO_ERROR):
+                    errors.append(f"{key.data[0]}:{key.data[1]}: {os.strerror(code)}")
                     found.close()
+                else:
+                    yield found, key.data
+        errors += [f"{key.data[0]}:{key.data[1]}: no answer" for key in selector.get_map().values()]
 
 
 def _environment(passed_on: Mapping[str, str], connect: str, address: str, worker: int) -> dict[str, str]:

@@ -13,6 +13,7 @@ import asyncio
 import os
 import signal
 import sys
+import tempfile
 from typing import Any, NoReturn
 
 from springtide.elastic import addresses, descriptors, options
@@ -70,10 +71,29 @@ async def _to_the_end(given: Options, output: Output, leash: Leash | None) -> No
     os._exit(code)
 
 
+def _check(given: Options) -> None:
+    """What the machine does not have of what is asked for. OSError for a place that is not there."""
+    if missing := addresses.unknown(given.interfaces):
+        raise OSError(f"--network-interface: there is no {missing[0]} on this machine")
+    if given.output is not None:
+        try:
+            given.output.mkdir(parents=True, exist_ok=True)
+            tempfile.TemporaryFile(dir=given.output).close()
+        except OSError as error:
+            raise OSError(f"--output-filename: {given.output}: {error.strerror}") from error
+    try:
+        os.getcwd()
+    except OSError as error:
+        raise OSError(f"the directory that it was started in: {error.strerror}") from error
+
+
 def main() -> None:
     given = options.read(sys.argv[1:], os.environ)
-    if missing := addresses.unknown(given.interfaces):
-        sys.exit(f"tiderun: --network-interface: there is no {missing[0]} on this machine")
+    try:
+        _check(given)
+    except OSError as error:
+        print(f"tiderun: {error}", file=sys.stderr)
+        sys.exit(2)
     descriptors.claim()
     leash = Leash() if given.script is not None else None  # a process of its own, made before there are threads
     output = Output(given.output, timestamps=given.timestamps)

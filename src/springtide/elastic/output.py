@@ -9,7 +9,6 @@ written is told, so that agents send no more than is taken.
 
 from __future__ import annotations
 
-import contextlib
 import errno
 import os
 import queue
@@ -73,6 +72,7 @@ class Output:
         self._directory, self._timestamps = directory, timestamps
         self._waiting: queue.SimpleQueue[Callable[[], None] | None] = queue.SimpleQueue()
         self._files: dict[tuple[str, str], IO[bytes]] = {}
+        self._unkept = False
         # One that was closed before we began has no descriptor: whatever has its number now is something else.
         streams = {"out": sys.stdout, "err": sys.stderr}
         self._descriptors = {name: stream.fileno() for name, stream in streams.items() if stream is not None}
@@ -131,9 +131,13 @@ class Output:
     def _keep(self, label: str, stream: str, lines: list[bytes]) -> None:
         if self._directory is None or not lines:
             return
-        with contextlib.suppress(OSError):
+        try:
             file = self._files.get((label, stream)) or self._opened(self._directory, label, stream)
             file.write(b"".join(line + b"\n" for line in lines))
+        except OSError as error:
+            if not self._unkept:
+                self._unkept = True
+                self._put("err", f"tiderun: --output-filename: not all is kept: {error}\n".encode())
 
     def _opened(self, directory: Path, label: str, stream: str) -> IO[bytes]:
         folder = directory / f"rank.{label.replace(':', '.')}"

@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -50,3 +52,15 @@ def test_lines_have_names_before_them(capfdbinary: pytest.CaptureFixture[bytes])
     output.close(10)
     assert capfdbinary.readouterr() == (b"[3]<stdout>:a\n[3]<stdout>:b\n", b"[3]<stderr>:c\ntiderun: a word\n")
     assert told == [True]
+
+
+def test_what_cannot_be_kept_is_told_once(tmp_path: Path, capfdbinary: pytest.CaptureFixture[bytes]) -> None:
+    output = Output(tmp_path / "out", timestamps=False)
+    (tmp_path / "out").touch()
+    for _ in range(3):
+        output.lines("3", "out", [b"a"])
+    output.close(10)
+    printed, told = capfdbinary.readouterr()
+    assert printed == b"[3]<stdout>:a\n" * 3
+    assert told.startswith(b"tiderun: --output-filename: not all is kept: ")
+    assert told.count(b"\n") == 1

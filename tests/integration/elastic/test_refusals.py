@@ -1,0 +1,62 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What tiderun and its agents say when they cannot even begin."""
+
+from __future__ import annotations
+
+import signal
+import socket
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+pytestmark = pytest.mark.timeout(120)
+TIDERUN = (sys.executable, "-P", "-m", "springtide.elastic.launcher", "-np", "1")
+
+
+def said(*command: str, words: str = "") -> tuple[int, str]:
+    ended = subprocess.run(command, input=words, capture_output=True, text=True, timeout=60)
+    return ended.returncode, ended.stderr
+
+
+def test_a_place_for_output_that_cannot_be_had(tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    code, words = said(*TIDERUN, "--output-filename", f"{tmp_path}/file/out", "true")
+    assert (code, words) == (2, f"tiderun: --output-filename: {tmp_path}/file/out: Not a directory\n")
+
+
+def test_a_directory_that_is_gone(tmp_path: Path) -> None:
+    line = f'mkdir {tmp_path}/d && cd {tmp_path}/d && rmdir {tmp_path}/d && exec "$@"'
+    code, words = said("sh", "-c", line, "sh", *TIDERUN, "true")
+    assert (code, words) == (2, "tiderun: the directory that it was started in: No such file or directory\n")
+
+
+def test_an_interface_that_is_not_there() -> None:
+    code, words = said(*TIDERUN, "--network-interface", "nonsense0", "true")
+    assert (code, words) == (2, "tiderun: --network-interface: there is no nonsense0 on this machine\n")
+
+
+def test_an_agent_names_all_addresses_it_has_tried() -> None:
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))  # and does not listen
+        port = taken.getsockname()[1]
+        call = ("--connect", f"127.0.0.1:{port},255.255.255.255:{port}", "--workers", "0")
+        code, words = said(sys.executable, "-P", "-m", "springtide.elastic.agent", *call, words="token\n")
+    assert code == 1
+    assert f"127.0.0.1:{port}: Connection refused" in words
+    assert f"255.255.255.255:{port}: " in words
+    assert words.endswith("; ranks must be able to reach the host of tiderun\n")
+
+
+def test_who_thinks_better_of_it_at_once_sees_no_traceback() -> None:
+    program = (
+        "import sys\n"
+        "class Interrupted:\n"
+        "    def find_spec(self, name, path=None, target=None):\n"
+        "        if name == 'springtide.elastic.launcher': raise KeyboardInterrupt\n"
+        "sys.meta_path.insert(0, Interrupted())\n"
+        "from springtide.elastic.tiderun import main\n"
+        "main()\n"
+    )
+    assert said(sys.executable, "-P", "-c", program) == (128 + signal.SIGINT, "")
