@@ -360,7 +360,8 @@ class Course:
                 seat, Failure(id_, seat.label, seat.worker.host, "ended before it joined the others"), now
             )
         seat.ended = True
-        done = [] if self.membership.spent(id_) else self.membership.finished(id_)
+        gone = self.membership.spent(id_) or seat.left is not None or self.membership.called_back(id_)
+        done = [] if gone else self.membership.finished(id_)
         return self._carry_out([*done, *self.membership.gone(id_)], now)
 
     def _lost(self, seat: Seat, failure: Failure, now: float, *, ended: bool = True) -> list[Deed]:

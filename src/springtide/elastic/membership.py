@@ -159,6 +159,7 @@ class Membership:
         self._entered: set[int] = set()
         self._finished: set[int] = set()
         self._left: set[int] = set()
+        self._called_back: set[int] = set()
         self._apart: set[int] = set()
 
     # What is heard
@@ -249,6 +250,10 @@ class Membership:
         """Whether the end of this worker is as it should be."""
         worker = self.workers.get(id_)
         return worker is None or id_ in self._finished or worker.phase is Phase.LEAVING
+
+    def called_back(self, id_: int) -> bool:
+        """Whether it was on its way out when it became a member again, and may have gone before it heard of it."""
+        return id_ in self._called_back and id_ not in self._entered
 
     def done(self, id_: int) -> bool:
         """Whether it has come to the end of its program."""
@@ -379,6 +384,7 @@ class Membership:
         leavers = [worker for worker in self.workers.values() if worker.phase is Phase.LEAVING]
         if not self.members:
             self.members, leavers = tuple(worker.id for worker in leavers), []
+            self._called_back.update(self.members)
         if self._finished:
             return self._end(Over(succeeded=False, why="a worker died while others had finished"))
         if self._out_of_resets():

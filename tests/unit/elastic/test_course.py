@@ -186,6 +186,17 @@ def test_who_ends_well_on_its_way_out_has_left() -> None:
     assert kinds(shrinking().exit(1)) == []
 
 
+def test_who_has_left_when_it_is_called_back_has_not_finished() -> None:
+    story = shrinking()
+    story.exit(0, number=9)
+    assert story.course.membership.members == (1,)
+    story.exit(1)
+    assert story.code is None
+    assert not story.course.membership.finishing
+    story.pass_time(11)
+    assert story.starts[2:] == ["a"]
+
+
 def test_who_hangs_on_its_way_out_is_killed() -> None:
     story = shrinking()
     deeds = story.pass_time(31, ranks_silent=(1,))
