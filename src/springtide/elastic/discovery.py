@@ -24,11 +24,11 @@ from springtide.elastic.leash import Leash
 _LOOK: Final = 0.05
 _ASK: Final = 1.0
 _PATIENCE: Final = 10.0
+_MOMENT: Final = 0.2
+_MOST: Final = 1 << 20
+_NO_SUCH_COMMAND: Final = (126, 127)
 
 _Print: TypeAlias = tuple[int, int, int, int] | None
-
-
-_NO_SUCH_COMMAND: Final = (126, 127)
 
 
 class DiscoveryError(Exception):
@@ -79,35 +79,85 @@ class Discovery:
                 return
 
     async def _asked(self) -> dict[str, int]:
+        with contextlib.ExitStack() as opened:
+            try:
+                printed = opened.enter_context(contextlib.closing(Ear()))
+                complaint = opened.enter_context(contextlib.closing(Ear()))
+                process = await asyncio.create_subprocess_shell(
+                    self._script,
+                    stdin=asyncio.subprocess.DEVNULL,
+                    stdout=printed.mouth,
+                    stderr=complaint.mouth,
+                    start_new_session=True,
+                )
+            except OSError as error:
+                raise DiscoveryError(f"{self._script} cannot be asked now: {error.strerror}") from error
+            await self._ended(process, printed, complaint)
+        if process.returncode:
+            words = complaint.heard.decode(errors="replace").strip().splitlines()[-1:]
+            why = ": ".join((f"{self._script} failed with code {process.returncode}", *words))
+            raise DiscoveryError(why, missing=process.returncode in _NO_SUCH_COMMAND)
         try:
-            process = await asyncio.create_subprocess_shell(
-                self._script,
-                stdin=asyncio.subprocess.DEVNULL,
-                stdout=asyncio.subprocess.PIPE,
-                stderr=asyncio.subprocess.PIPE,
-                start_new_session=True,
-            )
-        except OSError as error:
-            raise DiscoveryError(f"{self._script} cannot be asked now: {error.strerror}") from error
+            return hosts.from_discovery(printed.heard.decode(errors="replace"), self._slots)
+        except hosts.HostsError as error:
+            raise DiscoveryError(f"{self._script} printed what cannot be read: {error}") from error
+
+    async def _ended(self, process: asyncio.subprocess.Process, *ears: Ear) -> None:
         self._leash.hold(process.pid)
         try:
             async with asyncio.timeout(_PATIENCE):
-                printed, complaint = await process.communicate()
+                await process.wait()
         except TimeoutError:
-            raise DiscoveryError(f"{self._script} took more than {_PATIENCE:g} s") from None
+            full = any(ear.full for ear in ears)
+            why = f"printed more than {_MOST >> 20} MiB" if full else f"took more than {_PATIENCE:g} s"
+            raise DiscoveryError(f"{self._script} {why}") from None
         finally:
             with contextlib.suppress(ProcessLookupError):
                 os.killpg(process.pid, signal.SIGKILL)
             await process.wait()
             self._leash.release()
-        if process.returncode:
-            words = complaint.decode(errors="replace").strip().splitlines()[-1:]
-            why = ": ".join((f"{self._script} failed with code {process.returncode}", *words))
-            raise DiscoveryError(why, missing=process.returncode in _NO_SUCH_COMMAND)
-        try:
-            return hosts.from_discovery(printed.decode(errors="replace"), self._slots)
-        except hosts.HostsError as error:
-            raise DiscoveryError(f"{self._script} printed what cannot be read: {error}") from error
+        for ear in ears:
+            await ear.end(_MOMENT)
+
+
+class Ear:
+    """What a process says: so much at most, and no longer than it lives. A process that it leaves behind may hold on
+    to the other end of the pipe for ever."""
+
+    def __init__(self) -> None:
+        self.heard = bytearray()
+        self.full = False
+        self._end = asyncio.Event()
+        self._loop = asyncio.get_running_loop()
+        self._pipe, self.mouth = os.pipe()
+        """The mouth is what the process is given."""
+        os.set_blocking(self._pipe, False)
+        self._loop.add_reader(self._pipe, self._hear)
+
+    async def end(self, patience: float) -> None:
+        """All that it has said, once it has gone."""
+        self._shut()
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(patience):
+                await self._end.wait()
+
+    def close(self) -> None:
+        self._shut()
+        self._loop.remove_reader(self._pipe)
+        os.close(self._pipe)
+
+    def _shut(self) -> None:
+        if self.mouth >= 0:
+            os.close(self.mouth)
+            self.mouth = -1
+
+    def _hear(self) -> None:
+        data = os.read(self._pipe, 1 << 16)
+        self.heard += data
+        self.full = len(self.heard) > _MOST
+        if not data or self.full:
+            self._loop.remove_reader(self._pipe)
+            self._end.set()
 
 
 def _missing(known: dict[str, int], found: dict[str, int]) -> bool:

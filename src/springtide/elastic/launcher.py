@@ -10,10 +10,10 @@ agent ──► rank (the program)
 from __future__ import annotations
 
 import asyncio
+import errno
 import os
 import signal
 import sys
-import tempfile
 from typing import Any, NoReturn
 
 from springtide.elastic import addresses, descriptors, options
@@ -78,7 +78,8 @@ def _check(given: Options) -> None:
     if given.output is not None:
         try:
             given.output.mkdir(parents=True, exist_ok=True)
-            tempfile.TemporaryFile(dir=given.output).close()
+            if not os.access(given.output, os.W_OK | os.X_OK):
+                raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
         except OSError as error:
             raise OSError(f"--output-filename: {given.output}: {error.strerror}") from error
     try:

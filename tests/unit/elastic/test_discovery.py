@@ -3,10 +3,14 @@
 
 from __future__ import annotations
 
+import os
 import resource
+import signal
+from pathlib import Path
 
 import pytest
 
+from springtide.elastic import discovery
 from springtide.elastic.discovery import Discovery, DiscoveryError, confirmed
 from springtide.elastic.leash import Leash
 
@@ -51,3 +55,19 @@ async def test_a_script_that_cannot_be_asked_for_lack_of_descriptors_is_asked_ag
     assert isinstance(trouble, DiscoveryError)
     assert str(trouble) == "echo a:1 cannot be asked now: Too many open files"
     assert await anext(changes) == {"a": 1}
+
+
+async def test_what_a_script_leaves_behind_keeps_nobody(tmp_path: Path) -> None:
+    script = (
+        f"setsid sh -c 'echo $$ > {tmp_path}/pid; exec sleep 60' & echo a:1; while ! [ -s {tmp_path}/pid ]; do :; done"
+    )
+    try:
+        assert await anext(Discovery(script, None, Leash()).changes()) == {"a": 1}
+    finally:
+        os.kill(int((tmp_path / "pid").read_text()), signal.SIGKILL)
+
+
+async def test_only_so_much_is_listened_to(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(discovery, "_PATIENCE", 2.0)
+    trouble = await anext(Discovery("yes", None, Leash()).changes())
+    assert str(trouble) == "yes printed more than 1 MiB"
