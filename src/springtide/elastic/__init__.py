@@ -18,19 +18,25 @@
 Standard library alone; NumPy, PyTorch, TensorFlow and JAX are used where a program uses them.
 
     launcher side   membership (who trains together), hosts, discovery, starting, coordinator, agent, output, progress
-    rank side       session (link to the launcher), connections, groups, ring, state, samplers, checkpoints, running,
-                    reporting
-    both            wire
+    rank side       session (link to the launcher), connections, collectives, sums, groups, ring, flow, state, samplers,
+                    checkpoints, running, reporting
+    both            wire, members
+
+What a program uses is loaded when it is first used: agents and launchers, which come before all programs, use none.
 """
 
 from __future__ import annotations
 
-from springtide.elastic.collectives import allgather, allreduce, barrier, broadcast, local_rank, rank, size
-from springtide.elastic.context import Resized, current
-from springtide.elastic.reporting import report
-from springtide.elastic.running import run
-from springtide.elastic.samplers import Sampler
-from springtide.elastic.state import State
+import importlib
+from typing import TYPE_CHECKING, Any, Final
+
+if TYPE_CHECKING:
+    from springtide.elastic.collectives import allgather, allreduce, barrier, broadcast, local_rank, rank, size
+    from springtide.elastic.context import on_resize
+    from springtide.elastic.reporting import report
+    from springtide.elastic.running import run
+    from springtide.elastic.samplers import Sampler
+    from springtide.elastic.state import State
 
 __all__ = [
     "Sampler",
@@ -47,8 +53,19 @@ __all__ = [
     "size",
 ]
 
+_HOMES: Final = {
+    "Sampler": "samplers",
+    "State": "state",
+    "on_resize": "context",
+    "report": "reporting",
+    "run": "running",
+}
+"""Where a name is defined, if not among the collectives."""
 
-def on_resize(told: Resized) -> Resized:
-    """Have a function called with the old and the new size after every resize: to rescale a learning rate, say."""
-    current().on_resize.append(told)
-    return told
+
+def __getattr__(name: str) -> Any:
+    if name not in __all__:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    found = getattr(importlib.import_module(f"{__name__}.{_HOMES.get(name, 'collectives')}"), name)
+    globals()[name] = found
+    return found

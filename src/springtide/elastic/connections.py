@@ -24,7 +24,7 @@ from typing import Final
 
 from springtide.elastic import addresses, doors, wire
 from springtide.elastic.addresses import LOOPBACK
-from springtide.elastic.membership import Address, Member
+from springtide.elastic.members import Address, Member
 from springtide.elastic.strangers import Strangers
 
 _PATIENCE: Final = 5.0

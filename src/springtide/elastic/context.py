@@ -17,7 +17,7 @@ from springtide.elastic.ring import Ring
 from springtide.elastic.session import Entry, Place, Session
 
 if TYPE_CHECKING:
-    from springtide.elastic.membership import Member
+    from springtide.elastic.members import Member
 
 Resized = Callable[[int, int], None]
 """Called with the number of ranks that the state was made with, and the number there are now."""
@@ -174,3 +174,9 @@ def expected_size() -> int:
 def told_size() -> int | None:
     """What the program was told before it trained; None if it did not ask."""
     return _told
+
+
+def on_resize(told: Resized) -> Resized:
+    """Have a function called with the old and the new size after every resize: to rescale a learning rate, say."""
+    current().on_resize.append(told)
+    return told

@@ -21,7 +21,8 @@ from springtide.elastic import addresses, doors, environment, failures, wire
 from springtide.elastic.addresses import LOOPBACK
 from springtide.elastic.course import Course, Settings
 from springtide.elastic.deeds import Deed, Drop, Kill, Say, Start, Tell
-from springtide.elastic.membership import Address, Worker
+from springtide.elastic.members import Address
+from springtide.elastic.membership import Worker
 from springtide.elastic.options import Options
 from springtide.elastic.output import NAMES, Output, Voice
 from springtide.elastic.progress import Notice, Pace, Progress

@@ -25,12 +25,11 @@ from springtide.elastic.blame import Blame
 from springtide.elastic.cooling import Cooling
 from springtide.elastic.deeds import Deed, Drop, Kill, Say, Start, Tell
 from springtide.elastic.failures import Failure
+from springtide.elastic.members import Address, Member
 from springtide.elastic.membership import (
-    Address,
     Cancel,
     End,
     Limits,
-    Member,
     Membership,
     Order,
     Over,

@@ -22,7 +22,7 @@ from dataclasses import dataclass, field, replace
 from enum import Enum, auto
 from typing import TypeAlias
 
-Address: TypeAlias = tuple[str, int]
+from springtide.elastic.members import Address, Member
 
 
 class Phase(Enum):
@@ -61,15 +61,6 @@ class Limits:
     most: int | None = None
     resets: int | None = None
     """How many generations may follow the first."""
-
-
-@dataclass(frozen=True, slots=True)
-class Member:
-    id: int
-    rank: int
-    host: str
-    local_rank: int
-    addresses: tuple[Address, ...]
 
 
 # Orders, to be carried out in their order.

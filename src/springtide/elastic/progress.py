@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import http.client
 import json
 import ssl
 from collections.abc import Mapping
@@ -99,6 +98,8 @@ class Pod:
 
     def annotate(self, value: str) -> Answer:
         """Blocks."""
+        import http.client  # noqa: PLC0415 - most launchers have no pod, and need not wait for it
+
         body = json.dumps({"metadata": {"annotations": {ANNOTATION: value}}})
         try:
             token = (self.account / "token").read_text().strip()

@@ -18,7 +18,7 @@ from typing import Any, Final
 from springtide.elastic import wire
 from springtide.elastic.connections import Connections
 from springtide.elastic.groups import BrokenError
-from springtide.elastic.membership import Member
+from springtide.elastic.members import Member
 
 _PATIENCE: Final = 10.0
 _BEAT: Final = 0.5

@@ -33,7 +33,7 @@ import torch.distributed as dist
 from springtide.elastic import context
 from springtide.elastic.context import Context
 from springtide.elastic.groups import BrokenError, Group
-from springtide.elastic.membership import Member
+from springtide.elastic.members import Member
 from springtide.elastic.session import Session
 
 T = TypeVar("T")

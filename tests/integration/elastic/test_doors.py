@@ -12,7 +12,7 @@ from tests.integration.elastic.launching import until
 
 from springtide.elastic import addresses, connections, doors
 from springtide.elastic.connections import Connections
-from springtide.elastic.membership import Member
+from springtide.elastic.members import Member
 
 SECRET = b"s" * 32
 

@@ -14,7 +14,7 @@ from springtide.elastic.horovod import world
 from springtide.elastic.horovod.running import run
 from springtide.elastic.horovod.samplers import ElasticSampler
 from springtide.elastic.horovod.states import HorovodInternalError, HostsUpdatedInterrupt, State
-from springtide.elastic.membership import Member
+from springtide.elastic.members import Member
 from springtide.elastic.session import Entry, LauncherLostError
 
 
