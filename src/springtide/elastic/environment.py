@@ -12,11 +12,11 @@ from collections.abc import Mapping
 from fnmatch import fnmatchcase
 from typing import Final
 
-_OF_THE_LAUNCHER: Final = ("HOROVOD_*", "OMPI_*", "PMI*", "TIDE_*")
+_OF_THE_LAUNCHER: Final = ("HOROVOD_*", "OMPI_*", "PMI_*", "PMIX_*", "TIDE_*")
 """Of no use to a rank anywhere, on the launcher's own host neither."""
 
 _OF_THE_HOST: Final = (
-    "HOSTNAME", "HOST", "POD_*", "KUBERNETES_*", "K_*", "*_VISIBLE_DEVICES",
+    "HOSTNAME", "HOST", "POD_*", "KUBERNETES_*", "K_SERVICE", "K_REVISION", "K_CONFIGURATION", "*_VISIBLE_DEVICES",
     "PATH", "PYTHONPATH", "HOME", "USER", "LOGNAME", "SHELL", "PWD", "OLDPWD", "TMPDIR", "SHLVL", "_", "MAIL",
     "TERM", "DISPLAY", "SSH_*", "XDG_*", "DBUS_*", "BASH_FUNC_*",
 )  # fmt: skip
