@@ -25,6 +25,7 @@ from springtide.elastic.output import Output
 from springtide.elastic.progress import Notice, Pod
 
 _WRITTEN = 5.0
+_ANNOTATED = 2.0
 
 
 async def run(given: Options, output: Output, leash: Leash | None) -> int:
@@ -38,7 +39,9 @@ async def run(given: Options, output: Output, leash: Leash | None) -> int:
     beside = [loop.create_task(notice.run()), loop.create_task(_list(given, coordinator, output, leash))]
     beside[1].add_done_callback(coordinator.relied_on)
     try:
-        return await coordinator.serve()
+        code = await coordinator.serve()
+        await notice.last(_ANNOTATED)
+        return code
     finally:
         for task in beside:
             task.cancel()

@@ -25,7 +25,10 @@ _OFTEN: Final = 10.0
 _ACCOUNT: Final = Path("/var/run/secrets/kubernetes.io/serviceaccount")
 _PATIENCE: Final = 5.0
 _AGAIN: Final = 2.0
-_REFUSALS: Final = (401, 403, 404)
+_UNKNOWN: Final = 401
+_REFUSALS: Final = (403, 404)
+_TRIES: Final = 5
+"""With a token that the API does not know: it may just have been exchanged."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,6 +73,8 @@ class Answer(Enum):
     TAKEN = auto()
     REFUSED = auto()
     """It is no use to try again."""
+    UNKNOWN = auto()
+    """Who we are: the token is not known, or not any more."""
     AWAY = auto()
 
 
@@ -112,6 +117,8 @@ class Pod:
                 status = connection.getresponse().status
         except (OSError, http.client.HTTPException, ValueError):
             return Answer.AWAY
+        if status == _UNKNOWN:
+            return Answer.UNKNOWN
         if status in _REFUSALS:
             return Answer.REFUSED
         return Answer.TAKEN if status < 300 else Answer.AWAY
@@ -124,20 +131,36 @@ class Notice:
         self._pod = pod
         self._value: str | None = None
         self._wanted = asyncio.Event()
+        self._settled = asyncio.Event()
+        self._settled.set()
 
     def put(self, value: str) -> None:
         self._value = value
         self._wanted.set()
+        self._settled.clear()
 
     async def run(self) -> None:
         """Until it is cancelled, or refused."""
+        unknown = 0
         while self._pod is not None:
             await self._wanted.wait()
             self._wanted.clear()
             assert self._value is not None
             answer = await asyncio.to_thread(self._pod.annotate, self._value)
-            if answer is Answer.REFUSED:
-                return
-            if answer is Answer.AWAY:
+            unknown = unknown + 1 if answer is Answer.UNKNOWN else 0
+            if answer is Answer.REFUSED or unknown == _TRIES:
+                break
+            if answer is not Answer.TAKEN:
                 self._wanted.set()
                 await asyncio.sleep(_AGAIN)
+            elif not self._wanted.is_set():
+                self._settled.set()
+        self._pod = None
+        self._settled.set()
+
+    async def last(self, patience: float) -> None:
+        """Wait until the last value is there, for so long at most: who has trained need not wait for an annotation."""
+        if self._pod is not None:
+            with contextlib.suppress(TimeoutError):
+                async with asyncio.timeout(patience):
+                    await self._settled.wait()

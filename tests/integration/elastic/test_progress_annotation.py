@@ -19,6 +19,7 @@ from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 from tests.integration.patience import until
 
+from springtide.elastic import progress
 from springtide.elastic.progress import ANNOTATION, Answer, Notice, Pod
 
 
@@ -111,3 +112,34 @@ def test_a_server_that_is_away_may_come_back(server: Server, tmp_path: Path) -> 
     server.status = 503
     assert found.annotate("{}") is Answer.AWAY
     assert Pod("127.0.0.1", 1, "team", "launcher", tmp_path).annotate("{}") is Answer.AWAY
+
+
+async def test_a_token_that_is_not_known_is_tried_a_few_times(
+    server: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(progress, "_AGAIN", 0.01)
+    server.status = 401
+    notice = Notice(pod(server, tmp_path))
+    notice.put("{}")
+    await asyncio.wait_for(notice.run(), 30)
+    assert len(server.heard) == 5
+
+
+async def test_the_last_value_is_waited_for(server: Server, tmp_path: Path) -> None:
+    notice = Notice(pod(server, tmp_path))
+    task = asyncio.create_task(notice.run())
+    for number in range(3):
+        notice.put(str(number))
+        await asyncio.sleep(0)
+    await notice.last(30)
+    task.cancel()
+    assert server.heard[-1][3] == {"metadata": {"annotations": {ANNOTATION: "2"}}}
+
+
+async def test_a_server_that_is_away_is_not_waited_for_at_the_end(tmp_path: Path) -> None:
+    notice = Notice(Pod("127.0.0.1", 1, "team", "launcher", tmp_path))
+    task = asyncio.create_task(notice.run())
+    notice.put("{}")
+    await notice.last(0.1)
+    task.cancel()
+    await Notice(None).last(30)
