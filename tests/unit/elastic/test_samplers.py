@@ -1,13 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0
 from __future__ import annotations
 
+from collections import deque
+from collections.abc import Iterable, Iterator
 from types import SimpleNamespace
+from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from springtide.elastic import context
+from springtide.elastic.orders import Order
 from springtide.elastic.samplers import Sampler
 
 
@@ -54,3 +58,64 @@ def test_epochs_are_shuffled_differently_and_alike_everywhere() -> None:
 def test_nonsense_is_refused() -> None:
     with pytest.raises(ValueError, match="a batch of at least 1"):
         Sampler(10, 0)
+
+
+@given(length=st.integers(0, 500), seed=st.integers(0, 9))
+def test_every_sample_has_one_place_in_the_order(length: int, seed: int) -> None:
+    order = Order(length, f"{seed}/0")
+    assert sorted(order.at(range(length))) == list(range(length))
+
+
+class Loader:
+    """Reads ahead, as those do that have processes to read for them."""
+
+    def __init__(self, shares: Iterable[list[int]], ahead: int = 4) -> None:
+        self._shares, self._ahead = shares, ahead
+
+    def __iter__(self) -> Iterator[list[int]]:
+        iter(self._shares)  # PyTorch's ask twice
+        shares, read = iter(self._shares), deque[list[int]]()
+        while True:
+            while len(read) < self._ahead and (share := next(shares, None)) is not None:
+                assert share, "a loader cannot make a batch of nothing"
+                read.append(share)
+            if not read:
+                return
+            yield read.popleft()
+
+
+def test_what_a_loader_has_read_ahead_does_not_count() -> None:
+    sampler = Sampler(100, 10)
+    batches = sampler.through(Loader(sampler))
+    trained = [sample for _ in range(3) for sample in next(batches) or ()]
+    assert sampler.state_dict() == {"epoch": 0, "consumed": 30}
+    again = Sampler(100, 10)
+    again.load_state_dict(sampler.state_dict())
+    assert sorted(trained + [sample for batch in again.through(Loader(again)) for sample in batch or ()]) == [
+        *range(100)
+    ]
+    assert (again.epoch, again.consumed) == (1, 0)
+
+
+def test_what_was_read_for_another_size_is_read_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Two ranks, of which the second joins after three batches and leaves after five."""
+    now: Any = SimpleNamespace(rank=0, size=1)
+    monkeypatch.setattr(context, "current", lambda: now)
+    sampler, taken, empty = Sampler(21, 2), list[int](), 0
+    for number, batch in enumerate(sampler.through(Loader(sampler)), 1):
+        taken += batch or ()
+        other = Sampler(21, 2)
+        if now.size == 2:
+            now.rank = 1
+            other.load_state_dict({"epoch": 0, "consumed": sampler.consumed})
+            theirs = next(iter(other.through(Loader(other))))
+            empty += theirs is None
+            taken += theirs or ()
+        now = SimpleNamespace(rank=0, size=2 if 3 <= number < 5 or number == 10 else 1)
+    assert sorted(taken) == list(range(21))
+    assert empty == 1, "the last batch is too short for two"
+
+
+def test_a_loader_of_another_sampler_is_refused() -> None:
+    with pytest.raises(ValueError, match="does not take its shares from this sampler"):
+        next(Sampler(10, 2).through([[1], [2]]))
