@@ -41,6 +41,8 @@ _STRANGERS: Final = 128
 """Callers that have not proved anything yet, beside those of every worker."""
 _AT_ONCE: Final = 64
 """Starts on other hosts that are under way at the same time."""
+_HELD: Final = 5.0
+"""Seconds after which a start does not keep others waiting any more."""
 _FLUSHED: Final = 5.0
 _ENDED: Final = 2.0
 """Seconds for agents that have said all to be gone."""
@@ -56,12 +58,18 @@ class Lines:
     rank: asyncio.StreamWriter | None = None
     settled: asyncio.Event = field(default_factory=asyncio.Event)
     """Its agent has called, or is no longer wanted."""
+    starting: bool = True
+    """Its start is under way."""
     closed: asyncio.Event = field(default_factory=asyncio.Event)
     voice: Voice = field(default_factory=Voice)
 
     def expect(self, token: bytes) -> None:
         if not self.settled.is_set():
             self.token = token
+
+    @property
+    def idle(self) -> bool:
+        return not self.starting and self.agent is None and self.rank is None
 
     def give_up(self) -> None:
         self.token = b""
@@ -110,6 +118,7 @@ class Coordinator:
                 if self._now() >= beat_at:
                     beat_at = self._now() + _BEAT
                     self._beat()
+                    self._forget()
                 self.report()
             await self._hung_up()
             self._explain(code)
@@ -173,28 +182,38 @@ class Coordinator:
         """All agents of one host by one process, as often as it takes within their time."""
         await self._opened.wait()
         here = await self._is_here(host)
-        patience = Patience(self._now() + self._options.start_timeout)
-        async with contextlib.nullcontext() if here else self._room:
-            while workers:
-                errors = await self._attempt(host, workers, here, patience.until)
-                again = [] if here or patience.spent(self._now()) else [id_ for id_, e in errors.items() if e.passing]
-                for id_, error in errors.items():
-                    if id_ not in again:
-                        self._not_started(id_, str(error))
-                workers = [worker for worker in workers if worker.id in again]
-                if workers:
-                    await self._pause(host, patience, errors[workers[0].id])
+        patience, left = Patience(self._options.start_timeout), workers
+        while left:
+            errors = await self._attempt(host, left, here, patience)
+            again = [] if here or patience.spent(self._now()) else [id_ for id_, e in errors.items() if e.passing]
+            for id_, error in errors.items():
+                if id_ not in again:
+                    self._not_started(id_, str(error))
+            left = [worker for worker in left if worker.id in again]
+            if left:
+                await self._pause(host, patience, errors[left[0].id])
+        for worker in workers:
+            self._lines[worker.id].starting = False
 
-    async def _attempt(self, host: str, workers: Sequence[Worker], here: bool, until: float) -> dict[int, StartError]:
+    async def _attempt(
+        self, host: str, workers: Sequence[Worker], here: bool, patience: Patience
+    ) -> dict[int, StartError]:
         """Who did not call, and why."""
         try:
-            starter = await Starter.begun(*await self._line(host, workers, here=here))
+            line = await self._line(host, workers, here=here)
+            async with contextlib.nullcontext() if here else self._room:
+                patience.begin(self._now())
+                starter = await Starter.begun(*line)
+                self._spawn(self._starts, starter.stay())
+                timeout = patience.until - self._now()
+                called = asyncio.gather(
+                    *(starter.wait_for(self._lines[worker.id].settled, timeout) for worker in workers),
+                    return_exceptions=True,
+                )
+                await asyncio.wait((called,), timeout=_HELD)
         except StartError as error:
             return {worker.id: error for worker in workers}
-        self._spawn(self._starts, starter.stay())
-        timeout = until - self._now()
-        called = [starter.wait_for(self._lines[worker.id].settled, timeout) for worker in workers]
-        ends = await asyncio.gather(*called, return_exceptions=True)
+        ends = await called
         if all(self._lines[worker.id].agent is None for worker in workers):
             starter.end()
         pairs = zip(workers, ends, strict=True)
@@ -262,6 +281,12 @@ class Coordinator:
                 if writer is not None and not writer.is_closing():
                     writer.write(frame)
 
+    def _forget(self) -> None:
+        """Workers of whom nothing will be heard any more: a run may have thousands, one after the other."""
+        for id_ in [id_ for id_, lines in self._lines.items() if lines.idle]:
+            if self.course.forgotten(id_):
+                del self._lines[id_]
+
     # Who calls
 
     async def _open(self) -> None:
@@ -315,8 +340,8 @@ class Coordinator:
 
     async def _attend_agent(self, bond: wire.Bond, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         id_ = bond.opening.id
-        lines = self._lines[id_]
-        if lines.token != bond.key:
+        lines = self._lines.get(id_)
+        if lines is None or lines.token != bond.key:
             return
         if lines.settled.is_set():
             self._stolen(id_)
@@ -392,9 +417,9 @@ class Coordinator:
         self._output.lines(self.course.label(id_), stream, lines.voice.add(stream, data), written)
 
     async def _attend_rank(self, id_: int, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        lines = self._lines[id_]
-        if lines.rank is not None:
-            raise wire.RefusedError("there is such a rank already")
+        lines = self._lines.get(id_)
+        if lines is None or lines.rank is not None:
+            raise wire.RefusedError("nobody waits for this rank")
         lines.rank = writer
         try:
             while True:

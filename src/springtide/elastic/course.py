@@ -484,6 +484,14 @@ class Course:
         if (seat := self.seats.get(id_)) is not None:
             seat.ended = True
 
+    def forgotten(self, id_: int) -> bool:
+        """Whether it is of no interest any more, and not known from now on."""
+        of_interest = self.first_failure is not None and self.first_failure.id == id_
+        if of_interest or self._living(id_) or id_ in self.membership.workers or self.membership.done(id_):
+            return False
+        self.seats.pop(id_, None)
+        return True
+
     def _alive(self) -> list[Seat]:
         return [seat for seat in self.seats.values() if not seat.ended]
 

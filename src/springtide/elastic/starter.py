@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import math
 import os
 import signal
 from collections import deque
@@ -40,9 +41,14 @@ class StartError(Exception):
 class Patience:
     """For a host that may answer in a moment: when to try again, and when to say so. Pure."""
 
-    until: float
+    seconds: float
+    until: float = math.inf
     _next: float = 0.5
     _told: bool = False
+
+    def begin(self, now: float) -> None:
+        """Once; not while it is others that are waited for."""
+        self.until = min(self.until, now + self.seconds)
 
     def spent(self, now: float) -> bool:
         return now + self._next >= self.until

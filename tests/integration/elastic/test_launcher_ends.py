@@ -84,3 +84,19 @@ def test_output_that_is_not_waited_for_is_not_lost(tmp_path: Path) -> None:
         found = [line for line in lines if line.startswith("[0]<stdout>:")]
     assert started.wait(60) == 5
     assert len(found) == 100000
+
+
+def test_many_hosts_that_do_not_answer_keep_no_other_one_from_starting(tmp_path: Path) -> None:
+    tool = tmp_path / "ssh"
+    tool.write_text(
+        '#!/bin/sh\nwhile [ "${1#-}" != "$1" ]; do shift 2; done\n'
+        'case "$1" in silent*) exec sleep 60 ;; esac\nexec sh -c "$2"\n'
+    )
+    tool.chmod(0o755)
+    silent = ",".join(f"silent{number}" for number in range(64))
+    path = f"PATH={tmp_path}:{Path(sys.executable).parent}:$PATH; export PATH;"
+    options = ("-np", "1", "--min-np", "1", "--start-timeout", "10")
+    ended = run(*options, "-H", f"{silent},good", "sh", "-c", "echo $TIDE_HOST", before=path)
+    assert ended.stdout == "[64]<stdout>:good\n"
+    assert ended.stderr.count("could not be started") == 64
+    assert ended.returncode == 0

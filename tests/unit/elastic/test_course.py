@@ -567,6 +567,15 @@ def test_labels_are_ranks_as_soon_as_there_are_any() -> None:
     assert story.course.label(max(story.course.seats)) == "c:0"
 
 
+def test_who_is_gone_is_forgotten_unless_it_failed_first() -> None:
+    story = Story("a", "b", "c").train(0, 1, 2)
+    assert not any(story.course.forgotten(id_) for id_ in (0, 1, 2))
+    story.exit(1, number=9)
+    story.exit(2, number=9)
+    assert [id_ for id_ in (0, 1, 2) if story.course.forgotten(id_)] == [2]
+    assert sorted(story.course.seats) == [0, 1]
+
+
 def test_a_number_is_never_that_of_two() -> None:
     story = Story("a", "b", "c").train(0, 1, 2)
     story.offer("a", "c")
