@@ -367,6 +367,9 @@ def main() -> int:
     parser.add_argument("--tokens", help="otherwise on standard input, where nobody else reads them")
     given = parser.parse_args()
     tokens = given.tokens or sys.stdin.readline().strip()
+    if not tokens:
+        print("the launcher is gone: it said nothing", file=sys.stderr, flush=True)
+        return 1
     agents = list(zip(given.workers.split(","), tokens.split(","), strict=True))
     if len(agents) == 1:
         return serve(given.connect, int(given.workers), tokens)
