@@ -3,8 +3,10 @@
 
 from __future__ import annotations
 
+import hashlib
 import importlib
 import pickle
+import sys
 from numbers import Number
 from typing import Any
 
@@ -30,19 +32,24 @@ def local_rank() -> int:
 def allreduce(tree: Any, *, weight: float = 1.0, average: bool = True) -> Any:
     """The mean over all ranks, weighted by `weight`: samples in this rank's share, for gradients. Or the sum.
 
-    A rank with nothing to add gives weight 0 and arrays of the right shape.
+    A rank with nothing to add gives weight 0 and arrays of the right shape. Of what is neither array nor number there
+    is no sum: TypeError. ValueError where ranks give trees that are not alike.
     """
     group = context.group()
-    skeleton, arrays = leaves.taken_apart(_arrays(tree))
+    skeleton, arrays = leaves.taken_apart(tree, _array)
+    arrays = [_summable(each) for each in arrays]
     if group.size == 1 and weight:
         return leaves.put_together(skeleton, iter([leaves.copied(each) for each in arrays]))
-    found = sums.summed(group, [leaves.numbers(each) for each in arrays], float(weight), average=average)
+    numbers = [leaves.numbers(each) for each in arrays]
+    found = sums.summed(group, numbers, float(weight), average=average, signature=_signature(skeleton))
     return leaves.put_together(skeleton, map(leaves.like, arrays, found))
 
 
 def broadcast(tree: Any, root: int = 0) -> Any:
     """The root's, for all."""
     group = context.group()
+    if not 0 <= root < group.size:
+        raise ValueError(f"there is no rank {root} among {group.size}")
     if group.size == 1:
         return tree
     words = pickle.dumps(tree) if group.rank == root else b""
@@ -62,13 +69,23 @@ def barrier() -> None:
     context.group().allgather(b"")
 
 
-def _arrays(tree: Any) -> Any:
-    """Numbers are arrays too small to be called so."""
-    if type(tree) is dict:
-        return {key: _arrays(each) for key, each in tree.items()}
-    if type(tree) in (list, tuple):
-        return type(tree)(_arrays(each) for each in tree)
-    if isinstance(tree, Number):
-        numpy: Any = importlib.import_module("numpy")
-        return numpy.asarray(tree, dtype=numpy.float64)
-    return tree
+def _signature(skeleton: Any) -> bytes:
+    return hashlib.blake2b("".join(leaves.spelled(skeleton)).encode(), digest_size=sums.SIGNATURE).digest()
+
+
+def _array(value: Any) -> Any:
+    """Numbers are arrays too small to be called so, and None is nothing to add."""
+    numpy: Any = sys.modules.get("numpy") or (importlib.import_module("numpy") if isinstance(value, Number) else None)
+    if value is None:
+        return None
+    if numpy is not None and isinstance(value, Number | numpy.bool_):
+        return numpy.asarray(value, dtype=numpy.complex128 if isinstance(value, complex) else numpy.float64)
+    if numpy is not None and isinstance(value, numpy.ndarray) and not isinstance(value, numpy.ma.MaskedArray):
+        return _summable(numpy.asarray(value))
+    raise TypeError(f"there is no sum of {type(value).__name__}: only of arrays, tensors and numbers")
+
+
+def _summable(array: Any) -> Any:
+    if not hasattr(array, "detach") and array.dtype.kind not in "biufc":
+        raise TypeError(f"there is no sum of {array.dtype}: only of numbers")
+    return array

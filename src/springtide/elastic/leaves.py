@@ -28,17 +28,21 @@ class Leaf:
     shape: tuple[int, ...]
 
 
-def taken_apart(value: Any) -> tuple[Any, list[Any]]:
+def taken_apart(value: Any, made_of: Callable[[Any], Any] | None = None) -> tuple[Any, list[Any]]:
+    """Plain values stay what they are, or what is made of them."""
     leaves: list[Any] = []
-    return _skeleton(value, leaves), leaves
 
-
-def _skeleton(value: Any, leaves: list[Any]) -> Any:
-    leaf = described(value)
-    if leaf is not None:
+    def skeleton(value: Any) -> Any:
+        leaf = described(value)
+        if leaf is None and made_of is not None and not branches(value):
+            value = made_of(value)
+            leaf = described(value)
+        if leaf is None:
+            return mapped(skeleton, value)
         leaves.append(value)
         return leaf
-    return mapped(lambda each: _skeleton(each, leaves), value)
+
+    return skeleton(value), leaves
 
 
 def put_together(skeleton: Any, leaves: Iterator[Any]) -> Any:
@@ -57,13 +61,22 @@ def mapped(function: Callable[[Any], Any], value: Any) -> Any:
         for key, each in value.items():
             found[key] = function(each)
         return found
-    if isinstance(value, Mapping) and hasattr(value, "copy"):
+    if _copies(value):
         return kind({key: function(each) for key, each in value.items()})
     if kind in (list, tuple):
         return kind(function(each) for each in value)
     if named(value):
         return kind._make(function(each) for each in value)
     return value
+
+
+def branches(value: Any) -> bool:
+    """Whether it is one of those."""
+    return isinstance(value, dict) or type(value) in (list, tuple) or named(value) or _copies(value)
+
+
+def _copies(value: Any) -> bool:
+    return isinstance(value, Mapping) and hasattr(value, "copy")
 
 
 def named(value: Any) -> bool:
@@ -81,6 +94,25 @@ def found_in(skeleton: Any) -> list[Leaf]:
     elif type(skeleton) in (list, tuple) or named(skeleton):
         parts = skeleton
     return [leaf for part in parts for leaf in found_in(part)]
+
+
+def spelled(skeleton: Any) -> Iterator[str]:
+    """What two skeletons have in common if and only if they are alike, but for plain values."""
+    if isinstance(skeleton, Leaf):
+        yield f"{skeleton.type}{skeleton.shape}"
+    elif isinstance(skeleton, Mapping):
+        yield "{"
+        for key, each in skeleton.items():
+            yield repr(key)
+            yield from spelled(each)
+        yield "}"
+    elif branches(skeleton):
+        yield "("
+        for each in skeleton:
+            yield from spelled(each)
+        yield ")"
+    else:
+        yield "-"
 
 
 def described(value: Any) -> Leaf | None:

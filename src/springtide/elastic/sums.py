@@ -20,7 +20,8 @@ from springtide.elastic.memory import Memory
 
 _SMALL: Final = 1 << 15
 """Bytes that take less time on their way than the way itself."""
-_WEIGHT: Final = struct.Struct("!d")
+SIGNATURE: Final = 8
+_HEAD: Final = struct.Struct(f"!d{SIGNATURE}s")
 _memory = Memory()
 
 
@@ -67,15 +68,13 @@ class Batch:
             start += array.size
 
 
-def summed(group: Group, arrays: Sequence[Any], weight: float, *, average: bool) -> list[Any]:
-    """For each of these arrays the sum over all ranks, or the mean, as a flat one."""
+def summed(group: Group, arrays: Sequence[Any], weight: float, *, average: bool, signature: bytes) -> list[Any]:
+    """For each of these arrays the sum over all ranks, or the mean, as a flat one. The signature says what they are:
+    ranks that add up different things would get rubbish, or wait for each other."""
     batches = _batches(arrays)
     small = [batch for batch in batches if batch.size <= _SMALL]
     large = [batch for batch in batches if batch.size > _SMALL]
-    weights = [1.0] * group.size
-    found: list[Any] = []
-    if average or small:
-        weights, found = _told(group, small, weight, average=average)
+    weights, found = _told(group, small, weight, signature, average=average)
     share = Share.among(weights, group.rank)
     found += [_averaged(group, batch, share) if average else _totalled(group, batch) for batch in large]
     placed = (pair for batch, flat in zip((*small, *large), found, strict=True) for pair in batch.parted(flat))
@@ -93,13 +92,16 @@ def _batches(arrays: Sequence[Any]) -> list[Batch]:
     return list(by_type.values())
 
 
-def _told(group: Group, small: Sequence[Batch], weight: float, *, average: bool) -> tuple[list[float], list[Any]]:
+def _told(
+    group: Group, small: Sequence[Batch], weight: float, signature: bytes, *, average: bool
+) -> tuple[list[float], list[Any]]:
     """The weights of all ranks, and what is small added up."""
-    words = group.allgather(b"".join((_WEIGHT.pack(weight), *(batch.data for batch in small))))
-    if len({len(each) for each in words}) > 1:
-        raise ValueError("ranks can only add up arrays of the same types and shapes")
-    weights = [_WEIGHT.unpack_from(each)[0] if average else 1.0 for each in words]
-    found, start = [], _WEIGHT.size
+    words = group.allgather(b"".join((_HEAD.pack(weight, signature), *(batch.data for batch in small))))
+    heads = [_HEAD.unpack_from(each) for each in words]
+    if len({theirs for _, theirs in heads}) > 1:
+        raise ValueError("ranks can only add up trees of the same keys in the same order, types and shapes")
+    weights = [theirs if average else 1.0 for theirs, _ in heads]
+    found, start = [], _HEAD.size
     for batch in small:
         end = start + batch.size
         found.append(_added(batch.type, [each[start:end] for each in words], weights, average=average))

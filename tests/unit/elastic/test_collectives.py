@@ -4,15 +4,17 @@
 from __future__ import annotations
 
 import threading
+from collections import OrderedDict, defaultdict
 from collections.abc import Callable
-from types import SimpleNamespace
-from typing import Any
+from dataclasses import dataclass
+from types import MappingProxyType, SimpleNamespace
+from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
 from tests.unit.elastic.rings import together
 
-from springtide.elastic import allreduce, context
+from springtide.elastic import allreduce, broadcast, context
 from springtide.elastic.ring import Ring
 
 SMALL, LARGE = 100, 9_000_000
@@ -144,9 +146,86 @@ def test_results_stay_as_long_as_somebody_holds_them(among: Among) -> None:
     assert among(2, work) == [[(number, number) for number in range(4)] * 2] * 2
 
 
-def test_arrays_that_are_not_alike_cannot_be_summed(among: Among) -> None:
+UNLIKE: dict[str, tuple[Any, Any]] = {
+    "shapes": (np.ones(1), np.ones(2)),
+    "large shapes": (np.ones(100_000), np.ones(200_000)),
+    "the same number of bytes": (np.ones((2, 3)), np.ones((3, 2))),
+    "types": (np.ones(2, dtype="f4"), np.ones(1)),
+    "keys": ({"a": 1, "b": 2}, {"b": 2, "a": 1}),
+    "trees": ([1, [2]], [[1], 2]),
+}
+
+
+@pytest.mark.parametrize("average", [True, False])
+@pytest.mark.parametrize("what", UNLIKE)
+def test_trees_that_are_not_alike_cannot_be_summed(among: Among, what: str, average: bool) -> None:
     def work(rank: int) -> Any:
-        with pytest.raises(ValueError, match="same types and shapes"):
-            allreduce(np.ones(rank + 1))
+        with pytest.raises(ValueError, match="trees of the same keys"):
+            allreduce(UNLIKE[what][rank], average=average)
+
+    among(2, work)
+
+
+class Pair(NamedTuple):
+    gradient: Any
+    loss: float
+
+
+class Matrix(np.ndarray[Any, Any]):
+    """Of the kind that other libraries derive from arrays."""
+
+
+def test_all_kinds_of_trees_are_summed(among: Among) -> None:
+    tree = {
+        "pair": Pair(np.ones(2), 0.5),
+        "ordered": OrderedDict(b=1.0, a=np.ones(1)),
+        "default": defaultdict[str, Any](list, {"a": 2}),
+        "view": MappingProxyType({"a": 1}),
+        "right": np.bool_(True),
+        "matrix": np.ones((1, 1)).view(Matrix),
+        "complex": 1j,
+        "nothing": None,
+        "empty": ((), [], {}),
+    }
+    for found in among(2, lambda rank: allreduce(tree, average=False)):
+        assert (found["pair"].gradient.tolist(), float(found["pair"].loss)) == ([2.0, 2.0], 1.0)
+        assert (type(found["ordered"]), float(found["ordered"]["b"])) == (OrderedDict, 2.0)
+        assert found["default"].default_factory is list
+        assert (float(found["default"]["a"]), float(found["right"]), complex(found["complex"])) == (4.0, 2.0, 2j)
+        assert (found["matrix"].tolist(), found["nothing"], found["empty"]) == ([[2.0]], None, ((), [], {}))
+
+
+@dataclass
+class Record:
+    gradient: Any
+
+
+class Likeness:
+    def __array__(self, *_: Any, **__: Any) -> Any:
+        return np.ones(1)
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        Record(np.ones(1)),
+        np.array([1], dtype=object),
+        Likeness(),
+        "word",
+        np.ma.ones(1),
+        np.array(["2020"], dtype="M8"),
+    ],
+    ids=["dataclass", "objects", "likeness", "word", "masked", "dates"],
+)
+def test_what_has_no_sum_is_refused(value: Any) -> None:
+    with pytest.raises(TypeError, match="there is no sum of"):
+        allreduce({"a": [value]})
+
+
+@pytest.mark.parametrize("root", [-1, 2, 5])
+def test_a_root_that_is_not_there_is_refused(among: Among, root: int) -> None:
+    def work(rank: int) -> Any:
+        with pytest.raises(ValueError, match=f"no rank {root} among 2"):
+            broadcast(rank, root)
 
     among(2, work)
