@@ -81,8 +81,7 @@ class Place:
             environment.get("TIDE_HOST", ""),
             int(environment.get("TIDE_SLOT", "0")),
             _secret(int(environment["TIDE_SECRET_FD"])),
-            float(environment.get("TIDE_HEARTBEAT", _BEAT)),
-            tuple(filter(None, environment.get("TIDE_INTERFACES", "").split(","))),
+            interfaces=tuple(filter(None, environment.get("TIDE_INTERFACES", "").split(","))),
         )
 
 
