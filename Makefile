@@ -8,7 +8,7 @@ READY := $(VENV)/.ready
 AGAIN ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test check check-generated format generate lock oracle test-oracle record test-pods test-crash test-crash-elastic test-programs test-robustness e2e e2e-horovod e2e-elastic bench bench-pods bench-operator bench-resize campaign
+.PHONY: help demo test check check-generated format generate lock oracle test-oracle record test-pods test-crash test-crash-elastic test-programs test-robustness e2e e2e-horovod e2e-elastic bench bench-pods bench-operator bench-resize bench-allreduce campaign
 
 help: ## what there is
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 16
@@ -98,6 +98,9 @@ bench-operator: oracle ## our operator and Kubeflow's side by side: jobs a secon
 
 bench-resize: $(READY) ## a training group that grows, shrinks and loses a rank, beside Horovod Elastic and torchrun
 	@PYTHONPATH=. $(BIN)/python benchmarks/resize.py
+
+bench-allreduce: $(READY) ## sums over ranks beside gloo and Open MPI, and how soon eight ranks begin
+	@PYTHONPATH=. $(BIN)/python benchmarks/allreduce.py
 
 # tests/crash kills the server under load, tests/crash_pods all processes around 50 pods, tests/crash_jobs all that jobs
 # depend on while they are resized, tests/crash_elastic ranks, agents and launchers of programs that learn. SEEDS=7 or
