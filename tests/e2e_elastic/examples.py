@@ -79,7 +79,7 @@ def created(cluster: Cluster, file: str, change: Callable[[Obj], None] = lambda 
 
 def check_no_step_was_lost(log: str, every: int = 0) -> list[tuple[int, int]]:
     """Steps that were told of, with sizes: each once and in its order."""
-    found = [(int(step), int(size)) for step, size in re.findall(r"\bstep (\d+) .*loss .*size (\d+)", log)]
+    found = [(int(step), int(size)) for step, size in re.findall(r"\bstep (\d+) (?=.*\bloss ).*?\bsize (\d+)", log)]
     numbers = [step for step, _ in found]
     assert "going back" not in log, log
     assert all(before < after for before, after in pairwise(numbers)), log

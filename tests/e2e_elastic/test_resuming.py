@@ -56,9 +56,8 @@ def check_end(log: str) -> None:
     assert re.search(r"step 480 accuracy 0\.9\d+ size 2$", log, re.MULTILINE), log
 
 
-@pytest.mark.parametrize("version", [V1, V2], ids=["v1", "v2beta1"])
-def test_a_job_that_was_suspended_goes_on_where_it_was(space: Space, tmp_path: Path, version: str) -> None:
-    job = created(space("digits"), "digits", keeping(tmp_path, version))
+def test_a_job_that_was_suspended_goes_on_where_it_was(space: Space, tmp_path: Path) -> None:
+    job = created(space("digits"), "digits", keeping(tmp_path, V2))
     job.until_said("there is no checkpoint: training starts from the beginning")
     job.cluster.until(lambda: len(kept(tmp_path)) == 2, "two checkpoints", job.patience)
     suspend(job)

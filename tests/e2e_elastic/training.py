@@ -41,6 +41,13 @@ class Training(Elastic):
         except AssertionError as error:
             raise AssertionError(f"{error}\n{self.text}") from None
 
+    def ended(self) -> int:
+        try:
+            until(lambda: self.process.poll() is not None, "its end", PATIENCE)
+        except AssertionError as error:
+            raise AssertionError(f"{error}\n{self.text}") from None
+        return super().ended()
+
     def pid(self, rank: int, size: int) -> int:
         """Of whoever became this rank last."""
         return int(self.saw(rf"rank {rank} of {size} .* pid (\d+)")[-1][1])
