@@ -35,7 +35,7 @@ _BEAT: Final = 1.0
 _OPENING: Final = 10.0
 """Seconds a caller has to prove who it is."""
 _BACKLOG: Final = 1024
-_AT_A_TIME: Final = 64
+_AT_A_TIME: Final = 16
 """Callers that are let in before those of them who are too many are turned away."""
 _STRANGERS: Final = 128
 """Callers that have not proved anything yet, beside those of every worker."""
