@@ -7,9 +7,11 @@ import signal
 import socket
 import subprocess
 import sys
+from contextlib import closing
 from pathlib import Path
 
 import pytest
+from tests.integration.elastic.launching import TRAINEE, Launch
 
 pytestmark = pytest.mark.timeout(120)
 TIDERUN = (sys.executable, "-P", "-m", "springtide.elastic.launcher", "-np", "1")
@@ -60,3 +62,23 @@ def test_who_thinks_better_of_it_at_once_sees_no_traceback() -> None:
         "main()\n"
     )
     assert said(sys.executable, "-P", "-c", program) == (128 + signal.SIGINT, "")
+
+
+def test_a_directory_that_goes_later_keeps_no_newcomer_away(tmp_path: Path) -> None:
+    hosts, home = tmp_path / "hosts", tmp_path / "home"
+    hosts.write_text("127.0.0.1:1\n")
+    home.mkdir()
+    options = ["-np", "1", "--min-np", "1", "--host-discovery-script", f"cat {hosts}"]
+    program = [sys.executable, str(TRAINEE), str(tmp_path / "done")]
+    with closing(Launch(tmp_path, [*options, *program], inside=("sh", "-c", f'cd {home}; exec "$@"', "sh"))) as run:
+        run.saw("generation 1 rank 0 of 1")
+        home.rmdir()
+        hosts.write_text("127.0.0.1:1\n127.0.0.2:1\n")
+        run.saw("rank 1 of 2")
+        assert run.finish() == 0
+
+
+def test_a_host_that_an_interface_does_not_lead_to_is_not_started(tmp_path: Path) -> None:
+    options = ["-np", "1", "--min-np", "1", "--host-discovery-script", "echo nowhere:1", "--network-interface", "lo"]
+    with closing(Launch(tmp_path, [*options, "true"])) as run:
+        run.saw("on nowhere could not be started: lo has no address to be reached at from there")
