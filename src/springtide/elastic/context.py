@@ -7,6 +7,7 @@ moment it begins to train; until then it is told what its launcher expects, to c
 
 from __future__ import annotations
 
+import functools
 import os
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -65,7 +66,7 @@ class Context:
         self.group.close()
         self.session.connections.forget(entry.generation)
         self.group = Solo() if len(entry.members) == 1 else self.build(self.session, entry)
-        self.session.on_break(self._abort)
+        self.session.on_break(functools.partial(self._abort, self.group))
         if self.session.superseded():
             raise BrokenError("the group was overtaken before it came to be")
         mine = entry.place(self.session.place.worker)
@@ -89,8 +90,8 @@ class Context:
         be heard of."""
         return bool(self.attachments) and self.session is not None and self.session.soon_superseded()
 
-    def _abort(self) -> None:
-        self.group.abort()
+    def _abort(self, group: Group) -> None:
+        group.abort()
         for each in tuple(self.attachments):
             each.abort()
 

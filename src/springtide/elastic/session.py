@@ -100,8 +100,12 @@ class Session:
         self._prepared: _Prepared | None = None
         self._regroup: Entry | None = None
         self._lost = False
-        self._commit = -1
-        self._interrupt: Callable[[], None] = lambda: None
+        self._finished = False
+        self.commit = -1
+        """The boundary of the newest commit, as the launcher is to know it."""
+        self._breaking = threading.RLock()
+        self._entering = 0
+        self._interrupt: tuple[int, Callable[[], None]] = (0, lambda: None)
         self.connections = Connections(place.worker, place.host, place.secret, place.interfaces)
         for target in (self._listen, self._beat):
             threading.Thread(target=target, name=f"tide-{target.__name__.strip('_')}", daemon=True).start()
@@ -109,8 +113,10 @@ class Session:
     # What the program asks
 
     def on_break(self, interrupt: Callable[[], None]) -> None:
-        """What makes the group's calls raise when somebody died; called by the listening thread."""
-        self._interrupt = interrupt
+        """What makes the calls of the group that is entered now raise when somebody died; called by the listening
+        thread, unless that one comes so late that there is another group."""
+        with self._breaking:
+            self._interrupt = self._entering, interrupt
 
     def begin(self) -> Entry:
         """The first generation of this rank; waits for it. Others may wait for us from now on: not before all is
@@ -124,7 +130,7 @@ class Session:
         passed before it is known where that is. BrokenError when somebody died meanwhile."""
         with self._changed:
             self.boundary += 1
-            self._commit = commit
+            self.commit = commit
             while True:
                 self._check()
                 if self._prepared is None:
@@ -145,6 +151,8 @@ class Session:
 
     def recover(self, generation: int, commit: int, why: str) -> Entry:
         """Somebody died: say so, and wait for those that are left."""
+        if self._finished:
+            raise LauncherLostError("a rank is gone, and only the first run of a program goes on after that")
         self._say("trouble", generation=generation, commit=commit, why=why)
         return self._wait(lambda: self._regroup)
 
@@ -158,6 +166,7 @@ class Session:
             return self._changed.wait_for(self.superseded, _MOMENT)
 
     def say(self, type_: str, **words: Any) -> None:
+        self._finished = self._finished or type_ == "finished"
         self._say(type_, **words)
 
     # What the launcher says
@@ -174,6 +183,7 @@ class Session:
     def _taken(self) -> Entry:
         entry = self._regroup or (self._prepared.entry if self._prepared else None)
         assert entry is not None
+        self._entering = entry.generation
         self._regroup = self._prepared = None
         return entry
 
@@ -192,10 +202,11 @@ class Session:
                 self._hear(frame.type, frame.head)
         except (OSError, EOFError, wire.RefusedError):
             pass
-        with self._changed:
-            self._lost = True
-            self._changed.notify_all()
-        self._break()
+        finally:  # also when another library's group could not be broken: nobody would listen any more
+            with self._changed:
+                self._lost = True
+                self._changed.notify_all()
+            self._break()
 
     def _hear(self, type_: str, words: Mapping[str, Any]) -> None:
         with self._changed:
@@ -204,7 +215,7 @@ class Session:
                     self._prepared = _Prepared(words["generation"], _members(words["members"]))
                     # The last boundary that was passed. To wait for the next one might be to wait for somebody who
                     # waits for us: one that heard of this earlier, and stands where we have just been.
-                    self._say("at", generation=words["generation"], boundary=self.boundary, commit=self._commit)
+                    self._say("at", generation=words["generation"], boundary=self.boundary, commit=self.commit)
                     self.connections.prepare(self._prepared.generation, self._prepared.members)
                 case "cancel" if self._prepared is not None and self._prepared.generation == words["generation"]:
                     self._prepared = None
@@ -223,11 +234,15 @@ class Session:
                     self.connections.prepare(self._regroup.generation, self._regroup.members)
             self._changed.notify_all()
         if type_ == "regroup":
-            self._break()
+            self._break(before=words["generation"])
 
-    def _break(self) -> None:
-        self._interrupt()
+    def _break(self, before: int | None = None) -> None:
+        """The group that there is, if it is one before this generation."""
         self.connections.wake()
+        with self._breaking:
+            generation, interrupt = self._interrupt
+            if before is None or generation < before:
+                interrupt()
 
     def _beat(self) -> None:
         pause = threading.Event()

@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from springtide.elastic import checkpoints, context, leaves
-from springtide.elastic.groups import Group
+from springtide.elastic.groups import BrokenError, Group
 from springtide.elastic.session import Entry
 
 logger = logging.getLogger(__name__)
@@ -51,6 +51,8 @@ class State:
             _try(name, value)
         self._values = dict(values)
         self._files = checkpoints.Checkpoints(Path(checkpoint), every) if checkpoint is not None else None
+        self._looked = False
+        """For what an earlier run left."""
         self._saved: Snapshot | None = None
         self._memory: list[Any] = []
         """What a newcomer receives into and keeps its commits in."""
@@ -105,6 +107,12 @@ class State:
         if self._saved is not None:
             self._put(self._saved.skeleton, self._saved.arrays)
 
+    def sync(self) -> None:
+        """All take the first rank's values, and keep them as by a commit. Call it on all ranks."""
+        if context.group().size > 1:
+            context.current().settle()
+            self._share()
+
     @property
     def newest(self) -> int:
         """The boundary of the last commit."""
@@ -116,7 +124,8 @@ class State:
         """Enter the first generation of this process."""
         now = context.current()
         if now.session is None:
-            boundary, old = self._load() or (0, 1)
+            loaded = None if self._looked else self._load()
+            boundary, old = loaded or (max(self.newest, 0), 1)
             self._saved = self._taken(boundary, old)
             _tell(now, old)
             return
@@ -147,21 +156,27 @@ class State:
             # In the second case all who knew anything died before they could hand it on.
             loaded = self._load() if now.rank == entry.source else None
             if loaded is None and now.rank == entry.source:
-                logger.warning(_without_checkpoint(entry.generation))
+                self._say_that_it_starts_over(entry.generation)
             # What the program made of the size that it was told before was made for that one.
             self._saved = self._taken(*(loaded or (0, context.told_size() or now.size)))
         self.restore()
-        self._settle(entry, newcomer=self._saved is None)
-        old = self._pass_on(now.group, entry, session.boundary, everybody=True)
+        apart = self._settle(entry, newcomer=self._saved is None)
+        if not apart and not entry.fresh and _alike(now.group, self.newest) and self._saved is not None:
+            session.boundary, old = self._saved.boundary, self._saved.size
+        else:
+            old = self._pass_on(now.group, entry, session.boundary, everybody=True)
         self._entered(entry, old)
 
     def _share(self) -> None:
         """For a process that has trained with others before it came to this state: all begin with the first one's."""
         now = context.current()
         assert now.session is not None
-        self._saved = self._taken(now.session.boundary, now.size)
+        loaded = self._load() if now.rank == 0 and not self._looked else None
+        boundary, old = loaded or (0, now.size)
+        self._saved = self._taken(max(boundary, now.session.boundary), old)
+        self._looked = True
         entry = Entry(now.generation, (), source=0, graceful=False)
-        self._pass_on(now.group, entry, now.session.boundary, everybody=True)
+        _tell(now, self._pass_on(now.group, entry, now.session.boundary, everybody=True))
 
     def _switch(self, entry: Entry) -> None:
         """At a boundary where all stand: whoever leaves does so here."""
@@ -173,13 +188,25 @@ class State:
         self._enter(entry, newcomer=False)
 
     def _enter(self, entry: Entry, *, newcomer: bool) -> None:
+        before = context.current().size
+        try:
+            old = self._entered_together(entry, before, newcomer=newcomer)
+        except BrokenError:
+            # Whoever died, nobody has taken a step since the boundary: nobody needs to go back further.
+            if not newcomer:
+                self._saved = self._taken(entry.boundary, before)
+            raise
+        self._entered(entry, old if newcomer else before)
+
+    def _entered_together(self, entry: Entry, before: int, *, newcomer: bool) -> int:
+        """Nobody goes on before all newcomers have come so far."""
         now = context.current()
-        before = now.size
         now.enter(entry)
         everybody, old = self._settle(entry, newcomer=newcomer), before
         if everybody or _moves(entry):
             old = self._pass_on(now.group, entry, entry.boundary, everybody=everybody, size=before)
-        self._entered(entry, old if newcomer else before)
+            now.group.allgather(b"")
+        return old
 
     def _settle(self, entry: Entry, *, newcomer: bool) -> bool:
         """In a new group, before what has been learned is handed on: whether old hands are to get it too."""
@@ -188,6 +215,7 @@ class State:
     def _entered(self, entry: Entry, old: int) -> None:
         now = context.current()
         assert now.session is not None
+        now.session.commit = self.newest
         now.session.say("entered", generation=entry.generation)
         _tell(now, old)
         if entry.hold:
@@ -217,6 +245,7 @@ class State:
     def _load(self) -> tuple[int, int] | None:
         """What an earlier run left, at which boundary and with how many ranks: boundaries are counted on from there,
         for the newest checkpoint is that of the last one. A run without survivors starts over otherwise."""
+        self._looked = True
         found = self._files.newest() if self._files is not None else None
         if found is None:
             return None
@@ -224,6 +253,13 @@ class State:
         boundary, size, skeleton = pickle.loads(head)
         self._put(skeleton, arrays(leaves.found_in(skeleton)))
         return boundary, size
+
+    def _say_that_it_starts_over(self, generation: int) -> None:
+        """A launcher that was started again does not know it: then the first generation means that, too."""
+        if generation > 1:
+            logger.warning("nobody is left who knew anything, and there is no checkpoint: training starts over")
+        elif self._files is not None:
+            logger.warning("there is no checkpoint: training starts from the beginning")
 
     def _live(self, boundary: int, size: int) -> Snapshot:
         """As it is now, good until the next step."""
@@ -259,13 +295,6 @@ class State:
                 self._values[name] = leaves.refilled(held, new)
 
 
-def _without_checkpoint(generation: int) -> str:
-    """A launcher that was started again does not know it: then the first generation means that training starts over."""
-    if generation > 1:
-        return "nobody is left who knew anything, and there is no checkpoint: training starts over"
-    return "there is no checkpoint: training starts from the beginning"
-
-
 def _tell(now: context.Context, old: int) -> None:
     if old != now.size:
         for told in now.on_resize:
@@ -289,6 +318,11 @@ def _try(name: str, value: Any) -> None:
 
 def _descriptions(arrays: list[Any]) -> list[leaves.Leaf | None]:
     return [leaves.described(each) for each in arrays]
+
+
+def _alike(group: Group, newest: int) -> bool:
+    """Whether all have the same commit: then nobody needs another's."""
+    return len(set(group.allgather(newest.to_bytes(8, "big", signed=True)))) == 1
 
 
 def _moves(entry: Entry) -> bool:

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from types import SimpleNamespace
 from typing import Any
 
@@ -20,6 +21,12 @@ class Tape(Solo):
 
     def __init__(self, parts: list[bytes], rank: int) -> None:
         self.parts, self.rank, self.size = parts, rank, 2
+        self.alike, self.broken = False, False
+
+    def allgather(self, mine: bytes) -> Sequence[bytes]:
+        if self.broken:
+            raise BrokenError("the other is gone")
+        return [mine, mine if self.alike else b"another"]
 
     def pass_on(self, data: Buffer, source: int, *, everybody: bool) -> None:
         if self.rank == source:
@@ -101,3 +108,55 @@ def test_a_newcomer_of_another_shape_becomes_what_the_others_are(rank: Rank, mon
     state = State(weights=None, step=0)
     state.recover("")
     assert (state.step, state.weights["w"].tolist()) == (7, [[1.0, 1.0], [1.0, 1.0]])
+
+
+def test_survivors_that_have_the_same_commit_send_each_other_nothing(rank: Rank) -> None:
+    group = rank.now.group = Tape([], 1)
+    state = State(weights=np.zeros(2), step=0)
+    rank.now.session.boundary = 6
+    state.commit()
+    state.weights += 1
+    state.step, rank.now.session.boundary = 3, 9
+    group.alike = True
+    state.recover("somebody died")
+    assert (state.step, state.weights.tolist(), rank.now.session.boundary) == (0, [0.0, 0.0], 7)
+    assert (rank.said, rank.now.session.commit) == (["entered"], 7)
+
+
+@pytest.mark.parametrize("place", [0, 1])
+def test_a_newcomer_that_dies_while_it_joins_sends_nobody_back(rank: Rank, place: int) -> None:
+    """Those before the source, which send nothing, and the source."""
+    group = rank.now.group = Tape([], place)
+    state = State(weights=np.zeros(2), step=0)
+    state.commit()
+    state.weights += 1
+    state.step = 3
+    members: Any = (object(), object(), object())
+    group.broken = True
+    with pytest.raises(BrokenError):
+        state._enter(Entry(2, members, source=1, graceful=True, boundary=5), newcomer=False)
+    assert (state.newest, rank.said) == (5, [])
+    state.restore()
+    assert (state.step, state.weights.tolist()) == (3, [1.0, 1.0])
+
+
+def test_all_take_the_values_of_the_first(rank: Rank) -> None:
+    rank.now.generation = 1
+    first = State(weights=np.ones(2), step=7)
+    tape = rank.now.group = Tape([], 0)
+    first.sync()
+    rank.now.group = Tape(tape.parts, 1)
+    second = State(weights=np.zeros(2), step=0)
+    second.sync()
+    second.weights += 1
+    second.restore()
+    assert (second.step, second.weights.tolist()) == (7, [1.0, 1.0])
+
+
+def test_alone_there_is_nobody_to_take_values_from() -> None:
+    state = State(step=1)
+    state.commit()
+    state.step = 2
+    state.sync()
+    state.restore()
+    assert state.step == 1

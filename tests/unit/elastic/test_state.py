@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import pytest
 
-from springtide.elastic import Sampler, State, context, leaves
+from springtide.elastic import Sampler, State, context, leaves, run
 from springtide.elastic.context import Context
 from springtide.elastic.session import Entry
 
@@ -100,17 +100,40 @@ def test_a_run_that_is_resumed_with_another_size_is_told(tmp_path: Path, monkeyp
     assert (later.rate, told) == (0.4, [(4, 1)])
 
 
-@pytest.mark.parametrize(("generation", "told"), [(1, False), (2, True)])
+@pytest.mark.parametrize(
+    ("generation", "kept", "told"),
+    [(1, False, ""), (1, True, "from the beginning"), (2, False, "starts over"), (2, True, "starts over")],
+)
 def test_a_run_that_nobody_survived_says_that_it_starts_over(
-    generation: int, told: bool, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+    generation: int,
+    kept: bool,
+    told: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
 ) -> None:
     now: Any = Context(None)
     entry = Entry(generation, (), source=0, graceful=False, fresh=True)
     now.session = SimpleNamespace(boundary=0, say=lambda *_, **__: None, begin=lambda: entry)
     monkeypatch.setattr(Context, "enter", lambda *_: None)
     monkeypatch.setattr(context, "current", lambda: now)
-    State(step=0).begin()
-    assert ("training starts over" in caplog.text) is told
+    State(checkpoint=tmp_path if kept else None, step=0).begin()
+    assert told in caplog.text
+    assert bool(caplog.text) is bool(told)
+
+
+def test_a_second_run_goes_on_from_the_first_and_not_from_its_checkpoint(tmp_path: Path) -> None:
+    @run
+    def train(state: State, steps: int) -> None:
+        for _ in range(steps):
+            state.step += 1
+            state.commit()
+
+    state = State(checkpoint=tmp_path, every=10, step=0)
+    train(state, 15)
+    train(state, 6)
+    assert state.step == 21
+    assert sorted(each.name for each in tmp_path.iterdir()) == ["commit-000000000010", "commit-000000000020"]
 
 
 def test_without_a_checkpoint_it_begins_as_it_was_made(tmp_path: Path) -> None:
