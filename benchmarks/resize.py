@@ -22,7 +22,9 @@ import sys
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, field
+from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 
 import frameworks
 import loopback
@@ -38,6 +40,7 @@ MODEL, LARGE = 100, 1000
 CALM = 40
 """Steps of a group before something is done to it."""
 LOOK = 0.1
+QUIET = 0.1
 IDLE = 2.0
 """Seconds in which we look what others do with the machine."""
 OURS = "springtide, NumPy"
@@ -152,7 +155,7 @@ class Line:
             return "none seen" if found.trouble else ""
         if all(isinstance(value, int) for value in values):
             return ", ".join(map(str, dict.fromkeys(sorted(values))))
-        return f"{shown(statistics.median(values))} ({shown(min(values))}-{shown(max(values))})"
+        return _spread(values)
 
 
 LINES = (
@@ -208,7 +211,9 @@ def large(copies: Sequence[float], found: Found) -> str:
 
 
 def _spread(values: Sequence[float]) -> str:
-    return f"{shown(statistics.median(values))} ({shown(min(values))}-{shown(max(values))})"
+    """The median, and between which values it lies."""
+    middle = shown(statistics.median(values))
+    return middle if len(values) == 1 else f"{middle} ({shown(min(values))}–{shown(max(values))})"
 
 
 # -- the whole ---------------------------------------------------------------------------------------------------------
@@ -219,6 +224,18 @@ def others() -> float:
     before, began = machine.busy(), time.perf_counter()
     time.sleep(IDLE)
     return (machine.busy() - before) / (time.perf_counter() - began) / (os.cpu_count() or 1)
+
+
+def conditions(about: dict[str, Any], rounds: int) -> str:
+    """What the figures are worth, in words."""
+    seen, shares, loads = about["machine"], about["used_by_others_between"], about["load_average"]
+    state = "quiet machine" if max(shares) < QUIET else "**busy machine**"
+    return (
+        f"Machine: {seen['processor']}, {seen['cores']} cores, {seen['memory_gib']} GiB, Linux {seen['kernel']}, "
+        f"Python {seen['python']}. {datetime.now(UTC):%Y-%m-%d}, {state}: between the contenders others used "
+        f"{min(shares):.0%} to {max(shares):.0%} of the processors, load average {loads['before']:.1f} before. "
+        f"Each figure is the median of {rounds}, with the lowest and highest; the run took {about['seconds']} s."
+    )
 
 
 def main() -> None:
@@ -252,8 +269,7 @@ def main() -> None:
         "used_by_others_between": [round(share, 2) for share in shares],
         "seconds": round(time.monotonic() - began),
     }
-    print(json.dumps(about, indent=2))
-    print(f"\n{table(found)}")
+    print(f"\n{conditions(about, rounds)}\n\n{table(found)}")
     if grown.grows:
         print(f"\n{large(copies, grown)}")
     if arguments.json:
