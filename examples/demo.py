@@ -127,7 +127,8 @@ class Demo:
         self._informers = Informers(client)
         self._jobs, self._pods = (self._informers.of(each, Scope(NAME.namespace)) for each in (MPIJOBS, PODS))
         self._training = Training()
-        self._changed, self._started = asyncio.Event(), asyncio.Event()
+        self._changed = asyncio.Event()
+        self._pauses_as_submitted = True
         self._told = 0
 
     async def run(self, wanted: Iterable[Obj]) -> Training:
@@ -169,8 +170,7 @@ class Demo:
         await self._tide("node", "remove", SPOT)
         await self._watch()
         say("enough was seen: the rest without pauses, as a ConfigMap says")
-        say(f"""$ kubectl patch configmap {NAME.name} --type merge -p '{{"data":{{"pause":"0"}}}}'""")
-        await self._client.patch(CONFIGMAPS, NAME, {"data": {"pause": "0"}})
+        await self._set_pause("0")
         await self._until("the job ends", self._is_over, unless=("Failed",))
         self._view.keep()
 
@@ -182,9 +182,17 @@ class Demo:
     def _train_together(self, size: int) -> Callable[[], bool]:
         return lambda: self._training.size == size == len(self._training.hosts) and not self._training.coming
 
+    async def _set_pause(self, seconds: str) -> None:
+        """For every sample; the program reads it in a mounted ConfigMap."""
+        self._pauses_as_submitted = False
+        self._view.say(
+            f"""$ kubectl patch configmap {NAME.name} --type merge -p '{{"data":{{"pause":"{seconds}"}}}}'"""
+        )
+        await self._client.patch(CONFIGMAPS, NAME, {"data": {"pause": seconds}})
+
     async def _watch(self) -> None:
         """For a while, and until a few steps have been made."""
-        aim = self._training.step + 10
+        aim = self._training.step + 5
         await asyncio.sleep(WATCH)
         await self._until("training goes on", lambda: self._training.step >= aim)
 
@@ -196,10 +204,16 @@ class Demo:
                 while not holds():
                     if self._state in unless:
                         raise FailedError(f"the job has {self._state.lower()} before {what}{self._last_words()}")
-                    self._changed.clear()
-                    await self._changed.wait()
+                    if self._pauses_as_submitted and self._training.step > self._training.last / 2:
+                        self._view.say("this machine is busy: training must not end before all was shown")
+                        await self._set_pause("0.006")
+                    await self._change()
                 return
         raise FailedError(f"after {PATIENCE:g} s this has not come about: {what}{self._last_words()}")
+
+    async def _change(self) -> None:
+        self._changed.clear()
+        await self._changed.wait()
 
     def _last_words(self) -> str:
         """Those of the launcher are part of a failed job's explanation."""
@@ -221,8 +235,7 @@ class Demo:
     async def _follow_launcher(self) -> None:
         """Its log, as `kubectl logs -f` has it."""
         while (self._pods.get(LAUNCHER) or {}).get("status", {}).get("phase", "Pending") == "Pending":
-            self._started.clear()
-            await self._started.wait()
+            await self._change()
         log = self._client.lines(request.get(PODS, LAUNCHER, "log", {"follow": "true"}))
         with suppress(ApiError):
             async with aclosing(log) as lines:
@@ -241,7 +254,6 @@ class Demo:
         """Whenever something has changed."""
         self._view.draw(picture(self._job, self._pods.objects(), self._training, self._view.width))
         self._changed.set()
-        self._started.set()
 
 
 def summary(training: Training) -> str:

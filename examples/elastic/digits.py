@@ -130,7 +130,7 @@ def rest(pause: str, samples: int) -> float:
 
 def asked() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description="Learns to read handwritten digits, with any number of workers.")
-    parser.add_argument("--epochs", type=int, default=60)
+    parser.add_argument("--epochs", type=int, default=40)
     parser.add_argument("--pause", default="0", metavar="SECONDS", help="for every sample, or a file that says so")
     parser.add_argument("--checkpoint", metavar="DIR", help="where a run that nobody survives goes on from")
     parser.add_argument("--scale-rate", action="store_true", help="let the learning rate follow the size")
