@@ -65,7 +65,7 @@ class Tide:
     def kubeconfig(self) -> str:
         return str(self._cluster / "kubeconfig")
 
-    async def __call__(self, *arguments: str, patience: float = 60) -> str:
+    async def __call__(self, *arguments: str, patience: float = PATIENCE) -> str:
         """Shown as one would type it, but for the directory. Ended only by itself: what half a command leaves behind,
         nobody would end."""
         self._view.say(f"$ tide {shlex.join(arguments)}")

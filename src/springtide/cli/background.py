@@ -19,7 +19,7 @@ from pathlib import Path
 from springtide.local.supervisor.log_files import opened
 
 _VARIABLE = "SPRINGTIDE_TELL"
-_WAIT = 30.0
+_WAIT = 90.0  # for machines that are busy: a cluster that dies is heard of at once
 
 
 class FailedError(Exception):
