@@ -8,6 +8,7 @@ one before is used.
 
 from __future__ import annotations
 
+import contextlib
 import logging
 import math
 import os
@@ -41,27 +42,29 @@ class Checkpoints:
         self.directory, self._every = directory, every
         self._count = 0
 
+    def probe(self) -> None:
+        """OSError where nothing can be kept: better now than after hours."""
+        self.directory.mkdir(parents=True, exist_ok=True)
+        probe = self._draft("probe")
+        probe.touch()
+        probe.unlink(missing_ok=True)  # another host may have a process of the same number
+
     def keep(self, boundary: int, head: bytes, arrays: Sequence[Any]) -> None:
-        """Only every so many times."""
+        """Only every so many times. Training goes on without one that cannot be written: disks are emptied again."""
         self._count += 1
         if self._count % self._every:
             return
-        self.directory.mkdir(parents=True, exist_ok=True)
         target = self.directory / f"commit-{boundary:012d}"
-        draft = self.directory / f".{target.name}.{os.getpid()}"
-        with draft.open("wb") as file:
-            words = _MAGIC + _LENGTH.pack(len(head)) + head
-            file.write(words)
-            checksum = zlib.crc32(words)
-            for array in arrays:
-                view = leaves.view(leaves.in_main_memory(array))
-                file.write(view)
-                checksum = zlib.crc32(view, checksum)
-            file.write(_CHECKSUM.pack(checksum))
-            file.flush()
-            os.fsync(file.fileno())
-        draft.rename(target)
-        self._tidy()
+        draft = self._draft(f"{boundary:012d}")
+        try:
+            self.directory.mkdir(parents=True, exist_ok=True)
+            _write(draft, head, arrays)
+            draft.rename(target)
+            self._tidy()
+        except OSError as error:
+            logger.warning("%s cannot be written, and training goes on without it: %s", target, error)
+            with contextlib.suppress(OSError):
+                draft.unlink(missing_ok=True)
 
     def newest(self) -> tuple[bytes, Arrays] | None:
         """The words of the newest that is whole, and how to get at its arrays. What is not is set aside: it would pass
@@ -77,6 +80,9 @@ class Checkpoints:
             logger.warning("%s is damaged, now called %s: looking for the one before it", path, damaged.name)
         return None
 
+    def _draft(self, name: str) -> Path:
+        return self.directory / f".commit-{name}.{os.getpid()}"
+
     def _files(self) -> list[Path]:
         return list(self.directory.glob("commit-*"))
 
@@ -86,6 +92,20 @@ class Checkpoints:
         drafts = [path for path in self.directory.glob(".commit-*") if _written(path) < old]
         for path in (*sorted(self._files())[:-KEPT], *drafts):
             path.unlink(missing_ok=True)
+
+
+def _write(path: Path, head: bytes, arrays: Sequence[Any]) -> None:
+    with path.open("wb") as file:
+        words = _MAGIC + _LENGTH.pack(len(head)) + head
+        file.write(words)
+        checksum = zlib.crc32(words)
+        for array in arrays:
+            view = leaves.view(leaves.in_main_memory(array))
+            file.write(view)
+            checksum = zlib.crc32(view, checksum)
+        file.write(_CHECKSUM.pack(checksum))
+        file.flush()
+        os.fsync(file.fileno())
 
 
 def _written(path: Path) -> float:

@@ -56,6 +56,8 @@ class Connections:
         self._calling: dict[Way, socket.socket] = {}
         self._oldest = 0
         """Generations before this one are over: whoever still calls for them is turned away."""
+        self._cancelled: set[int] = set()
+        """Later ones that do not come to be."""
         self._closed = False
         self.on_unreachable: Callable[[int, int], None] = lambda _generation, _id: None
         """Called with a generation, and a member of it to whom there is no way."""
@@ -104,10 +106,23 @@ class Connections:
         """Generations before this one are over."""
         with self._changed:
             self._oldest = max(self._oldest, before)
-            for ways in (self._called, self._calling):
-                for way in [each for each in ways if each.generation < before]:
-                    ways.pop(way).close()
-            self._changed.notify_all()
+            self._cancelled = {each for each in self._cancelled if each >= before}
+            self._hang_up()
+
+    def cancel(self, generation: int) -> None:
+        """It was prepared, and does not come to be."""
+        with self._changed:
+            self._cancelled.add(generation)
+            self._hang_up()
+
+    def _hang_up(self) -> None:
+        for ways in (self._called, self._calling):
+            for way in [each for each in ways if self._over(each.generation)]:
+                ways.pop(way).close()
+        self._changed.notify_all()
+
+    def _over(self, generation: int) -> bool:
+        return self._closed or generation < self._oldest or generation in self._cancelled
 
     def wake(self) -> None:
         """Let whoever waits for neighbours look again whether to give up."""
@@ -151,7 +166,7 @@ class Connections:
 
     def _call(self, generation: int, member: Member) -> None:
         way, since, told = Way(generation, member.id), time.monotonic(), False
-        while not self._closed and generation >= self._oldest:
+        while not self._over(generation):
             for address in self.likely(member):
                 try:
                     connection = socket.create_connection(address, timeout=_PATIENCE)
@@ -193,7 +208,7 @@ class Connections:
             connection.setsockopt(socket.IPPROTO_TCP, option, value)
         connection.settimeout(None)
         with self._changed:
-            if way.generation < self._oldest:
+            if self._over(way.generation):
                 connection.close()
                 return
             ways[way] = connection

@@ -219,6 +219,7 @@ class Session:
                     self.connections.prepare(self._prepared.generation, self._prepared.members)
                 case "cancel" if self._prepared is not None and self._prepared.generation == words["generation"]:
                     self._prepared = None
+                    self.connections.cancel(words["generation"])
                 case "switch" if self._prepared is not None and self._prepared.generation == words["generation"]:
                     self._prepared.entry = Entry(
                         words["generation"],

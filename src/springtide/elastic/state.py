@@ -123,6 +123,7 @@ class State:
     def begin(self) -> None:
         """Enter the first generation of this process."""
         now = context.current()
+        self._probe(first=now.session is None or (not now.generation and context.expected().rank == 0))
         if now.session is None:
             loaded = None if self._looked else self._load()
             boundary, old = loaded or (max(self.newest, 0), 1)
@@ -253,6 +254,17 @@ class State:
         boundary, size, skeleton = pickle.loads(head)
         self._put(skeleton, arrays(leaves.found_in(skeleton)))
         return boundary, size
+
+    def _probe(self, *, first: bool) -> None:
+        """Whether checkpoints can be kept. Only the first rank keeps any; another may become the first later."""
+        if self._files is None or self._looked:
+            return
+        try:
+            self._files.probe()
+        except OSError as error:
+            if first:
+                raise
+            logger.warning("checkpoints cannot be kept from here: %s", error)
 
     def _say_that_it_starts_over(self, generation: int) -> None:
         """A launcher that was started again does not know it: then the first generation means that, too."""

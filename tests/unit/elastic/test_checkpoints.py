@@ -1,13 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
 from __future__ import annotations
 
+import errno
 import os
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-from springtide.elastic import leaves
+from springtide.elastic import State, leaves
 from springtide.elastic.checkpoints import Checkpoints
 
 
@@ -89,3 +90,28 @@ def test_of_a_damaged_file_the_one_before_it_is_used_and_that_is_said(
 def test_nonsense_is_refused(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match="at least 1"):
         Checkpoints(tmp_path, every=0)
+
+
+def test_training_goes_on_without_a_checkpoint_that_cannot_be_written(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    def full(_: int) -> None:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    files = Checkpoints(tmp_path, every=1)
+    files.keep(1, b"head", [])
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "fsync", full)
+        files.keep(2, b"head", [])
+    assert "commit-000000000002 cannot be written" in caplog.text
+    assert [path.name for path in tmp_path.iterdir()] == ["commit-000000000001"], "the draft takes no more room"
+    files.keep(3, b"head", [])
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["commit-000000000001", "commit-000000000003"]
+
+
+def test_a_directory_that_cannot_be_written_to_shows_at_once(tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    with pytest.raises(OSError, match="file"):
+        State(checkpoint=tmp_path / "file" / "run", step=0).begin()
+    State(checkpoint=tmp_path / "run", step=0).begin()
+    assert list((tmp_path / "run").iterdir()) == []
