@@ -22,13 +22,13 @@ from springtide.elastic.addresses import LOOPBACK
 from springtide.elastic.course import Course, Settings
 from springtide.elastic.deeds import Deed, Drop, Kill, Say, Start, Tell
 from springtide.elastic.members import Address
-from springtide.elastic.membership import Worker
 from springtide.elastic.options import Options
 from springtide.elastic.output import NAMES, Output, Voice
 from springtide.elastic.progress import Notice, Pace, Progress
 from springtide.elastic.starter import Patience, Starter, StartError
 from springtide.elastic.starting import Call, Starting
 from springtide.elastic.strangers import Strangers
+from springtide.elastic.workers import Worker
 
 _TICK: Final = 0.1
 _BEAT: Final = 1.0

@@ -23,55 +23,23 @@ from typing import Any, Final
 from springtide.elastic import failures, hosts
 from springtide.elastic.blame import Blame
 from springtide.elastic.cooling import Cooling
+from springtide.elastic.decisions import Cancel, End, Order, Over, Prepare, Regroup, Spawn, Switch
 from springtide.elastic.deeds import Deed, Drop, Kill, Say, Start, Tell
 from springtide.elastic.failures import Failure
 from springtide.elastic.members import Address, Member
-from springtide.elastic.membership import (
-    Cancel,
-    End,
-    Limits,
-    Membership,
-    Order,
-    Over,
-    Prepare,
-    Regroup,
-    Spawn,
-    Switch,
-    Worker,
-)
+from springtide.elastic.membership import Membership
+from springtide.elastic.seats import Seat, named, place
 from springtide.elastic.shortage import Muster, Shortage
+from springtide.elastic.workers import Limits
 
-AGENT_SILENT: Final = 2.0
-_PROGRAM_LOADS: Final = 60.0
-"""An agent says nothing while a program is loaded, which takes long where it is not on the host yet."""
-_END_UNTOLD: Final = 1.0
 _SIGHT_LOST: Final = 3.0
 _STALLED: Final = 1.0
 """A launcher that did not run itself for so long cannot blame others for silence."""
 _ENDING: Final = 8.0
 """Seconds for everybody to end when the run is over."""
-_NAMED: Final = 5
 _LONG: Final = 10.0
 _AGAIN: Final = 60.0
 """Seconds until it is said whom a run waits for that is over, and until it is said again."""
-
-
-@dataclass(slots=True)
-class Seat:
-    """A worker's process, as far as it is known."""
-
-    worker: Worker
-    label: str
-    called: bool = False
-    """Its agent is there."""
-    started: bool = False
-    joined: bool = False
-    agent_heard: float = 0.0
-    rank_heard: float = 0.0
-    rank_closed: float | None = None
-    left: float | None = None
-    """It went on purpose, and is about to end."""
-    ended: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -235,7 +203,7 @@ class Course:
         if not done or self._deserted or self.membership.done(id_):
             return []
         self._deserted = True
-        return [Tell(f"{_named(done)} ended while others still trained")]
+        return [Tell(f"{named(done)} ended while others still trained")]
 
     def unreachable(self, id_: int, generation: int, other: int, now: float) -> list[Deed]:
         """A member finds no way to another one, though both are heard of here: they cannot be in one group."""
@@ -293,22 +261,16 @@ class Course:
 
     def _judged(self, seat: Seat, now: float) -> list[Deed]:
         """Whether it is still alive, by what was heard of it."""
-        id_, host = seat.worker.id, seat.worker.host
-        silent = AGENT_SILENT if seat.started else _PROGRAM_LOADS
-        if seat.called and now - seat.agent_heard > silent:
-            return self.agent_lost(id_, f"was not heard of for {silent:g} s", now)
-        if seat.left is not None and now - seat.left > self.settings.heartbeat_timeout:
+        id_, patience = seat.worker.id, self.settings.heartbeat_timeout
+        if (why := seat.lost(now)) is not None:
+            return self.agent_lost(id_, why, now)
+        if seat.left is not None and now - seat.left > patience:
             seat.left = now
             return [Kill(id_, signal.SIGTERM)]
-        if not seat.joined or seat.left is not None or self._excused(id_):
+        if self._excused(id_) or (why := seat.hung(now, patience)) is None:
             return []
-        if seat.rank_closed is not None and now - seat.rank_closed > _END_UNTOLD:
-            why = "hung up"
-        elif seat.rank_closed is None and now - seat.rank_heard > self.settings.heartbeat_timeout:
-            why = f"said nothing for {self.settings.heartbeat_timeout:g} s"
-        else:
-            return []
-        return [Kill(id_, signal.SIGKILL), *self._lost(seat, Failure(id_, seat.label, host, why), now, ended=False)]
+        failure = Failure(id_, seat.label, seat.worker.host, why)
+        return [Kill(id_, signal.SIGKILL), *self._lost(seat, failure, now, ended=False)]
 
     def _reunited(self, now: float) -> list[Deed]:
         if self._troubled is None or now - self._troubled <= _SIGHT_LOST:
@@ -336,7 +298,7 @@ class Course:
         there = [seat for seat in self._alive() if seat.called and not self._leaving(seat.worker.id)]
         late = [seat for seat in there if not seat.joined]
         needed = self.settings.limits.least if self.began else self.settings.limits.start
-        return Muster(needed, len(there), len(there) - len(late), _named(late))
+        return Muster(needed, len(there), len(there) - len(late), named(late))
 
     def _obstacles(self, now: float) -> str:
         resting = self._cooling.resting(now)
@@ -411,7 +373,7 @@ class Course:
         match order:
             case Spawn(worker):
                 self._newest = worker.id
-                self.seats[worker.id] = Seat(worker, _place(worker) if self.began else str(worker.id))
+                self.seats[worker.id] = Seat(worker, place(worker) if self.began else str(worker.id))
                 return [Start(worker)]
             case End(id_):
                 return [Kill(id_, signal.SIGTERM)]
@@ -426,7 +388,7 @@ class Course:
 
     def _grouped(self, order: Switch | Regroup) -> list[Deed]:
         for seat in self._alive():  # those that leave and those that come bear no number, which is another's now
-            seat.label = _place(seat.worker)
+            seat.label = place(seat.worker)
         for rank, id_ in enumerate(self.membership.members):
             self.seats[id_].label = str(rank)
         words: dict[str, Any] = {"generation": order.generation, "source": order.source, "hold": order.hold}
@@ -472,7 +434,7 @@ class Course:
         left = self._alive()
         if close.patient and left and now >= close.notice:
             close.notice = now + _AGAIN
-            return [Tell(f"waiting for {_named(left)} to end")]
+            return [Tell(f"waiting for {named(left)} to end")]
         if close.patient or now - close.since < _ENDING:
             return []
         for seat in left:
@@ -506,17 +468,6 @@ class Course:
     def _leaving(self, id_: int) -> bool:
         worker = self.membership.workers.get(id_)
         return worker is None or worker.leaving
-
-
-def _place(worker: Worker) -> str:
-    return f"{worker.host}:{worker.slot}"
-
-
-def _named(seats: Iterable[Seat]) -> str:
-    """The first few; there may be thousands."""
-    named = [f"[{seat.label}] on {seat.worker.host}" for seat in seats]
-    more = [f"{len(named) - _NAMED} more"] if len(named) > _NAMED else []
-    return " and ".join((*named[:_NAMED], *more))
 
 
 def _written(members: Iterable[Member]) -> list[list[Any]]:

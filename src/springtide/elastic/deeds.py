@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
-from springtide.elastic.membership import Worker
+from springtide.elastic.workers import Worker
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,7 +18,7 @@ from typing import Final, NoReturn
 
 from springtide import __version__
 from springtide.elastic import hosts
-from springtide.elastic.membership import Limits
+from springtide.elastic.workers import Limits
 
 _USAGE: Final = "tiderun -np N [options] PROGRAM [ARGUMENTS]"
 _EXAMPLES: Final = """

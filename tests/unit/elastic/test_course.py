@@ -9,7 +9,7 @@ import pytest
 
 from springtide.elastic.course import Course, Settings
 from springtide.elastic.deeds import Deed, Drop, Kill, Say, Start, Tell
-from springtide.elastic.membership import Limits
+from springtide.elastic.workers import Limits
 
 ADDRESS = [("127.0.0.1", 1)]
 

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from springtide.elastic import options
-from springtide.elastic.membership import Limits
 from springtide.elastic.options import Options
+from springtide.elastic.workers import Limits
 
 
 def read(line: str, **environment: str) -> Options:
