@@ -132,6 +132,8 @@ class Connections:
     def close(self) -> None:
         self._closed = True
         for door in self._doors:
+            with contextlib.suppress(OSError):  # closed already
+                door.shutdown(socket.SHUT_RDWR)  # or it would stay open for whoever waits at it
             door.close()
 
     def _answer(self, door: socket.socket) -> None:

@@ -76,6 +76,14 @@ def refused(caller: socket.socket, words: bytes) -> bool:
     return False
 
 
+def test_nobody_is_let_in_through_a_closed_door() -> None:
+    found = Connections(0, "here", SECRET, ("lo",))
+    at = found.addresses("")[0]
+    found.close()
+    with pytest.raises(ConnectionRefusedError):
+        socket.create_connection(at, timeout=10)
+
+
 def test_there_are_only_so_many_who_have_proved_nothing(local: Connections) -> None:
     at = local.addresses("")[0]
     with ExitStack() as opened:
