@@ -15,11 +15,11 @@
 
     train(state)
 
-Standard library alone; NumPy, PyTorch, TensorFlow and JAX are used where a program uses them.
+Standard library alone; NumPy, PyTorch and TensorFlow are used where a program uses them.
 
     launcher side   membership (who trains together), hosts, discovery, starting, coordinator, agent, output, progress
     rank side       session (link to the launcher), connections, collectives, sums, groups, ring, flow, state, samplers,
-                    checkpoints, running, reporting
+                    orders, checkpoints, running, reporting
     both            wire, members
 
 What a program uses is loaded when it is first used: agents and launchers, which come before all programs, use none.
@@ -33,12 +33,14 @@ from typing import TYPE_CHECKING, Any, Final
 if TYPE_CHECKING:
     from springtide.elastic.collectives import allgather, allreduce, barrier, broadcast, local_rank, rank, size
     from springtide.elastic.context import on_resize
+    from springtide.elastic.groups import BrokenError
     from springtide.elastic.reporting import report
     from springtide.elastic.running import run
     from springtide.elastic.samplers import Sampler
     from springtide.elastic.state import State
 
 __all__ = [
+    "BrokenError",
     "Sampler",
     "State",
     "allgather",
@@ -54,6 +56,7 @@ __all__ = [
 ]
 
 _HOMES: Final = {
+    "BrokenError": "groups",
     "Sampler": "samplers",
     "State": "state",
     "on_resize": "context",
