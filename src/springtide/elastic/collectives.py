@@ -32,8 +32,8 @@ def local_rank() -> int:
 def allreduce(tree: Any, *, weight: float = 1.0, average: bool = True) -> Any:
     """The mean over all ranks, weighted by `weight`: samples in this rank's share, for gradients. Or the sum.
 
-    A rank with nothing to add gives weight 0 and arrays of the right shape. Of what is neither array nor number there
-    is no sum: TypeError. ValueError where ranks give trees that are not alike.
+    A rank with nothing to add gives weight 0 and arrays of the right shape, whatever is in them. Of what is neither
+    array nor number there is no sum: TypeError. ValueError where ranks give trees that are not alike.
     """
     group = context.group()
     skeleton, arrays = leaves.taken_apart(tree, _array)
