@@ -125,6 +125,7 @@ class Expected:
     size: int = 1
     local_rank: int = 0
     """Its slot, which is also the GPU to take."""
+    local_size: int = 1
 
 
 _OURS_ALONE: Final = ("TIDE_COORDINATOR", "TIDE_SECRET_FD")
@@ -161,8 +162,8 @@ def expected() -> Expected:
     if not (_current.session if _current is not None else os.environ.get("TIDE_COORDINATOR")):
         return Expected()
     size = int(os.environ.get("TIDE_SIZE", "1"))
-    slot = int(os.environ.get("TIDE_SLOT", "0"))
-    return Expected(min(int(os.environ.get("TIDE_WORKER", "0")), size - 1), size, slot)
+    slot, local = int(os.environ.get("TIDE_SLOT", "0")), int(os.environ.get("TIDE_LOCAL_SIZE", "1"))
+    return Expected(min(int(os.environ.get("TIDE_WORKER", "0")), size - 1), size, slot, local)
 
 
 def expected_size() -> int:

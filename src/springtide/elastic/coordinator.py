@@ -372,13 +372,14 @@ class Coordinator:
         worker = self.course.seats[id_].worker
         passed_on = {} if self._here.get(worker.host) else environment.passed_on(os.environ)
         membership = self.course.membership
-        staying = sum(not each.leaving for each in membership.workers.values())
+        staying = [each for each in membership.workers.values() if not each.leaving]
         own = {
             "TIDE_HOST": worker.host,
             "TIDE_SLOT": str(worker.slot),
             # What it may go by until it belongs to a generation itself.
             "TIDE_GENERATION": str(membership.generation),
-            "TIDE_SIZE": str(staying),
+            "TIDE_SIZE": str(len(staying)),
+            "TIDE_LOCAL_SIZE": str(sum(each.host == worker.host for each in staying)),
         }
         if self._interfaces:
             own["TIDE_INTERFACES"] = ",".join(self._interfaces)

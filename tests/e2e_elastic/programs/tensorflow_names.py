@@ -27,6 +27,10 @@ def reductions() -> None:
     assert np.allclose(hvd.allreduce(mine, op=hvd.Sum), SIZE * MEAN)
     assert np.allclose(hvd.allreduce(mine, compression=hvd.Compression.fp16), MEAN, atol=0.01)
     assert hvd.allreduce(tf.constant([RANK + 1]), op=hvd.Sum).numpy().tolist() == [sum(range(SIZE + 1))]
+    assert hvd.allreduce(tf.constant([2**60 + 1], tf.int64)).numpy().tolist() == [2**60 + 1]
+    assert np.allclose(
+        hvd.allreduce(tf.constant([1 + 2j]), None, "", "", hvd.Compression.none, hvd.Sum), SIZE * (1 + 2j)
+    )
 
     @tf.function
     def traced(value: Any) -> Any:
@@ -47,6 +51,21 @@ def reductions() -> None:
 def exchanges() -> None:
     gathered = hvd.allgather(tf.fill((RANK + 1, 2), RANK))
     assert gathered.numpy()[:, 0].tolist() == [rank for rank in range(SIZE) for _ in range(rank + 1)]
+    assert hvd.broadcast(tf.constant(["a" * (RANK + 1)]), SIZE - 1).numpy().tolist() == [b"a" * SIZE]
+    own, all_ = tf.ones([RANK + 1]), float(sum(range(SIZE + 1)))
+
+    @tf.function
+    def gradients() -> Any:
+        with tf.GradientTape() as tape:
+            tape.watch(own)
+            loss = tf.reduce_sum(hvd.allgather(own) * float(RANK + 1))
+        return tape.gradient(loss, own)
+
+    assert gradients().numpy().tolist() == [all_] * (RANK + 1), "what is gathered is differentiable"
+    with tf.GradientTape() as tape:
+        mine = tf.Variable([1.0])
+        loss = tf.reduce_sum(hvd.broadcast(mine, SIZE - 1) * float(RANK + 1))
+    assert tape.gradient(loss, mine).numpy().tolist() == [all_ if RANK == SIZE - 1 else 0.0]
     assert hvd.broadcast_object({"rank": RANK}, SIZE - 1) == {"rank": SIZE - 1}
     assert hvd_keras.allreduce(float(RANK)) == MEAN
     assert hvd_keras.broadcast(RANK, SIZE - 1) == SIZE - 1

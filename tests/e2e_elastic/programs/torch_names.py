@@ -48,6 +48,13 @@ def reductions() -> None:
     hvd.allreduce(value * (RANK + 1), op=hvd.Sum).sum().backward()
     assert value.grad is not None
     assert value.grad.eq(SIZE * (RANK + 1)).all(), "sums are differentiable"
+    assert hvd.allreduce(torch.tensor([2**60 + 1])).item() == 2**60 + 1, "means of whole numbers are exact"
+    assert hvd.allreduce_async(torch.ones(1), None, "a name", hvd.Sum).item() == SIZE
+    typo = {"opp": hvd.Sum}
+    refused(TypeError, "opp", lambda: hvd.allreduce(mine, **typo))  # type: ignore[arg-type]
+    refused(NotImplementedError, "process sets", lambda: hvd.allreduce(mine, process_set=object()))
+    refused(AttributeError, "hvd.alltoall is not offered".replace("hvd", hvd.__name__), lambda: hvd.alltoall)
+    refused(AttributeError, "no attribute 'nonsense'", lambda: hvd.nonsense)
     refused(NotImplementedError, "Adasum is not offered", lambda: hvd.allreduce(mine, op=hvd.Adasum))
     refused(NotImplementedError, "op=Min", lambda: hvd.allreduce(mine, op=hvd.Min))
     refused(ValueError, "two words for one thing", lambda: hvd.allreduce(mine, average=True, op=hvd.Sum))
@@ -59,6 +66,15 @@ def exchanges() -> None:
     assert hvd.allgather(torch.tensor(RANK)).tolist() == list(range(SIZE))
     last = SIZE - 1
     assert hvd.broadcast(torch.tensor([RANK]), last).item() == last
+    refused(ValueError, f"there is no rank {SIZE}", lambda: hvd.broadcast(torch.ones(1), SIZE))
+    value = torch.full((RANK + 1,), 1.0, requires_grad=True)
+    (hvd.allgather(value) * (RANK + 1)).sum().backward()
+    assert value.grad is not None
+    assert value.grad.eq(sum(range(SIZE + 1))).all(), "what is gathered is differentiable"
+    value = torch.ones(2, requires_grad=True)
+    (hvd.broadcast(value, last) * (RANK + 1)).sum().backward()
+    assert value.grad is not None
+    assert value.grad.eq(sum(range(SIZE + 1)) if last == RANK else 0).all(), "and so is what one rank gives to all"
     assert hvd.broadcast_object({"rank": RANK}, last) == {"rank": last}
     assert hvd.allgather_object((RANK, "x" * RANK)) == [(rank, "x" * rank) for rank in range(SIZE)]
 

@@ -7,7 +7,7 @@ import pickle
 from typing import Any
 
 from springtide.elastic.groups import Group
-from springtide.elastic.horovod import world
+from springtide.elastic.horovod import absent, world
 
 __all__ = [
     "allgather_object",
@@ -16,18 +16,22 @@ __all__ = [
 ]
 
 
-def broadcast_object(obj: Any = None, root_rank: int = 0, name: str | None = None, **_: Any) -> Any:
+def broadcast_object(obj: Any = None, root_rank: int = 0, name: str | None = None, process_set: Any = None) -> Any:
+    absent.refuse_process_set(process_set)
     group = world.group()
+    world.check_root(root_rank)
     if group.size == 1:
         return obj
     return pickle.loads(from_one(group, pickle.dumps(obj) if group.rank == root_rank else b"", root_rank))
 
 
-def allgather_object(obj: Any, name: str | None = None, **_: Any) -> list[Any]:
+def allgather_object(obj: Any, name: str | None = None, process_set: Any = None) -> list[Any]:
+    absent.refuse_process_set(process_set)
     return [pickle.loads(each) for each in world.group().allgather(pickle.dumps(obj))]
 
 
-def barrier(**_: Any) -> None:
+def barrier(process_set: Any = None) -> None:
+    absent.refuse_process_set(process_set)
     world.group().allgather(b"")
 
 

@@ -47,8 +47,6 @@ class _World:
 
     def __init__(self) -> None:
         self.initialized = False
-        self.told: int | None = None
-        """The size that the program was told before it belonged to a generation."""
         self.elastic = False
         """The program trains in an elastic run, which hands its state on."""
         self.apart = False
@@ -76,26 +74,23 @@ def is_initialized() -> bool:
 
 def rank() -> int:
     now = context.entered()
-    return now.rank if now is not None else min(int(os.environ.get("TIDE_WORKER", "0")), size() - 1)
+    return now.rank if now is not None else context.expected().rank
 
 
 def size() -> int:
     now = context.entered()
-    if now is not None:
-        return now.size
-    _world.told = int(os.environ.get("TIDE_SIZE", "1"))
-    return _world.told
+    return now.size if now is not None else context.expected_size()
 
 
 def local_rank() -> int:
     """Before it trains that is the slot, which is also the GPU to take."""
     now = context.entered()
-    return now.local_rank if now is not None else int(os.environ.get("TIDE_SLOT", "0"))
+    return now.local_rank if now is not None else context.expected().local_rank
 
 
 def local_size() -> int:
     now = context.entered()
-    return now.local_size if now is not None else int(os.environ.get("TIDE_SLOT", "0")) + 1
+    return now.local_size if now is not None else context.expected().local_size
 
 
 def cross_rank() -> int:
@@ -124,7 +119,12 @@ def become_elastic() -> None:
 
 def told_otherwise() -> bool:
     """Whether the program went by another size than it is now."""
-    return _world.told is not None and _world.told != context.current().size
+    return context.told_size() not in (None, context.current().size)
+
+
+def check_root(root: int) -> None:
+    if not 0 <= root < size():
+        raise ValueError(f"there is no rank {root} among {size()}")
 
 
 def group() -> Group:

@@ -10,7 +10,7 @@ import pytest
 
 from springtide.elastic import context
 from springtide.elastic.groups import BrokenError, Solo
-from springtide.elastic.horovod import world
+from springtide.elastic.horovod import objects, world
 from springtide.elastic.horovod.running import run
 from springtide.elastic.horovod.samplers import ElasticSampler
 from springtide.elastic.horovod.states import HorovodInternalError, HostsUpdatedInterrupt, State
@@ -68,6 +68,7 @@ def launcher(monkeypatch: pytest.MonkeyPatch) -> Launcher:
     played: Any = Launcher()
     now.session = played
     monkeypatch.setattr(context, "_current", now)
+    monkeypatch.setattr(context, "_told", None)
     return played  # type: ignore[no-any-return]
 
 
@@ -79,14 +80,23 @@ def test_without_a_launcher_it_is_one_rank_of_one() -> None:
 
 
 def test_before_it_trains_a_program_is_told_what_is_expected(monkeypatch: pytest.MonkeyPatch) -> None:
-    for name, value in {"TIDE_WORKER": "7", "TIDE_SIZE": "3", "TIDE_SLOT": "1", "TIDE_GENERATION": "4"}.items():
-        monkeypatch.setenv(name, value)
-    assert (world.rank(), world.size(), world.local_rank()) == (2, 3, 1)
+    told = {"WORKER": "7", "SIZE": "3", "SLOT": "1", "LOCAL_SIZE": "2", "GENERATION": "4", "COORDINATOR": "nowhere:1"}
+    for name, value in told.items():
+        monkeypatch.setenv(f"TIDE_{name}", value)
+    monkeypatch.setattr(context, "_told", None)
+    assert (world.rank(), world.size(), world.local_rank(), world.local_size()) == (2, 3, 1, 2)
     assert isinstance(world.group(), Solo), "what a newcomer does before it trains nobody takes part in"
     assert context.entered() is None, "and the launcher has not heard of it"
 
 
+def test_a_root_is_one_of_those_who_train() -> None:
+    with pytest.raises(ValueError, match="there is no rank 7 among 1"):
+        objects.broadcast_object("x", 7)
+
+
 def test_process_sets_are_refused() -> None:
+    with pytest.raises(NotImplementedError, match="process sets are not offered"):
+        objects.broadcast_object("x", process_set=object())
     with pytest.raises(NotImplementedError, match="process sets are not offered"):
         world.init(process_sets=[[0, 1]])
 

@@ -3,6 +3,9 @@
 
 from __future__ import annotations
 
+from typing import NoReturn
+
+from springtide.elastic.horovod import absent
 from springtide.elastic.horovod.objects import *
 from springtide.elastic.horovod.reduction import *
 from springtide.elastic.horovod.states import HorovodInternalError as HorovodInternalError
@@ -15,3 +18,7 @@ from springtide.elastic.horovod.tensorflow.tensors import *
 from springtide.elastic.horovod.world import *
 
 alias_learning_rate()
+
+
+def __getattr__(name: str) -> NoReturn:
+    absent.refuse(__name__, name)

@@ -11,32 +11,47 @@ import numpy as np
 import tensorflow as tf
 
 from springtide.elastic import leaves
-from springtide.elastic.horovod import world
-from springtide.elastic.horovod.reduction import Scaling, chosen
+from springtide.elastic.groups import Group
+from springtide.elastic.horovod import absent, objects, world
+from springtide.elastic.horovod.reduction import Scaling, Sum, chosen
 from springtide.elastic.horovod.tensorflow import operations
 from springtide.elastic.horovod.tensorflow.compression import Compression
 
 __all__ = ["allgather", "allreduce", "broadcast", "broadcast_variables", "grouped_allreduce"]
 
 
-def allreduce(
+def allreduce(  # noqa: PLR0913 - Horovod's options
     tensor: Any,
     average: bool | None = None,
+    device_dense: str = "",
+    device_sparse: str = "",
     compression: Any = Compression.none,
     op: Any = None,
-    **more: Any,
+    prescale_factor: float = 1.0,
+    postscale_factor: float = 1.0,
+    name: str | None = None,
+    process_set: Any = None,
+    ignore_name_scope: bool = False,
 ) -> Any:
-    return grouped_allreduce([tensor], average, compression, op, **more)[0]
+    scales = (prescale_factor, postscale_factor)
+    return grouped_allreduce([tensor], average, "", "", compression, op, *scales, process_set)[0]
 
 
-def grouped_allreduce(
+def grouped_allreduce(  # noqa: PLR0913 - Horovod's options
     tensors: Sequence[Any],
     average: bool | None = None,
+    device_dense: str = "",
+    device_sparse: str = "",
     compression: Any = Compression.none,
     op: Any = None,
-    **more: Any,
+    prescale_factor: float = 1.0,
+    postscale_factor: float = 1.0,
+    process_set: Any = None,
+    ignore_name_scope: bool = False,
+    name: str | None = None,
 ) -> list[Any]:
-    scaling = _scaling(op, average, **more)
+    absent.refuse_process_set(process_set)
+    scaling = chosen(op, average, prescale_factor, postscale_factor)
 
     @tf.custom_gradient
     def summed(*given: Any) -> Any:
@@ -50,25 +65,51 @@ def grouped_allreduce(
     return list(summed(*[tf.convert_to_tensor(each) for each in tensors]))
 
 
-def allgather(tensor: Any, name: str | None = None, **_: Any) -> Any:
+def allgather(tensor: Any, name: str | None = None, ignore_name_scope: bool = False, process_set: Any = None) -> Any:
     """One after the other along the first dimension, in which they may differ."""
+    absent.refuse_process_set(process_set)
     given = tf.convert_to_tensor(tensor)
-    shown = given if given.shape.rank else tf.reshape(given, [1])
 
-    def gather(arrays: list[Any]) -> list[Any]:
-        parts = world.group().allgather(pickle.dumps(arrays[0]))
-        return [np.concatenate([pickle.loads(each) for each in parts])]
+    @tf.custom_gradient
+    def gathered(mine: Any) -> Any:
+        def back(gradient: Any) -> Any:
+            """The gradient of one rank's part is the sum of what all ranks made of it."""
+            lengths = operations.run(_gather, [tf.shape(mine, tf.int64)[:1]], [[None]])[0]
+            start = operations.run(_start, [lengths], [[1]])[0]
+            whole = reduced([gradient], chosen(Sum), Compression.none)[0]
+            return tf.gather(whole, start[0] + tf.range(tf.shape(mine, tf.int64)[0]))
 
-    return operations.run(gather, [shown], [[None, *shown.shape[1:]]])[0]
+        return operations.run(_gather, [mine], [[None, *mine.shape[1:]]])[0], back
+
+    return gathered(given if given.shape.rank else tf.reshape(given, [1]))
 
 
-def broadcast(tensor: Any, root_rank: int, name: str | None = None, **_: Any) -> Any:
-    given = tf.convert_to_tensor(tensor)
-    return operations.run(lambda arrays: _from(arrays, root_rank), [given], [given.shape])[0]
+def broadcast(
+    tensor: Any,
+    root_rank: int,
+    name: str | None = None,
+    ignore_name_scope: bool = False,
+    process_set: Any = None,
+) -> Any:
+    absent.refuse_process_set(process_set)
+
+    @tf.custom_gradient
+    def copied(mine: Any) -> Any:
+        def back(gradient: Any) -> Any:
+            """All that ranks made of it goes back to the root, and nothing to the others."""
+            whole = reduced([gradient], chosen(Sum), Compression.none)[0]
+            return operations.run(lambda arrays: _of_root(arrays, root_rank), [whole], [mine.shape])[0]
+
+        return operations.run(lambda arrays: _from(arrays, root_rank), [mine], [mine.shape])[0], back
+
+    return copied(tf.convert_to_tensor(tensor))
 
 
-def broadcast_variables(variables: Sequence[Any], root_rank: int, **_: Any) -> None:
-    """In place."""
+def broadcast_variables(
+    variables: Sequence[Any], root_rank: int, process_set: Any = None, inplace: bool = False
+) -> None:
+    """In place, always."""
+    absent.refuse_process_set(process_set)
     values = [tf.convert_to_tensor(each) for each in variables]
     results = operations.run(lambda arrays: _from(arrays, root_rank), values, [each.shape for each in values])
     for variable, value in zip(variables, results, strict=True):
@@ -101,12 +142,6 @@ def _gathered(slices: Any, scaling: Scaling) -> Any:
     return tf.IndexedSlices(values, allgather(slices.indices), slices.dense_shape)
 
 
-def _scaling(
-    op: Any, average: bool | None, prescale_factor: float = 1.0, postscale_factor: float = 1.0, **_: Any
-) -> Scaling:
-    return chosen(op, average, prescale_factor, postscale_factor)
-
-
 # With NumPy, when an operation runs.
 
 
@@ -123,11 +158,20 @@ def _summed(arrays: list[Any], scaling: Scaling) -> list[Any]:
             flat *= scaling.before
         group.allreduce(flat)
         if divisor != 1.0:
-            flat = flat / divisor if flat.dtype.kind == "f" else (flat / divisor).astype(flat.dtype)
+            flat = _divided(flat, divisor)
         ends = np.cumsum([arrays[place].size for place in places])[:-1]
         for place, part in zip(places, np.split(flat, ends), strict=True):
             found[place] = part.reshape(arrays[place].shape).astype(arrays[place].dtype, copy=False)
     return found
+
+
+def _divided(flat: Any, divisor: float) -> Any:
+    """Whole numbers stay whole, and exact where the divisor is one of them."""
+    if flat.dtype.kind in "fc":
+        return flat / flat.dtype.type(divisor)
+    if divisor == int(divisor):
+        return flat // flat.dtype.type(divisor)
+    return (flat / divisor).astype(flat.dtype)
 
 
 def _by_type(arrays: Sequence[Any]) -> list[list[int]]:
@@ -139,16 +183,34 @@ def _by_type(arrays: Sequence[Any]) -> list[list[int]]:
 
 def _addable(array: Any) -> Any:
     """Some of TensorFlow's floats are none of NumPy's."""
-    return array if array.dtype.kind in "fiu" else array.astype(np.uint8 if array.dtype.kind == "b" else np.float32)
+    return array if array.dtype.kind in "fiuc" else array.astype(np.uint8 if array.dtype.kind == "b" else np.float32)
+
+
+def _gather(arrays: list[Any]) -> list[Any]:
+    parts = world.group().allgather(pickle.dumps(arrays[0]))
+    return [np.concatenate([pickle.loads(each) for each in parts])]
+
+
+def _start(arrays: list[Any]) -> list[Any]:
+    """Where this rank's part begins."""
+    return [arrays[0][: world.group().rank].sum(keepdims=True)]
+
+
+def _of_root(arrays: list[Any], root: int) -> list[Any]:
+    return arrays if world.group().rank == root else [np.zeros_like(each) for each in arrays]
 
 
 def _from(arrays: list[Any], root: int) -> list[Any]:
     group = world.group()
+    world.check_root(root)
     if group.size == 1:
         return arrays
-    found = []
-    for array in arrays:
-        whole = np.ascontiguousarray(array).copy()
-        group.broadcast(leaves.view(whole), root)
-        found.append(whole.reshape(array.shape))
-    return found
+    return [_whole(group, each, root) for each in arrays]
+
+
+def _whole(group: Group, array: Any, root: int) -> Any:
+    if array.dtype.hasobject:  # words
+        return pickle.loads(objects.from_one(group, pickle.dumps(array) if group.rank == root else b"", root))
+    whole = np.ascontiguousarray(array).copy()
+    group.broadcast(leaves.view(whole), root)
+    return whole.reshape(array.shape)

@@ -8,6 +8,7 @@ that does not depend on which of them a rank has. A rank that has none, because 
 from __future__ import annotations
 
 import functools
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, Final
@@ -50,6 +51,8 @@ class _Reducing:
         if not self._tide_skips:
             self.synchronize()
         return super().step(*args, **kwargs)  # type: ignore[misc]
+
+    step.hooked = True  # type: ignore[attr-defined]  # PyTorch would have the hooks of steps called here once more
 
     def set_backward_passes_per_step(self, passes: int) -> None:
         """As many as come before a step are summed up anyway."""
@@ -131,11 +134,13 @@ def _reduce(parameters: Sequence[Any], scaling: Scaling, compression: Any, *, de
 def _buckets(gradients: Iterable[Any]) -> Iterator[list[Any]]:
     """Of one type and device each, in the order of parameters."""
     filling: dict[Any, list[Any]] = {}
+    filled: Counter[Any] = Counter()
     for gradient in gradients:
         kind = (gradient.dtype, gradient.device)
-        bucket = filling.setdefault(kind, [])
-        bucket.append(gradient)
-        if sum(each.nbytes for each in bucket) >= _BUCKET:
+        filling.setdefault(kind, []).append(gradient)
+        filled[kind] += gradient.nbytes
+        if filled[kind] >= _BUCKET:
+            del filled[kind]
             yield filling.pop(kind)
     yield from filling.values()
 

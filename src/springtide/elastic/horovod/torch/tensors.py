@@ -16,8 +16,8 @@ import torch.distributed as dist
 
 from springtide.elastic import leaves
 from springtide.elastic.groups import Group
-from springtide.elastic.horovod import objects, world
-from springtide.elastic.horovod.reduction import Scaling, chosen
+from springtide.elastic.horovod import absent, objects, world
+from springtide.elastic.horovod.reduction import Scaling, Sum, chosen
 from springtide.elastic.horovod.torch import devices
 from springtide.elastic.horovod.torch.compression import Compression
 
@@ -43,59 +43,107 @@ __all__ = [
 ]
 
 
-def allreduce(
+def allreduce(  # noqa: PLR0913 - Horovod's options
     tensor: Any,
     average: bool | None = None,
     name: str | None = None,
     compression: Any = Compression.none,
     op: Any = None,
-    **scale: Any,
+    prescale_factor: float = 1.0,
+    postscale_factor: float = 1.0,
+    process_set: Any = None,
 ) -> Any:
-    return grouped_allreduce([tensor], average, name, compression, op, **scale)[0]
+    scales = (prescale_factor, postscale_factor)
+    return grouped_allreduce([tensor], average, name, compression, op, *scales, process_set)[0]
 
 
-def allreduce_(tensor: Any, average: bool | None = None, name: str | None = None, op: Any = None, **scale: Any) -> Any:
-    return grouped_allreduce_([tensor], average, name, op, **scale)[0]
+def allreduce_(  # noqa: PLR0913 - Horovod's options
+    tensor: Any,
+    average: bool | None = None,
+    name: str | None = None,
+    op: Any = None,
+    prescale_factor: float = 1.0,
+    postscale_factor: float = 1.0,
+    process_set: Any = None,
+) -> Any:
+    return grouped_allreduce_([tensor], average, name, op, prescale_factor, postscale_factor, process_set)[0]
 
 
-def grouped_allreduce(
+def grouped_allreduce(  # noqa: PLR0913 - Horovod's options
     tensors: Sequence[Any],
     average: bool | None = None,
     name: str | None = None,
     compression: Any = Compression.none,
     op: Any = None,
-    **scale: Any,
+    prescale_factor: float = 1.0,
+    postscale_factor: float = 1.0,
+    process_set: Any = None,
 ) -> list[Any]:
-    scaling = _scaling(op, average, **scale)
-    return [_Differentiable.apply(each, scaling, compression) for each in tensors]
+    absent.refuse_process_set(process_set)
+    scaling = chosen(op, average, prescale_factor, postscale_factor)
+    return [_Summed.apply(each, scaling, compression) for each in tensors]
 
 
-def grouped_allreduce_(
-    tensors: Sequence[Any], average: bool | None = None, name: str | None = None, op: Any = None, **scale: Any
+def grouped_allreduce_(  # noqa: PLR0913 - Horovod's options
+    tensors: Sequence[Any],
+    average: bool | None = None,
+    name: str | None = None,
+    op: Any = None,
+    prescale_factor: float = 1.0,
+    postscale_factor: float = 1.0,
+    process_set: Any = None,
 ) -> list[Any]:
-    scaling = _scaling(op, average, **scale)
+    absent.refuse_process_set(process_set)
+    scaling = chosen(op, average, prescale_factor, postscale_factor)
     for tensor in tensors:
         with torch.no_grad():
             tensor.copy_(reduced(world.group(), tensor, scaling, Compression.none))
     return list(tensors)
 
 
-def allgather(tensor: Any, name: str | None = None, **_: Any) -> Any:
+def allreduce_async(  # noqa: PLR0913 - Horovod's options
+    tensor: Any,
+    average: bool | None = None,
+    name: str | None = None,
+    op: Any = None,
+    prescale_factor: float = 1.0,
+    postscale_factor: float = 1.0,
+    process_set: Any = None,
+) -> Any:
+    scales = (prescale_factor, postscale_factor)
+    return allreduce(tensor, average, name, Compression.none, op, *scales, process_set)
+
+
+def grouped_allreduce_async(  # noqa: PLR0913 - Horovod's options
+    tensors: Sequence[Any],
+    average: bool | None = None,
+    name: str | None = None,
+    op: Any = None,
+    prescale_factor: float = 1.0,
+    postscale_factor: float = 1.0,
+    process_set: Any = None,
+) -> list[Any]:
+    scales = (prescale_factor, postscale_factor)
+    return grouped_allreduce(tensors, average, name, Compression.none, op, *scales, process_set)
+
+
+def allgather(tensor: Any, name: str | None = None, process_set: Any = None) -> Any:
     """One after the other along the first dimension, in which they may differ."""
-    shown = tensor.detach().unsqueeze(0) if tensor.dim() == 0 else tensor.detach()
+    absent.refuse_process_set(process_set)
+    return _Gathered.apply(tensor.reshape(1) if tensor.dim() == 0 else tensor)
+
+
+def broadcast(tensor: Any, root_rank: int, name: str | None = None, process_set: Any = None) -> Any:
+    absent.refuse_process_set(process_set)
+    world.group()  # so that the root is looked for among those that take part
+    world.check_root(root_rank)
+    return _Copied.apply(tensor, root_rank)
+
+
+def broadcast_(tensor: Any, root_rank: int, name: str | None = None, process_set: Any = None) -> Any:
+    absent.refuse_process_set(process_set)
     group = world.group()
-    if group.size == 1:
-        return shown.clone()
-    parts = [_unpacked(each) for each in group.allgather(_packed(shown))]
-    return torch.cat(parts).to(tensor.device)
-
-
-def broadcast(tensor: Any, root_rank: int, name: str | None = None, **_: Any) -> Any:
-    return broadcast_(tensor.detach().clone(), root_rank)
-
-
-def broadcast_(tensor: Any, root_rank: int, name: str | None = None, **_: Any) -> Any:
-    group = world.group()
+    world.check_root(root_rank)
     if group.size > 1:
         whole = leaves.in_main_memory(tensor).clone()
         group.broadcast(leaves.view(whole), root_rank)
@@ -140,8 +188,7 @@ def poll(handle: Any) -> bool:
     return True
 
 
-allreduce_async, allreduce_async_ = allreduce, allreduce_
-grouped_allreduce_async, grouped_allreduce_async_ = grouped_allreduce, grouped_allreduce_
+allreduce_async_, grouped_allreduce_async_ = allreduce_, grouped_allreduce_
 allgather_async, broadcast_async, broadcast_async_ = allgather, broadcast, broadcast_
 
 
@@ -166,7 +213,17 @@ def sum_(group: Group, flat: Any, scaling: Scaling) -> None:
             flat.copy_(wide)
     divisor = scaling.divisor(group.size)
     if divisor != 1.0:
-        flat.div_(divisor) if flat.is_floating_point() else flat.div_(divisor, rounding_mode="trunc")
+        _divide(flat, divisor)
+
+
+def _divide(flat: Any, divisor: float) -> None:
+    """Whole numbers stay whole, and exact where the divisor is one of them."""
+    if flat.is_floating_point() or flat.is_complex():
+        flat.div_(divisor)
+    elif flat.dtype != torch.bool and divisor == int(divisor):
+        flat.div_(int(divisor), rounding_mode="trunc")
+    else:
+        flat.copy_((flat.double() / divisor).trunc())
 
 
 def _summable(flat: Any) -> Any:
@@ -176,13 +233,7 @@ def _summable(flat: Any) -> Any:
     return flat.to(torch.uint8).cpu() if flat.dtype == torch.bool else flat.cpu()
 
 
-def _scaling(
-    op: Any, average: bool | None, prescale_factor: float = 1.0, postscale_factor: float = 1.0, **_: Any
-) -> Scaling:
-    return chosen(op, average, prescale_factor, postscale_factor)
-
-
-class _Differentiable(torch.autograd.Function):
+class _Summed(torch.autograd.Function):
     """The gradient of a sum over ranks is the sum of their gradients."""
 
     @staticmethod
@@ -193,6 +244,39 @@ class _Differentiable(torch.autograd.Function):
     @staticmethod
     def backward(ctx: Any, *gradients: Any) -> Any:
         return reduced(world.group(), gradients[0], ctx.scaling, Compression.none), None, None
+
+
+class _Gathered(torch.autograd.Function):
+    """The gradient of one rank's part is the sum of what all ranks made of it."""
+
+    @staticmethod
+    def forward(ctx: Any, tensor: Any) -> Any:
+        group = world.group()
+        if group.size == 1:
+            ctx.start, ctx.length = 0, len(tensor)
+            return tensor.clone()
+        parts = [_unpacked(each) for each in group.allgather(_packed(tensor.detach()))]
+        ctx.start, ctx.length = sum(len(each) for each in parts[: group.rank]), len(tensor)
+        return torch.cat(parts).to(tensor.device)
+
+    @staticmethod
+    def backward(ctx: Any, *gradients: Any) -> Any:
+        whole = reduced(world.group(), gradients[0], chosen(Sum), Compression.none)
+        return whole.narrow(0, ctx.start, ctx.length)
+
+
+class _Copied(torch.autograd.Function):
+    """All that ranks made of it goes back to the root, and nothing to the others."""
+
+    @staticmethod
+    def forward(ctx: Any, tensor: Any, root: int) -> Any:
+        ctx.root = root
+        return broadcast_(tensor.detach().clone(), root)
+
+    @staticmethod
+    def backward(ctx: Any, *gradients: Any) -> Any:
+        whole = reduced(world.group(), gradients[0], chosen(Sum), Compression.none)
+        return whole if world.rank() == ctx.root else torch.zeros_like(whole), None
 
 
 def _packed(tensor: Any) -> bytes:

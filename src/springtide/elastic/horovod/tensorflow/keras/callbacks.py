@@ -48,7 +48,11 @@ class MetricAverageCallback(keras.callbacks.Callback):
 
 
 class LearningRateScheduleCallback(keras.callbacks.Callback):
-    """The learning rate of an epoch is the first one times a factor, or a factor of the epoch."""
+    """The learning rate of an epoch is the first one times a factor, or a factor of the epoch.
+
+    `momentum_correction` is taken and does nothing: momentum is a plain number in Keras 3, and a step that was compiled
+    keeps the one it was compiled with.
+    """
 
     def __init__(  # noqa: PLR0913 - Horovod's options
         self,
@@ -61,11 +65,10 @@ class LearningRateScheduleCallback(keras.callbacks.Callback):
         steps_per_epoch: int | None = None,
     ) -> None:
         super().__init__()
-        self._first, self._staircase, self._corrects = initial_lr, staircase, momentum_correction
+        self._first, self._staircase = initial_lr, staircase
         self._start, self._end = start_epoch, end_epoch
         self._steps = steps_per_epoch
         self._epoch = 0
-        self._momentum: float | None = None
         self._factor = multiplier if callable(multiplier) else lambda epoch: multiplier ** (epoch - start_epoch)
 
     def on_train_begin(self, logs: Any = None) -> None:
@@ -85,22 +88,12 @@ class LearningRateScheduleCallback(keras.callbacks.Callback):
         elif not self._staircase:
             self._adjust(self._epoch + batch / (self._steps or 1))
 
-    def on_train_batch_end(self, batch: int, logs: Any = None) -> None:
-        if self._momentum is not None:
-            self.model.optimizer.momentum, self._momentum = self._momentum, None
-
     def on_epoch_end(self, epoch: int, logs: dict[str, Any] | None = None) -> None:
         if logs is not None:
             logs["lr"] = float(self.model.optimizer.learning_rate)
 
     def _adjust(self, epoch: float) -> None:
-        optimizer = self.model.optimizer
-        before, now = float(optimizer.learning_rate), self._first * self._factor(epoch)
-        optimizer.learning_rate = now
-        momentum = getattr(optimizer, "momentum", None)
-        if self._corrects and isinstance(momentum, float) and before:
-            # What has built up at another rate counts as if it had built up at this one.
-            self._momentum, optimizer.momentum = momentum, momentum * now / before
+        self.model.optimizer.learning_rate = self._first * self._factor(epoch)
 
 
 class LearningRateWarmupCallback(LearningRateScheduleCallback):
