@@ -3,12 +3,10 @@
 
 from __future__ import annotations
 
-import json
-import os
-import platform
 import sys
-from datetime import UTC, datetime
 from pathlib import Path
+
+from tests import campaigns
 
 COUNTS = {
     "writes": "writes sent",
@@ -24,21 +22,8 @@ COUNTS = {
 
 
 def table(path: Path) -> str:
-    rounds = [json.loads(line) for line in path.read_text().splitlines()]
-    seeds = [entry["seed"] for entry in rounds]
-    failed = [entry for entry in rounds if entry["violations"]]
-    machine = f"{os.cpu_count()} cores, {platform.machine()}, Python {platform.python_version()}"
-    lines = [
-        "| | |",
-        "|---|---|",
-        f"| date | {datetime.now(UTC):%Y-%m-%d} |",
-        f"| machine | {machine} |",
-        f"| rounds | {len(rounds)}, seeds {min(seeds)}-{max(seeds)} |",
-    ]
-    lines += [f"| {words} | {sum(entry[name] for entry in rounds):,} |" for name, words in COUNTS.items()]
-    lines.append(f"| **violations** | **{sum(len(entry['violations']) for entry in failed)}** |")
-    lines += [f"\nseed {entry['seed']}: {entry['violations'][0]}" for entry in failed]
-    return "\n".join(lines)
+    rounds = campaigns.read(path)
+    return campaigns.table(rounds, campaigns.counted(rounds, COUNTS))
 
 
 if __name__ == "__main__":

@@ -3,13 +3,10 @@
 
 from __future__ import annotations
 
-import json
-import os
-import platform
-import statistics
 import sys
-from datetime import UTC, datetime
 from pathlib import Path
+
+from tests import campaigns
 
 ACTS = {
     "kill a rank": "kills of a rank",
@@ -40,25 +37,14 @@ COUNTS = {
 
 
 def table(path: Path) -> str:
-    rounds = [json.loads(line) for line in path.read_text().splitlines()]
-    seeds = [entry["seed"] for entry in rounds]
+    rounds = campaigns.read(path)
     cables = sum(entry["world"] == "machines" for entry in rounds)
-    failed = [entry for entry in rounds if entry["violations"]]
-    seconds = [entry["seconds"] for entry in rounds]
-    machine = f"{os.cpu_count()} cores, {platform.machine()}, Python {platform.python_version()}"
-    lines = [
-        "| | |",
-        "|---|---|",
-        f"| date | {datetime.now(UTC):%Y-%m-%d} |",
-        f"| machine | {machine} |",
-        f"| rounds | {len(seeds)}, seeds {min(seeds)}-{max(seeds)}; {cables} of them on three machines with cables |",
+    rows = [
+        *campaigns.counted(rounds, ACTS, "acts"),
+        *campaigns.counted(rounds, COUNTS),
+        campaigns.lasted("a round", [entry["seconds"] for entry in rounds]),
     ]
-    lines += [f"| {words} | {sum(entry['acts'][name] for entry in rounds):,} |" for name, words in ACTS.items()]
-    lines += [f"| {words} | {sum(entry[name] for entry in rounds):,} |" for name, words in COUNTS.items()]
-    lines.append(f"| a round, half of them / the longest | {statistics.median(seconds):.1f} s / {max(seconds):.1f} s |")
-    lines.append(f"| **violations** | **{sum(len(entry['violations']) for entry in failed)}** |")
-    lines += [f"\nseed {entry['seed']}: {entry['violations'][0]}" for entry in failed]
-    return "\n".join(lines)
+    return campaigns.table(rounds, rows, f"{cables} of them on three machines with cables")
 
 
 if __name__ == "__main__":

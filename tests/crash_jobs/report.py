@@ -3,13 +3,10 @@
 
 from __future__ import annotations
 
-import json
-import os
-import platform
-import statistics
 import sys
-from datetime import UTC, datetime
 from pathlib import Path
+
+from tests import campaigns
 
 ACTS = {
     "operator": "kills of the operator",
@@ -37,36 +34,22 @@ COUNTS = {
     "late": "hosts over SSH whose names came a moment after they were listed",
     "states": "states of objects judged",
 }
+OUTCOMES = {
+    "Succeeded": "jobs that succeeded",
+    "Failed": "jobs that failed, rightly: their launcher was killed and had no other try",
+}
 
 
 def table(path: Path) -> str:
-    rounds = [json.loads(line) for line in path.read_text().splitlines()]
-    seeds = [entry["seed"] for entry in rounds]
+    rounds = campaigns.read(path)
     of_user = sum(entry["user"] == "user" for entry in rounds)
-    failed = [entry for entry in rounds if entry["violations"]]
-    machine = f"{os.cpu_count()} cores, {platform.machine()}, Python {platform.python_version()}"
-    settling = [entry["settling"] for entry in rounds]
-    outcomes = {word: sum(entry["outcomes"].get(word, 0) for entry in rounds) for word in ("Succeeded", "Failed")}
-    lines = [
-        "| | |",
-        "|---|---|",
-        f"| date | {datetime.now(UTC):%Y-%m-%d} |",
-        f"| machine | {machine} |",
-        f"| rounds | {len(seeds)}, seeds {min(seeds)}-{max(seeds)}; {of_user} of them as an ordinary user |",
+    rows = [
+        *campaigns.counted(rounds, ACTS, "acts"),
+        *campaigns.counted(rounds, COUNTS),
+        *campaigns.counted(rounds, OUTCOMES, "outcomes"),
+        campaigns.lasted("until all jobs were as wanted", [entry["settling"] for entry in rounds]),
     ]
-    lines += [f"| {words} | {sum(entry['acts'][name] for entry in rounds):,} |" for name, words in ACTS.items()]
-    lines += [f"| {words} | {sum(entry[name] for entry in rounds):,} |" for name, words in COUNTS.items()]
-    lines.append(f"| jobs that succeeded | {outcomes['Succeeded']:,} |")
-    lines.append(
-        f"| jobs that failed, rightly: their launcher was killed and had no other try | {outcomes['Failed']} |"
-    )
-    lines.append(
-        f"| until all jobs were as wanted, half of the rounds / the longest | "
-        f"{statistics.median(settling):.1f} s / {max(settling):.1f} s |"
-    )
-    lines.append(f"| **violations** | **{sum(len(entry['violations']) for entry in failed)}** |")
-    lines += [f"\nseed {entry['seed']}: {entry['violations'][0]}" for entry in failed]
-    return "\n".join(lines)
+    return campaigns.table(rounds, rows, f"{of_user} of them as an ordinary user")
 
 
 if __name__ == "__main__":

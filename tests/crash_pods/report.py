@@ -3,12 +3,10 @@
 
 from __future__ import annotations
 
-import json
-import os
-import platform
 import sys
-from datetime import UTC, datetime
 from pathlib import Path
+
+from tests import campaigns
 
 KILLS = {
     "server": "kills of the server",
@@ -27,24 +25,15 @@ COUNTS = {
 
 
 def table(path: Path) -> str:
-    rounds = [json.loads(line) for line in path.read_text().splitlines()]
+    rounds = campaigns.read(path)
     seeds = {entry["seed"] for entry in rounds}
     of_user = {entry["seed"] for entry in rounds if entry["user"] == "user"}
-    failed = [entry for entry in rounds if entry["violations"]]
-    machine = f"{os.cpu_count()} cores, {platform.machine()}, Python {platform.python_version()}"
-    lines = [
-        "| | |",
-        "|---|---|",
-        f"| date | {datetime.now(UTC):%Y-%m-%d} |",
-        f"| machine | {machine} |",
-        f"| rounds | {len(seeds)}, seeds {min(seeds)}-{max(seeds)}; {len(of_user)} of them as an ordinary user |",
-        f"| clusters ended in the midst of kills | {len(rounds) - len(seeds)} |",
+    rows = [
+        ("clusters ended in the midst of kills", str(len(rounds) - len(seeds))),
+        *campaigns.counted(rounds, KILLS, "kills"),
+        *campaigns.counted(rounds, COUNTS),
     ]
-    lines += [f"| {words} | {sum(entry['kills'][name] for entry in rounds):,} |" for name, words in KILLS.items()]
-    lines += [f"| {words} | {sum(entry[name] for entry in rounds):,} |" for name, words in COUNTS.items()]
-    lines.append(f"| **violations** | **{sum(len(entry['violations']) for entry in failed)}** |")
-    lines += [f"\nseed {entry['seed']}: {entry['violations'][0]}" for entry in failed]
-    return "\n".join(lines)
+    return campaigns.table(rounds, rows, f"{len(of_user)} of them as an ordinary user")
 
 
 if __name__ == "__main__":
