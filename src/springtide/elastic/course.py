@@ -37,6 +37,8 @@ _STALLED: Final = 1.0
 """A launcher that did not run itself for so long cannot blame others for silence."""
 _ENDING: Final = 8.0
 """Seconds for everybody to end when the run is over."""
+_NO_MORE_COME: Final = 15.0
+"""Seconds after which a list of hosts that is too short to begin with is taken for what is meant."""
 _LONG: Final = 10.0
 _AGAIN: Final = 60.0
 """Seconds until it is said whom a run waits for that is over, and until it is said again."""
@@ -291,13 +293,25 @@ class Course:
         fatal = self.settings.elastic or not muster.waits_to_join
         if self._shortage.lasted(now) > timeout and fatal:
             return self._fail(f"after {timeout:g} s {muster}{self._obstacles(now)}", now)
+        if self._shortage.lasted(now) > _NO_MORE_COME and self._may_begin_with(muster.joined):
+            return [Tell(f"{muster}; no more hosts came: it begins so"), *self._settled(now)]
         notice = self._shortage.notice(muster, now)
         return [Tell(f"{notice}{self._obstacles(now)}")] if notice is not None else []
+
+    def _may_begin_with(self, joined: int) -> bool:
+        """A job that was made smaller and whose launcher began anew would wait for `-np` workers in vain."""
+        limits = self.membership.limits
+        offered = sum(self._listed.values())
+        return self.settings.elastic and not self.began and offered < limits.start and limits.least <= joined == offered
+
+    def _settled(self, now: float) -> list[Deed]:
+        return self._carry_out(self.membership.settle_for_less(), now)
 
     def _muster(self) -> Muster:
         there = [seat for seat in self._alive() if seat.called and not self._leaving(seat.worker.id)]
         late = [seat for seat in there if not seat.joined]
-        needed = self.settings.limits.least if self.began else self.settings.limits.start
+        limits = self.membership.limits
+        needed = limits.least if self.began else limits.start
         return Muster(needed, len(there), len(there) - len(late), named(late))
 
     def _obstacles(self, now: float) -> str:

@@ -116,6 +116,11 @@ class Membership:
         self._apart.add(id_)
         return self._go_on()
 
+    def settle_for_less(self) -> list[Order]:
+        """Begin with as many as it takes to go on."""
+        self.limits = replace(self.limits, start=self.limits.least)
+        return self._regrouped()
+
     def disrupted(self) -> list[Order]:
         """Members lost sight of each other, and nobody is found dead: they start over."""
         return self._broken() if self.members and not self.over else []

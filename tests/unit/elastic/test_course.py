@@ -437,6 +437,27 @@ def test_a_newcomer_that_ends_before_it_joins_is_not_started_again_and_again() -
     assert story.told == ["[b:0] on b ended before it joined the others; nothing is started there for 10 s"]
 
 
+def test_it_begins_with_fewer_when_no_more_are_listed() -> None:
+    story = Story("a", limits=Limits(2, 1))
+    story.train(0)
+    story.pass_time(16)
+    assert story.course.membership.members == (0,)
+    assert story.told == [
+        "1 of the 2 ranks it takes is there; waiting for more; hosts: a:1",
+        "1 of the 2 ranks it takes is there; no more hosts came: it begins so",
+    ]
+    story.offer("a", "b")
+    story.call(1)
+    assert story.starts == ["a", "b"]
+
+
+def test_it_waits_for_all_that_are_listed() -> None:
+    story = Story("a", "b", limits=Limits(2, 1))
+    story.train(0)
+    story.pass_time(60)
+    assert story.course.membership.members == ()
+
+
 def test_too_few_for_too_long() -> None:
     story = Story("a", limits=Limits(2, 2))
     story.call(0)
