@@ -34,12 +34,12 @@ def hurry(pause: Path) -> None:
     new.rename(pause)
 
 
-def resized(run: Training) -> None:
+def resized(run: Training, victim: int = 1) -> None:
     """From two ranks to three, one of them dies, and back to two, which may be others."""
     run.saw(r"step \d+ .*size 2")
     run.hosts(f"{ONE} {TWO} {THREE}")
     run.saw(r"step \d+ .*size 3")
-    os.kill(run.pid(1, 3), signal.SIGKILL)
+    os.kill(run.pid(victim, 3), signal.SIGKILL)
     run.saw("going back to the last commit", 2)
     run.saw(r"rank 1 of 2 ", 2)
     run.hosts(f"{ONE} {THREE}")
@@ -91,11 +91,12 @@ def test_keras_fit_grows_outlives_a_death_and_shrinks(
     assert {(size, rate) for _, size, rate in steps(run)} >= {(2, 0.02), (3, 0.03)}
 
 
+@pytest.mark.parametrize("victim", [0, 1], ids=["with the store", "another"])
 def test_torch_distributed_has_a_group_for_every_generation(
-    train: Callable[..., Training], torch_python: Path, pause: Path
+    train: Callable[..., Training], torch_python: Path, pause: Path, victim: int
 ) -> None:
     run = train(f"{ONE} {TWO}", torch_python, str(PROGRAMS / "torch_distributed.py"), "gloo", "800", str(pause))
-    resized(run)
+    resized(run, victim)
     hurry(pause)
     assert run.ended() == 0, run.text
     run.saw("done after 800 steps")
