@@ -132,14 +132,15 @@ def deadline_left(situation: Situation) -> timedelta:
 
 
 def cleaned(situation: Situation) -> tuple[Action, ...]:
-    """What goes when the job has finished. A job that was cut short is stopped under every policy; a launcher goes
-    last, so that a cleaning that was interrupted is taken up again."""
+    """What goes when the job has finished: all pods, or those workers that have not ended, or none. The launcher and
+    its batch Job stay to be looked at unless everything goes. A job that was cut short is stopped under every policy;
+    a launcher goes last, so that a cleaning that was interrupted is taken up again."""
     policy = situation.job.run.clean_pod_policy
     if policy is CleanPodPolicy.NONE and not _cut_short(situation):
         return ()
     everything = policy is CleanPodPolicy.ALL
     pods = tuple(pod for pod in situation.replicas if everything or not pod.ended)
-    launcher = (everything or situation.launcher_lives) and _launcher(situation)
+    launcher = (everything or _launcher_goes_on(situation)) and _launcher(situation)
     return (*deletes(pods), *(launcher or ()))
 
 
@@ -147,7 +148,15 @@ def _cut_short(situation: Situation) -> bool:
     """It did not come to an end by itself."""
     failed = condition(situation.job.status.conditions, conditions.FAILED)
     overdue = failed is not None and (failed.status, failed.reason) == ("True", DEADLINE_EXCEEDED)
-    return overdue or situation.launcher_lives
+    return overdue or _launcher_goes_on(situation)
+
+
+def _launcher_goes_on(situation: Situation) -> bool:
+    """Nobody else ends it. A batch Job that has finished ends its pod by itself, and is seen to finish before that."""
+    batch = situation.observed.launcher_job
+    if situation.shape.form is LauncherForm.BATCH_JOB:
+        return batch is not None and not (batch.succeeded or batch.failed)
+    return situation.launcher_lives
 
 
 def _launcher(situation: Situation) -> tuple[Action, ...]:

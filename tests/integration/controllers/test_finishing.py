@@ -56,6 +56,21 @@ async def test_what_is_left_after_every_outcome(
     assert await there() == expected
 
 
+@pytest.mark.parametrize("well", [True, False])
+@pytest.mark.parametrize(("policy", "workers"), [("None", [FIRST, SECOND]), ("Running", [])])
+async def test_a_finished_batch_job_and_its_pod_stay(
+    operated: World, policy: str, well: bool, workers: list[str]
+) -> None:
+    """Also one that is said to have finished before its pod is seen to end."""
+    launcher = await operated.running(job(V2, runPolicy={"cleanPodPolicy": policy}))
+    await (operated.kubelet.complete(LAUNCHER) if well else operated.kubelet.give_up(LAUNCHER))
+    await operated.until_condition("Succeeded" if well else "Failed")
+    await operated.until(operated.workers, lambda found: found == workers)
+    await operated.quiet()
+    assert "deletionTimestamp" not in (await operated.get(JOBS, LAUNCHER))["metadata"]
+    assert "deletionTimestamp" not in (await operated.get(PODS, launcher))["metadata"]
+
+
 async def test_the_policy_beside_the_run_policy_counts_too(operated: World) -> None:
     launcher = await operated.running(job(V1, cleanPodPolicy="Running"))
     await _end(operated, V1, launcher, well=True)

@@ -273,7 +273,7 @@ class Cluster:
                     self.terminate(pod.name)
         elif batch.failures > self.raw["spec"].get("runPolicy", {}).get("backoffLimit", 6):
             self.batch = replace(batch, failed=True, reason="BackoffLimitExceeded", message="Job has failed")
-        elif not batch.succeeded and not any(not pod.ended for pod in pods):
+        elif not batch.succeeded and not batch.failed and not any(not pod.ended for pod in pods):
             uid = f"uid-{next(self.serial)}"
             name = f"{self.raw['metadata']['name']}-launcher-{uid}"
             self.pods[name] = Pod(name, uid, LAUNCHER, created=self.now)

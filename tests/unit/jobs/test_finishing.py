@@ -9,6 +9,7 @@ from datetime import timedelta
 import pytest
 from tests.unit.jobs.builders import elastic, reasons, running
 
+from springtide.jobs import workers
 from springtide.jobs.actions import Patch
 from springtide.jobs.observed import Settings
 
@@ -42,6 +43,38 @@ def test_what_is_left(version: str, succeeds: bool, place: str, policy: str, lef
     group = [key for key in cluster.objects if key.kind == "PodGroup"]
     assert bool(group) == (policy == "None")
     assert cluster.status.completion_time is not None
+
+
+@pytest.mark.parametrize("failed", [False, True], ids=["success", "failure"])
+@pytest.mark.parametrize(("policy", "stays"), [("None", True), ("Running", True), ("All", False)])
+def test_a_batch_job_that_has_finished_stays_unless_everything_goes(policy: str, stays: bool, failed: bool) -> None:
+    """Its pod is not always seen to end before it: whoever finished the Job ends the pod."""
+    cluster = running(elastic(2, "v2beta1", runPolicy={"cleanPodPolicy": policy}))
+    launcher = cluster.launcher().name
+    assert cluster.batch is not None
+    cluster.batch = replace(cluster.batch, succeeded=not failed, failed=failed, completed=cluster.now)
+    for _ in range(4):
+        cluster.reconcile()
+        for pod in cluster.of("Worker"):
+            cluster.move(pod)
+    assert cluster.finished
+    assert (cluster.batch is not None, launcher in cluster.pods) == (stays, stays)
+    assert bool(cluster.of("Worker")) == (policy == "None")
+
+
+@versions
+@pytest.mark.parametrize("policy", ["None", "Running", "All"])
+def test_a_launcher_that_goes_on_after_its_job_has_failed_is_stopped(version: str, policy: str) -> None:
+    """Nobody else would: it has no workers any more, and its batch Job would start another."""
+    cluster = running(elastic(2, version, runPolicy={"cleanPodPolicy": policy}))
+    for _ in range(workers.CAP + 1):
+        cluster.fail(cluster.listed()[-1])
+        for _ in range(12):
+            cluster.tick(40)
+            cluster.reconcile()
+    assert cluster.finished
+    assert not [pod for pod in cluster.pods.values() if pod.alive]
+    assert cluster.batch is None
 
 
 @versions
