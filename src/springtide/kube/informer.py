@@ -85,9 +85,13 @@ class Informer(Cache[T]):
             for key in affected:
                 handler(key)
 
-        self._subscriptions.append(notify)
+        self.on_replace(notify)
+
+    def on_replace(self, handler: Callable[[Replaced[T]], None]) -> None:
+        """Call `handler` with each object before and after its change: for those to whom most changes do not matter."""
+        self._subscriptions.append(handler)
         for key, entry in self._entries.items():
-            notify(Replaced(key, None, entry.object))
+            handler(Replaced(key, None, entry.object))
 
     @property
     def synced(self) -> bool:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The queue between informers and workers, in three storeys: de-duplicate, delay, back off.
+"""The queue between informers and workers, in three storeys: de-duplicate, delay, limit the rate.
 
 Guarantees, each with a test of its own:
 
@@ -7,7 +7,10 @@ Guarantees, each with a test of its own:
 - a key is never with two workers at the same time;
 - a key added while a worker has it comes back after that worker is done: no change is lost;
 - keys are taken in the order in which they were first added;
+- `get` gives the event loop a turn before every key: workers whose reconciles never await cannot stop the process;
 - of several delays for one key the earliest wins, and a delay never holds back a plain `add`;
+- a key is taken at most `Pace.burst` times in a row and `Pace.rate` times a second after that, however often it is
+  added: keys that enqueue themselves or each other for ever use neither a whole CPU nor the turns of other keys;
 - retries of one key wait base, 2 x base, 4 x base ... up to a limit, independently of other keys, until `forget`;
 - after `shut_down` nothing new is accepted, what waits is still handed out (or dropped, `drain=False`), then `get`
   raises ShutDown; what is not due yet is dropped.
@@ -55,11 +58,12 @@ class Queue(Generic[K]):
             return
         self._dirty.add(key)
         if key not in self._taken:
-            self._order.append(key)
-            self._wake_one()
+            self._line_up(key)
 
     async def get(self) -> K:
         """The next key, which then belongs to the caller until `done`."""
+        # Without this, a worker whose reconcile awaits nothing and adds its own key again would never yield.
+        await asyncio.sleep(0)
         while not self._order:
             if self._closed:
                 raise ShutDown
@@ -73,8 +77,7 @@ class Queue(Generic[K]):
         """Give a key back; if it was added meanwhile it queues up again."""
         self._taken.discard(key)
         if key in self._dirty:
-            self._order.append(key)
-            self._wake_one()
+            self._line_up(key)
 
     def shut_down(self, *, drain: bool = True) -> None:
         """Accept nothing more. Without `drain`, drop what waits as well: whoever starts next will see it again."""
@@ -84,6 +87,11 @@ class Queue(Generic[K]):
             self._dirty.clear()
         while self._waiters:
             self._wake_one()
+
+    def _line_up(self, key: K) -> None:
+        """Queue a dirty key that no worker has."""
+        self._order.append(key)
+        self._wake_one()
 
     async def _wait(self) -> None:
         waiter = asyncio.get_running_loop().create_future()
@@ -120,10 +128,10 @@ class DelayingQueue(Queue[K]):
         if delay <= 0:
             self.add(key)
             return
-        if self._closed:
-            return
-        due = asyncio.get_running_loop().time() + delay
-        if due >= self._due.get(key, float("inf")):
+        self._add_at(key, asyncio.get_running_loop().time() + delay)
+
+    def _add_at(self, key: K, due: float) -> None:
+        if self._closed or due >= self._due.get(key, float("inf")):
             return
         self._due[key] = due
         self._count += 1
@@ -171,13 +179,30 @@ class Backoff:
         return min(self.limit, self.base * 2.0 ** min(failures, 64))
 
 
-class WorkQueue(DelayingQueue[K]):
-    """Third storey: retries with growing delays."""
+@dataclass(frozen=True, slots=True)
+class Pace:
+    """How often one key is handed out: `burst` times at once, `rate` times a second in the long run."""
 
-    def __init__(self, backoff: Backoff = Backoff()) -> None:  # noqa: B008 - frozen
+    burst: int = 100
+    rate: float = 10.0
+
+
+PURGE = 1024
+"""Keys whose pace is remembered before those that have rested are dropped."""
+
+
+class WorkQueue(DelayingQueue[K]):
+    """Third storey: retries with growing delays, and a limit to how often one key is handed out."""
+
+    def __init__(self, backoff: Backoff = Backoff(), pace: Pace = Pace()) -> None:  # noqa: B008 - frozen
         super().__init__()
         self._backoff = backoff
         self._failures: dict[K, int] = {}
+        self._interval = 1.0 / pace.rate
+        self._slack = (pace.burst - 1) * self._interval
+        self._rested: dict[K, float] = {}
+        """When a key will have its whole burst again. Each time it is handed out moves that by one interval."""
+        self._purge_at = PURGE
 
     def retry(self, key: K) -> float:
         """Add the key after its next delay, which is returned for the log."""
@@ -193,3 +218,17 @@ class WorkQueue(DelayingQueue[K]):
 
     def failures(self, key: K) -> int:
         return self._failures.get(key, 0)
+
+    def _line_up(self, key: K) -> None:
+        now = asyncio.get_running_loop().time()
+        rested = max(now, self._rested.get(key, now))
+        if rested - self._slack > now:
+            # Not lost: it is delayed, and not dirty meanwhile, so that it can be added when it is due.
+            self._dirty.discard(key)
+            self._add_at(key, rested - self._slack)
+            return
+        self._rested[key] = rested + self._interval
+        if len(self._rested) > self._purge_at:
+            self._rested = {each: when for each, when in self._rested.items() if when > now}
+            self._purge_at = max(PURGE, 2 * len(self._rested))
+        super()._line_up(key)

@@ -230,3 +230,29 @@ def test_owned_by_finds_the_managing_owner_of_that_kind(owner: dict[str, Any], e
     pod = {"metadata": {"namespace": "default", "name": "p", "ownerReferences": [owner]}}
     assert owned_by(JOBS)(pod) == expected
     assert owned_by(JOBS)({"metadata": {"name": "p"}}) == []
+
+
+async def test_reconciles_that_await_nothing_and_enqueue_each_other_for_ever_stop_nobody() -> None:
+    calls: list[Key] = []
+
+    async def reconcile(key: Key) -> Result | None:
+        calls.append(key)
+        if key == A:
+            controller.enqueue(B)
+            return Result(requeue_after=0)
+        if key == B:
+            controller.enqueue(A)
+        return None
+
+    controller = Controller("test", reconcile, workers=2)
+    controller.enqueue(A)
+    quiet = Key("default", "quiet")
+    async with running(controller):
+        await asyncio.sleep(10)
+        controller.enqueue(quiet)
+        await settle()
+        assert quiet in calls
+        before = len(calls)
+        await asyncio.sleep(100)
+    # Neither stopped nor spinning: each of the two goes on at the queue's pace.
+    assert 1500 <= len(calls) - before <= 2500

@@ -8,7 +8,7 @@ import asyncio
 import pytest
 from tests.unit.kube.fake_api import settle
 
-from springtide.kube.workqueue import Backoff, DelayingQueue, Queue, ShutDown, WorkQueue
+from springtide.kube.workqueue import PURGE, Backoff, DelayingQueue, Pace, Queue, ShutDown, WorkQueue
 
 pytestmark = pytest.mark.looptime
 
@@ -155,3 +155,75 @@ async def test_a_retried_key_comes_back_after_its_delay() -> None:
     queue.retry("a")
     assert await queue.get() == "a"
     assert asyncio.get_running_loop().time() - start == pytest.approx(8)
+
+
+async def test_taking_keys_gives_everything_else_in_the_loop_a_turn() -> None:
+    queue: Queue[str] = Queue()
+    turns = 0
+
+    async def others() -> None:
+        nonlocal turns
+        while True:
+            turns += 1
+            await asyncio.sleep(0)
+
+    task = asyncio.create_task(others())
+    for _ in range(50):
+        queue.add("a")
+        queue.done(await queue.get())
+    assert turns >= 50
+    task.cancel()
+
+
+async def test_a_key_that_always_comes_back_is_taken_in_a_burst_and_then_at_a_rate() -> None:
+    queue: WorkQueue[str] = WorkQueue(pace=Pace(burst=5, rate=2))
+    loop = asyncio.get_running_loop()
+    start = loop.time()
+    queue.add("a")
+    times = []
+    for _ in range(9):
+        key = await queue.get()
+        times.append(round(loop.time() - start, 3))
+        queue.add(key)
+        queue.done(key)
+    assert times == [0, 0, 0, 0, 0, 0.5, 1, 1.5, 2]
+
+
+async def test_a_key_that_is_held_back_is_neither_lost_nor_in_the_way_of_others() -> None:
+    queue: WorkQueue[str] = WorkQueue(pace=Pace(burst=1, rate=0.1))
+    for _ in range(2):
+        queue.add("a")
+        queue.add("b")
+        queue.done(await queue.get())
+        queue.done(await queue.get())
+        assert (len(queue), queue.delayed) == (0, 0)
+        queue.add("a")
+        queue.add("a")
+        assert (len(queue), queue.delayed) == (0, 1)
+        queue.add("c")
+        queue.done(await queue.get())
+        start = asyncio.get_running_loop().time()
+        assert await queue.get() == "a"
+        assert asyncio.get_running_loop().time() - start == pytest.approx(10)
+        queue.done("a")
+        await asyncio.sleep(100)  # whoever rests has the whole burst again
+
+
+async def test_the_pace_of_keys_that_rest_is_forgotten() -> None:
+    queue: WorkQueue[int] = WorkQueue()
+    for start in range(0, 8 * PURGE, PURGE):
+        for number in range(start, start + PURGE):
+            queue.add(number)
+        await asyncio.sleep(1)
+    assert len(queue._rested) <= 2 * PURGE
+
+
+async def test_shut_down_drops_a_key_that_is_held_back() -> None:
+    queue: WorkQueue[str] = WorkQueue(pace=Pace(burst=1, rate=0.1))
+    queue.add("a")
+    key = await queue.get()
+    queue.add(key)
+    queue.shut_down()
+    queue.done(key)
+    with pytest.raises(ShutDown):
+        await queue.get()

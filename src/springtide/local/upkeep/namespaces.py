@@ -8,34 +8,35 @@ from datetime import UTC, datetime
 from typing import Any
 
 from springtide.kube.client import Client
-from springtide.kube.controller import Controller, Result
+from springtide.kube.controller import Controller, Retry
 from springtide.kube.errors import Conflict, MethodNotAllowed, NotFound
 from springtide.kube.informer import Informers
 from springtide.kube.request import DeleteOptions, Scope
 from springtide.kube.resources import NAMESPACES, PODS, Key, Obj, Resource
+from springtide.kube.workqueue import Backoff
 from springtide.local.upkeep.heads import deletable
 
 FINALIZER = "kubernetes"
-_AGAIN = 0.2
+_AGAIN = Backoff(base=0.1, limit=5.0)
+"""Finalizers of others may stay for ever, and every look reads all that is left."""
 _CONTENT = "NamespaceContentRemaining"
 _FINALIZERS = "NamespaceFinalizersRemaining"
 
 
 def controller(informers: Informers, client: Client) -> Controller[Key]:
-    async def reconcile(key: Key) -> Result | None:
+    async def reconcile(key: Key) -> None:
         namespace = namespaces.get(key)
         if namespace is None or not namespace["metadata"].get("deletionTimestamp"):
-            return None
+            return
         if FINALIZER not in (namespace.get("spec") or {}).get("finalizers", ()):
-            return None
+            return
         left = await _empty(client, key.name)
         if left:
             await _report(client, namespace, left)
-            return Result(requeue_after=_AGAIN)
+            raise Retry(f"{sum(map(len, left.values()))} objects are left")
         await _finalize(client, key)
-        return None
 
-    found: Controller[Key] = Controller("namespaces", reconcile, workers=2)
+    found: Controller[Key] = Controller("namespaces", reconcile, workers=2, backoff=_AGAIN)
     namespaces = informers.of(NAMESPACES)
     found.watches(namespaces)
     return found

@@ -82,6 +82,7 @@ async def keep_up(client: Client, facts: Facts) -> None:
     controllers: list[Controller[Any]] = [
         garbage.discovery,
         garbage.controller,
+        garbage.cycles,
         namespaces.controller(informers, client),
         root_ca.controller(informers, client, facts.authority),
         kubernetes_service.controller(informers, client, facts.service_address, facts.port),
