@@ -94,8 +94,8 @@ class Scheduler:
             self._wake.clear()
             began = clock()
             retried = await self._pass()
-            if retried:
-                await asyncio.sleep(min(LONGEST_REST, REST * (clock() - began)))
+            # 0 as well: whatever wakes this loop at once again, all others get a turn between two passes.
+            await asyncio.sleep(min(LONGEST_REST, REST * (clock() - began)) if retried else 0)
 
     # Watching
 
