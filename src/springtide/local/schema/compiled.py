@@ -12,7 +12,7 @@ from functools import cached_property
 from typing import Any
 
 from springtide.api.field_errors import FieldError
-from springtide.local.schema import lists, ratchet, structural
+from springtide.local.schema import lists, ratchet, regex, structural
 from springtide.local.schema.cel import compile_rules
 from springtide.local.schema.defaults import compile_defaults
 from springtide.local.schema.node import Node
@@ -80,6 +80,10 @@ class CompiledSchema:
 
     def validate(self, obj: dict[str, Any], old: dict[str, Any] | None = None) -> list[FieldError]:
         """What is wrong with the values; on an update (`old`) what was wrong before and did not change is let pass."""
+        with regex.budget():
+            return self._problems(obj, old)
+
+    def _problems(self, obj: dict[str, Any], old: dict[str, Any] | None) -> list[FieldError]:
         problems: list[Problem] = []
         self._check(obj, ROOT, problems)
         if problems and old is not None:

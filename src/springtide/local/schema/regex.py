@@ -1,39 +1,48 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Go regular expressions, as CRD patterns and CEL rules write them, run by Python's `re`.
+"""Go regular expressions, as CRD patterns and CEL rules write them, run by RE2.
 
-The syntaxes nearly agree. This translates where they differ (`$` ends the text, `\\z`, POSIX classes, flags in the
-middle), refuses what Go refuses (look-around, back-references) in Go's words, and gives up on Unicode classes that `re`
-does not know: such a pattern compiles to one that matches everything, because refusing a good object is worse.
+Go's `regexp` and RE2 share their syntax and their linear time, so nearly every pattern passes unchanged. `_to_re2`
+handles the rest: names of Unicode classes that Go finds in any spelling, `\\C`, group names, nesting. Complaints are
+translated into Go's words. Linear is not cheap enough: RE2 may do one step for each instruction and byte, so callers
+a search is charged to a `budget` before it begins, and all compiled patterns together keep at most `CACHE_MEMORY`.
 """
 
 from __future__ import annotations
 
 import re
-from functools import lru_cache
-from typing import Final
+from collections import OrderedDict
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from typing import Any, Final
 
-_POSIX: Final = {
-    "alnum": "0-9A-Za-z",
-    "alpha": "A-Za-z",
-    "ascii": "\\x00-\\x7f",
-    "blank": "\\t ",
-    "cntrl": "\\x00-\\x1f\\x7f",
-    "digit": "0-9",
-    "graph": "!-~",
-    "lower": "a-z",
-    "print": " -~",
-    "punct": "!-/:-@\\[-`{-~",
-    "space": "\\t\\n\\v\\f\\r ",
-    "upper": "A-Z",
-    "word": "0-9A-Za-z_",
-    "xdigit": "0-9A-Fa-f",
+import re2
+
+STEPS: Final = 100_000_000
+"""Instructions times bytes for all patterns of one object; half a second when RE2 has to simulate an NFA."""
+CACHE_MEMORY: Final = 64 << 20
+_SMALL, _LARGE = 1 << 20, 8 << 20
+"""RE2's `max_mem`: for nearly all patterns, and for those whose program alone is larger."""
+_MAX_HEIGHT: Final = 1000
+_COMPILING: Final = 25
+"""Steps that compiling one instruction takes."""
+_LARGEST: Final = 360_000
+"""Instructions for which `_LARGE` suffices; where they do not, so many were made in vain."""
+
+_WORDS: Final = {
+    "missing )": "missing closing )",
+    "missing ]": "missing closing ]",
+    "trailing \\": "trailing backslash at end of expression",
+    "no argument for repetition operator": "missing argument to repetition operator",
+    "invalid repetition size": "invalid repeat count",
+    "bad repetition operator": "invalid nested repetition operator",
+    "invalid perl operator": "invalid or unsupported Perl syntax",
+    "invalid named capture group": "invalid named capture",
+    "pattern too large - compile failed": "expression too large",
 }
-_UNICODE: Final = {"L": "[^\\W\\d_]", "N": "\\d", "Nd": "\\d"}
-_GROUP = re.compile(r"\(\?(?:P?<[A-Za-z_]\w*>|[imsU]*(?:-[imsU]+)?:)")
-_FLAGS = re.compile(r"\(\?([imsU]*)(?:-[imsU]+)?\)")
-_CLASS_NAME = re.compile(r"\[:(\^?)(\w+):\]")
-_PROPERTY = re.compile(r"\\[pP](?:\{\^?(\w+)\}|(\w))")
-_REPEAT = re.compile(r"[*+?]|\{\d+(?:,\d*)?\}")
+_TOO_LARGE: Final = "pattern too large - compile failed"
+_OF_THE_WHOLE: Final = ("missing )", "unexpected )", _TOO_LARGE)
+"""From RE2's complaint to Go's, where they differ."""
 
 
 class GoRegexError(ValueError):
@@ -43,146 +52,331 @@ class GoRegexError(ValueError):
         super().__init__(f"error parsing regexp: {complaint}")
 
 
-class _UnknownClass(Exception):
-    """A Unicode class that `re` cannot express."""
+class TooManyStepsError(ValueError):
+    """The patterns of one object would take more steps than are allowed."""
 
 
-@lru_cache(maxsize=1024)
-def compile_go(pattern: str) -> re.Pattern[str]:
-    """A Python pattern that `search`es as Go's `MatchString` does."""
+class _Budget:
+    __slots__ = ("left",)
+
+    def __init__(self) -> None:
+        self.left = STEPS
+
+
+_budget: ContextVar[_Budget | None] = ContextVar("steps of regular expressions", default=None)
+
+
+@contextmanager
+def budget() -> Iterator[None]:
+    """All searches inside share `STEPS`; outside of it each search has so many of its own."""
+    token = _budget.set(_Budget())
     try:
-        translated = _Translation(pattern).run()
-    except _UnknownClass:
-        return re.compile("")
+        yield
+    finally:
+        _budget.reset(token)
+
+
+class Pattern:
+    """A compiled pattern. Its groups are not kept: neither patterns nor CEL rules can ask for them."""
+
+    __slots__ = ("_compiled", "memory", "size")
+
+    def __init__(self, source: str) -> None:
+        source = _without_surrogates(source)
+        translated = _to_re2(source)
+        self.memory, complaint = _SMALL, _complaint(translated, _SMALL)
+        if complaint == _TOO_LARGE:
+            self.memory, complaint = _LARGE, _complaint(translated, _LARGE)
+        if complaint:
+            raise GoRegexError(_in_gos_words(complaint, source))
+        self._compiled = _compile(translated, self.memory)
+        self.size: int = self._compiled.programsize
+        """Instructions of the compiled program."""
+
+    def search(self, text: str) -> Any:
+        """The first match, with `group`, `start` and `end`, or None. Raises TooManyStepsError, as all that follow."""
+        self._charge(text)
+        return self._compiled.search(_without_surrogates(text))
+
+    def matches(self, text: str) -> bool:
+        """Whether the pattern matches anywhere in the text."""
+        self._charge(text)
+        return self._compiled.search(_without_surrogates(text).encode()) is not None
+
+    def findall(self, text: str, limit: int = -1) -> list[str]:
+        """The first `limit` matches. RE2 may look at all of the text for each of them."""
+        found: list[str] = []
+        matches = self._compiled.finditer(_without_surrogates(text))
+        while len(found) != limit:
+            self._charge(text)
+            match = next(matches, None)
+            if match is None:
+                break
+            found.append(match.group())
+        return found
+
+    def _charge(self, text: str) -> None:
+        _charge(self.size * (len(text) + 1))
+
+
+_compiled: OrderedDict[str, Pattern] = OrderedDict()
+
+
+def compile_go(pattern: str) -> Pattern:
+    """The compiled pattern, from the cache if it was used lately. Raises GoRegexError or TooManyStepsError."""
+    found = _compiled.pop(pattern, None)
+    if found is None:
+        _charge(len(pattern))
+        found = _charged(pattern)
+    _compiled[pattern] = found
+    while len(_compiled) > CACHE_MEMORY // _LARGE and sum(each.memory for each in _compiled.values()) > CACHE_MEMORY:
+        _compiled.popitem(last=False)
+    return found
+
+
+def _charged(pattern: str) -> Pattern:
+    size = _LARGEST
     try:
-        return re.compile(translated, 0 if _UNICODE["L"] in translated else re.ASCII)
-    except re.error as error:
-        raise GoRegexError(_in_gos_words(error, pattern)) from None
+        found = Pattern(pattern)
+        size = found.size
+    except GoRegexError as error:
+        if _WORDS[_TOO_LARGE] not in str(error):
+            size = len(pattern)
+        raise
+    finally:
+        _charge(size * _COMPILING)
+    return found
 
 
-def _in_gos_words(error: re.error, pattern: str) -> str:
-    if "unterminated subpattern" in error.msg:
-        return f"missing closing ): `{pattern}`"
-    if "unbalanced parenthesis" in error.msg:
-        return f"unexpected ): `{pattern}`"
-    if "nothing to repeat" in error.msg:
-        return f"missing argument to repetition operator: `{pattern[error.pos or 0 :][:1]}`"
-    if "unterminated character set" in error.msg:
-        return f"missing closing ]: `{pattern[pattern.rindex('[') :]}`"
-    if "bad character range" in error.msg:
-        return f"invalid character class range: `{error.msg.rpartition(' ')[2]}`"
-    return f"{error.msg}: `{pattern}`"
+def _charge(steps: int) -> None:
+    shared = _budget.get() or _Budget()
+    shared.left -= steps
+    if shared.left < 0:
+        raise TooManyStepsError(
+            f"takes more than {STEPS} steps (size of the pattern times length of the text, for one object): "
+            "shorten the text or simplify the pattern"
+        )
+
+
+def _compile(pattern: str, memory: int) -> Any:
+    options = re2.Options()
+    options.max_mem = memory
+    options.never_capture = True
+    options.log_errors = False
+    return re2._Regexp(pattern, options)  # `re2.compile` would keep it in a cache of its own
+
+
+def _complaint(pattern: str, memory: int) -> str:
+    """What RE2 has against a pattern, in its own words; empty if nothing."""
+    try:
+        _compile(pattern, memory)
+    except re2.error as error:
+        first = error.args[0]
+        return first.decode("utf-8", "replace") if isinstance(first, bytes) else str(first)
+    return ""
+
+
+def _in_gos_words(complaint: str, source: str) -> str:
+    what, _, where = complaint.partition(": ")
+    return f"{_WORDS.get(what, what)}: `{source if what in _OF_THE_WHOLE else where}`"
+
+
+def _without_surrogates(text: str) -> str:
+    """Half a surrogate pair is no character; Go reads U+FFFD."""
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+    return text
+
+
+# ------------------------------------------------------------------------------------------------ from Go's to RE2's
+
+_INTERESTING = re.compile(r"\\.?|\[|\(\?P?<|\(\?|\(|\)|\{[0-9]{8,}(?:,[0-9]*)?\}", re.DOTALL)
+_CLASS_START = re.compile(r"\[\^?\]?")
+_POSIX_CLASS = re.compile(r"\[:\^?\w{1,8}:\]", re.ASCII)
+_GROUP_NAME = re.compile(r"\w+", re.ASCII)
+
+
+def _to_re2(pattern: str) -> str:
+    walk = _Translation(pattern)
+    try:
+        return walk.run()
+    except GoRegexError as error:
+        # Go complains about what stands first; an open group is not wrong yet.
+        earlier = _complaint(walk.so_far(), _LARGE)
+        if earlier and not earlier.startswith("missing"):
+            raise GoRegexError(_in_gos_words(earlier, pattern)) from None
+        raise error from None
 
 
 class _Translation:
-    """One walk over a Go pattern; `out` is the Python one so far."""
+    """One walk over a Go pattern; `out` is RE2's so far."""
 
     def __init__(self, pattern: str) -> None:
         self._pattern = pattern
         self._at = 0
         self._out: list[str] = []
-        self._open: list[int] = [0]
-        """For each open group, how many flag groups were opened in it and must end with it."""
-        self._multiline = False
+        self._open: list[bool] = []  # for each open group, whether it captures and so is a level of Go's tree
+        self._depth = 0
 
     def run(self) -> str:
-        while self._at < len(self._pattern):
-            self._step(self._pattern[self._at])
-        self._out.append(")" * self._open[0])
+        while found := _INTERESTING.search(self._pattern, self._at):
+            self._copy(found.start())
+            self._step(found.group())
+        self._copy(len(self._pattern))
+        return self.so_far()
+
+    def so_far(self) -> str:
         return "".join(self._out)
 
-    def _step(self, char: str) -> None:
-        if char == "\\":
-            self._escape(in_class=False)
-        elif char == "[":
-            self._bracket()
-        elif char == "(":
-            self._group()
-        elif char == ")":
-            self._take(1, ")" * (self._open.pop() + 1) if len(self._open) > 1 else ")")
-        elif char == "$":
-            self._take(1, "$" if self._multiline else "\\Z")
-        elif _REPEAT.match(self._pattern, self._at):
-            self._repeat()
+    def _copy(self, end: int) -> None:
+        self._out.append(self._pattern[self._at : end])
+        self._at = end
+
+    def _step(self, text: str) -> None:
+        if text[0] == "\\":
+            self._escape(text, in_class=False)
+        elif text == "[":
+            self._class()
+        elif text[0] == "(":
+            self._group(text)
+        elif text[0] == "{":  # RE2 takes a count that overflows for letters
+            raise GoRegexError(f"invalid repeat count: `{text}`")
         else:
-            self._take(1, char)
+            if self._open:
+                self._depth -= self._open.pop()
+            self._copy(self._at + 1)
 
-    def _take(self, length: int, text: str) -> None:
-        self._at += length
-        self._out.append(text)
+    def _group(self, text: str) -> None:
+        captures = text != "(?"
+        if text.endswith("<") and self._at + len(text) < len(self._pattern):
+            self._check_name(len(text))
+        self._open.append(captures)
+        self._depth += captures
+        if self._depth >= _MAX_HEIGHT:
+            raise GoRegexError(f"expression nests too deeply: `{self._pattern}`")
+        self._copy(self._at + len(text))
 
-    def _repeat(self) -> None:
-        match = _REPEAT.match(self._pattern, self._at)
-        assert match is not None
-        after = _REPEAT.match(self._pattern, match.end())
-        if after is not None and after.group() != "?":
-            raise GoRegexError(f"invalid nested repetition operator: `{match.group()}{after.group()}`")
-        if any(int(count) > 1000 for count in re.findall(r"\d+", match.group())):
-            raise GoRegexError(f"invalid repeat count: `{match.group()}`")
-        self._take(len(match.group()), match.group())
-        if after is not None:
-            self._take(1, "?")
+    def _check_name(self, start: int) -> None:
+        """RE2 keeps no groups here, and would take any name for one."""
+        end = self._pattern.find(">", self._at)
+        if end < 0:
+            raise GoRegexError(f"invalid named capture: `{self._pattern[self._at :]}`")
+        if _GROUP_NAME.fullmatch(self._pattern[self._at + start : end]) is None:
+            raise GoRegexError(f"invalid named capture: `{self._pattern[self._at : end + 1]}`")
 
-    def _group(self) -> None:
-        flags = _FLAGS.match(self._pattern, self._at)
-        if flags is not None:
-            self._multiline = self._multiline or "m" in flags[1]
-            wanted = "".join(flag for flag in flags[1] if flag != "U")
-            self._take(len(flags.group()), f"(?{wanted}:")
-            self._open[-1] += 1
-            return
-        self._open.append(0)
-        if not self._pattern.startswith("(?", self._at):
-            self._take(1, "(")
-            return
-        group = _GROUP.match(self._pattern, self._at)
-        if group is None:
-            raise GoRegexError(f"invalid or unsupported Perl syntax: `{self._pattern[self._at : self._at + 3]}`")
-        text = group.group()
-        self._take(len(text), "(?P" + text[2:] if text.startswith("(?<") else text)
-
-    def _escape(self, in_class: bool) -> None:
-        pair = self._pattern[self._at : self._at + 2]
-        if pair in ("\\p", "\\P"):
-            self._property(pair, in_class)
-        elif len(pair) < 2:
-            raise GoRegexError("trailing backslash at end of expression: ``")
-        elif pair[1] in "123456789":
-            raise GoRegexError(f"invalid escape sequence: `{pair}`")
-        elif pair == "\\z":
-            self._take(2, "\\Z")
-        elif pair == "\\Q":
+    def _escape(self, text: str, in_class: bool) -> None:
+        if text in ("\\p", "\\P"):
+            self._unicode_class(in_class)
+        elif text == "\\C" and not in_class:  # a single byte for RE2; Go has no such thing
+            raise GoRegexError("invalid escape sequence: `\\C`")
+        elif text == "\\Q" and not in_class:
             end = self._pattern.find("\\E", self._at)
-            literal = self._pattern[self._at + 2 : end if end >= 0 else None]
-            self._take(len(literal) + (4 if end >= 0 else 2), re.escape(literal))
-        elif pair[1].isalpha() and pair[1] not in "AabBdDfnrsStvwWx":
-            raise GoRegexError(f"invalid escape sequence: `{pair}`")
+            self._copy(end + 2 if end >= 0 else len(self._pattern))
         else:
-            self._take(2, pair)
+            self._copy(self._at + len(text))
 
-    def _property(self, pair: str, in_class: bool) -> None:
-        match = _PROPERTY.match(self._pattern, self._at)
-        name = match and (match[1] or match[2])
-        if match is None or name is None:
-            raise GoRegexError(f"invalid character class range: `{pair}`")
-        if pair == "\\P" or in_class or "^" in match.group() or name not in _UNICODE:
-            raise _UnknownClass
-        self._take(len(match.group()), _UNICODE[name])
-
-    def _bracket(self) -> None:
-        start = re.compile(r"\[\^?\]?").match(self._pattern, self._at)
+    def _class(self) -> None:
+        start = _CLASS_START.match(self._pattern, self._at)
         assert start is not None
-        self._take(len(start.group()), start.group().replace("]", "\\]"))
-        while self._at < len(self._pattern) and self._pattern[self._at] != "]":
-            named = _CLASS_NAME.match(self._pattern, self._at)
-            if named is not None:
-                if named[1] or named[2] not in _POSIX:
-                    raise _UnknownClass
-                self._take(len(named.group()), _POSIX[named[2]])
-            elif self._pattern[self._at] == "\\":
-                self._escape(in_class=True)
+        self._copy(start.end())
+        while self._at < len(self._pattern):
+            char = self._pattern[self._at]
+            if char == "\\":
+                self._escape(self._pattern[self._at : self._at + 2], in_class=True)
+            elif self._pattern[self._at - 1] != "-" and (named := _POSIX_CLASS.match(self._pattern, self._at)):
+                self._copy(named.end())
             else:
-                char = self._pattern[self._at]
-                self._take(1, "\\" + char if char in "[&|~" else char)
-        if self._at < len(self._pattern):
-            self._take(1, "]")
+                self._copy(self._at + 1)
+                if char == "]":
+                    return
+
+    def _unicode_class(self, in_class: bool) -> None:
+        braced = self._pattern.startswith("{", self._at + 2)
+        end = (self._pattern.find("}", self._at) + 1 or len(self._pattern)) if braced else self._at + 3
+        text = self._pattern[self._at : end]
+        name = text[3:].removesuffix("}") if braced else text[2:]
+        negated = (text[1] == "P") is not name.startswith("^")
+        name = _canonical(name.removeprefix("^"))
+        if not text.endswith("}" if braced else name) or not name:
+            raise GoRegexError(f"invalid character class range: `{text}`")
+        written = _SPECIAL[name][negated] if name in _SPECIAL else _plain_class(name, negated)
+        if not braced and name not in _SPECIAL and written:
+            written = text
+        if not written or (in_class and written.startswith("^")):
+            raise GoRegexError(f"invalid character class range: `{text}`")
+        self._out.append(f"[{written}]" if name in _SPECIAL and not in_class else written)
+        self._at = end
+
+
+def _plain_class(name: str, negated: bool) -> str:
+    """A class that RE2 knows, or nothing."""
+    written = f"\\{'P' if negated else 'p'}{{{_ALIASES.get(name, name)}}}"
+    return written if name.isalpha() and not _complaint(written, _SMALL) else ""
+
+
+def _canonical(name: str) -> str:
+    """Go looks names up without regard to case, spaces, `_` and `-`."""
+    letters = name.translate({ord(mark): None for mark in "_- "})
+    return letters[:1].upper() + letters[1:].lower()
+
+
+_ALIASES: Final = {
+    "Closepunctuation": "Pe",
+    "Combiningmark": "M",
+    "Connectorpunctuation": "Pc",
+    "Control": "Cc",
+    "Currencysymbol": "Sc",
+    "Dashpunctuation": "Pd",
+    "Decimalnumber": "Nd",
+    "Enclosingmark": "Me",
+    "Finalpunctuation": "Pf",
+    "Format": "Cf",
+    "Initialpunctuation": "Pi",
+    "Letter": "L",
+    "Letternumber": "Nl",
+    "Lineseparator": "Zl",
+    "Lowercaseletter": "Ll",
+    "Mark": "M",
+    "Mathsymbol": "Sm",
+    "Modifierletter": "Lm",
+    "Modifiersymbol": "Sk",
+    "Nonspacingmark": "Mn",
+    "Number": "N",
+    "Openpunctuation": "Ps",
+    "Otherletter": "Lo",
+    "Othernumber": "No",
+    "Otherpunctuation": "Po",
+    "Othersymbol": "So",
+    "Paragraphseparator": "Zp",
+    "Privateuse": "Co",
+    "Punctuation": "P",
+    "Separator": "Z",
+    "Spaceseparator": "Zs",
+    "Spacingmark": "Mc",
+    "Surrogate": "Cs",
+    "Symbol": "S",
+    "Titlecaseletter": "Lt",
+    "Uppercaseletter": "Lu",
+    "Cntrl": "Cc",
+    "Digit": "Nd",
+    "Punct": "P",
+}
+"""Unicode's long names of categories, spelled as `_canonical` spells them."""
+
+_NO_OTHER: Final = "\\pL\\pM\\pN\\pP\\pS\\pZ"
+_CASED: Final = "\\p{Lu}\\p{Ll}\\p{Lt}"
+_SPECIAL: Final = {
+    "Any": ("\\x{0}-\\x{10ffff}", "^\\x{0}-\\x{10ffff}"),
+    "Ascii": ("\\x{0}-\\x{7f}", "\\x{80}-\\x{10ffff}"),
+    "Lc": (_CASED, "^" + _CASED),
+    "Casedletter": (_CASED, "^" + _CASED),
+    "C": ("^" + _NO_OTHER, _NO_OTHER),
+    "Other": ("^" + _NO_OTHER, _NO_OTHER),
+    "Cn": (f"^{_NO_OTHER}\\pC", f"{_NO_OTHER}\\pC"),
+    "Unassigned": (f"^{_NO_OTHER}\\pC", f"{_NO_OTHER}\\pC"),
+    "Assigned": (f"{_NO_OTHER}\\pC", f"^{_NO_OTHER}\\pC"),
+}
+"""Classes that RE2 lacks or limits to assigned characters: what stands in brackets for them and for the rest. What
+begins with `^` cannot stand in a class among others and is refused there."""

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
 from springtide.api.field_errors import FieldError, forbidden, invalid, required
-from springtide.local.schema.regex import GoRegexError, compile_go
+from springtide.local.schema.regex import GoRegexError, TooManyStepsError, budget, compile_go
 
 Schema = Mapping[str, Any]
 
@@ -41,7 +41,8 @@ _NESTED: Final = (
 
 def structural_errors(schema: Schema, path: str) -> list[FieldError]:
     """Everything that keeps the schema from being structural, in the real server's order (by text)."""
-    found = [*_position(schema, _ROOT, path), *_complete(schema, schema, path, path)]
+    with budget():
+        found = [*_position(schema, _ROOT, path), *_complete(schema, schema, path, path)]
     return sorted(found, key=str)
 
 
@@ -135,6 +136,11 @@ def _value_rules(schema: Schema, path: str, skip: str = "") -> Iterator[FieldErr
             compile_go(pattern)
         except GoRegexError as error:
             detail = f"must be a valid regular expression, but isn't: {error}"
+            yield invalid(f"{path}.pattern", pattern, detail)
+        except TooManyStepsError:
+            detail = (
+                "must compile to a smaller program: the patterns of one schema may have 4000000 instructions in all"
+            )
             yield invalid(f"{path}.pattern", pattern, detail)
 
 

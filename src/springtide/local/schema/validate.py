@@ -16,7 +16,7 @@ from springtide.api import field_errors
 from springtide.api.field_errors import FieldError
 from springtide.local.schema.formats import format_check
 from springtide.local.schema.paths import Path, Problem, written
-from springtide.local.schema.regex import compile_go
+from springtide.local.schema.regex import TooManyStepsError, compile_go
 
 Schema = Mapping[str, Any]
 Problems = list[Problem]
@@ -129,19 +129,26 @@ def _type_check(python: type, schema: Schema, types: tuple[str, ...]) -> Check |
 
 
 def _string(schema: Schema) -> Check | None:
-    longest, shortest, pattern = schema.get("maxLength"), schema.get("minLength"), schema.get("pattern")
+    longest, shortest = schema.get("maxLength"), schema.get("minLength")
+    pattern: str = schema.get("pattern") or ""
     if longest is None and shortest is None and not pattern:
         return None
-    search = compile_go(pattern).search if pattern else None
 
     def check(value: str, path: Path, problems: Problems) -> int:
         if longest is not None and len(value) > longest:
             problems.append(Problem(path, field_errors.too_long(written(path), longest)))
         elif shortest is not None and len(value) < shortest:
             problems.append(_problem(path, value, f"should be at least {shortest} chars long"))
-        elif search is not None and search(value) is None:
-            problems.append(_problem(path, value, f"should match '{pattern}'"))
+        elif pattern:
+            match_pattern(value, path, problems)
         return 1
+
+    def match_pattern(value: str, path: Path, problems: Problems) -> None:
+        try:
+            if not compile_go(pattern).matches(value):
+                problems.append(_problem(path, value, f"should match '{pattern}'"))
+        except TooManyStepsError as error:
+            problems.append(_problem(path, value, f"cannot be matched with '{pattern}', which {error}"))
 
     return check
 

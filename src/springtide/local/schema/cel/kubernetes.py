@@ -15,7 +15,7 @@ from springtide.api import quantity
 from springtide.api.quantity import NANO, Quantity, QuantityError
 from springtide.local.schema.cel.library import checked
 from springtide.local.schema.cel.registry import function
-from springtide.local.schema.cel.strings import regex
+from springtide.local.schema.cel.strings import searched
 from springtide.local.schema.cel.values import NONE, CelError, Optional
 from springtide.local.schema.formats import format_check
 
@@ -365,14 +365,12 @@ def _semver_compared(left: Semver, right: Semver) -> int:
 
 @function("string.find(string) string")
 def _find(text: str, pattern: str) -> str:
-    match = regex(pattern).search(text)
-    return match.group() if match else ""
+    return next(iter(searched(pattern, lambda compiled: compiled.findall(text, 1))), "")
 
 
 @function("string.findAll(string) list(string)", "string.findAll(string, int) list(string)")
 def _find_all(text: str, pattern: str, limit: int = -1) -> list[str]:
-    found = [match.group() for match in regex(pattern).finditer(text)]
-    return found if limit < 0 else found[:limit]
+    return searched(pattern, lambda compiled: compiled.findall(text, limit))
 
 
 # --- named formats

@@ -5,12 +5,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from typing import Any
+from typing import Any, TypeVar
 
 from springtide.local.schema.cel.library import written
 from springtide.local.schema.cel.registry import function
 from springtide.local.schema.cel.values import NO_OVERLOAD, CelError, TypeName
-from springtide.local.schema.regex import GoRegexError, compile_go
+from springtide.local.schema.regex import GoRegexError, Pattern, TooManyStepsError, compile_go
+
+_T = TypeVar("_T")
 
 
 @function("string.contains(string) bool")
@@ -30,13 +32,13 @@ def _ends_with(text: str, part: str) -> bool:
 
 @function("string.matches(string) bool", "matches(string, string) bool")
 def _matches(text: str, pattern: str) -> bool:
-    return regex(pattern).search(text) is not None
+    return searched(pattern, lambda compiled: compiled.matches(text))
 
 
-def regex(pattern: str) -> re.Pattern[str]:
+def searched(pattern: str, search: Callable[[Pattern], _T]) -> _T:
     try:
-        return compile_go(pattern)
-    except GoRegexError as error:
+        return search(compile_go(pattern))
+    except (GoRegexError, TooManyStepsError) as error:
         raise CelError(str(error)) from None
 
 
