@@ -15,13 +15,16 @@ from springtide.cli import messages
 from springtide.cli.background import Starter
 from springtide.cli.down import waiting_for
 from springtide.cli.options import Chosen
+from springtide.local.access.trust import UntrustedError
 from springtide.local.datadir import DEFAULT_PORT, InUseError
-from springtide.local.supervisor.failures import DeadError, FailedError
+from springtide.local.supervisor.failures import DeadError, FailedError, LostError
 from springtide.local.supervisor.settings import Nodes, Settings
 from springtide.local.supervisor.supervising import Report, supervise
 
 
-def run(cluster: Chosen, port: int | None, nodes: Nodes | None, *, audit: bool, operator: bool) -> None:
+def run(
+    cluster: Chosen, port: int | None, nodes: Nodes | None, *, audit: bool, operator: bool, accept_loss: bool
+) -> None:
     starter = Starter.found()
     logging.basicConfig(
         level=logging.INFO if starter else logging.WARNING,
@@ -37,10 +40,11 @@ def run(cluster: Chosen, port: int | None, nodes: Nodes | None, *, audit: bool, 
         verbose=starter is not None,
         nodes=nodes,
         operator=operator,
+        accept_loss=accept_loss,
     )
     try:
         asyncio.run(supervise(settings, _Told(cluster, starter, has_nodes=nodes is not None)))
-    except (InUseError, FailedError, DeadError, OSError) as error:
+    except (InUseError, UntrustedError, FailedError, DeadError, OSError) as error:
         why = _explained(error, cluster, wanted)
         if starter:
             starter.told(why)
@@ -76,6 +80,8 @@ def _explained(error: Exception, cluster: Chosen, port: int) -> str:
         return messages.already_up(cluster)
     if isinstance(error, OSError):
         return messages.explained(error, cluster, port)
+    if isinstance(error, LostError):
+        return messages.lost(str(error), cluster)
     return messages.unusable(str(error), cluster)
 
 

@@ -42,6 +42,17 @@ def explained(error: OSError, cluster: Chosen, port: int | None) -> str:
     return f"cannot start: {error}"
 
 
+def lost(complaint: str, cluster: Chosen) -> str:
+    """For a database that holds less than was acknowledged."""
+    return (
+        f"{complaint}\nNothing was started, and running pods were left alone. Choose one:\n"
+        f"  put the lost file back, then: tide up{cluster.flags}\n"
+        "  go on with what is left; objects changed since are lost, and pods without an object are ended:\n"
+        f"    tide up --accept-data-loss{cluster.flags}\n"
+        "  begin with an empty cluster in another directory: tide up --data-dir DIR"
+    )
+
+
 def unusable(complaint: str, cluster: Chosen) -> str:
     """For a database that cannot be opened or written."""
     if "disk is full" in complaint:

@@ -14,6 +14,7 @@ from typing import Any
 import click
 
 from springtide.cli import places
+from springtide.local.access import trust
 from springtide.local.datadir import DataDir
 
 _NAME = re.compile(r"[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?")
@@ -29,10 +30,7 @@ class Chosen:
     """What to add to another command so that it means the same cluster."""
 
     def is_running(self) -> bool:
-        try:
-            return self.place.is_running()
-        except PermissionError:
-            raise click.ClickException(f"{self.place.path} belongs to another user") from None
+        return self.place.is_running()
 
     def state(self) -> str:
         """Of a cluster that does not run; a name mistyped should not look like a cluster that rests."""
@@ -48,7 +46,12 @@ def which_cluster(command: Callable[..., Any]) -> Callable[..., Any]:
 
     @functools.wraps(command)
     def with_chosen(*args: Any, name: str | None, data_dir: Path | None, **options: Any) -> Any:
-        return command(chosen(name, data_dir), *args, **options)
+        cluster = chosen(name, data_dir)
+        try:
+            trust.check(cluster.place.path)
+        except trust.UntrustedError as error:
+            raise click.ClickException(str(error)) from None
+        return command(cluster, *args, **options)
 
     directory = click.Path(readable=False, path_type=Path)  # unchecked: whoever uses it knows what is wrong, and a fix
     with_chosen = click.option(

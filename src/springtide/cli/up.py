@@ -28,8 +28,9 @@ from springtide.cli.options import Chosen, which_cluster
 @click.option("-d", "--detach", is_flag=True, help="Run in the background.")
 @click.option("--audit", is_flag=True, help="Write a line per change to audit.log in the data directory.")
 @click.option("--no-operator", is_flag=True, help="Run no operator: training jobs wait for a `tide operator` of yours.")
+@click.option("--accept-data-loss", is_flag=True, help="Start although objects are lost or damaged on disk.")
 @which_nodes
-def up(cluster: Chosen, port: int | None, detach: bool, audit: bool, no_operator: bool, asked: Asked) -> None:
+def up(cluster: Chosen, port: int | None, detach: bool, asked: Asked, **flags: bool) -> None:
     """Start the embedded cluster and say how to reach it.
 
     Without -d it runs until Ctrl-C. Its objects are kept in the data directory and come back with the next start, on
@@ -39,13 +40,14 @@ def up(cluster: Chosen, port: int | None, detach: bool, audit: bool, no_operator
     if cluster.is_running():
         raise click.ClickException(messages.already_up(cluster))
     if detach:
-        more = [name for name, given in (("--audit", audit), ("--no-operator", no_operator)) if given]
+        more = [f"--{name.replace('_', '-')}" for name, given in flags.items() if given]
         _in_background(cluster, port, more, asked)
         return
     # Imported here because neither --help nor -d needs it.
     from springtide.cli.foreground import run  # noqa: PLC0415
 
-    run(cluster, port, asked.nodes, audit=audit, operator=not no_operator)
+    operator, accept_loss = not flags["no_operator"], flags["accept_data_loss"]
+    run(cluster, port, asked.nodes, audit=flags["audit"], operator=operator, accept_loss=accept_loss)
 
 
 def _in_background(cluster: Chosen, port: int | None, more: Sequence[str], asked: Asked) -> None:

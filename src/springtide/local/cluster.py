@@ -14,7 +14,7 @@ import ipaddress
 import logging
 import socket
 import ssl
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -34,6 +34,7 @@ from springtide.local.apiserver.server import SERVICE_NETWORK, ApiServer, Settin
 from springtide.local.datadir import BACKLOG, DEFAULT_PORT, LOOPBACK, DataDir
 from springtide.local.network import dialing, feeder
 from springtide.local.scheduler import scheduler
+from springtide.local.store.backend import Key
 from springtide.local.store.opening import open_store
 from springtide.local.streams import takeover
 from springtide.local.upkeep.runner import Facts, keep_up
@@ -62,6 +63,8 @@ class Options:
     """None schedules nothing."""
     holder: Path | None = None
     """Where the network holder's socket is, if there comes to be one; None when there is no network of pods."""
+    accept_loss: bool = False
+    """Whether to serve what is left of a database that has lost objects."""
 
 
 @dataclass
@@ -74,6 +77,11 @@ class Cluster:
     @property
     def url(self) -> str:
         return f"https://127.0.0.1:{self.port}"
+
+    @property
+    def damaged(self) -> Sequence[Key]:
+        """Objects that cannot be read back from disk."""
+        return self.server.store.damaged
 
     def client(self, user: str) -> Client:
         """A client in this process, with all rights, that is called `user`."""
@@ -95,7 +103,7 @@ async def running(options: Options) -> AsyncIterator[Cluster]:
         authority = pki.Authority(directory.pki, datetime.now(UTC))
         service_address = str(ipaddress.ip_network(SERVICE_NETWORK)[1])
         context = pki.server_context(pki.server_pair(authority, service_address), authority.certificate)
-        store = await open_store(directory.database)
+        store = await open_store(directory.database, is_new=not directory.has_pods(), accept_loss=options.accept_loss)
         stack.push_async_callback(store.close)
         audit = Audit(directory.audit) if options.audit else None
         if audit is not None:

@@ -6,7 +6,7 @@ server.lock   held by the server itself, which may outlive `tide up` by an insta
 cluster.json  name and port of the server that runs or ran last
 kubeconfig    admin credentials, mode 0600
 pki/          certificate authority, certificates and the token key
-state.db      every object
+state.db      every object; state.db-wal its latest changes, state.db-revision how far they must reach
 server.log    what a cluster in the background says
 audit.log     a line per change, on request
 ending.json   how `tide down` wants the cluster to end; see `supervisor.endings`
@@ -29,6 +29,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import IO
 
+from springtide.local.access import trust
 from springtide.local.access.files import write_private
 
 LOOPBACK = "127.0.0.1"
@@ -142,7 +143,11 @@ class DataDir:
         """Held by the operator that comes with the cluster."""
 
     def acquire(self) -> None:
-        """Take the directory for this process, once the server of whoever had it before is gone."""
+        """Take the directory for this process, once the server of whoever had it before is gone.
+
+        InUseError, UntrustedError, or OSError.
+        """
+        trust.check(self.path)
         self._lock.acquire(_PATIENCE)
         try:
             self.acquire_server()
@@ -178,6 +183,13 @@ class DataDir:
     def operator_process(self) -> int | None:
         """The process that is the operator which comes with the cluster."""
         return self.operator_lock.process()
+
+    def has_pods(self) -> bool:
+        """Whether pods have run here: then there were objects, too."""
+        try:
+            return next(self.pods.iterdir(), None) is not None
+        except FileNotFoundError:
+            return False
 
     def describe(self, name: str, port: int) -> None:
         write_private(self._card, json.dumps(asdict(Card(name, port))).encode())

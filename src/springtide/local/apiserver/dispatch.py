@@ -21,6 +21,7 @@ from springtide.local.apiserver.verbs.read import get, list_collection
 from springtide.local.apiserver.verbs.update import update
 from springtide.local.apiserver.verbs.watch import watch
 from springtide.local.status import StatusError
+from springtide.local.store.backend import DamagedError
 
 Verb = Callable[[Context, Call], Awaitable[Answer]]
 PathHandler = Callable[[Request], Awaitable[Answer]]
@@ -55,6 +56,8 @@ class Dispatcher:
             return await self.answer(request, raw_path)
         except StatusError as error:
             return refusal(error)
+        except DamagedError as error:
+            return refusal(status.internal(str(error)))
 
     async def answer(self, request: Request, raw_path: str) -> Answer:
         target = parse_target(request.method, raw_path, request.query)

@@ -34,6 +34,7 @@ from springtide.local.apiserver.node_streams import NodeStreams
 from springtide.local.apiserver.replies import Answer, Reply, Stream, refusal
 from springtide.local.apiserver.requests import Query, Request, Target, attributes, parse_target, split_target
 from springtide.local.status import StatusError
+from springtide.local.store.backend import DamagedError
 from springtide.local.streams import takeover
 
 log = logging.getLogger(__name__)
@@ -102,6 +103,8 @@ class Edge:
             answer = await self._front.dispatcher.answer(request, path)
         except StatusError as error:
             answer = refusal(error, http.headers.get("Accept", ""))
+        except DamagedError as error:
+            answer = refusal(status.internal(str(error)))
         except RecursionError:  # an object that only a patch on a patch can make
             answer = refusal(status.bad_request(bounds.TOO_DEEP))
         except (asyncio.CancelledError, ConnectionError):

@@ -2,8 +2,8 @@
 """What an agent finds when it starts: pods in directories, some of them running.
 
 A shim that lives is taken over as it is; its containers notice nothing. Where the shim is gone (killed, or the machine
-was rebooted) the files tell how far its containers came. A pod whose object is gone is ended and removed; all that is
-known of it stands in its record.
+was rebooted) the files tell how far its containers came. A pod whose object is gone is ended and removed by its first
+reconcile; all that is known of it stands in its record.
 """
 
 from __future__ import annotations
@@ -48,7 +48,6 @@ async def _adopt(means: Means, record: Record, obj: Obj | None) -> LocalPod:
         means.addresses.keep(record.uid, record.address)
     for state in states:
         pod.take_in(with_last_words(pod, state))
-    pod.removed = obj is None
     pod.stale = True
     pod.status = dict((obj or {}).get("status") or {})
     pod.images = _images(pod)

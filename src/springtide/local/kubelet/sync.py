@@ -9,9 +9,9 @@ from __future__ import annotations
 
 import asyncio
 
-from springtide.kube.controller import Result
+from springtide.kube.controller import Result, Retry
 from springtide.kube.informer import Informer
-from springtide.kube.resources import Obj
+from springtide.kube.resources import PODS, Obj
 from springtide.local.kubelet import actions, lifecycle, reporting, specs
 from springtide.local.kubelet.actions import Action
 from springtide.local.kubelet.bodies import NotReady
@@ -49,6 +49,8 @@ class Sync:
         pod = self._look(uid)
         if pod is None:
             return None
+        if not pod.removed and not self._informer.where("uid", uid):
+            await self._confirm_removal(pod)
         requeue: float | None = None
         for _ in range(ROUNDS):
             steps = lifecycle.plan(pod.obj, pod.observed(), self._means.clock())
@@ -72,8 +74,6 @@ class Sync:
         """What is known of the pod, brought up to date; None when there is nothing to do about it."""
         objects, pod = self._informer.where("uid", uid), self._means.pods.get(uid)
         if not objects:
-            if pod is not None:
-                pod.removed = True
             return pod
         obj = objects[0]
         if pod is None:
@@ -87,6 +87,15 @@ class Sync:
         if not pod.status or (reported.get("phase") in specs.TERMINAL and pod.status["phase"] not in specs.TERMINAL):
             pod.status = reported  # the first look, or somebody else said the end
         return pod
+
+    async def _confirm_removal(self, pod: LocalPod) -> None:
+        """A pod that is not listed is ended only when the server says that it does not exist: an object that cannot be
+        read (damaged on disk) is not listed either. ApiError or Retry: to be asked again."""
+        if not specs.is_deleted(pod.obj):
+            found = await self._means.client.find(PODS, pod.key)
+            if found is not None and found["metadata"]["uid"] == pod.uid:
+                raise Retry(f"pod {pod.key} is not listed, but it exists")
+        pod.removed = True
 
     def _admit(self, obj: Obj) -> LocalPod:
         facts, metadata = self._means.facts, obj["metadata"]

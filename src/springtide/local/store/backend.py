@@ -58,6 +58,10 @@ class FutureRevisionError(StoreError):
     """A revision that has not happened yet was asked for."""
 
 
+class DamagedError(StoreError):
+    """What is stored under this key is not what was written; the message names the object."""
+
+
 class FullError(StoreError):
     """The disk took no more; nothing was changed. Reads and watches go on."""
 
@@ -84,6 +88,10 @@ class Store(Protocol):
     @property
     def compacted(self) -> int:
         """Oldest revision a watch may start from."""
+
+    @property
+    def damaged(self) -> Sequence[Key]:
+        """Objects whose stored bodies were found damaged: not listed, and `get` and `write` raise DamagedError."""
 
     def get(self, key: Key) -> Record | None: ...
 

@@ -81,6 +81,10 @@ class LoggedStore:
     def compacted(self) -> int:
         return self._memory.history.compacted
 
+    @property
+    def damaged(self) -> Sequence[Key]:
+        return self._memory.damaged
+
     def watch(self, resource: str, since: int) -> Subscription:
         return self._memory.history.watch(resource, since)
 

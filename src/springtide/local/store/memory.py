@@ -8,9 +8,9 @@ Only what is durable gets in here, in order of revision: `logged` applies a batc
 from __future__ import annotations
 
 from bisect import bisect_left, insort
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 
-from springtide.local.store.backend import Change, Event, Key, Record
+from springtide.local.store.backend import Change, DamagedError, Event, Key, Record
 from springtide.local.store.history import History, Limits, superseded
 
 
@@ -21,9 +21,13 @@ class Memory:
         self.history = History(limits or Limits(), compacted, revision)
         self._records: dict[Key, Record] = {}
         self._order: dict[str, list[Key]] = {}
+        self.damaged: list[Key] = []
 
     def get(self, key: Key) -> Record | None:
-        return self._records.get(key)
+        record = self._records.get(key)
+        if record is None and key in self.damaged:
+            raise DamagedError(damage(key))
+        return record
 
     def list(self, resource: str, namespace: str = "") -> Sequence[Record]:
         records = self._records
@@ -61,10 +65,11 @@ class Memory:
         self.history.append(events)
         return self.history.trim()
 
-    def restore(self, changes: Iterable[tuple[Change, Record]]) -> Sequence[int]:
+    def restore(self, changes: Iterable[tuple[Change, Record]], damaged: Collection[int] = ()) -> Sequence[int]:
         """Take up a log's changes, oldest first, into an empty memory. Returns revisions as `apply` does.
 
-        What lies before the compacted revision is state only; after it, every change is history again.
+        What lies before the compacted revision is state only; after it, every change is history again. `damaged` are
+        revisions of records, none of them after the compacted one, whose bodies must not be served.
         """
         records, events, unneeded = self._records, list[Event](), list[int]()
         compacted, highest = self.history.compacted, self.history.revision
@@ -85,11 +90,24 @@ class Memory:
                 records[record.key] = record
         self.history.append(events)
         self.history.revision = max(self.history.revision, highest)  # its own record may be gone
+        if damaged:
+            self.damaged = sorted(key for key, record in records.items() if record.revision in damaged)
+            for key in self.damaged:
+                del records[key]
         for key in records:
             self._order.setdefault(key.resource, []).append(key)
         for order in self._order.values():
             order.sort()
         return unneeded + self.history.trim()
+
+
+def damage(key: Key) -> str:
+    """Names a damaged object, with the way out."""
+    place = f' in namespace "{key.namespace}"' if key.namespace else ""
+    return (
+        f'the stored object {key.resource} "{key.name}"{place} is damaged on disk; all others are served. Put back '
+        "a copy of the database, or give this object up: tide down, then tide up --accept-data-loss"
+    )
 
 
 def _within(order: Sequence[Key], resource: str, namespace: str) -> Sequence[Key]:

@@ -4,6 +4,9 @@
 SQLite never answers a request; it only makes groups of changes durable (write-ahead log, one fsync each) on a thread of
 its own. Records that neither the present nor the kept history needs are dropped along the way, so the file stays about
 as large as what is served. One process at a time may hold the file.
+
+Nothing acknowledged is lost in silence: a watermark beside the file says how far it must reach, and every record has a
+checksum. SQLite checks neither.
 """
 
 from __future__ import annotations
@@ -14,6 +17,7 @@ import json
 import os
 import sqlite3
 import sys
+import zlib
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from functools import cache
@@ -23,9 +27,10 @@ from springtide.local.store.backend import Change, Event, FullError, Key, Record
 from springtide.local.store.history import Limits
 from springtide.local.store.logged import Group
 from springtide.local.store.memory import Memory
+from springtide.local.store.watermark import Watermark
 
-FORMAT = 1
-"""Of the tables below; raised whenever a database of an earlier one can no longer be read as it is."""
+FORMAT = 2
+"""Of the tables below. Format 1, which had no checksums, is brought up to date when it is opened."""
 
 APPLICATION = int.from_bytes(b"tide")
 
@@ -51,7 +56,8 @@ TABLES = (
         namespace TEXT NOT NULL,
         name TEXT NOT NULL,
         change TEXT NOT NULL,
-        body BLOB NOT NULL
+        body BLOB NOT NULL,
+        checksum INTEGER
     )""",
     # One row. `revision` is at least the highest ever given out when it was written, even if its record is gone.
     "CREATE TABLE meta (compacted INTEGER NOT NULL, revision INTEGER NOT NULL)",
@@ -62,17 +68,24 @@ TABLES = (
 
 CHANGES = {change.value: change for change in Change}
 
+_HALF = 32
+
 
 class OpenError(StoreError):
     """The database cannot be used; the message names the file and says why."""
 
 
+class LostError(OpenError):
+    """The database holds less than was acknowledged."""
+
+
 class SqliteLog:
     """A `Log` in a database file."""
 
-    def __init__(self, path: Path, connection: sqlite3.Connection) -> None:
+    def __init__(self, path: Path, connection: sqlite3.Connection, watermark: Watermark) -> None:
         self._path = path
         self._connection = connection
+        self._watermark = watermark
         self._thread = ThreadPoolExecutor(1, "store")
 
     def commit(self, group: Group, done: Callable[[BaseException | None], None]) -> None:
@@ -99,6 +112,8 @@ class SqliteLog:
                 for start in range(0, len(events), ROWS):
                     rows = events[start : start + ROWS]
                     connection.execute(_insert(len(rows)), _values(rows))
+            if events:
+                self._watermark.write(events[-1].record.revision)
             if tidying:
                 _give_back_pages(connection, SPARE_PAGES)
         except sqlite3.Error as error:
@@ -110,11 +125,19 @@ class SqliteLog:
             self._append(last)
             _give_back_pages(self._connection, 0)
         self._connection.close()
+        self._watermark.close()
 
 
-def open_log(path: Path, limits: Limits | None = None) -> tuple[SqliteLog, Memory, Sequence[int]]:
+def open_log(
+    path: Path, limits: Limits | None = None, *, is_new: bool = True, accept_loss: bool = False
+) -> tuple[SqliteLog, Memory, Sequence[int]]:
     """The log, the state and history that it holds, and the revisions it need not hold any longer. Blocks."""
     with _explained(path), contextlib.ExitStack() as undo:
+        watermark = Watermark(path)
+        # At least 1 for a database that must hold something, whatever that is.
+        acknowledged = watermark.read() or int(not is_new)
+        if not accept_loss and acknowledged and _is_empty(path):  # before SQLite drops the log that belongs to it
+            raise LostError(_lost(path, 0, acknowledged))
         # Secrets are kept in here: nobody else may read it. SQLite gives its side files the same mode.
         os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600))
         connection = sqlite3.connect(path, timeout=0.2, isolation_level=None, check_same_thread=False)
@@ -123,27 +146,91 @@ def open_log(path: Path, limits: Limits | None = None) -> tuple[SqliteLog, Memor
             connection.execute("PRAGMA auto_vacuum = INCREMENTAL")
         for setting in SETTINGS:
             connection.execute(setting)
-        _check_format(connection, path)
-        compacted, revision = connection.execute("SELECT compacted, revision FROM meta").fetchone()
-        memory = Memory(limits, compacted, revision)
-        unneeded = memory.restore(_changes(connection))
+        reaches = _reaches(connection, path)
+        if reaches < acknowledged and not accept_loss:
+            raise LostError(_lost(path, reaches, acknowledged))
+        _bring_up_to_date(connection)
+        if reaches < acknowledged:
+            _skip_to(connection, acknowledged + 1)
+        if accept_loss:
+            _drop_damaged(connection)
+        memory, unneeded = _restored(connection, limits)
+        watermark.write(memory.history.revision)
         undo.pop_all()
-    return SqliteLog(path, connection), memory, unneeded
+    return SqliteLog(path, connection, watermark), memory, unneeded
 
 
-def _check_format(connection: sqlite3.Connection, path: Path) -> None:
+def _is_empty(path: Path) -> bool:
+    try:
+        return path.stat().st_size == 0
+    except FileNotFoundError:
+        return True
+
+
+def _lost(path: Path, reaches: int, acknowledged: int) -> str:
+    return (
+        f"{path} ends at revision {reaches}, but changes up to revision {acknowledged} were acknowledged: the file or "
+        f"its write-ahead log {path.name}-wal was cut, emptied, replaced or removed"
+    )
+
+
+def _reaches(connection: sqlite3.Connection, path: Path) -> int:
+    """The highest revision in the database, 0 for one that has no tables yet."""
     (application,) = connection.execute("PRAGMA application_id").fetchone()
     (version,) = connection.execute("PRAGMA user_version").fetchone()
     (tables,) = connection.execute("SELECT count(*) FROM sqlite_schema").fetchone()
     if tables == 0:
-        with connection:
-            connection.execute("BEGIN IMMEDIATE")
+        return 0
+    if application != APPLICATION:
+        raise OpenError(f"{path} is a database of another program")
+    if version > FORMAT:
+        raise OpenError(f"{path} has format {version}, but this version of Springtide reads up to format {FORMAT}")
+    (reaches,) = connection.execute(
+        "SELECT max(revision, (SELECT ifnull(max(revision), 0) FROM log)) FROM meta"
+    ).fetchone()
+    return int(reaches)
+
+
+def _bring_up_to_date(connection: sqlite3.Connection) -> None:
+    """Make the tables of a new database, and the checksums of one in format 1."""
+    (version,) = connection.execute("PRAGMA user_version").fetchone()
+    if version == FORMAT:
+        return
+    with connection:
+        connection.execute("BEGIN IMMEDIATE")
+        if version == 0:
             for statement in TABLES:
                 connection.execute(statement)
-    elif application != APPLICATION:
-        raise OpenError(f"{path} is a database of another program")
-    elif version != FORMAT:
-        raise OpenError(f"{path} has format {version}, but this version of Springtide reads format {FORMAT}")
+            return
+        connection.execute("ALTER TABLE log ADD COLUMN checksum INTEGER")
+        connection.create_function("checksum", 6, checksum, deterministic=True)
+        connection.execute("UPDATE log SET checksum = checksum(revision, resource, namespace, name, change, body)")
+        connection.execute(f"PRAGMA user_version = {FORMAT}")
+
+
+def _skip_to(connection: sqlite3.Connection, revision: int) -> None:
+    """Revisions that were lost are never given out again, and no watch goes on over the gap they left."""
+    with connection:
+        connection.execute("UPDATE meta SET compacted = ?, revision = ?", (revision, revision))
+
+
+def _drop_damaged(connection: sqlite3.Connection) -> None:
+    """With all their earlier records: one of those must not take the place of a damaged one."""
+    damaged = {(*record.key,) for _, record, intact in _changes(connection) if not intact}
+    with connection:
+        connection.execute("BEGIN IMMEDIATE")
+        connection.executemany("DELETE FROM log WHERE resource = ? AND namespace = ? AND name = ?", sorted(damaged))
+
+
+def _restored(connection: sqlite3.Connection, limits: Limits | None) -> tuple[Memory, Sequence[int]]:
+    compacted, revision = connection.execute("SELECT compacted, revision FROM meta").fetchone()
+    changes = list(_changes(connection))
+    damaged = {record.revision for _, record, intact in changes if not intact}
+    if damaged:  # none of the past is served, so that no watch or earlier list meets a damaged record
+        compacted = revision = max(revision, changes[-1][1].revision)
+    memory = Memory(limits, compacted, revision)
+    unneeded = memory.restore(((change, record) for change, record, _ in changes), damaged)
+    return memory, unneeded
 
 
 @contextlib.contextmanager
@@ -168,22 +255,37 @@ def _reason(error: sqlite3.Error) -> str:
     return f"cannot be used: {error}"
 
 
-def _changes(connection: sqlite3.Connection) -> Iterator[tuple[Change, Record]]:
-    rows = connection.execute("SELECT revision, resource, namespace, name, change, body FROM log ORDER BY revision")
-    for revision, resource, namespace, name, change, body in rows:
-        yield CHANGES[change], Record(Key(sys.intern(resource), sys.intern(namespace), name), revision, body)
+def _changes(connection: sqlite3.Connection) -> Iterator[tuple[Change, Record, bool]]:
+    """Each with whether its body is intact. ValueError when it is not even known whose record it is."""
+    rows = connection.execute(
+        "SELECT checksum, revision, resource, namespace, name, change, body FROM log ORDER BY revision"
+    )
+    for expected, *row in rows:
+        found = checksum(*row)
+        if found >> _HALF != expected >> _HALF:
+            raise ValueError(f"the record of revision {row[0]} is not what was written")
+        revision, resource, namespace, name, change, body = row
+        record = Record(Key(sys.intern(resource), sys.intern(namespace), name), revision, body)
+        yield CHANGES[change], record, found == expected
+
+
+def checksum(revision: int, resource: str, namespace: str, name: str, change: str, body: bytes) -> int:
+    """Of the body in the lower half, of all the rest in the upper half; SQLite's integers have a sign."""
+    head = "\0".join((str(revision), resource, namespace, name, change))
+    return (zlib.crc32(head.encode()) & 0x7FFFFFFF) << _HALF | zlib.crc32(body)
 
 
 @cache
 def _insert(rows: int) -> str:
-    return "INSERT INTO log VALUES " + ", ".join(["(?, ?, ?, ?, ?, ?)"] * rows)
+    return "INSERT INTO log VALUES " + ", ".join(["(?, ?, ?, ?, ?, ?, ?)"] * rows)
 
 
 def _values(events: Sequence[Event]) -> Sequence[object]:
     values: list[object] = []
     for event in events:
         record = event.record
-        values += (record.revision, *record.key, event.change.value, record.body)
+        row = (record.revision, *record.key, event.change.value, record.body)
+        values += (*row, checksum(*row))
     return values
 
 

@@ -16,6 +16,10 @@ class FailedError(Exception):
     """The server cannot start, and says why; trying again would not help."""
 
 
+class LostError(FailedError):
+    """The database holds less than was acknowledged. Whether to go on without the rest is for a person to decide."""
+
+
 class DeadError(Exception):
     """The server dies each time it is started; the message is how."""
 
@@ -31,11 +35,11 @@ def up(port: int, notes: Sequence[str] = ()) -> bytes:
     return _line({"up": port, "notes": list(notes)})
 
 
-def failed(error: Exception) -> bytes:
+def failed(error: Exception, *, lost: bool = False) -> bytes:
     if isinstance(error, OSError):
         name = error.filename if isinstance(error.filename, str) else None
         return _line({"errno": error.errno, "text": error.strerror or str(error), "file": name})
-    return _line({"text": str(error)})
+    return _line({"text": str(error), "lost": lost})
 
 
 def heard(line: bytes) -> Up | Exception | None:
@@ -48,7 +52,7 @@ def heard(line: bytes) -> Up | Exception | None:
         return Up(int(said["up"]), tuple(said["notes"]))
     if said.get("errno") is not None:
         return OSError(said["errno"], said["text"], said["file"])
-    return FailedError(said["text"])
+    return LostError(said["text"]) if said["lost"] else FailedError(said["text"])
 
 
 def _line(said: dict[str, Any]) -> bytes:

@@ -25,7 +25,8 @@ from springtide.local import cluster as clusters
 from springtide.local.datadir import InUseError
 from springtide.local.scheduler import scheduler
 from springtide.local.store.backend import FullError
-from springtide.local.store.sqlite import OpenError
+from springtide.local.store.memory import damage
+from springtide.local.store.sqlite import LostError, OpenError
 from springtide.local.supervisor import failures, seeding
 from springtide.local.supervisor.settings import ServerSettings
 
@@ -47,7 +48,7 @@ def main() -> None:
     try:
         asyncio.run(_serve(settings))
     except (InUseError, OpenError, FullError, ApiError, OSError) as error:
-        tell(settings.tell, failures.failed(error))
+        tell(settings.tell, failures.failed(error, lost=isinstance(error, LostError)))
         sys.exit(1)
 
 
@@ -57,7 +58,8 @@ async def _serve(settings: ServerSettings) -> None:
     for number in (signal.SIGINT, signal.SIGTERM):
         loop.add_signal_handler(number, stopping.set)
     async with clusters.running(_options(settings)) as found:
-        notes = await seeding.seed(found.client("system:springtide"))
+        notes = [damage(key) for key in found.damaged]
+        notes += await seeding.seed(found.client("system:springtide"))
         for note in notes:
             logger.warning("%s", note)
         tell(settings.tell, failures.up(found.port, notes))
@@ -74,6 +76,7 @@ def _options(settings: ServerSettings) -> clusters.Options:
         listener=socket.socket(fileno=settings.listener),
         scheduler=scheduler.Options(settings.strict_resources, names) if settings.nodes else None,
         holder=Path(settings.holder) if settings.holder else None,
+        accept_loss=settings.accept_loss,
     )
 
 

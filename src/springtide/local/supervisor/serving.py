@@ -52,7 +52,11 @@ class Server:
 
     async def _launch(self) -> Process:
         reading, writing = os.pipe()
-        wanted = msgspec.structs.replace(self._settings, listener=self._listener.fileno(), tell=writing)
+        # What is lost while the cluster runs was not accepted by anybody.
+        accept_loss = self._settings.accept_loss and not self._has_been_up
+        wanted = msgspec.structs.replace(
+            self._settings, listener=self._listener.fileno(), tell=writing, accept_loss=accept_loss
+        )
         try:
             arguments = [msgspec.json.encode(wanted).decode()]
             process = await leashed(_MODULE, arguments, pass_fds=(self._listener.fileno(), writing))

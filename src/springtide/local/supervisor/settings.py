@@ -40,6 +40,8 @@ class Settings:
     """None for an API server alone."""
     operator: bool = True
     """Whether an operator comes with the cluster."""
+    accept_loss: bool = False
+    """Whether to start although the database has lost objects."""
 
 
 class ServerSettings(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -59,3 +61,4 @@ class ServerSettings(msgspec.Struct, frozen=True, omit_defaults=True):
     """The network holder's socket; empty when pods have no network of their own."""
     strict_resources: bool = False
     scheduler_names: tuple[str, ...] = ()
+    accept_loss: bool = False

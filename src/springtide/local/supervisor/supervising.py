@@ -160,4 +160,5 @@ class _Cluster:
             holder=str(self._directory.network / "holder.sock") if network else "",
             strict_resources=nodes.strict_resources if nodes else False,
             scheduler_names=nodes.scheduler_names if nodes else (),
+            accept_loss=settings.accept_loss,
         )

@@ -155,6 +155,14 @@ class FakeClient:
         self.patches: list[Obj] = []
         self.deletions: list[DeleteOptions] = []
         self.down = False
+        self.damaged = False
+
+    async def find(self, resource: Resource, key: Key) -> Obj | None:
+        if self.down:
+            raise errors.Unreachable("down")
+        if self.damaged:
+            raise errors.ServerError("the stored object is damaged")
+        return self.informer.get(key)
 
     async def patch(self, resource: Resource, key: Key, body: Obj, kind: Patch, *, subresource: str = "") -> Obj:
         self._answer(key)

@@ -11,6 +11,7 @@ import pytest
 from tests.unit.local.kubelet.builders import NOW, UID, a_pod, ended, runs
 from tests.unit.local.kubelet.fakes import FakeShim, Stage
 
+from springtide.kube import errors
 from springtide.kube.informer import Informer
 from springtide.kube.resources import Obj
 from springtide.local.kubelet import adoption
@@ -107,6 +108,16 @@ async def test_an_orphan_gets_its_grace_and_is_removed(stage: Stage) -> None:
     assert shim.ended
     assert not directory.exists()
     assert stage.client.patches == []
+
+
+async def test_an_orphan_whose_object_cannot_be_read_runs_on(stage: Stage) -> None:
+    """It is not listed, but the server does not say that it is gone."""
+    shim = living(stage, on_disk(stage), runs())
+    await adopt(stage)
+    stage.client.damaged = True
+    with pytest.raises(errors.ServerError):
+        await stage.settle()
+    assert shim.stopped == []
 
 
 async def test_other_nodes_pods_are_none_of_our_business(stage: Stage) -> None:

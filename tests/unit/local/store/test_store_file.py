@@ -113,7 +113,9 @@ async def test_only_its_owner_may_read_the_file(path: Path) -> None:
         await put(store, "secret")
         files = files_beside(path)
 
-    assert {name: file.st_mode & 0o777 for name, file in files.items()} == {"store.db": 0o600, "store.db-wal": 0o600}
+    assert {name: file.st_mode & 0o777 for name, file in files.items()} == dict.fromkeys(
+        ("store.db", "store.db-revision", "store.db-wal"), 0o600
+    )
 
 
 async def test_the_file_keeps_only_what_is_current_or_recent(path: Path) -> None:
@@ -175,7 +177,7 @@ async def test_side_files_stay_small_under_many_writes(path: Path) -> None:
         files = files_beside(path)
 
     assert files["store.db-wal"].st_size <= 8 << 20
-    assert files_beside(path).keys() == {"store.db"}
+    assert files_beside(path).keys() == {"store.db", "store.db-revision"}
 
 
 async def test_a_file_in_use_is_refused_by_name(path: Path) -> None:
@@ -190,7 +192,9 @@ async def test_a_file_of_another_format_is_refused_by_name(path: Path) -> None:
     with contextlib.closing(sqlite3.connect(path)) as connection:
         connection.execute("PRAGMA user_version = 99")
 
-    with pytest.raises(OpenError, match=r"store\.db has format 99, but this version of Springtide reads format 1"):
+    with pytest.raises(
+        OpenError, match=r"store\.db has format 99, but this version of Springtide reads up to format 2"
+    ):
         await open_store(path)
 
 

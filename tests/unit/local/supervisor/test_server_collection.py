@@ -19,6 +19,7 @@ from springtide.local.supervisor.settings import ServerSettings
 
 class Found:
     port = 7
+    damaged = ()
 
     def client(self, name: str) -> str:
         return name
