@@ -37,6 +37,19 @@ def until_size(job: Job, size: int) -> None:
     job.cluster.until(reached, f"{size} ranks train, on {size} workers", job.patience)
 
 
+def test_a_job_that_was_made_smaller_than_it_began_starts_again(space: Cluster) -> None:
+    """Created so, and once more after its launcher is gone."""
+    job = submitted(
+        space, mpijob("tide", ["tiderun", *OPTIONS, "python", "-c", PROGRAM, "3000"], image="any", workers=1)
+    )
+    until_size(job, 1)
+    first = job.pods("Launcher")[job.launcher()]["metadata"]["uid"]
+    space.kubectl("delete", "pod", job.launcher())
+    space.until(lambda: job.launcher() and job.pods("Launcher")[job.launcher()]["metadata"]["uid"] != first, "another")
+    until_size(job, 1)
+    assert "CannotStart" not in job.conditions()
+
+
 @pytest.mark.parametrize("version", [V1, V2])
 def test_a_job_grows_and_shrinks_while_it_trains(space: Cluster, version: str) -> None:
     annotations = {"springtide.dev/drain-seconds": DRAIN[version]}

@@ -39,22 +39,56 @@ class Bounds:
         return f"{said}, as {self.source} says"
 
 
+@dataclass(frozen=True, slots=True)
+class StartSize:
+    """The fewest workers that an elastic launcher can start with."""
+
+    workers: int
+    why: str
+    remedy: str
+    """Besides asking for more workers."""
+
+    def refusal(self, asked: int) -> str:
+        """Why the launcher cannot start with so many, and what to do about it."""
+        workers = "1 worker is" if asked == 1 else f"{asked} workers are"
+        return (
+            f"{workers} asked for, but the launcher cannot start with fewer than {self.workers}: {self.why}; "
+            f"ask for {self.workers} workers or {self.remedy}"
+        )
+
+
 def of_mpi(job: Job[MPI]) -> Bounds | None:
     """Of a job that says nothing about being elastic there are none."""
     launch = launch_of(job.roles[LAUNCHER].template)
     return decided(job.elastic or ElasticPolicy(), launch, *_slots(job.own))
 
 
-def start_size_of_mpi(job: Job[MPI]) -> int | None:
-    """The fewest workers an elastic launcher can start with: `-np` slots, and two hosts where horovodrun has to find
-    out by itself which network interface they share. One that is not elastic starts with all of them: None."""
+def start_size_of_mpi(job: Job[MPI]) -> StartSize | None:
+    """tiderun starts with the slots of `--min-np`. horovodrun waits for those of `-np`, and for two hosts where it has
+    to find out by itself which network interface they share. None: a launcher that is not elastic starts with all its
+    workers."""
     launch = launch_of(job.roles[LAUNCHER].template)
     if launch is None or not launch.elastic:
         return None
     slots, launchers = _slots(job.own)
-    probes = launch.program == HOROVODRUN and not launch.names_interface
-    hosts = (2 if probes else 1) - (1 if job.own.launcher_is_host else 0)
-    return max(_enough(launch.np or launch.min_np or 1, slots, launchers), hosts, 1)
+    np_first = launch.program == HOROVODRUN
+    option, processes = _needed(launch, np_first)
+    by_slots = _enough(processes, slots, launchers)
+    probes = np_first and not launch.names_interface
+    by_hosts = (2 if probes else 1) - (1 if job.own.launcher_is_host else 0)
+    if by_hosts > by_slots:
+        why = "horovodrun needs two hosts to find out which network interface they share"
+        return StartSize(by_hosts, why, "name the interface with --network-interface")
+    why = f"{launch.program} {option} {processes} waits for {processes} slots, and a worker has {slots}"
+    other = ", or use tiderun, which starts with --min-np" if np_first else ""
+    return StartSize(by_slots, why, f"lower {option}{other}")
+
+
+def _needed(launch: Launch, np_first: bool) -> tuple[str, int]:
+    """The option that says how many slots the program waits for."""
+    given = (("-np", launch.np), ("--min-np", launch.min_np))
+    found = ((option, count) for option, count in (given if np_first else reversed(given)) if count is not None)
+    return next(found, ("-np", 1))
 
 
 def decided(policy: ElasticPolicy, launch: Launch | None, slots: int, launcher_slots: int = 0) -> Bounds | None:

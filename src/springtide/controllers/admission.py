@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from copy import deepcopy
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 import msgspec
 
@@ -23,7 +23,19 @@ from springtide.jobs import waiting_times
 from springtide.kube.resources import Key, Obj, Resource
 
 Find = Callable[[Resource, Key], Awaitable[Obj | None]]
-Judges = Mapping[str, tuple[Definition, Judge]]
+Cautions = Callable[[Mapping[str, Any], Mapping[str, Any] | None], Sequence[str]]
+"""Of a valid job, and of the valid one it was before."""
+
+
+class Judging(NamedTuple):
+    """What is asked of jobs of one kind."""
+
+    definition: Definition
+    judge: Judge
+    cautions: Cautions
+
+
+Judges = Mapping[str, Judging]
 """By plural names."""
 
 _KIND: Final = {"apiVersion": "admission.k8s.io/v1", "kind": "AdmissionReview"}
@@ -59,23 +71,28 @@ async def answered(body: bytes, judges: Judges, find: Find) -> bytes:
         request = msgspec.json.decode(body, type=_Review).request
     except msgspec.DecodeError as error:
         raise NoReview(f"no AdmissionReview of admission.k8s.io/v1: {error}") from None
-    definition, judge = judges.get(request.resource.resource, (None, None))
-    if definition is None or judge is None:
+    asked = judges.get(request.resource.resource)
+    if asked is None:
         return _answer(request, {"allowed": True})
-    return _answer(request, _response(request, definition, await _verdict(request, definition, judge, find)))
+    verdict, cautions = await _verdict(request, asked, find)
+    return _answer(request, _response(request, asked.definition, verdict, cautions))
 
 
-async def _verdict(request: _Request, definition: Definition, judge: Judge, find: Find) -> Verdict:
+async def _verdict(request: _Request, asked: Judging, find: Find) -> tuple[Verdict, Sequence[str]]:
+    definition, judge, cautions = asked
     new, old = request.object or {}, request.old_object or {}
     if request.operation == "CREATE":
-        return Verdict(judge(new))
+        errors = judge(new)
+        return Verdict(errors), () if errors else cautions(new, None)
     if request.sub_resource == "scale" and definition.scale is not None:
         resource = Resource(definition.group, request.resource.version, definition.plural, definition.kind)
         job = await find(resource, Key(request.namespace, request.name))
         if job is None:
-            return Verdict()
+            return Verdict(), ()
         old, new = job, _resized(job, definition.scale, (new.get("spec") or {}).get("replicas", 0))
-    return updates.judged(judge, old, new)
+    verdict = updates.judged(judge, old, new)
+    readable = old.get("spec") != new.get("spec") and not judge(old) and not judge(new)
+    return verdict, cautions(new, old) if readable else ()
 
 
 def _resized(job: Obj, scale: Scale, replicas: int) -> Obj:
@@ -88,10 +105,10 @@ def _resized(job: Obj, scale: Scale, replicas: int) -> Obj:
     return resized
 
 
-def _response(request: _Request, definition: Definition, verdict: Verdict) -> Obj:
+def _response(request: _Request, definition: Definition, verdict: Verdict, cautions: Sequence[str]) -> Obj:
     if verdict.errors:
         return {"allowed": False, "status": _refusal(request, definition, verdict.errors)}
-    warnings = [*(f"still {error}" for error in verdict.former), *_complaints(request)]
+    warnings = [*(f"still {error}" for error in verdict.former), *cautions, *_complaints(request)]
     return {"allowed": True} | ({"warnings": [each[:_WARNING_LENGTH] for each in warnings]} if warnings else {})
 
 

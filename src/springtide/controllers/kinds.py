@@ -14,6 +14,7 @@ from springtide.api.kinds import mpijob
 from springtide.api.kinds.mpi_modes import submitted_as
 from springtide.api.kinds.resource import Resource as Definition
 from springtide.api.validation.mpijob import admission_errors, errors
+from springtide.jobs import cautions
 from springtide.jobs.kind import Kind
 from springtide.jobs.kinds.mpi.adapter import MPI_KIND
 
@@ -29,6 +30,8 @@ class Served:
     """What is wrong with a job."""
     admission_errors: Callable[[Raw], Sequence[FieldError]]
     """As `errors`, and what is refused only where somebody asks before a job is written."""
+    cautions: Callable[[Raw, Raw | None], Sequence[str]]
+    """What becomes of a job, or of a change of it, that its user would not expect: nothing is wrong with it."""
     submitted_as: Callable[[Raw], str | None]
     """The version a job came by, whichever it is read by; None when it does not say."""
     component: str
@@ -43,6 +46,10 @@ def _mpijob_submitted_as(spec: Raw) -> str | None:
     return submitted_as(spec.get("launcherAttachMode"))
 
 
+def _mpijob_cautions(new: Raw, old: Raw | None) -> Sequence[str]:
+    return cautions.of_size(MPI_KIND, defaulted(new), defaulted(old) if old is not None else None)
+
+
 SERVED: Final[tuple[Served, ...]] = (
     Served(
         mpijob.RESOURCE,
@@ -50,6 +57,7 @@ SERVED: Final[tuple[Served, ...]] = (
         read=defaulted,
         errors=errors,
         admission_errors=admission_errors,
+        cautions=_mpijob_cautions,
         submitted_as=_mpijob_submitted_as,
         component="mpi-job-controller",
     ),

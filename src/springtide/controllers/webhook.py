@@ -28,7 +28,7 @@ from aiohttp import web
 
 from springtide.api.kinds.resource import Resource as Definition
 from springtide.controllers import certificates
-from springtide.controllers.admission import Judges, NoReview, answered
+from springtide.controllers.admission import Judges, Judging, NoReview, answered
 from springtide.controllers.certificates import Bundle
 from springtide.controllers.kinds import Served
 from springtide.controllers.options import Options, WebhookOptions
@@ -76,7 +76,7 @@ async def judging(
         yield
         return
     upkeep = _Upkeep(client, options, wanted, [each.definition for each in served], clock)
-    judges = {each.definition.plural: (each.definition, each.admission_errors) for each in served}
+    judges = {each.definition.plural: Judging(each.definition, each.admission_errors, each.cautions) for each in served}
     handlers = {_PATH: _handler(client, judges)}
     async with listening(handlers, wanted.port, _FLAG, host=_listens_on(wanted), tls=upkeep.tls) as port:
         if wanted.must_answer:

@@ -32,6 +32,18 @@ def merged(conditions: Conditions, new: Condition, now: datetime) -> Conditions:
     return (*_beside(conditions, new, now), at_end)
 
 
+def updated(conditions: Conditions, new: Condition, now: datetime) -> Conditions:
+    """As `merged`, but a new message counts: of a condition that speaks of numbers the old one would be wrong."""
+    old = condition(conditions, new.type)
+    if old is None or (old.status, old.reason) != (new.status, new.reason):
+        return merged(conditions, new, now)
+    message = new.message[:REASON_LENGTH]
+    if old.message == message:
+        return conditions
+    fresh = replace(old, message=message, last_update_time=now)
+    return tuple(fresh if each.type == new.type else each for each in conditions)
+
+
 def _beside(conditions: Conditions, new: Condition, now: datetime) -> Iterable[Condition]:
     for each in conditions:
         if each.type == new.type:

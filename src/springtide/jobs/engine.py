@@ -20,6 +20,7 @@ from springtide.api.kinds.status import JobStatus
 from springtide.jobs import (
     causes,
     claims,
+    deferring,
     finishing,
     fixed,
     gangs,
@@ -151,30 +152,30 @@ def _moved(seen: Situation, why: list[Decision]) -> Situation:
 
 
 def _resized(seen: Situation, why: list[Decision]) -> tuple[Situation, timedelta]:
-    """Who is about to be relieved does not count, but stays until then."""
+    """Who is about to be relieved does not count, but stays until then; who serves a launcher that is not elastic stays
+    until that ends."""
     leavers = moving.leavers(seen)
     staying = [index for index in seen.ledger.members if index not in leavers]
     size, wanted = len(staying), 0 if seen.shape.keeps_names else seen.wanted_size
     if size > wanted:
-        gone = resizing.ranked(seen, staying)[: size - wanted]
-        names = ", ".join(seen.worker_name(index) for index in gone)
-        why.append(Decision(seen.now, "ScalingIn", f"{size} → {wanted} workers: {names} will go{_caveat(seen, False)}"))
+        held = deferring.held(seen)
+        gone = tuple(index for index in resizing.ranked(seen, staying) if index not in held)[: size - wanted]
+        if gone:
+            names = ", ".join(seen.worker_name(index) for index in gone)
+            message = f"{size} → {size - len(gone)} workers: {names} will go"
+            why.append(Decision(seen.now, "ScalingIn", message))
         return seen.with_ledger(resizing.shrunk(seen, gone)), finishing.NEVER
     ledger, wait = workers.filled(seen, wanted - size)
     grows = len(ledger.members) > len(seen.ledger.members) and not {"WorkerReplaced", "NodeLeaving"} & {
         decision.reason for decision in why
     }
     if grows and seen.ledger.serves and not seen.ledger.owed:
-        why.append(Decision(seen.now, "ScalingOut", f"{size} → {wanted} workers{_caveat(seen, True)}"))
+        why.append(Decision(seen.now, "ScalingOut", f"{size} → {wanted} workers{_caveat(seen)}"))
     return seen.with_ledger(ledger), wait
 
 
-def _caveat(seen: Situation, grows: bool) -> str:
-    if seen.shape.elastic or not seen.launcher_runs:
-        return ""
-    return "; the launcher is not elastic, " + (
-        "so they count from its next start" if grows else "so this aborts its run"
-    )
+def _caveat(seen: Situation) -> str:
+    return f"; {seen.shape.rigid}, so the new ones count from its next start" if deferring.applies(seen) else ""
 
 
 def _suspended(seen: Situation) -> Plan:

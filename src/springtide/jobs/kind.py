@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from enum import Enum, auto
 from typing import Any, Protocol
 
-from springtide.api.bounds import Bounds
+from springtide.api.bounds import Bounds, StartSize
 from springtide.api.job import Job
 from springtide.api.kinds.mpi_modes import LauncherForm
 from springtide.jobs.actions import Event, Secrets
@@ -51,10 +51,12 @@ class Shape:
     """Roles whose pods keep their names: replicas 0 to n-1, each made again in its own place."""
     success: Success | None = None
     bounds: Bounds | None = None
-    start_size: int | None = None
+    start_size: StartSize | None = None
     """The fewest workers the launcher can start with; None: all of them."""
     elastic: bool = False
     """The launcher follows its host list while it runs."""
+    rigid: str = ""
+    """Why it does not, for people."""
     settles: bool = False
     """Newcomers are held back for a while after the launcher's start."""
     waits_for_workers: bool = False

@@ -38,7 +38,9 @@ def run_over(situation: Situation) -> bool:
 
 def fresh_run(ledger: Ledger) -> Ledger:
     """Nobody of the old run stays."""
-    return replace(ledger, members=(), listed=(), used=(), draining={}, serves="", failures={}, owed=())
+    return replace(
+        ledger, members=(), listed=(), used=(), started_with=(), draining={}, serves="", failures={}, owed=()
+    )
 
 
 def failed(situation: Situation) -> Pod | None:
@@ -142,13 +144,21 @@ def _first_list(situation: Situation, pod: Pod) -> tuple[Ledger, timedelta]:
     ledger, least, found = situation.ledger, situation.shape.start_size, ready(situation)
     if predecessors(situation):
         return ledger, NEVER
-    if len(found) < (situation.wanted_size if least is None else least):
+    if len(found) < (situation.wanted_size if least is None else least.workers):
         return ledger, NEVER
-    given = replace(_listing(ledger, found), serves=pod.uid)
+    given = replace(_listing(ledger, found), serves=pod.uid, started_with=found)
     if len(found) >= situation.wanted_size:
         return given, NEVER
     patience = situation.seconds("start-seconds", START_SECONDS) - situation.since(pod.created or situation.now)
     return (ledger, patience) if patience > timedelta(0) else (given, NEVER)
+
+
+def refusal(situation: Situation) -> str:
+    """Why the launcher cannot start with as many workers as are asked for, and what to do; empty where it can."""
+    least = situation.shape.start_size
+    if least is None or situation.ledger.serves or situation.wanted_size >= least.workers:
+        return ""
+    return least.refusal(situation.wanted_size)
 
 
 def _listing(ledger: Ledger, indices: tuple[int, ...]) -> Ledger:

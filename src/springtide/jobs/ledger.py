@@ -33,6 +33,8 @@ class Ledger:
     """Those in the host list."""
     used: tuple[int, ...] = ()
     """Those that were ever in it."""
+    started_with: tuple[int, ...] = ()
+    """Those that the launcher was given at its start."""
     draining: Mapping[int, datetime] = field(default_factory=dict)
     """Those that left the list while ranks may run on them, and when."""
     serves: str = ""
@@ -84,7 +86,9 @@ def recovered(workers: Iterable[Pod], launcher: Pod | None) -> Ledger:
     members = tuple(sorted(pod.index for pod in alive if pod.index is not None))
     listed = tuple(sorted(pod.index for pod in alive if pod.index is not None and pod.ready)) if launcher else ()
     base = read({}, workers)
-    return replace(base, members=members, listed=listed, used=listed, serves=launcher.uid if launcher else "")
+    return replace(
+        base, members=members, listed=listed, used=listed, started_with=listed, serves=launcher.uid if launcher else ""
+    )
 
 
 def _after(kept: Ledger) -> tuple[int, ...]:

@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from springtide.api.kinds import conditions as types
 from springtide.api.kinds.conditions import condition, holds
-from springtide.jobs import launching
+from springtide.jobs import deferring, launching
 from springtide.jobs.conditions import Conditions
 from springtide.jobs.observed import RUNNING
 from springtide.jobs.situation import Situation
@@ -57,6 +57,8 @@ def _working(situation: Situation) -> State:
     least = situation.shape.bounds.min if situation.shape.bounds else 0
     if ready < least:
         return State(Word.RUNNING, f"The job waits: {_workers(ready)} ready, and it needs at least {least}.")
+    if differs := deferring.explained(situation):
+        return State(Word.RUNNING, f"{differs}.")
     if situation.ledger.draining:
         names = ", ".join(situation.worker_name(index) for index in situation.ledger.draining)
         return State(Word.SCALING_IN, f"The launcher has been told to leave {names}.")
@@ -77,9 +79,11 @@ def _not_yet(situation: Situation, conditions: Conditions) -> State:
         return State(Word.QUEUED, f"{unplaced} of {wanted} workers wait for a place on a node.")
     if not situation.shape.launcher:
         return State(Word.STARTING, f"{ready} of {wanted} workers are ready.")
+    if refusal := launching.refusal(situation):
+        return State(Word.STARTING, f"{refusal}.")
     least = situation.shape.start_size
-    if ready < max(wanted, least or 0):
-        needs = f"all {wanted}" if least is None else f"at least {least}"
+    if ready < wanted:
+        needs = f"all {wanted}" if least is None else f"at least {least.workers}"
         return State(Word.STARTING, f"{ready} of {wanted} workers are ready; the launcher starts with {needs}.")
     if situation.launcher is not None and not situation.launcher.node:
         return State(Word.QUEUED, f"{_workers(ready)} ready; the launcher waits for a place on a node.")

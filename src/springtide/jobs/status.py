@@ -12,15 +12,17 @@ from springtide.api.kinds.conditions import Condition, condition, finished, hold
 from springtide.api.kinds.mpi_modes import LauncherForm
 from springtide.api.kinds.status import JobStatus, ReplicaStatus
 from springtide.api.names import LABEL_LENGTH
-from springtide.jobs import launching, refusing, state
+from springtide.jobs import deferring, launching, refusing, state
 from springtide.jobs.actions import Event
-from springtide.jobs.conditions import Conditions, false, merged, true
+from springtide.jobs.conditions import Conditions, false, merged, true, updated
 from springtide.jobs.finishing import Outcome
 from springtide.jobs.observed import FAILED, RUNNING, SUCCEEDED, Pod
 from springtide.jobs.situation import Situation
 
 BOUNDED: Final = "SizeOutOfBounds"
 NAMES_USED_UP: Final = "NamesUsedUp"
+DEFERRED: Final = "SizeDeferred"
+CANNOT_START: Final = "CannotStart"
 _MESSAGE_LENGTH: Final = 1024
 
 
@@ -39,6 +41,7 @@ def ongoing(situation: Situation) -> JobStatus:
         message = f"{situation.title} is running."
         conditions = merged(conditions, true(types.RUNNING, f"{kind}Running", message), situation.now)
     conditions = _named(situation, _bounded(situation, conditions))
+    conditions = _deferred(situation, _startable(situation, conditions))
     start = situation.now if resumed or old.start_time is None else old.start_time
     return _filled(situation, replace(old, conditions=conditions, start_time=start))
 
@@ -95,6 +98,26 @@ def _bounded(situation: Situation, conditions: Conditions) -> Conditions:
     return conditions
 
 
+def _startable(situation: Situation, conditions: Conditions) -> Conditions:
+    message = launching.refusal(situation)
+    if message:
+        return updated(conditions, true(CANNOT_START, "TooFewWorkers", message), situation.now)
+    if holds(conditions, CANNOT_START):
+        fine = false(CANNOT_START, "EnoughWorkers", "The launcher can start with the workers that are asked for.")
+        return merged(conditions, fine, situation.now)
+    return conditions
+
+
+def _deferred(situation: Situation, conditions: Conditions) -> Conditions:
+    message = deferring.explained(situation)
+    if message:
+        return updated(conditions, true(DEFERRED, "LauncherNotElastic", message), situation.now)
+    if holds(conditions, DEFERRED):
+        fine = false(DEFERRED, "SizeApplied", "The launcher runs with the size that is asked for.")
+        return merged(conditions, fine, situation.now)
+    return conditions
+
+
 def _named(situation: Situation, conditions: Conditions) -> Conditions:
     """The name of the next worker may be too long even though that of the first was not."""
     index = situation.ledger.next_index
@@ -111,14 +134,15 @@ def _filled(situation: Situation, status: JobStatus) -> JobStatus:
     """With all that is read off what exists."""
     bounds = situation.shape.bounds
     word, sentence = state.state(situation, status.conditions)
-    ready = len(launching.ready(situation))
+    trains = deferring.training(situation)
+    serving = len(launching.ready(situation)) if trains is None else trains
     labels = situation.kind.selector(situation.job)
     return replace(
         status,
         replica_statuses=_replica_statuses(situation, status),
         state=word.value,
         explanation=sentence,
-        workers=f"{ready}/{situation.wanted_size}",
+        workers=f"{serving}/{situation.wanted_size}",
         replicas=sum(pod.alive for pod in situation.workers.values()),
         min_replicas=bounds.min if bounds else None,
         max_replicas=bounds.max if bounds else None,
@@ -162,6 +186,8 @@ def _counts(pods: tuple[Pod, ...]) -> ReplicaStatus:
 
 
 _NORMAL: Final = frozenset({types.CREATED, types.RUNNING, types.SUSPENDED, types.SUCCEEDED})
+_TOLD_ANEW: Final = frozenset({DEFERRED, CANNOT_START})
+"""Conditions that speak of a size: another one is news."""
 
 
 def events(old: JobStatus, new: JobStatus) -> tuple[Event, ...]:
@@ -172,7 +198,8 @@ def events(old: JobStatus, new: JobStatus) -> tuple[Event, ...]:
 def _has_changed(old: JobStatus, new: Condition) -> bool:
     before = condition(old.conditions, new.type)
     if new.status == "True":
-        return before is None or (before.status, before.reason) != (new.status, new.reason)
+        other_size = new.type in _TOLD_ANEW and before is not None and before.message != new.message
+        return before is None or (before.status, before.reason) != (new.status, new.reason) or other_size
     return new.type == types.SUSPENDED and before is not None and before.status == "True"
 
 

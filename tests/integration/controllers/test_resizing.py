@@ -192,10 +192,15 @@ async def test_a_launcher_that_is_not_elastic_is_told_of(operated: World) -> Non
     await operated.running(job(workers=2))
     await operated.resize(3)
     event = await operated.until_event("ScalingOut")
-    assert "so they count from its next start" in event["message"]
+    assert "count from its next start" in event["message"]
     await operated.workers_run(3)
+    await operated.until_condition("SizeDeferred")
     await operated.resize(2)
-    assert "aborts its run" in (await operated.until_event("ScalingIn"))["message"]
+    await operated.until_workers(0, 1)
+    await operated.until_condition("SizeDeferred", "False")
+    await operated.resize(1)
+    condition = await operated.until_condition("SizeDeferred")
+    assert condition["message"].startswith("2 workers train, 1 is asked for: mpirun is not elastic")
     await operated.until_workers(0, 1)
 
 

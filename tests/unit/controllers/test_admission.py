@@ -9,11 +9,11 @@ from typing import Any
 import pytest
 from tests.unit.api.builders import an_mpijob
 
-from springtide.controllers.admission import NoReview, answered
+from springtide.controllers.admission import Judging, NoReview, answered
 from springtide.controllers.kinds import SERVED
 from springtide.kube.resources import Key, Obj, Resource
 
-JUDGES = {each.definition.plural: (each.definition, each.admission_errors) for each in SERVED}
+JUDGES = {each.definition.plural: Judging(each.definition, each.admission_errors, each.cautions) for each in SERVED}
 BOUNDS: dict[str, Any] = {"elasticPolicy": {"minReplicas": 1, "maxReplicas": 3}}
 REPLICAS = "spec.mpiReplicaSpecs[Worker].replicas"
 OUTSIDE = "Invalid value: 9: must be between 1 and 3, as {0} says; ask for 3 or change {0} first".format(
@@ -133,3 +133,19 @@ async def test_what_is_no_review_is_said_to_be_none(body: bytes) -> None:
 
     with pytest.raises(NoReview, match="no AdmissionReview"):
         await answered(body, JUDGES, find)
+
+
+async def test_a_size_that_does_not_count_yet_is_a_warning_of_scale_and_of_the_job_itself() -> None:
+    running = {**an_mpijob(workers=3), "status": {"replicaStatuses": {"Launcher": {"active": 1}}}}
+    smaller = {**an_mpijob(workers=2), "status": running["status"]}
+    by_scale = await asked(scale(2), scale(3), stored=running, sub="scale")
+    by_edit = await asked(smaller, running)
+    assert by_scale == by_edit
+    assert by_scale["allowed"]
+    assert [each[:43] for each in by_scale["warnings"]] == ["mpirun is not elastic: its run goes on as i"]
+
+
+async def test_a_job_that_is_wrong_all_the_same_is_not_read_any_further() -> None:
+    old = {**an_mpijob(workers=9, **BOUNDS), "status": {"replicaStatuses": {"Launcher": {"active": 1}}}}
+    new = {**old, "spec": {**old["spec"], "runPolicy": {"backoffLimit": 2}}}
+    assert [each[:5] for each in (await asked(new, old))["warnings"]] == ["still"]

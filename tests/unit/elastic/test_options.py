@@ -131,7 +131,7 @@ def test_two_dashes_end_the_options() -> None:
         ("-np 1 --min-n 1 prog", "--min-n is not an option of tiderun"),
         ("--mpi -np 1 prog", "--mpi is not an option of tiderun: ranks are not started through MPI"),
         ("-np 4 -H a:1,b:1 prog", "-np 4 takes more slots than there are: a:1, b:1"),
-        ("-np 4 --min-np 1 -H a:1,b:1 prog", "-np 4 takes more slots than there are: a:1, b:1"),
+        ("-np 4 --min-np 3 -H a:1,b:1 prog", "--min-np 3 takes more slots than there are: a:1, b:1"),
         ("-np 2 --min-np 3 prog", "--min-np 3 is more than -np 2"),
         ("-np 2 --min-np 1 --max-np 1 prog", "--max-np 1 is less than -np 2"),
         ("-np 1 -H a --host-discovery-script x prog", "hosts come from -H or from the script, not from both"),

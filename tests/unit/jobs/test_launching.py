@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 from datetime import timedelta
 
@@ -95,7 +96,79 @@ def test_a_size_below_what_the_launcher_can_start_with_waits_and_says_so() -> No
         cluster.tick(700)
         cluster.reconcile()
     assert cluster.listed() == []
-    assert cluster.status.explanation == "1 of 1 workers are ready; the launcher starts with at least 2."
+    assert cluster.status.explanation.startswith(
+        "1 worker is asked for, but the launcher cannot start with fewer than 2"
+    )
+    assert cluster.conditions["CannotStart"] == "True"
+    assert [event.type for event in cluster.events if event.reason == "TooFewWorkers"] == ["Warning"]
+    cluster.resize(2)
+    cluster.settle()
+    assert cluster.conditions["CannotStart"] == "False"
+    assert len(cluster.listed()) == 2
+
+
+TIDE = ("tiderun", *ELASTIC[1:])
+
+
+def created_so(cluster: Cluster) -> None:
+    cluster.resize(1)
+
+
+def without_its_launcher(cluster: Cluster) -> None:
+    running(cluster).resize(1)
+    cluster.settle()
+    cluster.vanish("pi-launcher")
+
+
+def resumed(cluster: Cluster) -> None:
+    running(cluster).resize(1)
+    cluster.policy(suspend=True)
+    cluster.settle()
+    cluster.policy(suspend=False)
+
+
+BEFORE = (created_so, without_its_launcher, resumed)
+
+
+@pytest.mark.parametrize("before", BEFORE)
+def test_tiderun_starts_with_what_its_minimum_allows(before: Callable[[Cluster], object]) -> None:
+    cluster = Cluster(an_mpijob(workers=2, command=TIDE))
+    before(cluster)
+    cluster.settle()
+    assert len(cluster.listed()) == 1
+    assert cluster.launcher().phase == "Running"
+    assert "CannotStart" not in cluster.conditions
+
+
+@pytest.mark.parametrize("before", BEFORE)
+def test_horovodrun_cannot_and_a_warning_says_so(before: Callable[[Cluster], object]) -> None:
+    cluster = elastic(2)
+    before(cluster)
+    for _ in range(5):
+        cluster.tick(700)
+        cluster.reconcile()
+    assert cluster.listed() == []
+    assert cluster.conditions["CannotStart"] == "True"
+    assert reasons(cluster).count("TooFewWorkers") == 1
+
+
+def test_a_running_launcher_below_its_start_size_is_no_cause_for_alarm() -> None:
+    cluster = running(elastic(2))
+    cluster.resize(1)
+    cluster.settle()
+    assert len(cluster.listed()) == 1
+    assert "CannotStart" not in cluster.conditions
+
+
+def test_tiderun_does_not_wait_for_ever_for_workers_beyond_its_minimum() -> None:
+    cluster = Cluster(an_mpijob(workers=3, command=TIDE))
+    cluster.reconcile()
+    cluster.ready("pi-worker-0")
+    cluster.reconcile()
+    assert cluster.listed() == []
+    cluster.now += timedelta(seconds=60)
+    cluster.reconcile()
+    assert cluster.listed() == ["pi-worker-0"]
 
 
 def test_newcomers_are_held_back_while_horovodrun_settles() -> None:

@@ -8,7 +8,6 @@ from itertools import product
 
 import msgspec
 import pytest
-from tests.unit.api.builders import an_mpijob
 from tests.unit.jobs.builders import elastic, reasons, running
 from tests.unit.jobs.simulated import Cluster, Conflict
 
@@ -144,21 +143,6 @@ def test_a_victim_that_was_never_listed_goes_at_once() -> None:
     cluster.reconcile()
     cluster.resize(2)
     assert {"delete Pod pi-worker-2", "delete Pod pi-worker-3"} <= set(steps(cluster))
-
-
-def test_victims_of_a_launcher_that_is_not_elastic_go_at_once_and_an_event_says_what_that_means() -> None:
-    cluster = running(Cluster(an_mpijob(workers=3)))
-    cluster.resize(2)
-    cluster.reconcile()
-    assert cluster.pods["pi-worker-2"].terminating
-    assert "aborts its run" in cluster.events[-1].message
-
-
-def test_growth_of_a_launcher_that_is_not_elastic_counts_from_its_next_start() -> None:
-    cluster = running(Cluster(an_mpijob(workers=1)))
-    cluster.resize(2)
-    cluster.reconcile()
-    assert "from its next start" in cluster.events[-1].message
 
 
 @pytest.mark.parametrize("size", [1, 3])

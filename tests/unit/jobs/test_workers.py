@@ -84,7 +84,7 @@ def test_a_lost_config_object_is_made_again_around_the_workers_there_are() -> No
 def test_a_ledger_survives_its_annotations() -> None:
     cluster = running(elastic(3))
     ledger = Ledger(
-        4, (0, 3), (0,), (0, 3), {2: cluster.now}, "a", "b", 1, cluster.now, 2, 3, {3: 1}, ((2, cluster.now),)
+        4, (0, 3), (0,), (0, 3), (0,), {2: cluster.now}, "a", "b", 1, cluster.now, 2, 3, {3: 1}, ((2, cluster.now),)
     )
     assert read(ledger.annotations(), ()) == ledger
 

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from springtide.api import bounds
-from springtide.api.command_lines import HOROVODRUN, launch_of
+from springtide.api.command_lines import HOROVODRUN, TIDERUN, Launch, launch_of
 from springtide.api.defaults.mpijob import MPI
 from springtide.api.job import Job
 from springtide.api.kinds.attach_mode import AttachMode
@@ -33,6 +33,7 @@ class MPIKind:
             bounds=bounds.of_mpi(job),
             start_size=bounds.start_size_of_mpi(job),
             elastic=elastic,
+            rigid="" if elastic else _rigid(launch),
             settles=elastic and launch is not None and launch.program == HOROVODRUN,
             waits_for_workers=job.own.launcher_creation is LauncherCreation.WAIT_FOR_WORKERS_READY,
         )
@@ -61,10 +62,18 @@ class MPIKind:
         return (Event("Warning", reason, message),)
 
     def advice(self, job: Job[MPI], ended: Exit) -> str:
-        return advice.on(job.roles[LAUNCHER].template, ended)
+        return advice.on(job, ended)
 
     def selector(self, job: Job[MPI]) -> Mapping[str, str]:
         return names.role(job, "worker")
+
+
+def _rigid(launch: Launch | None) -> str:
+    if launch is None:
+        return "the launcher is not known to be elastic (spec.elasticPolicy declares that it is)"
+    if launch.program in (HOROVODRUN, TIDERUN):
+        return f"{launch.program} is not elastic without --min-np or --host-discovery-script"
+    return f"{launch.program} is not elastic"
 
 
 MPI_KIND: Final[Kind] = MPIKind()

@@ -7,10 +7,12 @@ word for the program, or refuses the option under a name that nobody wrote.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any, Final
+from typing import Final
 
-from springtide.api.command_lines import single_dashed
+from springtide.api.command_lines import launch_of, single_dashed
+from springtide.api.defaults.mpijob import MPI
+from springtide.api.job import Job
+from springtide.api.kinds.replicas import LAUNCHER, WORKER
 from springtide.jobs.observed import Exit
 
 _REFUSALS: Final = (
@@ -19,12 +21,33 @@ _REFUSALS: Final = (
 )
 
 
-def on(template: Mapping[str, Any], ended: Exit) -> str:
+_TOO_FEW: Final = (
+    "There are not enough slots available in the system",
+    "than there are available slots",
+    "takes more slots than there are",
+)
+"""Of Open MPI, horovodrun and tiderun."""
+
+
+def on(job: Job[MPI], ended: Exit) -> str:
     """Empty where nothing is known."""
-    options = single_dashed(template) if any(refusal in ended.message for refusal in _REFUSALS) else ()
+    if any(refusal in ended.message for refusal in _TOO_FEW):
+        return _too_few_slots(job)
+    refused = any(refusal in ended.message for refusal in _REFUSALS)
+    options = single_dashed(job.roles[LAUNCHER].template) if refused else ()
     if not options:
         return ""
     written, meant = (", ".join(f"{dashes}{name}" for name in options) for dashes in ("-", "--"))
     return (
         f"Open MPI 5 does not understand {written}: write {meant}, or use an image with Open MPI 4, which takes either"
+    )
+
+
+def _too_few_slots(job: Job[MPI]) -> str:
+    launch, role = launch_of(job.roles[LAUNCHER].template), job.roles.get(WORKER)
+    program, workers = launch.program if launch else "The launcher", role.replicas if role else 0
+    return (
+        f"{program} was asked for more processes than its hosts have slots: {workers} workers, with "
+        f"{job.own.slots_per_worker} each, are asked for; ask for more workers, raise spec.slotsPerWorker, or lower "
+        "the number of processes in the launcher's command"
     )

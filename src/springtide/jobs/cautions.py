@@ -1,0 +1,43 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What users should hear at once of a size they ask for: that it does not count yet, or that nothing starts with it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from springtide.api.job import Job
+from springtide.api.kinds.conditions import finished
+from springtide.jobs.kind import Kind, Shape
+
+
+def of_size(kind: Kind, new: Job[Any], old: Job[Any] | None) -> list[str]:
+    """Of a new job, or of a change that asks for another size; who changes something else has heard it."""
+    shape, before = kind.shape(new), _asked(kind.shape(old), old) if old is not None else None
+    asked = _asked(shape, new)
+    if asked == before or finished(new.status.conditions):
+        return []
+    runs = _launcher_runs(shape, new)
+    found = []
+    if runs and not shape.elastic:
+        found.append(
+            f"{shape.rigid}: its run goes on as it is and {_workers(asked)} from its next start; "
+            "suspend and resume the job to start anew with that size now"
+        )
+    if shape.start_size is not None and asked < shape.start_size.workers:
+        refusal = shape.start_size.refusal(asked)
+        found.append(f"the launcher goes on, but once it is gone: {refusal}" if runs else refusal)
+    return found
+
+
+def _asked(shape: Shape, job: Job[Any]) -> int:
+    role = job.roles.get(shape.workers)
+    return role.replicas if role else 0
+
+
+def _launcher_runs(shape: Shape, job: Job[Any]) -> bool:
+    counts = job.status.replica_statuses.get(shape.launcher)
+    return counts is not None and counts.active > 0 and not job.run.suspend
+
+
+def _workers(count: int) -> str:
+    return "1 worker counts" if count == 1 else f"{count} workers count"

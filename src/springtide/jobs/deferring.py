@@ -1,0 +1,60 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A launcher that is not elastic keeps the workers it was started with until it ends; a new size counts from its next
+start. Workers that are added meanwhile wait for that start, and may be taken away again before it."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from springtide.jobs import launching
+from springtide.jobs.kind import Shape
+from springtide.jobs.situation import Situation
+
+_ORDINALS: Final = ("first", "second", "third", "fourth", "fifth", "sixth", "seventh", "eighth", "ninth", "tenth")
+
+
+def applies(situation: Situation) -> bool:
+    """A launcher that is not elastic has been given its hosts, and has not ended."""
+    ledger, pod = situation.ledger, situation.launcher
+    return not situation.shape.elastic and pod is not None and pod.alive and pod.uid == ledger.serves
+
+
+def held(situation: Situation) -> tuple[int, ...]:
+    """Members that such a launcher uses and cannot do without."""
+    ledger = situation.ledger
+    if not applies(situation):
+        return ()
+    given = ledger.started_with or ledger.used  # ledgers of earlier releases do not tell the two apart
+    return tuple(index for index in ledger.members if index in given)
+
+
+def training(situation: Situation) -> int | None:
+    """Workers that train now, where that is not simply those that are ready."""
+    ready = launching.ready(situation)
+    return sum(index in ready for index in held(situation)) if applies(situation) else None
+
+
+def explained(situation: Situation) -> str:
+    """What runs and what is asked for, where the two differ."""
+    if not applies(situation):
+        return ""
+    return difference(situation.shape, len(held(situation)), situation.wanted_size)
+
+
+def difference(shape: Shape, used: int, wanted: int) -> str:
+    if used == wanted:
+        return ""
+    if wanted < used:
+        asked = "1 is" if wanted == 1 else f"{wanted} are"
+        trains = "worker trains" if used == 1 else "workers train"
+        return (
+            f"{used} {trains}, {asked} asked for: {shape.rigid}, so the new size counts from the launcher's next start"
+        )
+    trains = "train" if used != 1 else "trains"
+    return f"{used} of {wanted} workers {trains}; {_others(used, wanted)} from the launcher's next start: {shape.rigid}"
+
+
+def _others(used: int, wanted: int) -> str:
+    if wanted - used > 1:
+        return f"the other {wanted - used} count"
+    return f"the {_ORDINALS[used] if used < len(_ORDINALS) else 'last'} counts"
