@@ -266,6 +266,8 @@ def _limits(parser: _Parser, given: argparse.Namespace, elastic: bool, named: Ma
     if given.most is not None and given.most < start:
         parser.error(f"--max-np {given.most} is less than -np {start}")
     least: int = given.least if elastic and given.least is not None else start
+    if least > start:
+        parser.error(f"--min-np {least} is more than -np {start}")
     if (named or not elastic) and hosts.total(named) < least:
         option = "-np" if least == start else "--min-np"
         parser.error(f"{option} {least} takes more slots than there are: {hosts.described(named)}")
@@ -274,8 +276,6 @@ def _limits(parser: _Parser, given: argparse.Namespace, elastic: bool, named: Ma
             if value is not None:
                 parser.remark(f"{name} has no effect: without --min-np or --host-discovery-script no run is elastic")
         return Limits(start, start, start, given.resets)
-    if least > start:
-        parser.error(f"--min-np {least} is more than -np {start}")
     return Limits(start, least, given.most, given.resets)
 
 
