@@ -138,3 +138,15 @@ async def test_bytes_that_are_no_text_are_shown_as_they_are(space: Space) -> Non
     await space.ended()
     path = f"/api/v1/namespaces/{space.name}/pods/p/log"
     assert (await space.client.raw(Request("GET", path))).body == b"a\xff\x00b\n"
+
+
+async def test_a_log_asked_for_at_once_waits_for_the_program_to_start(space: Space) -> None:
+    for number in range(4):
+        await space.create(pod(sh("echo begun"), name=f"p{number}"))
+        assert space.kubectl("logs", "-f", f"p{number}") == "begun\n"
+
+
+async def test_the_longest_name_has_a_log(space: Space) -> None:
+    name = "n" * 253
+    log = await space.run(pod(sh("echo here"), name=name))
+    assert log == "here\n"

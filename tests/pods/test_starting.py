@@ -5,8 +5,11 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
 from tests.pods.manifests import IMAGE, WAIT, mount, pod, sh
 from tests.pods.spaces import Space, condition, containers, last_state, restarts, state, status, waiting
+
+from springtide.kube.resources import Obj
 
 
 async def test_a_running_pod_says_where_it_is_and_since_when(space: Space) -> None:
@@ -133,3 +136,20 @@ async def test_a_pod_that_fits_nowhere_is_pending_and_says_why(space: Space) -> 
     assert (found["status"], found["reason"]) == ("False", "Unschedulable")
     assert "node(s) didn't match Pod's node affinity/selector" in found["message"]
     assert "containerStatuses" not in seen["status"]
+
+
+@pytest.mark.parametrize(
+    ("fields", "place"),
+    [
+        ({"command": ["sh\0"]}, "command[0]"),
+        ({"args": ["a\0b"]}, "args[0]"),
+        ({"workingDir": "/\0"}, "workingDir"),
+        ({"terminationMessagePath": "/\0"}, "terminationMessagePath"),
+    ],
+    ids=["command", "argument", "directory", "message"],
+)
+async def test_a_zero_byte_is_a_config_error_that_names_its_place(space: Space, fields: Obj, place: str) -> None:
+    await space.create(pod(sh("echo never", **fields)))
+    seen = await space.until("p", lambda seen: waiting(seen) == "CreateContainerConfigError")
+    why = f"container main.{place} holds a zero byte, which no command and no path can"
+    assert state(seen)["waiting"]["message"] == why

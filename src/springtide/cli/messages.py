@@ -15,7 +15,10 @@ def next_steps(cluster: Chosen, port: int, *, has_nodes: bool) -> str:
     own, theirs = cluster.place.kubeconfig, user_kubeconfig()
     commands = [f"export KUBECONFIG={shlex.quote(str(own))}", f"kubectl get {'nodes' if has_nodes else 'namespaces'}"]
     if has_nodes:
-        commands += ["kubectl run hello --image=python --restart=Never -- python -c 'print(42)'", "kubectl logs hello"]
+        commands += [
+            "kubectl run hello --image=python --restart=Never -- python -c 'print(42)'",
+            "kubectl logs -f hello",
+        ]
     what = f"Renew its entry in {theirs}" if outdated(theirs, own) else "Or add it to your own kubeconfig"
     return (
         f"Cluster {cluster.name!r} is up at https://127.0.0.1:{port}\n\n"

@@ -43,6 +43,15 @@ _LAST_BREATH = 10.0
 """Seconds that the server of a `tide up` that was killed gets to be gone as well."""
 
 
+_LONGEST_NAME = 255
+"""Bytes in the name of a file."""
+
+
+def log_name(namespace: str, name: str, uid: str) -> str:
+    """Of a pod's directory of logs: a pod may have a name of 253 letters, and still the uid tells it apart."""
+    return f"{namespace}_{name}"[: _LONGEST_NAME - len(uid) - 1] + f"_{uid}"
+
+
 class InUseError(Exception):
     """The cluster of this directory is up already."""
 

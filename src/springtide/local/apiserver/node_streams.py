@@ -7,9 +7,11 @@ parser sees it, this module asks who it is and whether he may, and `streams` car
 
 from __future__ import annotations
 
+import asyncio
 import random
 import ssl
 from collections.abc import AsyncIterator
+from datetime import UTC, datetime
 from http import HTTPStatus
 from typing import Any
 from urllib.parse import parse_qs, quote
@@ -41,6 +43,8 @@ _COMMANDS = {"exec": kubelet.exec_location, "attach": kubelet.attach_location}
 _CONNECTIONS = (*_COMMANDS, "portforward", "proxy")
 _METRICS_PATH = "metrics.k8s.io/resource-metrics-path"  # the metrics server minds it; one KWOK stands for many nodes
 _OPTIONS = WriteOptions(False, "Ignore", "")
+_START_PATIENCE, _START_POLL = 5.0, 0.05
+"""Seconds that a request for a log waits for a container that is being started, and between two looks."""
 _PLAIN = "/:@!$&'()*+,;="
 """What stands as it is in the path of a URL."""
 
@@ -71,13 +75,26 @@ class NodeStreams:
         query = parse_qs(call.request.query.raw, keep_blank_values=True)
         kubelet.check_log_options(call.target.name, query)
         pod = self._pod(call.target)
-        kubelet.container_of(pod, call.request.query.get("container"))
+        container = kubelet.container_of(pod, call.request.query.get("container"))
+        pod = await self._started(call.target, pod, container)
         if not pod["spec"].get("nodeName"):
             return Reply(b"", 204, "")  # nobody runs it yet: nothing to say, and no mistake
         location = kubelet.log_location(self._node(pod), pod, query)
         chunks = logs.stream(self._http(), location, call.target.name)
         first = await anext(chunks, b"")  # a refusal must come before the headers
         return Stream(_with_first(first, chunks), content_type="text/plain")
+
+    async def _started(self, target: Target, pod: Obj, container: str) -> Obj:
+        """`kubectl logs` right after `kubectl run` waits a little: most pods start within a fraction of a second."""
+        until = asyncio.get_running_loop().time() + _START_PATIENCE
+        while (
+            kubelet.is_starting(pod, container, datetime.now(UTC))
+            and self._ctx.store.list("nodes")
+            and asyncio.get_running_loop().time() < until
+        ):
+            await asyncio.sleep(_START_POLL)
+            pod = self._pod(target)
+        return pod
 
     async def metrics_text(self, node: Obj) -> str:
         path = (node["metadata"].get("annotations") or {}).get(_METRICS_PATH, "/metrics/resource")

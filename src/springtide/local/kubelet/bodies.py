@@ -14,7 +14,7 @@ All of it may be done again at any time, by another agent too; only differences 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -71,6 +71,8 @@ class Maker:
     async def prepare(self, pod: Obj, directory: Path, body: PodBody | None = None) -> Prepared:
         """The sandbox, if it is not yet written, and all volumes; from now on `on_change` tells of this pod."""
         body = body or self.sandbox(pod, directory)
+        if place := zero_byte(pod["spec"].get("volumes"), "spec.volumes"):
+            raise NotReady("FailedMount", f"{place} holds a zero byte, which no path can")
         await self._load(pod)
         try:
             volumes = await self._volumes.set_up(pod, directory)
@@ -84,6 +86,10 @@ class Maker:
     def container(self, pod: Obj, name: str, attempt: int, prepared: Prepared) -> ContainerBody:
         """One attempt. Makes parts of volumes and the file for the termination message where they are missing."""
         container = _container(pod, name)
+        plain = {field: value for field, value in container.items() if field != "env"}  # values may come from elsewhere
+        if place := zero_byte(plain, name):
+            why = f"container {place} holds a zero byte, which no command and no path can"
+            raise NotReady("CreateContainerConfigError", why)
         environment = self.environment(container.get("image") or "")
         return self._containers.make(pod, container, environment, attempt, prepared)
 
@@ -151,3 +157,15 @@ def _account_volume(pod: Mapping[str, Any]) -> str | None:
     containers = (*(spec.get("initContainers") or ()), *(spec.get("containers") or ()))
     mounts = (mount for container in containers for mount in container.get("volumeMounts") or ())
     return next((mount["name"] for mount in mounts if mount["mountPath"] == rewriting.ACCOUNT), None)
+
+
+def zero_byte(value: Any, path: str) -> str:
+    """The path of a text in it that holds a zero byte: Kubernetes takes one anywhere, the system calls nowhere."""
+    if isinstance(value, str):
+        return path if "\0" in value else ""
+    parts: Iterable[tuple[str, Any]] = ()
+    if isinstance(value, Mapping):
+        parts = ((f"{path}.{name}", inner) for name, inner in value.items())
+    elif isinstance(value, list):
+        parts = ((f"{path}[{index}]", inner) for index, inner in enumerate(value))
+    return next((found for name, inner in parts if (found := zero_byte(inner, name))), "")

@@ -8,6 +8,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from springtide.local.datadir import log_name
+
 _BEHIND_RESOLVED = Path("/run/systemd/resolve/resolv.conf")
 
 
@@ -46,7 +48,7 @@ class Facts:
         return self.data_dir / "pods" / uid
 
     def log_directory(self, namespace: str, name: str, uid: str) -> Path:
-        return self.data_dir / "logs" / f"{namespace}_{name}_{uid}"
+        return self.data_dir / "logs" / log_name(namespace, name, uid)
 
     @property
     def holder(self) -> Path:

@@ -11,7 +11,7 @@ from __future__ import annotations
 import ssl
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from typing import Any, Final
 from urllib.parse import urlencode
 
@@ -24,6 +24,11 @@ from springtide.local.streams.channels import Wanted
 _ADDRESS_TYPES: Final = ("InternalIP", "ExternalIP", "Hostname", "InternalDNS", "ExternalDNS")
 _DEFAULT_PORT: Final = 10250
 _WEBSOCKET_FEATURE: Final = "ExtendWebSocketsToKubelet"
+
+_MAX_DIGITS: Final = 1000
+"""Python refuses to read longer numbers; no number of 64 bits needs as many, however many zeros are before it."""
+_NEW: Final = timedelta(seconds=10)
+_BEING_MADE: Final = ("", "ContainerCreating", "PodInitializing")
 
 # A query as it was parsed: every value of every parameter.
 Query = Mapping[str, Sequence[str]]
@@ -84,6 +89,20 @@ def node_name(pod: dict[str, Any]) -> str:
     return name
 
 
+def is_starting(pod: dict[str, Any], container: str, now: datetime) -> bool:
+    """Whether the container of a new pod is about to run, as far as is known: no error and no wait was reported."""
+    reported, metadata = pod.get("status") or {}, pod["metadata"]
+    age = now - datetime.fromisoformat(metadata["creationTimestamp"])
+    if age > _NEW or reported.get("phase", "Pending") != "Pending" or metadata.get("deletionTimestamp"):
+        return False
+    conditions = reported.get("conditions") or ()
+    if any(each["type"] == "PodScheduled" and each["status"] == "False" for each in conditions):
+        return False
+    statuses = (*(reported.get("initContainerStatuses") or ()), *(reported.get("containerStatuses") or ()))
+    state = next((each.get("state") or {} for each in statuses if each["name"] == container), {})
+    return not state or ("waiting" in state and state["waiting"].get("reason", "") in _BEING_MADE)
+
+
 def container_of(pod: dict[str, Any], asked: str) -> str:
     """The container to use: the one asked for, or the only one."""
     spec, name = pod["spec"], pod["metadata"]["name"]
@@ -119,8 +138,8 @@ def number(query: Query, name: str) -> int | None:
     digits = text[1:] if text[0] in "+-" else text
     if not (digits.isascii() and digits.isdigit()):
         raise status.bad_request(f'strconv.ParseInt: parsing "{text}": invalid syntax')
-    value = int(text)
-    if not -(1 << 63) <= value < 1 << 63:
+    value = int(text) if len(digits) < _MAX_DIGITS else None
+    if value is None or not -(1 << 63) <= value < 1 << 63:
         raise status.bad_request(f'strconv.ParseInt: parsing "{text}": value out of range')
     return value
 

@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from springtide.local.datadir import DataDir
+from springtide.local.datadir import DataDir, log_name
 from springtide.local.runtime import remains
 
 _PROC = Path("/proc")
@@ -45,7 +45,7 @@ def pods(directory: DataDir, node: str | None = None) -> list[PodOnDisk]:
 def _pod(path: Path) -> PodOnDisk | None:
     written = _read(path / "pod.json")
     try:
-        return PodOnDisk(path, written["node"], f"{written['namespace']}_{written['name']}_{written['uid']}")
+        return PodOnDisk(path, written["node"], log_name(written["namespace"], written["name"], written["uid"]))
     except KeyError:
         return None
 

@@ -15,6 +15,7 @@ import pytest
 from springtide.kube.resources import Key, Obj
 from springtide.local.environments.environment import Environment, Files
 from springtide.local.kubelet import mounts, rewriting, sandboxes
+from springtide.local.kubelet.bodies import zero_byte
 from springtide.local.kubelet.container_bodies import ContainerBodies, Prepared
 from springtide.local.kubelet.facts import Facts
 from springtide.local.kubelet.refusals import NotReady
@@ -416,3 +417,18 @@ def test_an_ordinary_users_pods_live_beside_their_keys(tmp_path: Path) -> None:
     node.volumes["ssh-auth"] = Volume(Path("/v/ssh"), read_only=True)
     assert node.body(with_keys("/home/mpiuser/.ssh")).env["HOME"] == "/home/mpiuser"
     assert node.body(with_keys("/keys")).env["HOME"] == "/root"
+
+
+@pytest.mark.parametrize(
+    ("fields", "place"),
+    [
+        ({"command": ["a\0b"]}, "main.command[0]"),
+        ({"args": ["x", "\0"]}, "main.args[1]"),
+        ({"workingDir": "/\0"}, "main.workingDir"),
+        ({"terminationMessagePath": "/\0"}, "main.terminationMessagePath"),
+        ({"volumeMounts": [{"name": "v", "mountPath": "/\0"}]}, "main.volumeMounts[0].mountPath"),
+        ({"livenessProbe": {"exec": {"command": ["\0"]}}}, "main.livenessProbe.exec.command[0]"),
+    ],
+)
+def test_a_zero_byte_that_no_system_call_takes_is_a_config_error(fields: Obj, place: str) -> None:
+    assert zero_byte({"name": "main"} | fields, "main") == place

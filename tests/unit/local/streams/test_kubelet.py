@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime, timedelta
 from typing import Any
 from urllib.parse import parse_qs
 
@@ -163,3 +164,38 @@ def test_a_pod_without_a_node_has_no_streams() -> None:
 
 def test_addresses_of_ipv6_are_bracketed() -> None:
     assert Kubelet("::1", 1).at("/x").url == "http://[::1]:1/x"
+
+
+NOW = datetime(2026, 11, 16, 12, tzinfo=UTC)
+UNSCHEDULABLE = {"type": "PodScheduled", "status": "False", "reason": "Unschedulable"}
+
+
+def reported(state: dict[str, Any], **status: Any) -> dict[str, Any]:
+    return {"phase": "Pending", "containerStatuses": [{"name": "main", "state": state}]} | status
+
+
+@pytest.mark.parametrize(
+    ("status", "age", "starting"),
+    [
+        pytest.param({}, 0, True, id="nothing is known of it"),
+        pytest.param({"phase": "Pending"}, 9, True, id="waits for a node"),
+        pytest.param(reported({"waiting": {"reason": "ContainerCreating"}}), 1, True, id="is being made"),
+        pytest.param(reported({"waiting": {"reason": "PodInitializing"}}), 1, True, id="waits for init containers"),
+        pytest.param(reported({"waiting": {"reason": "ContainerCreating"}}), 11, False, id="takes long"),
+        pytest.param(reported({"waiting": {"reason": "ErrImagePull"}}), 1, False, id="cannot be made"),
+        pytest.param(reported({"running": {}}), 1, False, id="runs in a pod whose other containers do not"),
+        pytest.param({"phase": "Running"}, 1, False, id="runs"),
+        pytest.param({"phase": "Failed"}, 1, False, id="has ended"),
+        pytest.param({"phase": "Pending", "conditions": [UNSCHEDULABLE]}, 1, False, id="fits nowhere"),
+    ],
+)
+def test_whether_a_container_is_about_to_run(status: dict[str, Any], age: int, starting: bool) -> None:
+    pod = a_pod("main") | {"status": status}
+    pod["metadata"]["creationTimestamp"] = (NOW - timedelta(seconds=age)).isoformat()
+    assert kubelet.is_starting(pod, "main", NOW) is starting
+
+
+@pytest.mark.parametrize("text", ["9" * 5000, "-" + "9" * 5000, "9223372036854775808"])
+def test_a_number_of_any_length_is_refused_in_words(text: str) -> None:
+    with pytest.raises(StatusError, match="value out of range"):
+        kubelet.number({"tailLines": [text]}, "tailLines")

@@ -81,6 +81,8 @@ def execute(argv: Sequence[str], env: dict[str, str]) -> NoReturn:
     """Become the program; a `Refusal` says why not."""
     if not argv:
         raise Refusal("StartError", "no command is given")
+    if any("\0" in word for word in argv):
+        raise Refusal("StartError", f'exec: "{argv[0]}": invalid argument: a command cannot hold a zero byte')
     path = find_program(argv[0], env)
     for number in (*IGNORED, signal.SIGPIPE, signal.SIGXFSZ):  # the last two by Python; a program would inherit it
         signal.signal(number, signal.SIG_DFL)
