@@ -10,6 +10,7 @@ async with serve(options, lambda: informers.synced, metrics): ...
 
 from __future__ import annotations
 
+import asyncio
 import logging
 import os
 import socket
@@ -22,6 +23,8 @@ from aiohttp import web
 
 from springtide.controllers.metrics import Metrics
 from springtide.controllers.options import Options
+from springtide.serving.connections import Service
+from springtide.serving.listening import Listener
 
 logger = logging.getLogger(__name__)
 
@@ -29,10 +32,11 @@ EVERYWHERE: Final = ""
 """All of this machine's addresses: the probes of a kubelet come from outside."""
 ANY: Final = 0
 _GRACE: Final = 1.0
+_BODY_SECONDS: Final = 30.0
 _LARGEST: Final = 16 * 1024 * 1024
 """Bytes of a question: the webhook's hold an object of up to 3 MiB twice."""
 
-Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
+Handler = Callable[[web.BaseRequest], Awaitable[web.StreamResponse]]
 Ready = Callable[[], bool]
 
 
@@ -65,17 +69,33 @@ async def listening(
     handlers: dict[str, Handler], port: int, flag: str, *, host: str = EVERYWHERE, tls: SSLContext | None = None
 ) -> AsyncIterator[int]:
     """A server for these paths, and the port it has. `flag` is how its user would choose another."""
-    app = web.Application(client_max_size=_LARGEST)
-    for path, handler in handlers.items():
-        app.router.add_route("*", path, handler)
-    runner = web.AppRunner(app, access_log=None, shutdown_timeout=_GRACE)
-    with _socket(host, port, flag) as taken:
-        await runner.setup()
-        try:
-            await web.SockSite(runner, taken, ssl_context=tls).start()
-            yield taken.getsockname()[1]
-        finally:
-            await runner.cleanup()
+
+    async def answer(request: web.BaseRequest) -> web.StreamResponse:
+        handler = handlers.get(request.path)
+        return await handler(request) if handler is not None else web.Response(status=404, text="404: Not Found")
+
+    service = Service(answer)
+    listener = Listener(service, _socket(host, port, flag), tls)
+    try:
+        yield listener.port
+    finally:
+        await listener.close()
+        await service.shutdown(_GRACE)
+
+
+async def body_of(request: web.BaseRequest) -> bytes:
+    """The whole body. HTTPException when it is too long or does not come."""
+    pieces, size = [], 0
+    try:
+        async with asyncio.timeout(_BODY_SECONDS):
+            async for piece in request.content.iter_any():
+                size += len(piece)
+                if size > _LARGEST:
+                    raise web.HTTPRequestEntityTooLarge(_LARGEST, size)
+                pieces.append(piece)
+    except TimeoutError:
+        raise web.HTTPRequestTimeout from None
+    return b"".join(pieces)
 
 
 def _socket(host: str, port: int, flag: str) -> socket.socket:
@@ -91,17 +111,17 @@ def _socket(host: str, port: int, flag: str) -> socket.socket:
 
 
 def _health(ready: Ready) -> dict[str, Handler]:
-    async def alive(_: web.Request) -> web.Response:
+    async def alive(_: web.BaseRequest) -> web.Response:
         return web.Response(text="ok\n")
 
-    async def able(_: web.Request) -> web.Response:
+    async def able(_: web.BaseRequest) -> web.Response:
         return web.Response(text="ok\n") if ready() else web.Response(status=503, text="caches are being filled\n")
 
     return {"/healthz": alive, "/readyz": able}
 
 
 def _metrics(metrics: Metrics) -> dict[str, Handler]:
-    async def scrape(request: web.Request) -> web.Response:
+    async def scrape(request: web.BaseRequest) -> web.Response:
         body, media_type = metrics.text(request.headers.get("Accept", ""))
         return web.Response(body=body, headers={"Content-Type": media_type})
 

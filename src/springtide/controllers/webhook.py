@@ -33,7 +33,7 @@ from springtide.controllers.certificates import Bundle
 from springtide.controllers.kinds import Served
 from springtide.controllers.options import Options, WebhookOptions
 from springtide.controllers.prerequisites import MissingError
-from springtide.controllers.serving import EVERYWHERE, Handler, listening
+from springtide.controllers.serving import EVERYWHERE, Handler, body_of, listening
 from springtide.kube import errors
 from springtide.kube.client import Client
 from springtide.kube.resources import Key, Obj, Resource
@@ -90,9 +90,9 @@ async def judging(
 
 
 def _handler(client: Client, judges: Judges) -> Handler:
-    async def judge(request: web.Request) -> web.Response:
+    async def judge(request: web.BaseRequest) -> web.Response:
         try:
-            body = await answered(await request.read(), judges, client.find)
+            body = await answered(await body_of(request), judges, client.find)
         except NoReview as error:
             return web.Response(status=400, text=f"{error}\n")
         except errors.ApiError as error:

@@ -9,7 +9,6 @@ stopping and starting it again, or killing it at any moment, loses nothing that 
 from __future__ import annotations
 
 import asyncio
-import asyncio.sslproto
 import ipaddress
 import logging
 import socket
@@ -38,14 +37,13 @@ from springtide.local.store.backend import Key
 from springtide.local.store.opening import open_store
 from springtide.local.streams import takeover
 from springtide.local.upkeep.runner import Facts, keep_up
+from springtide.serving.listening import Listener
 
 logger = logging.getLogger(__name__)
 
 HTTPS = 443
 _LOOK = 0.1
 _FAREWELL = 0.2  # seconds that requests under way get when the server stops; watches never end by themselves
-# asyncio gives every TLS connection a read buffer of 256 KiB; a thousand idle watchers would hold 250 MB of nothing.
-_TLS_BUFFER = 32 * 1024
 
 
 @dataclass(frozen=True)
@@ -120,7 +118,7 @@ async def running(options: Options) -> AsyncIterator[Cluster]:
         server.bootstrapped()
         front = _Front(server, context)
         stack.push_async_callback(front.close)
-        await front.serve(listener)
+        front.serve(listener)
         if options.upkeep:
             facts = Facts(authority.certificate.decode(), service_address, port, directory.path / "volumes")
             client = cluster.client("system:kube-controller-manager")
@@ -157,33 +155,28 @@ class _Front:
 
     def __init__(self, server: ApiServer, context: ssl.SSLContext) -> None:
         self._server, self._context = server, context
-        self._web = Edge(server).server()
-        self._listening: list[asyncio.Server] = []
-        asyncio.sslproto.SSLProtocol.max_size = _TLS_BUFFER
+        self._service = Edge(server).service()
+        self._listening: list[Listener] = []
 
-    async def serve(self, listener: socket.socket) -> asyncio.Server:
-        loop = asyncio.get_running_loop()
-        made = await loop.create_server(self._connection, sock=listener, ssl=self._context, backlog=BACKLOG)
+    def serve(self, listener: socket.socket) -> Listener:
+        made = Listener(self._service, listener, self._context)
         self._listening.append(made)
         return made
 
     async def serve_pods(self, holder: Path, address: str, port: int) -> None:
         """By sockets made in the pods' network, for as long as there is one: runs until cancelled."""
-        before: asyncio.Server | None = None
-        async for listener in dialing.listeners(holder, address, port):
+        before: Listener | None = None
+        async for sock in dialing.listeners(holder, address, port):
             if before is not None:
-                before.close()
+                await before.close()
                 self._listening.remove(before)
-            before = await self.serve(listener)
+            before = self.serve(sock)
 
     async def close(self) -> None:
         for listening in self._listening:
-            listening.close()
+            await listening.close()
         await takeover.stop()
-        await self._web.shutdown(timeout=_FAREWELL)
-
-    def _connection(self) -> takeover.Takeover:
-        return takeover.Takeover(self._web, self._server.streams.upgraded)
+        await self._service.shutdown(timeout=_FAREWELL)
 
 
 async def _serve_network(client: Client, front: _Front, holder: Path, service: tuple[str, int]) -> None:

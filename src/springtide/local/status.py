@@ -143,6 +143,14 @@ def too_many_requests(message: str, retry_after: int = 0, **details: Any) -> Sta
     return StatusError(429, "TooManyRequests", message, details, retry_after=retry_after or None)
 
 
+def too_many_connections(user: str) -> StatusError:
+    return too_many_requests(f'user "{user}" holds half of all connections; close some, or try again later', 5)
+
+
+def body_timeout(seconds: float) -> StatusError:
+    return StatusError(408, "Timeout", f"the request's body did not come within {seconds:.0f} seconds", {})
+
+
 def internal(message: str) -> StatusError:
     return StatusError(500, "InternalError", f"Internal error occurred: {message}", {"causes": [{"message": message}]})
 

@@ -13,7 +13,7 @@ import pytest_asyncio
 from tests.integration.apiserver.http1 import Connection, connected, until
 
 from springtide.kube.resources import CONFIGMAPS, Key
-from springtide.local.apiserver.edge import BODY_LIMIT, LINE_LIMIT
+from springtide.local.apiserver.edge import BODY_LIMIT
 from springtide.local.cluster import Cluster
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
@@ -143,7 +143,7 @@ async def test_a_compressed_body_is_not_unpacked_as_the_real_server_does_not(con
 
 
 async def test_urls_may_be_nearly_a_megabyte_long(connection: Connection) -> None:
-    selector = ",".join(f"k{n}!=v" for n in range(1000)).ljust(LINE_LIMIT - 1000 - len(MAPS), "x")
+    selector = ",".join(f"k{n}!=v" for n in range(1000)).ljust((1 << 20) - 1000 - len(MAPS), "x")
     assert (await connection.ask("GET", f"{MAPS}?unknown={selector}")).code == 200
 
 

@@ -13,6 +13,7 @@ import fcntl
 import json
 import os
 import pty
+import socket
 import ssl
 import struct
 import termios
@@ -31,8 +32,10 @@ from springtide.local.status import StatusError
 from springtide.local.streams import channels, forwarding, kubelet, logs, proxy, takeover
 from springtide.local.streams.channels import Command, Status, Wanted
 from springtide.local.streams.duplex import Duplex, Input, Output, Socket
-from springtide.local.streams.head import MAX_HEAD
-from springtide.local.streams.takeover import Takeover, Upgrade
+from springtide.local.streams.takeover import Upgrade
+from springtide.serving.connections import Service
+from springtide.serving.listening import Listener
+from springtide.serving.slots import Limits
 
 POD: dict[str, Any] = {
     "kind": "Pod",
@@ -179,8 +182,6 @@ class Front:
         """Enough of the API for kubectl to find the pod."""
         if request.path.endswith("/log"):
             return await self._log(request)
-        if request.headers.get("Upgrade", "").lower() == "websocket":
-            return await takeover.from_request(request, self.upgraded)
         known = {
             "/api": {"kind": "APIVersions", "versions": ["v1"]},
             "/apis": {"kind": "APIGroupList", "apiVersion": "v1", "groups": []},
@@ -210,16 +211,16 @@ async def listening(
     http: Callable[[web.BaseRequest], Awaitable[web.StreamResponse]],
     upgraded: takeover.Handler,
     tls: ssl.SSLContext | None,
+    limits: Limits | None = None,
 ) -> AsyncIterator[int]:
-    loop = asyncio.get_running_loop()
-    server = web.Server(http, max_line_size=MAX_HEAD, max_field_size=MAX_HEAD)
-    listener = await loop.create_server(lambda: Takeover(server, upgraded), "127.0.0.1", 0, ssl=tls)
+    service = Service(http, limits, upgrade=takeover.taking_over(upgraded))
+    listener = Listener(service, socket.create_server(("127.0.0.1", 0)), tls)
     try:
-        yield listener.sockets[0].getsockname()[1]
+        yield listener.port
     finally:
-        listener.close()
+        await listener.close()
         await takeover.stop()
-        await server.shutdown(0.1)
+        await service.shutdown(0.1)
 
 
 @contextlib.asynccontextmanager

@@ -22,10 +22,11 @@ from springtide.local.streams import channels, logs
 from springtide.local.streams.channels import SPDY_PROTOCOL, Wanted, exited
 from springtide.local.streams.dialing import Answer, ask
 from springtide.local.streams.duplex import Socket
-from springtide.local.streams.head import MAX_HEAD, Headers
+from springtide.local.streams.head import Headers
 from springtide.local.streams.kubelet import Kubelet, Location
 from springtide.local.streams.session import Session
-from springtide.local.streams.takeover import Takeover
+from springtide.serving.connections import MAX_HEAD
+from springtide.serving.slots import Limits
 
 POD = "/api/v1/namespaces/default/pods/p"
 ALL = Wanted(stdin=True, stdout=True, stderr=True)
@@ -275,10 +276,11 @@ async def connection(port: int) -> Socket:
     return Socket(*await asyncio.open_connection("127.0.0.1", port))
 
 
-async def test_a_head_that_never_ends_is_cut_off() -> None:
-    async def nobody(_: object) -> aiohttp.web.StreamResponse:
-        raise AssertionError("the head was not complete")
+async def nobody(_: object) -> aiohttp.web.StreamResponse:
+    raise AssertionError("the head was not complete")
 
+
+async def test_a_head_that_never_ends_is_cut_off() -> None:
     async with listening(nobody, _unused, None) as port:
         client = await connection(port)
         with contextlib.suppress(ConnectionError):
@@ -288,10 +290,8 @@ async def test_a_head_that_never_ends_is_cut_off() -> None:
 
 
 async def test_a_head_that_comes_too_slowly_is_cut_off() -> None:
-    loop = asyncio.get_running_loop()
-    server = await loop.create_server(lambda: Takeover(asyncio.Protocol, _unused, head_timeout=0.05), "127.0.0.1", 0)
-    async with server:
-        client = await connection(server.sockets[0].getsockname()[1])
+    async with listening(nobody, _unused, None, Limits(head_seconds=0.05)) as port:
+        client = await connection(port)
         await client.write(b"GET / HTTP/1.1\r\n")
         assert await client.read() == b""
         await client.close()

@@ -3,7 +3,7 @@
 
 Here a connection's certificate or token becomes a user, impersonation is settled, and answers are written: compressed
 when long, piece by piece when they go on. Upgraded connections (exec, attach, port-forward) are taken over before
-aiohttp's parser sees them and never come here.
+aiohttp's parser sees them and never come here (`streams.takeover`).
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from aiohttp import web
 from springtide.local import status
 from springtide.local.access.attributes import Attributes, Authorizer
 from springtide.local.access.authentication import Authenticator, user_of_certificate
-from springtide.local.access.identity import User
+from springtide.local.access.identity import ANONYMOUS_USER, User
 from springtide.local.access.impersonation import impersonate
 from springtide.local.apiserver import bounds
 from springtide.local.apiserver.audit import Audit
@@ -35,13 +35,14 @@ from springtide.local.apiserver.replies import Answer, Reply, Stream, refusal
 from springtide.local.apiserver.requests import Query, Request, Target, attributes, parse_target, split_target
 from springtide.local.status import StatusError
 from springtide.local.store.backend import DamagedError
-from springtide.local.streams import takeover
+from springtide.local.streams.takeover import taking_over
+from springtide.serving.connections import Service, authenticated
 
 log = logging.getLogger(__name__)
 
 BODY_LIMIT = 3 * 1024 * 1024
 GZIP_FROM = 128 * 1024
-LINE_LIMIT = 1024 * 1024  # horovodrun puts its whole environment into an exec URL
+BODY_SECONDS = 60.0  # the real server's limit for a whole request
 WARNINGS_LIMIT = 4096
 WARNING_CUT = 256
 _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\ud800-\udfff]")
@@ -75,21 +76,14 @@ class Edge:
     def __init__(self, front: Front) -> None:
         self._front = front
 
-    def server(self) -> web.Server:
-        return web.Server(
+    def service(self) -> Service:
+        return Service(
             self._serve,
-            access_log=None,
-            max_line_size=LINE_LIMIT,
-            max_field_size=LINE_LIMIT,
-            keepalive_timeout=600,
+            upgrade=taking_over(self._front.streams.upgraded),
             auto_decompress=False,  # as the real server: bodies are not unpacked, and proxied ones go on as they came
-            handler_cancellation=True,
         )
 
     async def _serve(self, http: web.BaseRequest) -> web.StreamResponse:
-        if http.headers.get("Upgrade", "").lower() == "websocket":
-            # A WebSocket on a connection that was kept alive; first requests are taken over before they come here.
-            return await takeover.from_request(http, self._front.streams.upgraded)
         path, query = split_target(http.raw_path)
         request: Request | None = None
         user: User | None = None
@@ -122,6 +116,8 @@ class Edge:
 
     def _caller(self, http: web.BaseRequest, path: str, query: str) -> tuple[User, Query]:
         user, parsed = self._user(http, path), Query(query)
+        if user is not ANONYMOUS_USER and not authenticated(http.transport, user.name):
+            raise status.too_many_connections(user.name)
         if any(name.lower().startswith(_IMPERSONATE) for name in http.headers):
             wanted = _wanted(http.method, path, parsed)
             user = impersonate(user, http.headers.items(), wanted, self._front.authorizer)
@@ -224,7 +220,11 @@ async def _body(http: web.BaseRequest) -> bytes:
     if http.headers.get("Expect", "").lower() == "100-continue" and http.transport is not None:
         # aiohttp does this only for its own router. curl waits a second for it before it sends a long body.
         http.transport.write(b"HTTP/1.1 100 Continue\r\n\r\n")
-    return await http.content.read(-1) if length is not None else await _bounded(http)
+    try:
+        async with asyncio.timeout(BODY_SECONDS):
+            return await http.content.read(-1) if length is not None else await _bounded(http)
+    except TimeoutError:
+        raise status.body_timeout(BODY_SECONDS) from None
 
 
 async def _bounded(http: web.BaseRequest) -> bytes:

@@ -23,7 +23,7 @@ from springtide.local import status
 from springtide.local.access import pki
 from springtide.local.access.attributes import require
 from springtide.local.access.authentication import Authenticator, user_of_der
-from springtide.local.access.identity import User
+from springtide.local.access.identity import ANONYMOUS_USER, User
 from springtide.local.access.impersonation import impersonate
 from springtide.local.admission.request import CONNECT
 from springtide.local.apiserver.admission_requests import admission_request
@@ -120,6 +120,8 @@ class NodeStreams:
         user: User | None = None
         try:
             user = self._user(upgrade, path)
+            if user is not ANONYMOUS_USER and not upgrade.authenticated(user.name):
+                raise status.too_many_connections(user.name)
             target = parse_target(upgrade.head.method, path, Query(raw_query))
             if target is None:
                 raise status.path_not_found()

@@ -15,8 +15,10 @@ from collections.abc import Callable
 from typing import Any, Final
 
 from springtide.local.streams.duplex import Socket
-from springtide.local.streams.head import END, MAX_HEAD, BadHead, Headers, RequestHead, ResponseHead, parse_response
+from springtide.local.streams.head import BadHead, Headers, RequestHead, ResponseHead, parse_response
 from springtide.local.streams.kubelet import Location
+from springtide.serving.connections import MAX_HEAD
+from springtide.serving.framing import END
 
 DIAL_TIMEOUT: Final = 30.0
 ANSWER_TIMEOUT: Final = 30.0

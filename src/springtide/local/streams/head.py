@@ -8,13 +8,15 @@ so the few bytes that remain HTTP are parsed and rendered here. Pure: bytes in, 
 from __future__ import annotations
 
 import http
+import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Final
 
-END: Final = b"\r\n\r\n"
-# horovodrun puts its whole environment into the exec URL; kube-apiserver takes a mebibyte and a bit, so do we.
-MAX_HEAD: Final = (1 << 20) + (64 << 10)
+from springtide.serving.framing import END
+
+_NAME: Final = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
+_NOT_IN_VALUE: Final = re.compile(r"[\x00-\x08\x0a-\x1f\x7f]")
 
 Headers = tuple[tuple[str, str], ...]
 
@@ -95,9 +97,9 @@ def _parse(data: bytes) -> tuple[str, Headers]:
     headers = []
     for line in lines:
         name, colon, value = line.partition(":")
-        if not colon or not name or name != name.strip():
+        if not colon or not _NAME.fullmatch(name) or _NOT_IN_VALUE.search(value):
             raise BadHead("malformed header line")
-        headers.append((name, value.strip()))
+        headers.append((name, value.strip(" \t")))
     return first, tuple(headers)
 
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import secrets
+import socket
 import ssl
 from collections.abc import AsyncIterator
 from dataclasses import replace
@@ -33,9 +34,12 @@ from springtide.local.runtime.shims import ShimError
 from springtide.local.streams import channels, forwarding, takeover
 from springtide.local.streams.channels import Command, Status
 from springtide.local.streams.duplex import Duplex, Socket
-from springtide.local.streams.head import MAX_HEAD, plain_response
-from springtide.local.streams.takeover import Takeover, Upgrade
+from springtide.local.streams.head import plain_response
+from springtide.local.streams.takeover import Upgrade
+from springtide.serving.connections import Service
+from springtide.serving.listening import Listener
 
+LOOPBACK: Final = "127.0.0.1"
 TEXT: Final = "text/plain; version=0.0.4; charset=utf-8"
 
 
@@ -43,18 +47,14 @@ TEXT: Final = "text/plain; version=0.0.4; charset=utf-8"
 async def serve(pods: Hosting, certificate: Path, key: Path, client_ca: Path) -> AsyncIterator[int]:
     """Serve on a free port of 127.0.0.1, which is given; the server ends with the context."""
     endpoint = Endpoint(pods)
-    http = web.Server(
-        endpoint.answer, access_log=None, max_line_size=MAX_HEAD, max_field_size=MAX_HEAD, handler_cancellation=True
-    )
-    listener = await asyncio.get_running_loop().create_server(
-        lambda: Takeover(http, endpoint.upgraded), "127.0.0.1", 0, ssl=_tls(certificate, key, client_ca)
-    )
+    service = Service(endpoint.answer, upgrade=takeover.taking_over(endpoint.upgraded))
+    listener = Listener(service, socket.create_server((LOOPBACK, 0)), _tls(certificate, key, client_ca))
     try:
-        yield listener.sockets[0].getsockname()[1]
+        yield listener.port
     finally:
-        listener.close()
+        await listener.close()
         await takeover.stop()
-        await http.shutdown(0.1)
+        await service.shutdown(0.1)
 
 
 def _tls(certificate: Path, key: Path, client_ca: Path) -> ssl.SSLContext:
@@ -75,9 +75,6 @@ class Endpoint:
     # Ordinary answers
 
     async def answer(self, request: web.BaseRequest) -> web.StreamResponse:
-        if request.headers.get("Upgrade", "").lower() == "websocket":
-            # A WebSocket on a connection that was kept alive; first requests are taken over before they come here.
-            return await takeover.from_request(request, self.upgraded)
         tls = request.transport.get_extra_info("ssl_object") if request.transport else None
         try:
             asked = _admitted(request.raw_path, tls.getpeercert(binary_form=True) if tls else None)

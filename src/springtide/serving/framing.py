@@ -1,0 +1,125 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Where an HTTP/1.1 request ends. Pure: bytes in, lengths out.
+
+Two parsers that disagree about the end of a request let one client put words into another's mouth (request smuggling).
+So the rules here are stricter than any parser behind: lines end with CR LF, there is one Content-Length or one
+Transfer-Encoding, chunks have neither extensions nor trailers. What is accepted, every parser reads the same way.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+END: Final = b"\r\n\r\n"
+CHUNKED: Final = -1
+"""In place of a length."""
+
+_BARE_LINE_FEED: Final = re.compile(rb"(?<!\r)\n")
+_REQUEST_LINE: Final = re.compile(rb"([!#$%&'*+.^_`|~0-9A-Za-z-]+) [^\x00-\x20\x7f]+ HTTP/1\.([01])\r\n")
+_NAME: Final = re.compile(rb"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
+_MOST_DIGITS: Final = 15
+_CHUNK_LINE: Final = 18
+"""Sixteen hexadecimal digits and CR LF."""
+
+
+class BadRequest(ValueError):
+    """The request is refused and its connection ends: nobody knows where the next request would begin."""
+
+    def __init__(self, message: str, status: int = 400) -> None:
+        super().__init__(message)
+        self.status = status
+
+
+def check_partial(head: bytearray, start: int) -> None:
+    """Refuse a head that can no longer become a good one, `start` being what was checked before."""
+    if _BARE_LINE_FEED.search(head, start):
+        raise BadRequest("a line of the request's head does not end with CR LF")
+
+
+def body_length(head: bytes) -> int:
+    """How many bytes of body follow this complete head, or `CHUNKED`. BadRequest when that is in doubt."""
+    line = _REQUEST_LINE.match(head)
+    if line is None:
+        raise BadRequest("malformed request line")
+    if line[1] == b"CONNECT":
+        raise BadRequest("this server is no HTTP proxy", 405)
+    lines = head.count(b"\r\n")
+    if head.count(b"\n") != lines or head.count(b"\r") != lines:
+        raise BadRequest("a line of the request's head does not end with CR LF")
+    if b"\r\n " in head or b"\r\n\t" in head:
+        raise BadRequest("a header is continued on the next line")
+    lowered = head.lower()
+    if b"content-length" not in lowered and b"transfer-encoding" not in lowered:
+        return 0
+    return _declared(lowered, old=line[2] == b"0")
+
+
+def _declared(lowered: bytes, *, old: bool) -> int:
+    lengths, encodings = [], []
+    for line in lowered.removesuffix(END).split(b"\r\n")[1:]:
+        name, colon, value = line.partition(b":")
+        if not colon or not _NAME.fullmatch(name):
+            raise BadRequest("malformed header line")
+        if name == b"content-length":
+            lengths.append(value.strip(b" \t"))
+        elif name == b"transfer-encoding":
+            encodings.append(value.strip(b" \t"))
+    if len(lengths) + len(encodings) > 1:
+        raise BadRequest("more than one header says how long the request's body is")
+    if encodings:
+        if old or encodings != [b"chunked"]:
+            raise BadRequest("unsupported transfer encoding", 501)
+        return CHUNKED
+    if not lengths:
+        return 0
+    if not lengths[0].isdigit() or len(lengths[0]) > _MOST_DIGITS:
+        raise BadRequest("Content-Length is no number")
+    return int(lengths[0])
+
+
+class Chunks:
+    """Follows a chunked body to its end."""
+
+    def __init__(self) -> None:
+        self._left = 0  # of the present chunk, with the CR LF after it
+        self._line = bytearray()  # the size of the next chunk, as far as it has come
+        self._last = False
+
+    def scan(self, data: bytes | bytearray) -> tuple[int, bool]:
+        """How many of these bytes belong to the body, and whether it is complete with them."""
+        at = 0
+        while at < len(data):
+            if self._left > 2:
+                step = min(self._left - 2, len(data) - at)
+                self._left -= step
+                at += step
+            elif self._left:
+                if data[at] != b"\r\n"[2 - self._left]:
+                    raise BadRequest("malformed chunk")
+                self._left -= 1
+                at += 1
+                if self._last and not self._left:
+                    return at, True
+            else:
+                at = self._size(data, at)
+        return at, False
+
+    def _size(self, data: bytes | bytearray, at: int) -> int:
+        end = data.find(b"\n", at, at + _CHUNK_LINE)
+        stop = len(data) if end < 0 else end + 1
+        self._line += data[at:stop]
+        if len(self._line) > _CHUNK_LINE:
+            raise BadRequest("malformed chunk size")
+        if end >= 0:
+            self._begin(bytes(self._line))
+            self._line.clear()
+        return stop
+
+    def _begin(self, line: bytes) -> None:
+        digits = line.removesuffix(b"\r\n")
+        if digits == line or not digits or digits.strip(b"0123456789abcdefABCDEF"):
+            raise BadRequest("malformed chunk size")
+        size = int(digits, 16)
+        self._last = size == 0
+        self._left = size + 2
