@@ -84,6 +84,7 @@ test-pods: oracle ## what pods do, on the embedded cluster as root and as an ord
 
 record: oracle ## write the contract suite's recorded answers anew from the real server
 	@$(CONTROL_PLANE) --bare run -- $(BIN)/python -m tests.contract.apiserver.recording
+	@$(CONTROL_PLANE) --bare run -- $(BIN)/python -m tests.contract.apiserver.stream_rights
 
 bench: $(READY) ## the embedded and the real API server side by side; builds the latter
 	@$(BIN)/python hack/oracle/control_plane.py build

@@ -9,8 +9,8 @@ from collections.abc import AsyncIterator, Iterator
 from contextlib import AsyncExitStack, asynccontextmanager, suppress
 
 import pytest
-from tests.crash.process import ServerProcess, session_to
-from tests.robustness.test_connections import MAPS, Streams, answers, connected, memory, request
+from tests.crash.process import ServerProcess
+from tests.robustness.test_connections import MAPS, answers, connected, memory, request
 
 ATTACKERS = 800
 LONG = b"GET /healthz?" + b"x" * (1 << 20)

@@ -51,7 +51,7 @@ class Slot:
 
     __slots__ = ("abort", "authenticated", "bytes", "since", "user")
 
-    def __init__(self, since: float, abort: Callable[[], None]) -> None:
+    def __init__(self, since: float, abort: Callable[[], object]) -> None:
         self.since, self.abort = since, abort
         self.bytes = 0
         self.authenticated = False
@@ -75,6 +75,11 @@ class Slots:
     def unauthenticated(self) -> int:
         return len(self._unauthenticated)
 
+    @property
+    def head_bytes(self) -> int:
+        """What heads hold beyond what is free for every connection."""
+        return sum(self._bytes.values())
+
     async def room(self) -> None:
         """Returns when one more connection may be accepted."""
         loop = asyncio.get_running_loop()
@@ -94,7 +99,7 @@ class Slots:
         waiting = len(self._unauthenticated)
         return waiting >= self.limits.unauthenticated or waiting + len(self._authenticated) >= self._connections
 
-    def enter(self, abort: Callable[[], None]) -> Slot:
+    def enter(self, abort: Callable[[], object]) -> Slot:
         slot = Slot(asyncio.get_running_loop().time(), abort)
         self._unauthenticated[slot] = None
         return slot
@@ -115,12 +120,11 @@ class Slots:
             return True  # closed meanwhile
         if user and self._of_user[user] >= self._connections // 2:
             return False
-        held, slot_was = slot.bytes, slot.authenticated
-        if slot_was:
+        if slot.authenticated:
             self._forget_user(slot)
         else:
-            self._bytes[False] -= held
-            self._bytes[True] += held
+            self._bytes[False] -= slot.bytes
+            self._bytes[True] += slot.bytes
             del self._unauthenticated[slot]
             self._authenticated.add(slot)
             self._changed.set()

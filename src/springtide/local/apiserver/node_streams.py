@@ -40,7 +40,8 @@ from springtide.local.streams.dialing import SocketFactory
 from springtide.local.streams.takeover import Upgrade
 
 _COMMANDS = {"exec": kubelet.exec_location, "attach": kubelet.attach_location}
-_CONNECTIONS = (*_COMMANDS, "portforward", "proxy")
+_STREAMS = (*_COMMANDS, "portforward")
+_CONNECTIONS = (*_STREAMS, "proxy")
 _METRICS_PATH = "metrics.k8s.io/resource-metrics-path"  # the metrics server minds it; one KWOK stands for many nodes
 _OPTIONS = WriteOptions(False, "Ignore", "")
 _START_PATIENCE, _START_POLL = 5.0, 0.05
@@ -102,6 +103,7 @@ class NodeStreams:
         return b"".join([chunk async for chunk in logs.stream(self._http(), location, "")]).decode(errors="replace")
 
     async def needs_upgrade(self, ctx: Context, call: Call) -> Answer:
+        self._authorize(call.request.user, call.target, call.request.method)
         pod, target = self._pod(call.target), call.target
         if (target.subresource, target.verb) == ("exec", "create") and call.request.headers.get(tickets.HEADER) == "1":
             return await self._ticket(call, pod)
@@ -126,7 +128,9 @@ class NodeStreams:
             if target is None:
                 raise status.path_not_found()
             user = impersonate(user, upgrade.head.headers, attributes(target), self._ctx.authorizer)
-            self._authorize(user, target, upgrade.head.upgrade == "websocket")
+            self._authorize(user, target, upgrade.head.method)
+            if target.subresource in _STREAMS and upgrade.head.method not in ("GET", "POST"):
+                raise status.method_not_allowed()
             connect = await self._connection(upgrade, target, user, raw_query)
         except StatusError as error:
             self._note(upgrade, user, error.code)
@@ -144,10 +148,9 @@ class NodeStreams:
         certificate = user_of_der(upgrade.certificate)
         return self._authenticator.authenticate(upgrade.head.get("authorization"), certificate, path)
 
-    def _authorize(self, user: User, target: Target, websocket: bool) -> None:
+    def _authorize(self, user: User, target: Target, method: str) -> None:
         require(self._ctx.authorizer, user, attributes(target))
-        if websocket and target.verb == "get":
-            # A WebSocket has to be a GET; that must not open a door which only `create` should.
+        if needs_create(method, target):
             require(self._ctx.authorizer, user, attributes(target)._replace(verb="create"))
 
     async def _connection(self, upgrade: Upgrade, target: Target, user: User, raw_query: str) -> Any:
@@ -184,7 +187,7 @@ class NodeStreams:
 
     async def forward(self, http: web.BaseRequest, user: User, target: Target, raw_query: str) -> web.StreamResponse:
         """The proxy subresource of pods, services and nodes; the body is streamed, not read first."""
-        require(self._ctx.authorizer, user, attributes(target))
+        self._authorize(user, target, http.method)
         await self._admit(http.method, target, user, raw_query)
         location, prefix = self._destination(target, raw_query)
         return await plain_proxy.forward(self._http(), http, location, prefix)
@@ -227,6 +230,17 @@ class NodeStreams:
             connector = aiohttp.TCPConnector(limit=0, socket_factory=self._sockets)
             self._session = aiohttp.ClientSession(connector=connector)
         return self._session
+
+
+def needs_create(method: str, target: Target) -> bool:
+    """Whether the verb of the method is not enough.
+
+    A WebSocket has to be a GET; that must not let a right to read run commands. kube-apiserver asks for `create` for
+    pods' exec, attach and portforward whatever the protocol, and not for a node's own paths; here those count as well.
+    """
+    if target.subresource in _STREAMS:
+        return method == "GET" and target.verb == "get"
+    return target.subresource == "proxy" and target.resource == "nodes" and kubelet.runs_commands(target.rest)
 
 
 async def _with_first(first: bytes, chunks: AsyncIterator[bytes]) -> AsyncIterator[bytes]:

@@ -261,6 +261,10 @@ class _ChannelOutput:
 
 async def accept_websocket(head: RequestHead, duplex: Duplex, offered: tuple[str, ...]) -> tuple[WebSocket, str] | None:
     """Finish the handshake with the first protocol both know; None when there is none and the client was told so."""
+    if head.method != "GET":
+        await duplex.write(plain_response(405, "bad method"))
+        await duplex.close()
+        return None
     asked = head.listed("sec-websocket-protocol")
     protocol = next((name for name in asked if name in offered), None if asked else "")
     if protocol is None or not head.get("sec-websocket-key"):

@@ -8,12 +8,13 @@ refusal that kube-apiserver would give; connecting is left to `proxy.py` and `lo
 
 from __future__ import annotations
 
+import posixpath
 import ssl
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Any, Final
-from urllib.parse import urlencode
+from urllib.parse import unquote, urlencode
 
 from springtide.api import field_errors
 from springtide.api.field_errors import FieldError
@@ -29,6 +30,8 @@ _MAX_DIGITS: Final = 1000
 """Python refuses to read longer numbers; no number of 64 bits needs as many, however many zeros are before it."""
 _NEW: Final = timedelta(seconds=10)
 _BEING_MADE: Final = ("", "ContainerCreating", "PodInitializing")
+_COMMAND_PATHS: Final = frozenset({"exec", "attach", "portforward", "run", "cri", "direct"})
+_MOST_ENCODINGS: Final = 4
 
 # A query as it was parsed: every value of every parameter.
 Query = Mapping[str, Sequence[str]]
@@ -79,6 +82,14 @@ def kubelet_of(node: dict[str, Any], tls: ssl.SSLContext | None) -> Kubelet:
     port = (reported.get("daemonEndpoints") or {}).get("kubeletEndpoint", {}).get("Port", 0)
     features = reported.get("declaredFeatures") or []
     return Kubelet(host, port if port > 0 else _DEFAULT_PORT, tls, _WEBSOCKET_FEATURE in features)
+
+
+def runs_commands(path: str) -> bool:
+    """Whether a path of a node leads into its containers, however it is written."""
+    for _ in range(_MOST_ENCODINGS):
+        path = unquote(path)
+    clean = posixpath.normpath("/" + path.replace("\\", "/")).lstrip("/")
+    return clean.partition("/")[0].lower() in _COMMAND_PATHS
 
 
 def node_name(pod: dict[str, Any]) -> str:

@@ -13,9 +13,10 @@ from tests.unit.local.streams.pipes import End, pair, read_all
 
 from springtide.local.streams import channels
 from springtide.local.streams.channels import Command, Status, Wanted, exited, failed
-from springtide.local.streams.head import END, RequestHead, parse_response
+from springtide.local.streams.head import RequestHead, parse_response
 from springtide.local.streams.session import Session
 from springtide.local.streams.websocket import BINARY, CLOSE, TEXT, Parser, encode
+from springtide.serving.framing import END
 
 ALL = Wanted(stdin=True, stdout=True, stderr=True)
 WEBSOCKET = (("Connection", "keep-alive, Upgrade"), ("Upgrade", "websocket"), ("Sec-WebSocket-Key", "key"))

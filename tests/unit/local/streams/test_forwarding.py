@@ -9,9 +9,10 @@ from tests.unit.local.streams.pipes import End, pair, read_all
 
 from springtide.local.streams import forwarding
 from springtide.local.streams.duplex import Duplex
-from springtide.local.streams.head import END, RequestHead, parse_response
+from springtide.local.streams.head import RequestHead, parse_response
 from springtide.local.streams.session import Session, Stream
 from springtide.local.streams.websocket import BINARY, Parser, encode
+from springtide.serving.framing import END
 
 SPDY = RequestHead(
     (("Connection", "Upgrade"), ("Upgrade", "SPDY/3.1"), ("X-Stream-Protocol-Version", "portforward.k8s.io")),

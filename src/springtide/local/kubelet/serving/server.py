@@ -94,6 +94,8 @@ class Endpoint:
             case "containerLogs":
                 return await self._log(request, asked)
             case "direct":
+                if request.method != "POST":
+                    raise Refused(405, "a ticket is asked for with POST")
                 return await self._direct(asked)
         raise Refused(400, "Upgrade request required")
 

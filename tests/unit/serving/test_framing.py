@@ -1,0 +1,128 @@
+# SPDX-License-Identifier: Apache-2.0
+from __future__ import annotations
+
+import pytest
+
+from springtide.serving.framing import CHUNKED, BadRequest, Chunks, body_length, check_partial
+
+
+def head(*lines: str, first: str = "POST /x HTTP/1.1") -> bytes:
+    return "\r\n".join((first, "Host: h", *lines, "", "")).encode("latin-1")
+
+
+@pytest.mark.parametrize(
+    ("lines", "length"),
+    [
+        ((), 0),
+        (("Content-Length: 0",), 0),
+        (("content-length:17",), 17),
+        (("Transfer-Encoding: chunked",), CHUNKED),
+        (("TRANSFER-ENCODING:  Chunked ",), CHUNKED),
+        (("X: content-length: 5",), 0),
+    ],
+)
+def test_a_good_head_says_how_long_its_body_is(lines: tuple[str, ...], length: int) -> None:
+    assert body_length(head(*lines)) == length
+
+
+@pytest.mark.parametrize(
+    "lines",
+    [
+        ("Content-Length: 5", "Transfer-Encoding: chunked"),
+        ("Content-Length: 5", "Content-Length: 5"),
+        ("Content-Length: 5", "Content-Length: 6"),
+        ("Content-Length: 5, 5",),
+        ("Content-Length: +5",),
+        ("Content-Length: -5",),
+        ("Content-Length: 0x5",),
+        ("Content-Length: 5_0",),
+        ("Content-Length: \u00b2",),
+        ("Content-Length:",),
+        ("Content-Length: " + "9" * 400,),
+        ("Content-Length : 5",),
+        (" Content-Length: 5",),
+        ("Content-Length\x00: 5",),
+        ("X: a", " Content-Length: 5"),
+        ("X: a", "\tb"),
+        ("Transfer-Encoding: chunked", "Transfer-Encoding: identity"),
+        ("Transfer-Encoding: chunked, identity",),
+        ("Transfer-Encoding: xchunked",),
+        ("Transfer-Encoding: gzip, chunked",),
+        ("Transfer-Encoding:\x0bchunked",),
+        ("X: a\nContent-Length: 5",),
+        ("X: a\rContent-Length: 5",),
+    ],
+)
+def test_a_head_in_doubt_is_refused(lines: tuple[str, ...]) -> None:
+    with pytest.raises(BadRequest):
+        body_length(head(*lines))
+
+
+@pytest.mark.parametrize(
+    "first",
+    [
+        "GET /",
+        "GET  / HTTP/1.1",
+        "GET / HTTP/1.1 ",
+        "GET /a b HTTP/1.1",
+        "GET /\x00 HTTP/1.1",
+        "GET / HTTP/2.0",
+        "GET / HTTP/11",
+        "G(T / HTTP/1.1",
+        " GET / HTTP/1.1",
+        "CONNECT h:1 HTTP/1.1",
+        "",
+    ],
+)
+def test_a_malformed_request_line_is_refused(first: str) -> None:
+    with pytest.raises(BadRequest):
+        body_length(head(first=first))
+
+
+def test_the_encoding_of_an_old_client_is_refused() -> None:
+    with pytest.raises(BadRequest):
+        body_length(head("Transfer-Encoding: chunked", first="POST / HTTP/1.0"))
+
+
+def test_lines_that_end_without_a_return_are_refused_before_the_head_is_complete() -> None:
+    with pytest.raises(BadRequest):
+        check_partial(bytearray(b"GET / HTTP/1.1\nHost: h\n\n"), 0)
+    check_partial(bytearray(b"GET / HTTP/1.1\r\nHost: h\r\n"), 0)
+
+
+CHUNKS = b"5\r\nhello\r\n10\r\n0123456789abcdef\r\n0\r\n\r\n"
+
+
+@pytest.mark.parametrize("size", [1, 2, 3, 7, 1000])
+def test_a_chunked_body_ends_where_it_ends_however_it_comes(size: int) -> None:
+    chunks, data, at = Chunks(), CHUNKS + b"GET / HTTP/1.1", 0
+    while True:
+        piece = data[at : at + size]
+        used, complete = chunks.scan(piece)
+        at += used
+        if complete:
+            break
+        assert used == len(piece)
+    assert at == len(CHUNKS)
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        b"5;name=value\r\nhello\r\n0\r\n\r\n",
+        b"5\nhello\r\n0\r\n\r\n",
+        b"5\r\nhello0\r\n\r\n",
+        b"5\r\nhello\n0\r\n\r\n",
+        b"0x5\r\nhello\r\n0\r\n\r\n",
+        b"-5\r\nhello\r\n0\r\n\r\n",
+        b" 5\r\nhello\r\n0\r\n\r\n",
+        b"\r\n",
+        b"ffffffffffffffffff\r\n",
+        b"0\r\nTrailer: x\r\n\r\n",
+        b"0\r\n\n",
+        b"g\r\n",
+    ],
+)
+def test_a_malformed_chunk_is_refused(body: bytes) -> None:
+    with pytest.raises(BadRequest):
+        Chunks().scan(body)
