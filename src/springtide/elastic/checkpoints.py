@@ -49,11 +49,12 @@ class Checkpoints:
         probe.touch()
         probe.unlink(missing_ok=True)  # another host may have a process of the same number
 
-    def keep(self, boundary: int, head: bytes, arrays: Sequence[Any]) -> None:
-        """Only every so many times. Training goes on without one that cannot be written: disks are emptied again."""
+    def keep(self, boundary: int, head: bytes, arrays: Sequence[Any], *, at_once: bool = False) -> bool:
+        """Only every so many times, unless it is wanted at once; whether it was. Training goes on without one that
+        cannot be written: disks are emptied again."""
         self._count += 1
-        if self._count % self._every:
-            return
+        if self._count % self._every and not at_once:
+            return False
         target = self.directory / f"commit-{boundary:012d}"
         draft = self._draft(f"{boundary:012d}")
         try:
@@ -65,6 +66,8 @@ class Checkpoints:
             logger.warning("%s cannot be written, and training goes on without it: %s", target, error)
             with contextlib.suppress(OSError):
                 draft.unlink(missing_ok=True)
+            return False
+        return True
 
     def newest(self) -> tuple[bytes, Arrays] | None:
         """The words of the newest that is whole, and how to get at its arrays. What is not is set aside: it would pass

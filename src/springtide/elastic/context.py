@@ -45,6 +45,8 @@ class Context:
         self.local_rank = 0
         self.local_size = 1
         self.hosts: tuple[str, ...] = (place.host,) if place else ("localhost",)
+        self.reported: int | None = None
+        """The step that was reported last."""
         self.on_resize: list[Resized] = []
         self.build: Callable[[Session, Entry], Group] = ring
         self.attachments: list[Attachment] = []

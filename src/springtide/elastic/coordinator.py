@@ -93,6 +93,8 @@ class Coordinator:
         self._room = asyncio.Semaphore(_AT_ONCE)
         self._pace = Pace()
         self._words: dict[str, Any] = {}
+        self._checkpoint: dict[str, int | None] = {}
+        """The step of the newest one, as far as it is known; nothing while there is none."""
         self._port = 0
         self._interfaces = options.interfaces
         self._opened = asyncio.Event()
@@ -167,7 +169,7 @@ class Coordinator:
         if not self.course.began:
             return
         size = len(self.course.membership.members)
-        progress = Progress(size, tuple(self.course.hosts_in_use), self.course.listing, dict(self._words))
+        progress = Progress(size, tuple(self.course.hosts_in_use), self.course.listing, self._words | self._checkpoint)
         if self._pace.due(progress, self._now()):
             written = progress.written(datetime.now(UTC))
             self._output.print(written)
@@ -454,7 +456,18 @@ class Coordinator:
                 return self.course.finished(id_, now)
             case "progress":
                 self._words = {name: value for name, value in frame.head.items() if name != "type"}
+            case "keeps" | "kept":
+                return self._hear_of_checkpoints(frame, now)
         return []
+
+    def _hear_of_checkpoints(self, frame: wire.Frame, now: float) -> list[Deed]:
+        """That ranks keep any, or that one was written."""
+        if frame.type == "keeps":
+            self.course.keeps_checkpoints()
+            return []
+        step = frame.head.get("step")
+        self._checkpoint = {"checkpoint": step if isinstance(step, int) else None}
+        return self.course.checkpoint_written(now)
 
     # The end
 

@@ -28,6 +28,7 @@ from springtide.elastic.deeds import Deed, Drop, Kill, Say, Start, Tell
 from springtide.elastic.failures import Failure
 from springtide.elastic.members import Address, Member
 from springtide.elastic.membership import Membership
+from springtide.elastic.saving import PATIENCE, Saving
 from springtide.elastic.seats import Seat, named, place
 from springtide.elastic.shortage import Muster, Shortage
 from springtide.elastic.workers import Limits
@@ -89,6 +90,7 @@ class Course:
         self._deserted = False
         """It was told that some ended while others still trained."""
         self._ticked = now
+        self._saving = Saving()
         self._close: _Close | None = None
 
     # What is known
@@ -226,6 +228,13 @@ class Course:
     def finished(self, id_: int, now: float) -> list[Deed]:
         return self._carry_out(self.membership.finished(id_), now)
 
+    def keeps_checkpoints(self) -> None:
+        self._saving.possible = True
+
+    def checkpoint_written(self, now: float) -> list[Deed]:
+        self._saving.possible = True
+        return self._ended_by(signal.SIGTERM, now) if self._saving.written() else []
+
     def rank_lost(self, id_: int, now: float) -> None:
         """Its connection closed. How it ended is heard from its agent in a moment."""
         seat = self._living(id_)
@@ -235,9 +244,18 @@ class Course:
     # What the user says
 
     def interrupted(self, number: int, now: float) -> list[Deed]:
-        """Once it is a request; twice it is an order."""
+        """Once it is a request; twice it is an order. SIGTERM leaves time for a checkpoint."""
         if self._close is not None and not self._close.patient:
             return [Kill(seat.worker.id, signal.SIGKILL) for seat in self._alive()]
+        trains = self.began and self._close is None
+        if number == signal.SIGTERM and trains and self._saving.begin(now):
+            text = f"SIGTERM: a checkpoint is written at the next commit, for which there are {PATIENCE:g} s"
+            return [Tell(text), Say(self.membership.members, "keep", {})]
+        return self._ended_by(number, now)
+
+    def _ended_by(self, number: int, now: float) -> list[Deed]:
+        if self._close is not None and not self._close.patient:
+            return []
         self._close = _Close(128 + number, now, patient=False)
         return [Tell(f"{signal.Signals(number).name}: everybody is told to end"), *self._everybody_ends()]
 
@@ -257,6 +275,9 @@ class Course:
             deeds += self._judged(seat, now)
         if self._close is not None:
             return [*deeds, *self._closed(self._close, now)]
+        if self._saving.overdue(now):
+            text = f"no checkpoint was written in {PATIENCE:g} s: what was trained since the last one is lost"
+            return [*deeds, Tell(text), *self._ended_by(signal.SIGTERM, now)]
         if self._resting != frozenset(self._cooling.resting(now)):
             deeds += self._rehosted(now)
         return [*deeds, *self._reunited(now), *self._waited(now)]

@@ -45,7 +45,11 @@ def report(step: int, *, loss: Any = None, samples: int | None = None) -> None:
     Costs next to nothing, so it may be called after every step, and by every rank.
     """
     now = context.current()
-    if now.session is None or now.rank != 0:
+    if now.session is None:
+        return
+    reached = plain(step)
+    now.reported = None if reached is None else int(reached)
+    if now.rank != 0:
         return
     rate = _rate.counted(samples, time.monotonic()) if samples is not None else None
     words = {"step": step, "loss": loss, "samples_per_second": rate}

@@ -101,6 +101,8 @@ class Session:
         self._regroup: Entry | None = None
         self._lost = False
         self._finished = False
+        self.keep = False
+        """The launcher wants a checkpoint at the next commit."""
         self.commit = -1
         """The boundary of the newest commit, as the launcher is to know it."""
         self._breaking = threading.RLock()
@@ -229,6 +231,8 @@ class Session:
                         hold=words["hold"],
                         boundary=words["boundary"],
                     )
+                case "keep":
+                    self.keep = True
                 case "regroup":
                     self._regroup = _regroup(words)
                     self._prepared = None

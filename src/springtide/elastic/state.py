@@ -89,7 +89,7 @@ class State:
         now.settle()
         self._saved = self._taken(boundary, now.size)
         if self._files is not None and now.rank == 0:
-            self._files.keep(self._saved.boundary, self._saved.head, self._saved.arrays)
+            self._write(self._files, self._saved, now)
         self.check()
 
     def check(self) -> None:
@@ -178,6 +178,7 @@ class State:
         self._looked = True
         entry = Entry(now.generation, (), source=0, graceful=False)
         _tell(now, self._pass_on(now.group, entry, now.session.boundary, everybody=True))
+        self._announce(now)
 
     def _switch(self, entry: Entry) -> None:
         """At a boundary where all stand: whoever leaves does so here."""
@@ -218,6 +219,7 @@ class State:
         assert now.session is not None
         now.session.commit = self.newest
         now.session.say("entered", generation=entry.generation)
+        self._announce(now)
         _tell(now, old)
         if entry.hold:
             logger.warning("fewer workers than it takes to go on: waiting for more")
@@ -253,7 +255,32 @@ class State:
         head, arrays = found
         boundary, size, skeleton = pickle.loads(head)
         self._put(skeleton, arrays(leaves.found_in(skeleton)))
+        if (step := self._step()) is not None:
+            logger.warning("the checkpoint is of step %d", step)
+        self._say_kept(context.current())
         return boundary, size
+
+    def _write(self, files: checkpoints.Checkpoints, saved: Snapshot, now: context.Context) -> None:
+        wanted = now.session is not None and now.session.keep
+        if files.keep(saved.boundary, saved.head, saved.arrays, at_once=wanted):
+            if now.session is not None:
+                now.session.keep = False
+            self._say_kept(now)
+
+    def _announce(self, now: context.Context) -> None:
+        """That there are checkpoints: the launcher may ask for one."""
+        if self._files is not None and now.rank == 0 and now.session is not None:
+            now.session.say("keeps")
+
+    def _say_kept(self, now: context.Context) -> None:
+        step = self._step()
+        if now.session is not None:
+            now.session.say("kept", **({} if step is None else {"step": step}))
+
+    def _step(self) -> int | None:
+        """Where training is: a value of that name, or else what was reported last."""
+        given = self._values.get("step")
+        return given if type(given) is int else context.current().reported
 
     def _probe(self, *, first: bool) -> None:
         """Whether checkpoints can be kept. Only the first rank keeps any; another may become the first later."""

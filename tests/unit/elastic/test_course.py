@@ -565,6 +565,63 @@ def test_an_interruption(number: signal.Signals, code: int) -> None:
     assert story.code == code
 
 
+def keeping(*hosts: str) -> Story:
+    story = Story(*hosts).train(*range(len(hosts)))
+    story.course.keeps_checkpoints()
+    return story
+
+
+def test_sigterm_leaves_time_for_a_checkpoint() -> None:
+    story = keeping("a", "b")
+    assert [
+        deed for deed in story.do(story.course.interrupted(signal.SIGTERM, story.now)) if isinstance(deed, Say)
+    ] == [Say((0, 1), "keep", {})]
+    assert not [deed for deed in story.pass_time(5) if isinstance(deed, Kill)]
+    deeds = story.do(story.course.checkpoint_written(story.now))
+    assert [deed for deed in deeds if isinstance(deed, Kill)] == [Kill(0, signal.SIGTERM), Kill(1, signal.SIGTERM)]
+    story.exit(0, number=15)
+    story.exit(1, number=15)
+    assert story.code == 143
+
+
+def test_a_checkpoint_is_not_waited_for_for_ever() -> None:
+    story = keeping("a")
+    story.do(story.course.interrupted(signal.SIGTERM, story.now))
+    story.pass_time(11)
+    assert "no checkpoint was written in 10 s: what was trained since the last one is lost" in story.told
+    assert Kill(0, signal.SIGTERM) in story.deeds
+    story.exit(0, number=15)
+    assert story.code == 143
+
+
+def test_a_second_sigterm_does_not_wait() -> None:
+    story = keeping("a")
+    for _ in range(2):
+        story.do(story.course.interrupted(signal.SIGTERM, story.now))
+    assert Kill(0, signal.SIGTERM) in story.deeds
+
+
+def test_a_checkpoint_in_the_middle_of_a_run_ends_nothing() -> None:
+    story = keeping("a")
+    assert story.course.checkpoint_written(story.now) == []
+    assert story.pass_time(20) == []
+
+
+def test_a_run_that_ends_by_itself_meanwhile_has_ended_well() -> None:
+    story = keeping("a")
+    story.do(story.course.interrupted(signal.SIGTERM, story.now))
+    story.do(story.course.finished(0, story.now))
+    story.pass_time(11)
+    story.exit(0)
+    assert story.code == 0
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGHUP])
+def test_other_signals_do_not_wait(number: signal.Signals) -> None:
+    story = keeping("a")
+    assert Kill(0, signal.SIGTERM) in story.do(story.course.interrupted(number, story.now))
+
+
 def test_a_run_that_can_never_begin_fails() -> None:
     story = Story()
     story.do(story.course.fail("there is no such script", story.now))
