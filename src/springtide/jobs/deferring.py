@@ -16,7 +16,9 @@ _ORDINALS: Final = ("first", "second", "third", "fourth", "fifth", "sixth", "sev
 def applies(situation: Situation) -> bool:
     """A launcher that is not elastic has been given its hosts, and has not ended."""
     ledger, pod = situation.ledger, situation.launcher
-    return not situation.shape.elastic and pod is not None and pod.alive and pod.uid == ledger.serves
+    if situation.shape.elastic or not ledger.serves:
+        return False
+    return pod is not None and pod.alive and pod.uid == ledger.serves
 
 
 def held(situation: Situation) -> tuple[int, ...]:
