@@ -17,6 +17,7 @@ from dataclasses import dataclass
 from pathlib import PurePosixPath
 from typing import Any, Final
 
+from springtide.api import whole_numbers
 from springtide.api.kinds.templates import Container, containers
 
 HOROVODRUN: Final = "horovodrun"
@@ -74,7 +75,7 @@ def _expanded(text: str, variables: Mapping[str, str]) -> str:
 
 
 _SHELLS: Final = frozenset({"sh", "ash", "bash", "dash", "ksh", "zsh"})
-_RUNS_A_SCRIPT: Final = re.compile(r"-[a-z]*c[a-z]*")
+_RUNS_A_SCRIPT: Final = re.compile(r"-[abd-z]*c[a-z]*")
 _SHELL_WORDS: Final = frozenset({"!", "{", "if", "then", "else", "do", "while", "until", "time", "exec", "command"})
 _WRAPPERS: Final = frozenset(
     {"dumb-init", "env", "ionice", "nice", "nohup", "numactl", "setsid", "stdbuf", "sudo", "timeout", "tini"}
@@ -104,13 +105,16 @@ def _in_script(arguments: Sequence[str]) -> Iterator[Launch]:
 
 
 _CONTINUED: Final = re.compile(r"\\\n")
-_SUBSTITUTED: Final = re.compile(r"\$\(\([^\n]*?\)\)|\$\([^()]*\)|`[^`]*`")
+_SUBSTITUTED: Final = re.compile(r"\$\([^()]*\)|`[^`]*`")
+_LONGEST_SCRIPT: Final = 64 * 1024  # the lexer takes two microseconds for a letter
 _BETWEEN_COMMANDS: Final = ";&|()\n"
 
 
 def _commands(script: str) -> Iterator[list[str]]:
-    """The simple commands of a shell script; one with an open quote has none."""
-    text = _SUBSTITUTED.sub("$?", _CONTINUED.sub("", script))
+    """The simple commands of a shell script; one with an open quote has none, and neither has one that is too long."""
+    if len(script) > _LONGEST_SCRIPT:
+        return
+    text = _SUBSTITUTED.sub("$?", _without_arithmetic(_CONTINUED.sub("", script)))
     lexer = shlex.shlex(text, posix=True, punctuation_chars=_BETWEEN_COMMANDS)
     lexer.whitespace, lexer.whitespace_split, lexer.commenters = " \t\r", True, ""
     command: list[str] = []
@@ -124,6 +128,18 @@ def _commands(script: str) -> Iterator[list[str]]:
     except ValueError:
         return
     yield command
+
+
+def _without_arithmetic(script: str) -> str:
+    """Each `$((...))` of one line as `$?`, in one walk however many of them are left open."""
+    lines = []
+    for line in script.split("\n"):
+        parts, at = [], 0
+        while (start := line.find("$((", at)) >= 0 and (end := line.find("))", start + 3)) >= 0:
+            parts += [line[at:start], "$?"]
+            at = end + 2
+        lines.append("".join([*parts, line[at:]]))
+    return "\n".join(lines)
 
 
 def _told(program: str, words: Sequence[str]) -> Launch:
@@ -152,7 +168,7 @@ def _options(words: Sequence[str], takes: Mapping[str, int]) -> Iterator[tuple[s
 def _count(options: Mapping[str, str], *names: str) -> int | None:
     """A number of processes; what is not one, a variable only the pod knows for instance, counts as not said."""
     given = next((options[name] for name in names if name in options), "")
-    return int(given) or None if given.isascii() and given.isdigit() else None
+    return whole_numbers.parse(given) or None if given.isdigit() else None
 
 
 def _taking(values: int, names: str) -> dict[str, int]:

@@ -30,6 +30,8 @@ class QuantityError(ValueError):
 
 
 _NO_FORMAT = "quantities must match the regular expression '^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$'"
+LONGEST: Final = 1024
+"""Characters. kube-apiserver has no bound; the largest amount anybody has a use for has 20."""
 _NO_SUFFIX = "unable to parse quantity's suffix"
 
 _PARTS = re.compile(r"([+-]?)0*([0-9]*)(?:\.([0-9]*))?([eEinumkKMGTP]*[-+]?[0-9]*)")
@@ -97,9 +99,13 @@ def of(units: int) -> Quantity:
     return Quantity(units * NANO)
 
 
-@lru_cache(maxsize=4096)
 def parse(text: str) -> Quantity:
     """Reads a quantity; amounts finer than a nano-unit are rounded away from zero."""
+    return _parse(text[: LONGEST + 1])  # no more is kept of what is refused
+
+
+@lru_cache(maxsize=4096)
+def _parse(text: str) -> Quantity:
     sign, whole, fraction, suffix = _parts(text)
     amount = int(whole + fraction or "0")
     scale = 9 - len(fraction)
@@ -122,6 +128,8 @@ def parse(text: str) -> Quantity:
 
 def _parts(text: str) -> tuple[str, str, str, str]:
     """Sign, whole digits, fraction, suffix."""
+    if len(text) > LONGEST:
+        raise QuantityError(f"quantities may have at most {LONGEST} characters")
     match = _PARTS.fullmatch(text)
     if match is None or not text:
         raise QuantityError(_NO_FORMAT)

@@ -220,3 +220,22 @@ def test_every_option_of_tiderun_takes_as_many_values_as_it_does_there() -> None
                 line = f"tiderun {option} {'x ' * many}--host-discovery-script x program"
                 assert (found := read(*line.split())) is not None
                 assert found.discovers_hosts, option
+
+
+@pytest.mark.parametrize(
+    "script",
+    ["$((" * 20_000, "echo $((1)) " * 2_000 + "$((" * 10_000, "`" * 60_001, "$(" * 30_000, "mpirun -np 2 " * 10_000],
+    ids=["open arithmetic", "arithmetic", "backticks", "open substitutions", "too long"],
+)
+def test_long_scripts_are_read_once(script: str) -> None:
+    assert launch_of(a_template(command=["sh", "-c", script])) is None
+
+
+def test_options_of_a_shell_are_read_once() -> None:
+    assert launch_of(a_template(command=["sh", "-" + "c" * 300_000 + "!", "x"])) is None
+
+
+def test_a_number_of_ranks_beyond_all_bounds_counts_as_not_said() -> None:
+    launch = launch_of(a_template(command=["mpirun", "-np", "9" * 5000, "x"]))
+    assert launch is not None
+    assert launch.np is None

@@ -153,3 +153,10 @@ def test_a_whole_number_of_units_can_be_made_directly() -> None:
     assert quantity.of(3) == quantity.parse("3")
     assert not quantity.of(0)
     assert str(-quantity.of(2)) == "-2"
+
+
+@pytest.mark.parametrize("text", ["9" * 300_000, "0" * 300_000 + "x", "1." + "5" * 300_000, "1e" + "9" * 300_000])
+def test_a_quantity_of_too_many_characters_is_none(text: str) -> None:
+    for read in (quantity.parse, quantity.canonical):
+        with pytest.raises(QuantityError, match="at most 1024 characters"):
+            read(text)

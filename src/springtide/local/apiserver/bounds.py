@@ -28,6 +28,11 @@ def check_json(body: bytes, value: Any) -> None:
     """`value` was decoded from `body`. Counting brackets settles nearly all bodies without a look at the value."""
     if body.count(b"{") + body.count(b"[") <= MAX_DEPTH:
         return
+    check_depth(value)
+
+
+def check_depth(value: Any) -> None:
+    """Level by level, so that no depth can exhaust the stack."""
     level = [value]
     for _ in range(MAX_DEPTH + 1):
         level = [child for parent in level for child in _children(parent) if isinstance(child, (dict, list))]

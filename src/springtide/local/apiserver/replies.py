@@ -66,7 +66,7 @@ def negotiate(accept: str) -> Form:
     form = _known.get(accept)
     if form is None:
         form = _negotiate(accept)
-        if len(_known) < 1000:
+        if len(_known) < 1000 and len(accept) < 1000:
             _known[accept] = form
     return form
 

@@ -14,6 +14,8 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
 
+from springtide.api import whole_numbers
+
 Step = Callable[[Sequence[Any]], list[Any]]
 """Values in, values one step further out."""
 
@@ -221,7 +223,8 @@ class _Reader:
 
     def _number(self, text: str) -> None:
         try:
-            self._add(_literal, int(text) if text.lstrip("+-").isdecimal() else float(text))
+            whole = whole_numbers.parse(text)
+            self._add(_literal, float(text) if whole is None else whole)
         except ValueError:
             raise PathError(f"cannot parse number {text}") from None
 
@@ -262,4 +265,4 @@ def _bound(part: str | None) -> int | None:
     digits = (part or "").lstrip(":")
     if digits == "-":
         raise PathError(f"array index {digits} is not a number")
-    return int(digits) if digits else None
+    return whole_numbers.clamped(digits) if digits else None

@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import NamedTuple
 
+from springtide.api import whole_numbers
 from springtide.api.field_errors import FieldError, forbidden, invalid, required
 from springtide.local.kinds import names
 from springtide.local.kinds.metadata import validate_labels
@@ -24,7 +25,6 @@ class SelectorError(ValueError):
 
 
 _TEXT = {"=": "=", "==": "==", "!=": "!=", "in": " in ", "notin": " notin ", "gt": ">", "lt": "<"}
-_INT64 = range(-(2**63), 2**63)
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,10 +89,7 @@ NOTHING = Selector(nothing=True)
 
 
 def _integer(text: str | None) -> int | None:
-    if text is None or not re.fullmatch(r"[+-]?\d+", text, re.ASCII):
-        return None
-    number = int(text)
-    return number if number in _INT64 else None
+    return None if text is None else whole_numbers.parse(text)
 
 
 def _sorted(requirements: Iterable[Requirement]) -> Selector:

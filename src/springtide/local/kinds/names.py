@@ -209,7 +209,7 @@ def ip(text: str) -> Sequence[str]:
         address = ip_address(text)
     except ValueError:
         octets = text.split(".") if _SLOPPY_V4_RE.fullmatch(text) else []
-        if octets and all(int(octet) <= 255 for octet in octets):
+        if octets and all(int(octet[-3:]) <= 255 for octet in octets):
             return ("must not have leading 0s",)
         return ("must be a valid IP address, (e.g. 10.9.8.7 or 2001:db8::ffff)",)
     if isinstance(address, IPv6Address) and (address.ipv4_mapped is not None or address.scope_id is not None):

@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 
+# Only for text that ends with a parenthesis: then every `$(` is closed, and none is read to the end in vain.
 _REFERENCE = re.compile(r"\$(?:\$|\(([^)]*)\))")
 
 
@@ -22,12 +23,13 @@ def expand(text: str, *variables: Mapping[str, str]) -> str:
             return "$"
         return next((known[name] for known in variables if name in known), match[0])
 
-    return _REFERENCE.sub(value, text)
+    closed = text.rfind(")") + 1
+    return _REFERENCE.sub(value, text[:closed]) + text[closed:].replace("$$", "$")
 
 
 def unknown_references(text: str, variables: Mapping[str, str]) -> list[str]:
     """The names that `expand` would leave alone; where a path is made of them they are an error."""
-    names = (match[1] for match in _REFERENCE.finditer(text))
+    names = (match[1] for match in _REFERENCE.finditer(text[: text.rfind(")") + 1]))
     return [name for name in names if name is not None and name not in variables]
 
 

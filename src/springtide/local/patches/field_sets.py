@@ -15,6 +15,10 @@ from typing import Any, Final, TypeAlias
 
 import msgspec
 
+from springtide.api import whole_numbers
+
+_LONGEST_KNOWN = 256  # characters; longer ones would fill the memory
+
 FieldSet: TypeAlias = "dict[str, FieldSet]"
 Filter: TypeAlias = Callable[[FieldSet], FieldSet]
 
@@ -183,9 +187,16 @@ def _canonical(element: str) -> str | None:
             return key_element(msgspec.json.decode(text, type=dict[str, Any]))
         if kind == "v":
             return value_element(msgspec.json.decode(text))
-        return f"i:{int(text)}" if kind == "i" else None
+        return f"i:{_place(text)}" if kind == "i" else None
     except (msgspec.DecodeError, ValueError) as error:
         raise FieldSetError(f"no path element: {element!r}") from error
+
+
+def _place(text: str) -> int:
+    place = whole_numbers.parse(text)
+    if place is None:
+        raise ValueError(text)
+    return place
 
 
 def key_element(keys: dict[str, Any]) -> str:
@@ -205,8 +216,16 @@ def _json(value: Any) -> str:
     return msgspec.json.encode(value).decode()
 
 
-@lru_cache(maxsize=4096)
 def _json_string(value: str) -> str:
+    return _known_json_string(value) if len(value) <= _LONGEST_KNOWN else _written_json_string(value)
+
+
+@lru_cache(maxsize=4096)
+def _known_json_string(value: str) -> str:
+    return _written_json_string(value)
+
+
+def _written_json_string(value: str) -> str:
     text = msgspec.json.encode(value).decode()
     for raw, escaped in _HTML.items():
         if raw in text:

@@ -2,8 +2,10 @@
 """JSON patch (RFC 6902) with the habits of the library behind kube-apiserver.
 
 Those habits: `replace` of a missing map key adds it, `copy` of a missing one writes null, a missing `value` is null,
-indices may count from the end. Every operation that does not apply gives the same sparse 422. The patch verb decodes
-the body and calls `apply`. Only containers on an operation's path are copied; target and patch are never changed.
+indices may count from the end, all `copy` operations together add at most 3 MiB. Every operation that does not apply
+gives the same sparse 422. The patch verb decodes the body and calls `apply`. Target and patch are never changed: each
+of their containers is copied when an operation first reaches into it, and once only, so that many operations on a long
+list cost no more than the list and the operations.
 """
 
 from __future__ import annotations
@@ -16,6 +18,9 @@ from springtide.local.patches.conformity import json_kind
 from springtide.local.status import StatusError, bad_request
 
 MAX_OPERATIONS: Final = 10_000
+MAX_COPIED: Final = 3 * 1024 * 1024
+
+_INDEX_DIGITS: Final = 32  # no list is longer, and Python takes its time for thousands of digits
 
 _Container = dict[str, Any] | list[Any]
 
@@ -24,19 +29,59 @@ class _NotApplicableError(Exception):
     """The operation does not fit the document."""
 
 
+class _Document:
+    """The document so far. The list around it gives its root a parent like any other value has."""
+
+    def __init__(self, target: dict[str, Any]) -> None:
+        self.holder: list[Any] = [target]
+        self.copied = 0
+        """Bytes that `copy` operations have added."""
+        self._own: set[int] = {id(self.holder)}
+        """Identities of containers made here. What was there before outlives this, so no identity comes up twice."""
+
+    def find(self, path: Any) -> tuple[_Container, str]:
+        """The container a path leads into, made our own on the way, and the last step."""
+        if not isinstance(path, str):
+            raise _NotApplicableError("no path")
+        steps = [step.replace("~1", "/").replace("~0", "~") for step in path.split("/")[1:]]
+        if not steps:
+            raise _NotApplicableError("the root has no parent")
+        place: _Container = self.holder
+        for step in ("0", *steps[:-1]):
+            below = _get(place, step)
+            if not isinstance(below, dict | list):
+                raise _NotApplicableError(path)
+            if id(below) not in self._own:
+                below = below.copy()
+                self._own.add(id(below))
+                _overwrite(place, step, below)
+            place = below
+        return place, steps[-1]
+
+    def copy_of(self, value: Any) -> Any:
+        """A value that shares nothing with the original; the limit is checked before it is made."""
+        try:
+            encoded = msgspec.json.encode(value)
+            self.copied += len(encoded)
+            if self.copied > MAX_COPIED:
+                raise _NotApplicableError("copies more than the limit")
+            return msgspec.json.decode(encoded) if isinstance(value, dict | list) else value
+        except RecursionError as error:
+            raise _NotApplicableError("too deep") from error
+
+
 def apply(target: dict[str, Any], patch: Any) -> Any:
     """The patched document (any JSON value, if the root was replaced). Raises StatusError 400, 413 or 422."""
     operations = _operations(patch)
-    # The list around the document gives its root a parent like any other value has.
-    holder: list[Any] = [target]
+    document = _Document(target)
     try:
         for operation in operations:
-            _OPERATIONS.get(operation.get("op", ""), _unknown)(holder, operation)
+            _OPERATIONS.get(operation.get("op", ""), _unknown)(document, operation)
     except _NotApplicableError as error:
         raise StatusError(
             422, "Invalid", "the server rejected our request due to an error in our request", {}
         ) from error
-    return holder[0]
+    return document.holder[0]
 
 
 def _operations(patch: Any) -> list[dict[str, Any]]:
@@ -65,24 +110,6 @@ def _undecodable(value: Any, into: str) -> StatusError:
     return bad_request(f"error decoding patch: json: cannot unmarshal {json_kind(value)} into {into}")
 
 
-def _find(holder: list[Any], path: Any) -> tuple[_Container, str]:
-    """The container a path leads into, made our own on the way, and the last step."""
-    if not isinstance(path, str):
-        raise _NotApplicableError("no path")
-    steps = [step.replace("~1", "/").replace("~0", "~") for step in path.split("/")[1:]]
-    if not steps:
-        raise _NotApplicableError("the root has no parent")
-    place: _Container = holder
-    for step in ("0", *steps[:-1]):
-        below = _get(place, step)
-        if not isinstance(below, dict | list):
-            raise _NotApplicableError(path)
-        below = below.copy()
-        _overwrite(place, step, below)
-        place = below
-    return place, steps[-1]
-
-
 def _overwrite(place: _Container, step: str, value: Any) -> None:
     if isinstance(place, dict):
         place[step] = value
@@ -97,7 +124,7 @@ def _get(place: _Container, step: str) -> Any:
 
 def _index(step: str, size: int) -> int:
     try:
-        index = int(step)
+        index = int(step[:_INDEX_DIGITS])
     except ValueError as error:
         raise _NotApplicableError(step) from error
     if not -size <= index < size:
@@ -122,47 +149,55 @@ def _take(place: _Container, step: str) -> Any:
     return place.pop(step)
 
 
-def _add(holder: list[Any], operation: dict[str, Any]) -> None:
-    _put(*_find(holder, operation.get("path")), operation.get("value"))
+def _add(document: _Document, operation: dict[str, Any]) -> None:
+    _put(*document.find(operation.get("path")), operation.get("value"))
 
 
-def _remove(holder: list[Any], operation: dict[str, Any]) -> None:
-    _take(*_find(holder, operation.get("path")))
+def _remove(document: _Document, operation: dict[str, Any]) -> None:
+    _take(*document.find(operation.get("path")))
 
 
-def _replace(holder: list[Any], operation: dict[str, Any]) -> None:
+def _replace(document: _Document, operation: dict[str, Any]) -> None:
     value = operation.get("value")
     if operation.get("path") == "":
         if not isinstance(value, dict | list):
             raise _NotApplicableError("the root must be an object")
-        holder[0] = value
+        document.holder[0] = value
         return
-    _overwrite(*_find(holder, operation.get("path")), value)
+    _overwrite(*document.find(operation.get("path")), value)
 
 
-def _move(holder: list[Any], operation: dict[str, Any]) -> None:
-    value = _take(*_find(holder, operation.get("from")))
-    _put(*_find(holder, operation.get("path")), value)
+def _move(document: _Document, operation: dict[str, Any]) -> None:
+    value = _take(*document.find(operation.get("from")))
+    _put(*document.find(operation.get("path")), value)
 
 
-def _copy(holder: list[Any], operation: dict[str, Any]) -> None:
-    value = _get(*_find(holder, operation.get("from")))
-    _put(*_find(holder, operation.get("path")), value)
+def _copy(document: _Document, operation: dict[str, Any]) -> None:
+    value = document.copy_of(_get(*document.find(operation.get("from"))))
+    _put(*document.find(operation.get("path")), value)
 
 
-def _test(holder: list[Any], operation: dict[str, Any]) -> None:
+def _test(document: _Document, operation: dict[str, Any]) -> None:
     path = operation.get("path")
-    found = holder[0] if path == "" else _get(*_find(holder, path))
-    if _encoded(found) != _encoded(operation.get("value")):
+    found = document.holder[0] if path == "" else _get(*document.find(path))
+    if not _equal(found, operation.get("value")):
         raise _NotApplicableError("test failed")
 
 
-def _encoded(value: Any) -> bytes:
-    """For an equality in which 1 is neither 1.0 nor true."""
-    return msgspec.json.encode(value, order="sorted")
+def _equal(found: Any, wanted: Any) -> bool:
+    """An equality in which 1 is neither 1.0 nor true. It looks at no more than the patch has written."""
+    if type(found) is not type(wanted):
+        return False
+    if isinstance(wanted, dict):
+        return len(found) == len(wanted) and all(
+            name in found and _equal(found[name], inner) for name, inner in wanted.items()
+        )
+    if isinstance(wanted, list):
+        return len(found) == len(wanted) and all(map(_equal, found, wanted))
+    return bool(found == wanted)
 
 
-def _unknown(holder: list[Any], operation: dict[str, Any]) -> NoReturn:
+def _unknown(document: _Document, operation: dict[str, Any]) -> NoReturn:
     raise _NotApplicableError("unexpected kind of operation")
 
 

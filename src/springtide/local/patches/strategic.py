@@ -8,6 +8,7 @@ and never comes here. `kubectl apply` and `kubectl edit` speak this. Targets and
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, Final, NoReturn
 
 from springtide.local.patches.comparison import DEDUCED
@@ -124,21 +125,22 @@ def _retained(target: Obj, patch: Obj) -> tuple[Obj, Obj]:
     if not isinstance(keys, list):
         _malformed(RETAIN)
     rest = {name: value for name, value in patch.items() if name != RETAIN}
+    retained = {name for name in keys if isinstance(name, str)}
     for name, value in rest.items():
-        if value is not None and not name.startswith((DELETE_FROM, ORDER)) and name not in keys:
+        if value is not None and not name.startswith((DELETE_FROM, ORDER)) and name not in retained:
             _malformed(RETAIN)
-    return {name: value for name, value in target.items() if name in keys}, rest
+    return {name: value for name, value in target.items() if name in retained}, rest
 
 
 def _ordered(out: Obj, patch: Obj, node: Node) -> Obj:
     """Deals with `$setElementOrder/x` and the lists they speak of; returns what is left of the patch."""
-    rest = patch
+    rest = dict(patch)
     for key in [key for key in patch if key.startswith(ORDER)]:
         order = patch[key]
         if not isinstance(order, list):
             _failed(f"expected a []interface {{}}, but received a {go_type(order)}")
         name = _named_by(key, ORDER)
-        rest = {other: value for other, value in rest.items() if other != key}
+        del rest[key]
         has, wants = _list_or_none(out, name), _list_or_none(rest, name)
         if has is None and wants is None:
             continue
@@ -211,23 +213,41 @@ def _server_order(has: list[Any], wants: list[Any], key: str) -> list[Any]:
     """
     if not key:
         return has
-    order, length = list(has), len(has)
-    for item in wants:
-        if _directive(item) == "delete":
-            gone = _identity(item, key)
-            kept = [other for other in order[:length] if _identity(other, key) != gone]
-            order[: len(kept)] = kept
-            length = len(kept)
+    order, length = _after_deletions(has, wants, key)
     added = [] if any(_directive(item) == "replace" for item in wants) else wants
+    there = {_identity(item, key) for item in order[:length]} if added and length < len(order) else set()
     for item in added:
-        if _directive(item) is None and length < len(order) and not _holds(order[:length], item, key):
+        if length == len(order):
+            break
+        if _directive(item) is None and (identity := _identity(item, key)) not in there:
             order[length] = item
+            there.add(identity)
             length += 1
     return order
 
 
-def _holds(items: list[Any], item: Any, key: str) -> bool:
-    return any(_identity(other, key) == _identity(item, key) for other in items)
+def _after_deletions(has: list[Any], wants: list[Any], key: str) -> tuple[list[Any], int]:
+    """The target's array with the items that stay moved to its front, and how many these are.
+
+    Behind them stands what each deletion found at the array's end and moved forwards.
+    """
+    places: dict[Any, list[int]] = {}
+    for place, item in enumerate(has):
+        places.setdefault(_identity(item, key), []).append(place)
+    before = list(range(-1, len(has)))  # for each place, and for the end, the nearest one in front that stays
+    after = list(range(1, len(has) + 2))
+    stale: list[Any] = []  # backwards
+    for item in wants:
+        gone = places.pop(_identity(item, key), []) if _directive(item) == "delete" else []
+        place = len(has)
+        for _ in gone:
+            place = before[place]
+            stale.append(has[place])
+        for place in gone:
+            before[after[place]], after[before[place]] = before[place], after[place]
+    dropped = {place for place in range(len(has)) if before[after[place]] != place}
+    kept = [item for place, item in enumerate(has) if place not in dropped]
+    return kept + stale[::-1], len(kept)
 
 
 def _merged_field(has: list[Any], wants: list[Any], node: Node, deletes: bool) -> list[Any]:
@@ -241,7 +261,8 @@ def _merged_list(has: list[Any], wants: list[Any], node: Node, deletes: bool) ->
         return has
     if _same_type(has, wants) is not dict:
         if deletes:
-            return [item for item in has if item not in wants]
+            gone = set(wants)
+            return [item for item in has if item not in gone]
         merged = list(dict.fromkeys([*has, *wants]))
         return _in_order(merged, wants, has, "")
     key = node.patch_merge_key
@@ -266,30 +287,32 @@ def _same_type(*lists: list[Any]) -> type:
 def _special_items(has: list[Any], wants: list[Any], key: str) -> tuple[list[Any], list[Any]]:
     """Carries out the `$patch` items: the target's items that stay, and the patch's ordinary ones."""
     plain: list[Any] = []
+    gone: set[Any] = set()
     replace = False
     for item in wants:
         directive = item.get(PATCH)
         if directive is None:
             plain.append(item)
         elif directive == "delete":
-            gone = _identity(item, key)
-            has = [other for other in has if _token(other.get(key)) != gone]
+            gone.add(_identity(item, key))
         elif directive == "replace":
             replace = True
         elif directive == "merge":
             _failed("merging lists cannot yet be specified in the patch")
         else:
             _failed(f"unknown patch type: {go_text(directive)} in map: {go_text(item)}")
-    return (plain, []) if replace else (has, plain)
+    if replace:
+        return plain, []
+    return [item for item in has if _token(item.get(key)) not in gone] if gone else has, plain
 
 
 def _merged_items(has: list[Any], wants: list[Any], node: Node, key: str) -> list[Any]:
     out = list(has)
     below = node.item or DEDUCED
+    places = {_token(item.get(key)): place for place, item in reversed(list(enumerate(has)))}
     for item in wants:
-        identity = _identity(item, key)
-        place = next((place for place, other in enumerate(out) if _token(other.get(key)) == identity), None)
-        if place is None:
+        place = places.setdefault(_identity(item, key), len(out))
+        if place == len(out):
             out.append(item)
         else:
             out[place] = _merged(out[place], item, below)
@@ -307,9 +330,19 @@ def _in_order(merged: list[Any], order: list[Any], has: list[Any], key: str) -> 
         (item for item in merged if _identity(item, key) not in places),
         key=lambda item: stood.get(_identity(item, key), len(stood)),
     )
+    return _zipped(ours, theirs, lambda item: stood.get(_identity(item, key)))
+
+
+def _zipped(ours: list[Any], theirs: list[Any], stood: Callable[[Any], int | None]) -> list[Any]:
+    """Both in their own order; of the two next ones ours comes first where it is known to have stood before theirs."""
     out: list[Any] = []
-    while ours and theirs:
-        left, right = stood.get(_identity(ours[0], key)), stood.get(_identity(theirs[0], key))
-        first = left is not None and right is not None and left < right
-        out.append((ours if first else theirs).pop(0))
-    return out + theirs + ours
+    own = other = 0
+    while own < len(ours) and other < len(theirs):
+        left, right = stood(ours[own]), stood(theirs[other])
+        if left is not None and right is not None and left < right:
+            out.append(ours[own])
+            own += 1
+        else:
+            out.append(theirs[other])
+            other += 1
+    return out + theirs[other:] + ours[own:]

@@ -62,7 +62,10 @@ def _is_byte(text: str) -> bool:
 
 def _is_uri(text: str) -> bool:
     """As Go's url.ParseRequestURI: an absolute path or something with a scheme."""
-    parts = urlsplit(text)
+    try:
+        parts = urlsplit(text)
+    except ValueError:
+        return False
     return text.startswith("/") or (bool(parts.scheme) and ":" in text and " " not in text)
 
 
@@ -95,8 +98,10 @@ def _is_credit_card(text: str) -> bool:
         r"|(?:2131|1800|35\d{3})\d{11}",
         digits,
     )
+    if known is None:
+        return False
     doubled = [int(digit) * (2 if at % 2 else 1) for at, digit in enumerate(reversed(digits))]
-    return known is not None and sum(value - 9 if value > 9 else value for value in doubled) % 10 == 0
+    return sum(value - 9 if value > 9 else value for value in doubled) % 10 == 0
 
 
 def _is_rgb(text: str) -> bool:

@@ -22,15 +22,24 @@ from springtide.kube.request import Patch
 from springtide.kube.resources import Key, Obj, Resource
 from springtide.local.kinds.label_selectors import NOTHING, Selector, SelectorError, from_object
 
+_LONGEST_KNOWN = 4096  # bytes of a selector; longer ones would fill the memory
+
 T = TypeVar("T")
 
 
 def selector_of(selector: Obj | None) -> Selector:
     """The selector of a workload; one that cannot be understood selects nothing."""
-    return NOTHING if selector is None else _parsed(msgspec.json.encode(selector))
+    if selector is None:
+        return NOTHING
+    encoded = msgspec.json.encode(selector)
+    return _known(encoded) if len(encoded) <= _LONGEST_KNOWN else _parsed(encoded)
 
 
 @lru_cache(maxsize=4096)
+def _known(encoded: bytes) -> Selector:
+    return _parsed(encoded)
+
+
 def _parsed(encoded: bytes) -> Selector:
     try:
         return from_object(msgspec.json.decode(encoded))

@@ -54,3 +54,10 @@ def test_command_and_args_become_one_argv() -> None:
 
 def test_unknown_references_are_named() -> None:
     assert commands.unknown_references("$(A)/$(B)/$$(C)", {"A": "x"}) == ["B"]
+
+
+def test_references_that_are_never_closed_are_read_once() -> None:
+    text = "$(" * 500_000
+    assert commands.expand(text, {}) == text
+    assert commands.expand(text + ")$$$", {}) == text + ")$$"
+    assert commands.unknown_references(text, {}) == []

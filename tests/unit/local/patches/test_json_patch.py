@@ -136,3 +136,60 @@ def test_no_patch_changes_its_target_or_fails_in_an_unforeseen_way(target: dict[
         code = error.code
     assert code in (0, 422)
     assert (target, patch) == before
+
+
+LIMIT = 3 * 1024 * 1024
+
+
+def a_copy(name: str) -> list[dict[str, Any]]:
+    return [{"op": "copy", "from": "/data/k", "path": f"/data/{name}"}, op("remove", f"/data/{name}")]
+
+
+@pytest.mark.parametrize(("length", "fits"), [(LIMIT // 4 - 2, True), (LIMIT // 4 - 1, False)])
+def test_copies_add_three_mebibytes_at_most(length: int, fits: bool) -> None:
+    """The bound to the byte, as kube-apiserver 1.36.3 has it: what is removed again counts, too."""
+    patch = [step for number in range(4) for step in a_copy(f"k{number}")]
+    target = {"data": {"k": "x" * length}}
+    if fits:
+        assert json_patch.apply(target, patch) == target
+    else:
+        with pytest.raises(StatusError, match=SPARSE) as refused:
+            json_patch.apply(target, patch)
+        assert refused.value.code == 422
+
+
+def test_a_copy_bomb_is_refused_before_it_expands() -> None:
+    bomb = [op("add", "/a", value={"x": "y" * 1000})]
+    bomb += [{"op": "copy", "from": "/a", "path": f"/a/{number}"} for number in range(100)]
+    with pytest.raises(StatusError, match=SPARSE):
+        json_patch.apply({}, bomb)
+
+
+def test_copies_into_themselves_stay_readable() -> None:
+    bomb = [op("add", "/a", value={})] + [{"op": "copy", "from": "/a", "path": "/a/a"}] * 9_999
+    with pytest.raises(StatusError, match=SPARSE):
+        json_patch.apply({}, bomb)
+
+
+def test_a_copy_and_its_original_are_changed_apart() -> None:
+    patch = [{"op": "copy", "from": "/data", "path": "/twin"}, op("add", "/twin/z", value="3"), op("remove", "/data/x")]
+    patched = json_patch.apply(DOC, patch)
+    assert (patched["data"], patched["twin"]) == ({"y": "2"}, {"x": "1", "y": "2", "z": "3"})
+
+
+def test_ten_thousand_operations_on_a_long_list_and_a_large_map_take_no_longer_than_both() -> None:
+    target: dict[str, Any] = {"list": list(range(300_000)), "map": {str(each): each for each in range(300_000)}}
+    patch = [op("test", f"/map/{number}", value=number) for number in range(3_000)]
+    patch += [op("replace", f"/list/{number}", value=0) for number in range(3_000)]
+    patch += [op("add", f"/map/x{number}", value=0) for number in range(3_000)]
+    patched = json_patch.apply(target, patch)
+    assert (patched["list"][2_999], patched["list"][3_000], len(patched["map"])) == (0, 3_000, 303_000)
+    assert (target["list"][1], len(target["map"])) == (1, 300_000)
+
+
+@pytest.mark.parametrize(
+    ("found", "wanted"), [(1, 1.0), (1, True), ([1], [True]), ({"a": None}, {"b": None}), ({"a": 1}, {"a": 1, "b": 2})]
+)
+def test_what_is_not_the_same_json_fails_a_test(found: Any, wanted: Any) -> None:
+    with pytest.raises(StatusError, match=SPARSE):
+        json_patch.apply({"a": found}, [op("test", "/a", value=wanted)])

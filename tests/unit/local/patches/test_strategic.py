@@ -239,3 +239,24 @@ def test_no_patch_fails_in_an_unforeseen_way(first: Any, second: Any) -> None:
     else:
         code = 200
     assert code in (200, 400, 422)
+
+
+def test_ten_thousand_items_are_merged_deleted_and_ordered_in_one_walk() -> None:
+    """Each of these was quadratic once, and would take longer than a test may."""
+    many = 60_000
+    target = {"spec": {"template": {"spec": {"volumes": [{"name": f"v{number}"} for number in range(many)]}}}}
+    wanted: list[Obj] = [{"name": f"v{number}", "$patch": "delete"} for number in range(0, many, 2)]
+    wanted += [{"name": f"v{number}", "emptyDir": {}} for number in range(1, many, 2)]
+    wanted += [{"name": f"n{number}"} for number in range(many // 2)]
+    order = [{"name": item["name"]} for item in wanted if "$patch" not in item]
+    patch = pod_patch(**{"$setElementOrder/volumes": order, "volumes": wanted})
+    volumes = strategic.apply(target, patch, NODE)["spec"]["template"]["spec"]["volumes"]
+    assert [volume["name"] for volume in volumes] == [item["name"] for item in order]
+    assert volumes[0] == {"name": "v1", "emptyDir": {}}
+
+
+def test_many_finalizers_are_deleted_in_one_walk() -> None:
+    names = [f"a.b/{number}" for number in range(60_000)]
+    patch = {"metadata": {"$deleteFromPrimitiveList/finalizers": names[1:], "finalizers": ["c.d/e"]}}
+    merged = strategic.apply({"metadata": {"finalizers": names}}, patch, NODE)
+    assert merged["metadata"]["finalizers"] == ["c.d/e", "a.b/0"]

@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import Any
 
 from springtide.api import field_errors as field
-from springtide.local.apiserver import bodies, writes
+from springtide.local.apiserver import bodies, bounds, writes
 from springtide.local.apiserver.context import Call, Context
 from springtide.local.apiserver.go_json import NotJsonError
 from springtide.local.apiserver.objects import encode
@@ -65,12 +65,22 @@ def patched(call: Call, stored: Obj, options: WriteOptions) -> Obj:
     changed = _PATCHERS[media](stored, body, call.resource.codec.node)
     if not isinstance(changed, dict):
         raise bad_request("the patch does not leave an object")
+    _check_depth(changed, media)
     try:
         bodies.check_kind(changed, call.resource)
         return bodies.typed(call, changed, options.field_validation, duplicates)
     except StatusError as error:
         shown = go_text(body) if media == STRATEGIC else encode(changed).decode()
         raise _unfit(shown, error, call.resource) from None
+
+
+def _check_depth(changed: Obj, media: str) -> None:
+    """Only JSON patches can put values into each other that were all shallow."""
+    if media == JSON_PATCH:
+        try:
+            bounds.check_depth(changed)
+        except bounds.TooMuch as error:
+            raise bad_request(f"the patch leaves an object that is too deep: {error}") from None
 
 
 def _unfit(shown: str, error: StatusError, resource: Resource) -> StatusError:

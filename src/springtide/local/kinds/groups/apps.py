@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from springtide.api import whole_numbers
 from springtide.api.field_errors import FieldError, forbidden, invalid, not_supported, required
 from springtide.local.kinds import names
 from springtide.local.kinds.columns import AGE, NAME, age_of, name_of, selector_text
@@ -198,7 +199,7 @@ def _is_zero(value: int | str) -> bool:
     share = percent(value)
     if share is not None:
         return share == 0
-    return not value.lstrip("+-").isdecimal() or int(value) == 0
+    return not whole_numbers.parse(value)
 
 
 def _validate_deployment_status(new: Obj, old: Obj) -> list[FieldError]:

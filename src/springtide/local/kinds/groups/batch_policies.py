@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 
+from springtide.api import whole_numbers
 from springtide.api.field_errors import FieldError, duplicate, invalid, not_supported, required, too_long, too_many
 from springtide.local.kinds import names
 from springtide.local.kinds.strategy import Obj
@@ -215,10 +216,9 @@ def parse_interval(text: str, completions: int) -> tuple[int, int]:
 
 
 def _index(text: str, completions: int) -> int:
-    try:
-        index = int(text)
-    except ValueError:
-        raise IndexesError(f'cannot convert string to integer for index: "{text}"') from None
+    index = whole_numbers.parse(text)
+    if index is None:
+        raise IndexesError(f'cannot convert string to integer for index: "{text}"')
     if index >= completions:
         raise IndexesError(f'too large index: "{text}"')
     return index

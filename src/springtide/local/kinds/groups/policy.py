@@ -10,6 +10,7 @@ import re
 from collections.abc import Sequence
 from typing import Any
 
+from springtide.api import whole_numbers
 from springtide.api.field_errors import FieldError, duplicate, invalid, not_supported, required, too_long
 from springtide.local.kinds import names
 from springtide.local.kinds.columns import AGE, NAME, age_of, name_of
@@ -30,7 +31,7 @@ _NOT_A_PERCENT = (
 
 def percent(value: int | str) -> int | None:
     """The number before the percent sign; None when it is no percentage."""
-    return int(value[:-1]) if isinstance(value, str) and _PERCENT.fullmatch(value) else None
+    return whole_numbers.clamped(value[:-1]) if isinstance(value, str) and _PERCENT.fullmatch(value) else None
 
 
 def validate_number_or_percent(value: int | str, path: str) -> list[FieldError]:

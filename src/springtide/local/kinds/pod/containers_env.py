@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Collection, Sequence
 
 from springtide.api.field_errors import FieldError, invalid, not_supported, required
@@ -32,7 +31,6 @@ _RESOURCES = frozenset(
     f"{side}.{name}" for side in ("limits", "requests") for name in ("cpu", "memory", "ephemeral-storage")
 )
 _HUGE = ("limits.hugepages-", "requests.hugepages-")
-_SUBSCRIPT = re.compile(r"(.+)\['(.*)'\]")
 _BYTES = ("1", "1k", "1M", "1G", "1T", "1P", "1E", "1Ki", "1Mi", "1Gi", "1Ti", "1Pi", "1Ei")
 _SOURCES = ("fieldRef", "resourceFieldRef", "configMapKeyRef", "secretKeyRef", "fileKeyRef")
 
@@ -101,8 +99,9 @@ def validate_field_ref(reference: Obj, allowed: Collection[str], path: str) -> l
     if version != "v1":
         why = f"error converting fieldPath: unsupported pod version: {version}"
         return [invalid(f"{path}.fieldPath", field, why)]
-    if match := _SUBSCRIPT.fullmatch(field):
-        return _validate_subscript(field, match[1], match[2], path)
+    base, subscript, key = field.removesuffix("']").partition("['")
+    if base and subscript and field.endswith("']"):
+        return _validate_subscript(field, base, key, path)
     if field not in _CONVERTIBLE:
         why = f"error converting fieldPath: field label not supported: {field}"
         return [invalid(f"{path}.fieldPath", field, why)]

@@ -24,6 +24,8 @@ from springtide.api.quantity import ZERO, Quantity, QuantityError, parse
 from springtide.local.kinds import names
 from springtide.local.kinds.strategy import Obj
 
+_LONGEST_NAME = 512  # a prefix has 253 characters, the rest 63
+
 NOT_INTEGER = "must be an integer"
 NameRule = Callable[[str, str], list[FieldError]]
 """(resource name, path) -> what is wrong with the name there."""
@@ -70,9 +72,13 @@ def is_native(name: str) -> bool:
     return "/" not in name or "kubernetes.io/" in name
 
 
-@lru_cache(maxsize=256)
 def is_extended(name: str) -> bool:
     """A device such as `nvidia.com/gpu`: counted in whole pieces and never overcommitted."""
+    return len(name) <= _LONGEST_NAME and _is_extended(name)
+
+
+@lru_cache(maxsize=256)
+def _is_extended(name: str) -> bool:
     return not is_native(name) and not name.startswith("requests.") and not names.qualified_name(f"requests.{name}")
 
 

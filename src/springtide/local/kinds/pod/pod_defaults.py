@@ -24,12 +24,17 @@ _REFERENCE = re.compile(
     r"(?:@(?P<digest>[A-Za-z][A-Za-z0-9]*(?:[-_+.][A-Za-z][A-Za-z0-9]*)*:[0-9a-fA-F]{32,}))?",
     re.ASCII,
 )
+_LONGEST_REFERENCE = 1024  # a name has 255 characters, a tag 128; what is longer has a long digest or is no reference
 _PROBES = ("livenessProbe", "readinessProbe", "startupProbe")
 
 
-@lru_cache(maxsize=512)
 def pull_policy(image: str) -> str:
     """`Always` for what may move under the same name: no tag and no digest, or the tag `latest`."""
+    return _pull_policy(image) if len(image) <= _LONGEST_REFERENCE else "IfNotPresent"
+
+
+@lru_cache(maxsize=512)
+def _pull_policy(image: str) -> str:
     match = _REFERENCE.fullmatch(image)
     if match is None:
         return "IfNotPresent"

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from springtide.api import whole_numbers
 from springtide.api.field_errors import (
     FieldError,
     duplicate,
@@ -75,7 +76,8 @@ def _validate_deletion_cost(meta: Obj) -> list[FieldError]:
     cost = (meta.get("annotations") or {}).get(_DELETION_COST)
     if cost is None:
         return []
-    if cost.lstrip("-").isdigit() and str(int(cost)) == cost and -(2**31) <= int(cost) <= _MAX_INT32:
+    number = whole_numbers.parse(cost)
+    if number is not None and str(number) == cost and -(2**31) <= number <= _MAX_INT32:
         return []
     return [invalid(f"metadata.annotations[{_DELETION_COST}]", cost, "must be a 32bit integer")]
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Set
 
+from springtide.api import whole_numbers
+
 Indexes = Set[int]
 NONE: frozenset[int] = frozenset()
 
@@ -14,8 +16,9 @@ def parse(text: str, completions: int) -> frozenset[int]:
     found: set[int] = set()
     for part in text.split(","):
         first, _, last = part.partition("-")
-        if first.isdecimal() and (last or first).isdecimal():
-            found.update(range(int(first), min(int(last or first) + 1, completions)))
+        start, end = whole_numbers.parse(first), whole_numbers.parse(last or first)
+        if start is not None and end is not None and start >= 0:
+            found.update(range(start, min(end + 1, completions)))
     return frozenset(found)
 
 

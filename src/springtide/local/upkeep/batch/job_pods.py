@@ -11,6 +11,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
+from springtide.api import whole_numbers
 from springtide.kube.resources import JOBS, Obj
 from springtide.local.upkeep.views import ContainerStatus, PodView
 from springtide.local.upkeep.workloads.pod_control import pod_from
@@ -96,7 +97,8 @@ def all_index_failures(pod: PodView) -> int:
 
 
 def _count(text: str, otherwise: int) -> int:
-    return int(text) if text.isascii() and text.isdecimal() else otherwise
+    number = whole_numbers.parse(text) if text.isdecimal() else None
+    return otherwise if number is None else number
 
 
 def restarts(pod: PodView) -> int:

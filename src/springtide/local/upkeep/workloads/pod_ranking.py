@@ -8,6 +8,7 @@ from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime, timedelta
 from functools import cmp_to_key
 
+from springtide.api import whole_numbers
 from springtide.local.upkeep.views import PodView
 
 _PHASES = {"Pending": 0, "Unknown": 1, "Running": 2}
@@ -54,10 +55,7 @@ def active_order(pods: Iterable[PodView]) -> list[PodView]:
 
 def deletion_cost(pod: PodView) -> int:
     text = pod.metadata.annotations.deletion_cost
-    try:
-        return int(text) if text else 0
-    except ValueError:
-        return 0
+    return whole_numbers.parse(text) or 0
 
 
 def _ready_since(pod: PodView) -> datetime | None:

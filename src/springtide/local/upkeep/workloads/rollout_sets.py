@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 
 import msgspec
 
+from springtide.api import whole_numbers
 from springtide.kube.resources import Obj
 
 REVISION = "deployment.kubernetes.io/revision"
@@ -91,7 +92,7 @@ def max_replicas(obj: Obj) -> int | None:
 
 
 def _number(text: str | None) -> int | None:
-    return int(text) if text is not None and text.isascii() and text.isdecimal() else None
+    return whole_numbers.parse(text) if text is not None and text.isdecimal() else None
 
 
 def with_revision(present: Mapping[str, str], wanted: int) -> dict[str, str]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from springtide.api import whole_numbers
 from springtide.kube.resources import Obj
 from springtide.local.upkeep.workloads.rollout_sets import ReplicaSet, desired_replicas
 
@@ -61,7 +62,7 @@ def resolved(value: int | str, whole: int, *, round_up: bool) -> int:
     """A count, or a percentage of `whole`."""
     if isinstance(value, int):
         return value
-    hundredfold = int(value.removesuffix("%")) * whole
+    hundredfold = (whole_numbers.clamped(value.removesuffix("%")) or 0) * whole
     return -(-hundredfold // 100) if round_up else hundredfold // 100
 
 
