@@ -29,7 +29,7 @@ from springtide.kube.resources import SECRETS, Key, Obj
 LIFE: Final = timedelta(days=365)
 RENEWAL: Final = timedelta(days=120)
 """Before the end: an operator looks every hour, but a cluster may be switched off for a season."""
-_BACKDATE: Final = timedelta(minutes=5)  # for clocks that run behind
+_BACKDATE: Final = timedelta(days=1)  # for clocks that run behind, or are set back
 _KEPT: Final = 3
 _TRIES: Final = 5
 _CA, _CERTIFICATE, _KEY = "ca.crt", "tls.crt", "tls.key"

@@ -37,7 +37,7 @@ KUBELET_CLIENT: Final = "kube-apiserver-kubelet-client"
 _CA_LIFE: Final = timedelta(days=3650)
 _LIFE: Final = timedelta(days=365)
 _RENEW: Final = timedelta(days=30)  # before the end; a cluster that runs longer than that renews at its next start
-_BACKDATE: Final = timedelta(minutes=5)  # for clocks that run behind
+_BACKDATE: Final = timedelta(days=1)  # for clocks that run behind, or are set back
 
 
 @dataclass(frozen=True, slots=True)

@@ -35,7 +35,7 @@ from springtide.local.runtime.contract import ContainerBody, PodBody
 
 __all__ = ["Devices", "Facts", "Maker", "NotReady", "Prepared"]
 
-TOKEN_CHECK = 30.0
+TOKEN_CHECK = 5.0
 """Seconds between two looks at the clock for tokens that should be renewed."""
 
 

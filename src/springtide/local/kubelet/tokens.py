@@ -2,7 +2,8 @@
 """Service-account tokens for pods: asked for once, kept, and renewed when four fifths of their life are over.
 
 A renewal that fails changes nothing while the old token is still good, so an API server that is away for a while takes
-no pod its rights. Time is wall-clock time because that is what a token's expiry is; a suspended machine renews late.
+no pod its rights. Time is wall-clock time because that is what a token's expiry is; a suspended machine renews late,
+and a clock that was set back makes tokens invalid until their time has come, so they are renewed at once.
 """
 
 from __future__ import annotations
@@ -20,6 +21,8 @@ from springtide.kube.resources import SERVICEACCOUNTS, Key
 LONGEST_LIFE = 24 * 3600.0
 """However long a token lives, a fresh one comes every day."""
 HOUR = 3600
+CLOCK_STEP = 1.0
+"""Seconds that a clock may be set back, as small corrections do, without a token becoming invalid."""
 
 
 class TokenError(Exception):
@@ -57,10 +60,10 @@ class Token:
     issued: float
     expires: float
 
-    @property
-    def renewal(self) -> float:
-        """When to ask for the next one."""
-        return min(self.issued + (self.expires - self.issued) * 0.8, self.issued + LONGEST_LIFE)
+    def is_due(self, now: float) -> bool:
+        """Whether to ask for the next one."""
+        life = min((self.expires - self.issued) * 0.8, LONGEST_LIFE)
+        return not self.issued - CLOCK_STEP <= now < self.issued + life
 
 
 class Tokens:
@@ -71,7 +74,7 @@ class Tokens:
 
     async def get(self, wanted: Wanted) -> str:
         known, now = self._known.get(wanted), self._clock()
-        if known is not None and now < known.renewal:
+        if known is not None and not known.is_due(now):
             return known.text
         try:
             answer = await self._client.create(
@@ -91,7 +94,7 @@ class Tokens:
     def due(self) -> set[str]:
         """The uids of pods with a token that should be renewed by now."""
         now = self._clock()
-        return {wanted.uid for wanted, token in self._known.items() if now >= token.renewal}
+        return {wanted.uid for wanted, token in self._known.items() if token.is_due(now)}
 
     def forget(self, uid: str) -> None:
         self._known = {wanted: token for wanted, token in self._known.items() if wanted.uid != uid}

@@ -108,3 +108,14 @@ async def test_a_pods_tokens_go_with_it(server: Server, tokens: Tokens) -> None:
     tokens.forget("u")
     assert not tokens
     assert await tokens.get(wanted()) == "token 2"
+
+
+async def test_a_clock_that_was_set_back_makes_a_new_token(server: Server, tokens: Tokens) -> None:
+    """The old one is not valid before its time has come again."""
+    await tokens.get(wanted())
+    server.now -= 0.5
+    assert not tokens.due()
+    server.now -= HOUR
+    assert tokens.due() == {"u"}
+    assert await tokens.get(wanted()) == "token 2"
+    assert not tokens.due()
