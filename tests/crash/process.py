@@ -67,6 +67,19 @@ class ServerProcess:
             assert time.monotonic() < deadline, f"the server does not answer:\n{self.last_words()}"
             await asyncio.sleep(0.02)
 
+    async def fail_to_start(self) -> str | None:
+        """What it says when it refuses to start; None when it starts."""
+        before = self._log.stat().st_size
+        self.spawn()
+        assert self._process is not None
+        deadline = time.monotonic() + START_LIMIT
+        while self._process.poll() is None:
+            if await self._answers():
+                return None
+            assert time.monotonic() < deadline, f"the server does not answer:\n{self.last_words()}"
+            await asyncio.sleep(0.02)
+        return self._log.read_bytes()[before:].decode(errors="replace")
+
     async def _answers(self) -> bool:
         if not (self.directory / "kubeconfig").exists():
             return False

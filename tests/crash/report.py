@@ -15,6 +15,7 @@ COUNTS = {
     "lost": "answer lost, write not there",
     "kills": "kills",
     "kills_while_starting": "of these while starting",
+    "losses": "files lost or cut, and put back",
     "events": "watch events judged",
     "resumed": "watches resumed",
     "chores": "objects upkeep had to remove",

@@ -35,6 +35,7 @@ class Result:
     lost: int = 0
     kills: int = 0
     kills_while_starting: int = 0
+    losses: int = 0
     events: int = 0
     resumed: int = 0
     chores: int = 0
@@ -126,8 +127,35 @@ async def _kill_and_restart(chance: random.Random, result: Result, server: Serve
         server.kill()
         result.kills += 1
         result.kills_while_starting += 1
+    if chance.random() < 0.3:
+        await _lose_files(chance, result, server)
     await server.start()
     api.up.set()
+
+
+async def _lose_files(chance: random.Random, result: Result, server: ServerProcess) -> None:
+    """Take away or cut the database or its log, see the server refuse to start, and put everything back."""
+    database = server.directory / "state.db"
+    log = database.with_name("state.db-wal")
+    kept = {path: path.read_bytes() for path in (database, log) if path.exists()}
+    victim = chance.choice(sorted(kept))
+    cut = chance.choice([None, 0, chance.randrange(len(kept[victim]) or 1) if victim == log else 0])
+    if cut is None:
+        victim.unlink()
+    else:
+        victim.write_bytes(kept[victim][:cut])
+    result.losses += 1
+    said = await server.fail_to_start()
+    if said is None:
+        # The end of a log that was being written when the server was killed may hold nothing acknowledged.
+        if victim != log or cut is None:
+            result.violations.append(f"the server started although {victim.name} was cut to {cut} bytes")
+        server.kill()
+    elif "were acknowledged" not in said and "damaged" not in said:
+        result.violations.append(f"a lost {victim.name} was not explained: {said}")
+    log.unlink(missing_ok=True)
+    for path, content in kept.items():
+        path.write_bytes(content)
 
 
 async def _judge(result: Result, api: Api, journal: Journal, writers: list[Writer]) -> None:

@@ -36,7 +36,7 @@ def check(directory: Path) -> None:
         return  # a better reason is given when it is used
     for path, held in _contents(directory):
         _check_own(path, held)
-        if stat.S_ISREG(held.st_mode) and path.suffix == ".pem" and held.st_mode & 0o077:
+        if path.parent != directory and path.suffix == ".pem" and held.st_mode & 0o077:
             raise UntrustedError(f"{path} holds a key that others may read\nMake it yours alone: chmod 600 {path}")
 
 
