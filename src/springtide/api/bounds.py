@@ -57,6 +57,12 @@ class StartSize:
         )
 
 
+def limit_advice(size: int, limits: Bounds | None) -> str:
+    """What to do about a job that is to have more workers than the operator runs for one job."""
+    needed = f", and {limits.source} asks for at least {limits.min}" if limits and limits.min == size else ""
+    return f"the operator runs no larger jobs{needed}; ask for fewer workers, or raise its --max-workers-per-job"
+
+
 def of_mpi(job: Job[MPI]) -> Bounds | None:
     """Of a job that says nothing about being elastic there are none."""
     launch = launch_of(job.roles[LAUNCHER].template)

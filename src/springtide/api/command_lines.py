@@ -168,7 +168,12 @@ def _options(words: Sequence[str], takes: Mapping[str, int]) -> Iterator[tuple[s
 def _count(options: Mapping[str, str], *names: str) -> int | None:
     """A number of processes; what is not one, a variable only the pod knows for instance, counts as not said."""
     given = next((options[name] for name in names if name in options), "")
-    return whole_numbers.parse(given) or None if given.isdigit() else None
+    number = whole_numbers.parse(given) if given.isdigit() else None
+    return min(number, _LARGEST) if number else None
+
+
+_LARGEST: Final = 2**31 - 1
+"""No field of a job holds more: what is read here is written into its status."""
 
 
 def _taking(values: int, names: str) -> dict[str, int]:

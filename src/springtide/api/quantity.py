@@ -56,6 +56,9 @@ class Quantity:
     def __sub__(self, other: Quantity) -> Quantity:
         return Quantity(self.nanos - other.nanos, self.form if self.nanos else other.form)
 
+    def __mul__(self, count: int) -> Quantity:
+        return Quantity(self.nanos * count, self.form)
+
     def __neg__(self) -> Quantity:
         return Quantity(-self.nanos, self.form)
 

@@ -11,6 +11,7 @@ from typing import Any
 
 import click
 
+from springtide.api.kinds.elastic_policy import MOST_WORKERS
 from springtide.cli import logs
 
 _PORT = click.IntRange(0, 65535)
@@ -37,6 +38,15 @@ _PORT = click.IntRange(0, 65535)
     type=click.IntRange(1, 1000),
     metavar="N",
     help="Jobs that are looked at at the same time.",
+)
+@click.option(
+    "--max-workers-per-job",
+    "max_workers",
+    default=10_000,
+    show_default=True,
+    type=click.IntRange(1, MOST_WORKERS),
+    metavar="N",
+    help="Run no job with more workers than this.",
 )
 @click.option(
     "--kube-api-qps",

@@ -11,9 +11,11 @@ from springtide.api.defaults.mpijob import defaulted
 from springtide.api.field_errors import FieldError
 from springtide.api.job import Job
 from springtide.api.kinds import mpijob
+from springtide.api.kinds.elastic_policy import MOST_WORKERS
 from springtide.api.kinds.mpi_modes import submitted_as
 from springtide.api.kinds.resource import Resource as Definition
 from springtide.api.validation.mpijob import admission_errors, errors
+from springtide.api.validation.updates import Judge
 from springtide.jobs import cautions
 from springtide.jobs.kind import Kind
 from springtide.jobs.kinds.mpi.adapter import MPI_KIND
@@ -28,14 +30,18 @@ class Served:
     read: Callable[[Raw], Job[Any]]
     errors: Callable[[Raw], Sequence[FieldError]]
     """What is wrong with a job."""
-    admission_errors: Callable[[Raw], Sequence[FieldError]]
-    """As `errors`, and what is refused only where somebody asks before a job is written."""
+    admission_errors: Callable[[Raw, int], Sequence[FieldError]]
+    """As `errors`, and what is refused only where somebody asks before a job is written; of so many workers at most."""
     cautions: Callable[[Raw, Raw | None], Sequence[str]]
     """What becomes of a job, or of a change of it, that its user would not expect: nothing is wrong with it."""
     submitted_as: Callable[[Raw], str | None]
     """The version a job came by, whichever it is read by; None when it does not say."""
     component: str
     """Who is said to speak in events: upstream's name, which people search for."""
+
+    def judge(self, max_workers: int = MOST_WORKERS) -> Judge:
+        """What a webhook asks of a job that is to be written."""
+        return lambda raw: self.admission_errors(raw, max_workers)
 
     @property
     def kind(self) -> str:

@@ -3,7 +3,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterable, Iterator
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Final
 
@@ -23,26 +24,61 @@ from springtide.controllers.views import (
 from springtide.jobs.causes import NODE_LOST
 from springtide.jobs.objects import INDEX, ROLE
 from springtide.jobs.observed import FAILED, Exit, Held, Key, LauncherJob, Observed, Pod, Settings
+from springtide.kube.resources import Resource
 
 _PARTS: Final = ("spec", "data", "rules", "subjects")
 
 
-def observed(job: Job[Any], caches: Caches, settings: Settings) -> Observed:
+@dataclass(frozen=True, slots=True)
+class Found:
+    """What the caches hold of a job at one moment, not read yet: that takes its time, and may be done in a thread."""
+
+    job: Job[Any]
+    pods: Sequence[PodView]
+    batch_jobs: Sequence[BatchJobView]
+    held: Sequence[tuple[Resource, HeldView]]
+    silent: Container[str]
+    leaving: frozenset[str]
+    reclaims: Mapping[str, datetime]
+    priorities: Mapping[str, int]
+    settings: Settings
+
+
+def found(job: Job[Any], caches: Caches, settings: Settings) -> Found:
     key = JobKey(job.kind, job.metadata.namespace, job.metadata.name)
-    batch_jobs = caches.batch_jobs.where(BY_JOB, key)
-    batch = next((each for each in batch_jobs), None)
-    owners = {job.metadata.uid, *(each.metadata.uid for each in batch_jobs if _owned(each.metadata, job))}
-    pods, silent = caches.pods.where(BY_JOB, key), caches.silent_nodes()
-    return Observed(
+    return Found(
         job=job,
-        pods=tuple(pod(each, silent) for each in pods if _owner(each.metadata) in owners),
-        strangers=frozenset(each.metadata.name for each in pods if _owner(each.metadata) not in owners),
-        objects=dict(_held(job, key, caches)),
-        launcher_job=launcher_job(batch, owned=_owned(batch.metadata, job)) if batch else None,
-        leaving_nodes=caches.leaving_nodes(),
+        pods=caches.pods.where(BY_JOB, key),
+        batch_jobs=caches.batch_jobs.where(BY_JOB, key),
+        held=[(resource, view) for resource, each in caches.held.items() for view in each.where(BY_JOB, key)],
+        silent=caches.silent_nodes(),
+        leaving=caches.leaving_nodes(),
         reclaims=caches.reclaims(),
         priorities=caches.priorities(),
         settings=settings,
+    )
+
+
+def observed(job: Job[Any], caches: Caches, settings: Settings) -> Observed:
+    return read(found(job, caches, settings))
+
+
+def read(found: Found) -> Observed:
+    job, pods, batch = found.job, found.pods, next(iter(found.batch_jobs), None)
+    owners = {job.metadata.uid, *(each.metadata.uid for each in found.batch_jobs if _owned(each.metadata, job))}
+    return Observed(
+        job=job,
+        pods=tuple(pod(each, found.silent) for each in pods if _owner(each.metadata) in owners),
+        strangers=frozenset(each.metadata.name for each in pods if _owner(each.metadata) not in owners),
+        objects={
+            Key(resource.api_version, resource.kind, view.metadata.name): held(view, owned=_owned(view.metadata, job))
+            for resource, view in found.held
+        },
+        launcher_job=launcher_job(batch, owned=_owned(batch.metadata, job)) if batch else None,
+        leaving_nodes=found.leaving,
+        reclaims=found.reclaims,
+        priorities=found.priorities,
+        settings=found.settings,
     )
 
 
@@ -63,13 +99,6 @@ def _owner(metadata: Metadata) -> str:
 
 def _owned(metadata: Metadata, job: Job[Any]) -> bool:
     return _owner(metadata) == job.metadata.uid
-
-
-def _held(job: Job[Any], key: JobKey, caches: Caches) -> Iterator[tuple[Key, Held]]:
-    for resource, informer in caches.held.items():
-        for view in informer.where(BY_JOB, key):
-            name = view.metadata.name
-            yield Key(resource.api_version, resource.kind, name), held(view, owned=_owned(view.metadata, job))
 
 
 def held(view: HeldView, *, owned: bool) -> Held:

@@ -105,7 +105,12 @@ class Operator:
         self._recorders.append(recorder)
         jobs = self._caches.jobs(resource)
         hands = Hands(self._client, self._caches, jobs, recorder, self._metrics)
-        settings = Settings(self._options.gang_scheduler, self._options.cluster_domain, self._options.kubectl_image)
+        settings = Settings(
+            self._options.gang_scheduler,
+            self._options.cluster_domain,
+            self._options.kubectl_image,
+            self._options.max_workers,
+        )
         reconciler = Reconciler(served, jobs, self._caches, hands, settings, self._metrics)
         controller: Controller[Key] = Controller(served.kind, reconciler.reconcile, workers=self._options.workers)
         controller.watches(jobs)

@@ -36,6 +36,8 @@ class Options:
     """Empty for all."""
     workers: int = 8
     """How many jobs are reconciled at the same time."""
+    max_workers: int = 10_000
+    """The most workers that one job is run with."""
     qps: float = 0.0
     """Requests a second; 0 for no limit."""
     burst: int = 0

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import time
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
@@ -11,6 +12,7 @@ from typing import Any
 import msgspec
 
 from springtide.api.field_errors import FieldError
+from springtide.api.job import Job
 from springtide.api.kinds.run_policy import managed_elsewhere
 from springtide.api.kinds.status import JobStatus
 from springtide.controllers import observing
@@ -27,6 +29,8 @@ from springtide.kube.controller import Result, Retry
 from springtide.kube.informer import Informer
 from springtide.kube.resources import Key
 
+LARGE = 200
+"""Pods of a job from which on it is planned in a thread."""
 PREDECESSOR_RETRY = 1.0
 """Seconds; its deletion is seen, this is for the case that it was not."""
 
@@ -74,9 +78,18 @@ class Reconciler:
         job = self._served.read(raw)
         if observing.predecessors(job, self._caches):
             return Result(requeue_after=PREDECESSOR_RETRY)
-        observed = observing.observed(job, self._caches, self._settings)
-        plan = engine.plan(observed, self._served.adapter, _now())
-        return await self._act(raw, job.status, plan)
+        return await self._act(raw, job.status, await self._planned(job))
+
+    async def _planned(self, job: Job[Any]) -> Plan:
+        """Of a large job in a thread: it is pure, and takes longer than other jobs may be kept waiting."""
+        found = observing.found(job, self._caches, self._settings)
+        size = sum(min(role.replicas, self._settings.max_workers) for role in job.roles.values())
+        if max(size, len(found.pods)) <= LARGE:
+            return self._plan(found)
+        return await asyncio.to_thread(self._plan, found)
+
+    def _plan(self, found: observing.Found) -> Plan:
+        return engine.plan(observing.read(found), self._served.adapter, _now())
 
     async def _refuse(self, raw: Mapping[str, Any], wrong: Sequence[FieldError]) -> Result | None:
         status = msgspec.convert(raw["status"], JobStatus)

@@ -76,7 +76,10 @@ async def judging(
         yield
         return
     upkeep = _Upkeep(client, options, wanted, [each.definition for each in served], clock)
-    judges = {each.definition.plural: Judging(each.definition, each.admission_errors, each.cautions) for each in served}
+    judges = {
+        each.definition.plural: Judging(each.definition, each.judge(options.max_workers), each.cautions)
+        for each in served
+    }
     handlers = {_PATH: _handler(client, judges)}
     async with listening(handlers, wanted.port, _FLAG, host=_listens_on(wanted), tls=upkeep.tls) as port:
         if wanted.must_answer:

@@ -26,13 +26,13 @@ def held(situation: Situation) -> tuple[int, ...]:
     ledger = situation.ledger
     if not applies(situation):
         return ()
-    given = ledger.started_with or ledger.used  # ledgers of earlier releases do not tell the two apart
+    given = set(ledger.started_with or ledger.used)  # ledgers of earlier releases do not tell the two apart
     return tuple(index for index in ledger.members if index in given)
 
 
 def training(situation: Situation) -> int | None:
     """Workers that train now, where that is not simply those that are ready."""
-    ready = launching.ready(situation)
+    ready = set(launching.ready(situation))
     return sum(index in ready for index in held(situation)) if applies(situation) else None
 
 

@@ -13,6 +13,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from datetime import datetime, timedelta
+from itertools import islice
 from typing import Any
 
 from springtide.api.kinds.conditions import finished
@@ -64,10 +65,15 @@ def plan(observed: Observed, kind: Kind, now: datetime) -> Plan:
         return _told(seen, (), advice, status.ended(seen, outcome))
     if observed.job.run.suspend:
         return _suspended(seen)
+    if seen.too_large and not seen.kept_size:
+        return _told(seen, (), (), status.held_back(seen))
     return _ongoing(seen)
 
 
 _RETRY = timedelta(seconds=30)
+MOST_PODS = 200
+"""Pods that one plan creates or deletes. The next plan goes on from there, after other jobs have had their turn."""
+_NEXT = timedelta(milliseconds=1)
 
 
 def _ongoing(seen: Situation) -> Plan:
@@ -146,7 +152,7 @@ def _moved(seen: Situation, why: list[Decision]) -> Situation:
     gone = moving.gone(then)
     if not gone:
         return then
-    names = ", ".join(then.worker_name(index) for index in gone)
+    names = then.worker_names(gone)
     why.append(Decision(seen.now, "WorkersMoved", f"{names} will go, because nodes are going away"))
     return then.with_ledger(resizing.without(then, gone))
 
@@ -154,15 +160,14 @@ def _moved(seen: Situation, why: list[Decision]) -> Situation:
 def _resized(seen: Situation, why: list[Decision]) -> tuple[Situation, timedelta]:
     """Who is about to be relieved does not count, but stays until then; who serves a launcher that is not elastic stays
     until that ends."""
-    leavers = moving.leavers(seen)
+    leavers = set(moving.leavers(seen))
     staying = [index for index in seen.ledger.members if index not in leavers]
     size, wanted = len(staying), 0 if seen.shape.keeps_names else seen.wanted_size
     if size > wanted:
-        held = deferring.held(seen)
+        held = set(deferring.held(seen))
         gone = tuple(index for index in resizing.ranked(seen, staying) if index not in held)[: size - wanted]
         if gone:
-            names = ", ".join(seen.worker_name(index) for index in gone)
-            message = f"{size} → {size - len(gone)} workers: {names} will go"
+            message = f"{size} → {size - len(gone)} workers: {seen.worker_names(gone)} will go"
             why.append(Decision(seen.now, "ScalingIn", message))
         return seen.with_ledger(resizing.shrunk(seen, gone)), finishing.NEVER
     ledger, wait = workers.filled(seen, wanted - size)
@@ -204,7 +209,7 @@ def _after(seen: Situation) -> Plan:
 def _wiring(seen: Situation, then: Situation) -> tuple[Wanted, ...]:
     """Before the list is changed: whoever is on the old one or will be on the new one can be reached."""
     hosts = claims.hosts(then)
-    before = {name for name in claims.hosts(seen).listed if name not in hosts.reachable}
+    before = set(claims.hosts(seen).listed) - set(hosts.reachable)
     return then.kind.wiring(then.job, replace(hosts, reachable=(*hosts.reachable, *sorted(before))))
 
 
@@ -242,7 +247,8 @@ def _app(then: Situation) -> Mapping[str, str]:
 
 
 def _worker_pods(then: Situation) -> list[Action]:
-    planned = (index for index in sorted(then.ledger.members) if index not in then.workers)
+    missing = (index for index in sorted(then.ledger.members) if index not in then.workers)
+    planned = islice(missing, MOST_PODS)  # those that are created cause the next plan
     return [Create(then.kind.pod(then.job, then.shape.workers, index, then.observed.settings)) for index in planned]
 
 
@@ -274,10 +280,29 @@ def _told(
     """Actions first and what was decided, then the one write of the status, and what has become of the job last: the
     write may be refused, and then the next plan says it."""
     why, old = tuple(why), then.job.status
+    actions = tuple(actions)
     told: list[Action] = [*actions, *log.events(why)]
+    if (part := _one_turn(actions)) is not None:
+        return Plan((*part, *log.events(why), RequeueAfter(_NEXT)), old, why)
     if new != old:
         told += (StatusPatch(new), *status.events(old, new))
     soonest = min((wait for wait in waits if wait > timedelta(0)), default=finishing.NEVER)
     if soonest != finishing.NEVER:
         told.append(RequeueAfter(soonest))
     return Plan(tuple(told), new, why)
+
+
+def _one_turn(actions: Iterable[Action]) -> list[Action] | None:
+    """What is done now of a plan that is too long for one turn: it is cut as if its doing had been interrupted."""
+    found: list[Action] = []
+    pods = 0
+    for action in actions:
+        pods += isinstance(action, Create | Delete) and _kind(action) == "Pod"
+        if pods > MOST_PODS:
+            return found
+        found.append(action)
+    return None
+
+
+def _kind(action: Create | Delete) -> str:
+    return str(action.manifest["kind"]) if isinstance(action, Create) else action.key.kind

@@ -7,7 +7,7 @@ creates and deletes: a status that did not would be written a second time as soo
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import replace
 
 from springtide.jobs.actions import Action, Create, Delete
@@ -17,14 +17,16 @@ from springtide.jobs.situation import Situation
 
 
 def foreseen(situation: Situation, actions: Iterable[Action]) -> Situation:
+    created: list[Pod] = []
+    ending: set[str] = set()
     for action in actions:
         if isinstance(action, Create) and action.manifest["kind"] == "Pod":
-            situation = _with_pod(situation, _pod(action))
+            created.append(_pod(action))
         elif isinstance(action, Create) and action.manifest["kind"] == "Job":
             situation = replace(situation, observed=replace(situation.observed, launcher_job=_launcher_job(action)))
         elif isinstance(action, Delete) and action.key.kind == "Pod":
-            situation = _with_pods_ending(situation, action.uid)
-    return situation
+            ending.add(action.uid)
+    return _with_pods(_with_pods_ending(situation, ending) if ending else situation, created)
 
 
 def _pod(create: Create) -> Pod:
@@ -38,18 +40,21 @@ def _launcher_job(create: Create) -> LauncherJob:
     return LauncherJob(uid="", suspended=bool(create.manifest["spec"].get("suspend")))
 
 
-def _with_pod(situation: Situation, pod: Pod) -> Situation:
-    then = replace(situation, observed=replace(situation.observed, pods=(*situation.observed.pods, pod)))
-    if pod.role == situation.shape.launcher:
-        return replace(then, launcher=pod)
-    if pod.role == situation.shape.workers and pod.index is not None:
-        return replace(then, workers={**situation.workers, pod.index: pod})
-    return then
+def _with_pods(situation: Situation, pods: Sequence[Pod]) -> Situation:
+    shape = situation.shape
+    workers = {pod.index: pod for pod in pods if pod.role == shape.workers and pod.index is not None}
+    launcher = next((pod for pod in reversed(pods) if pod.role == shape.launcher), situation.launcher)
+    return replace(
+        situation,
+        observed=replace(situation.observed, pods=(*situation.observed.pods, *pods)),
+        workers={**situation.workers, **workers},
+        launcher=launcher,
+    )
 
 
-def _with_pods_ending(situation: Situation, uid: str) -> Situation:
+def _with_pods_ending(situation: Situation, uids: Collection[str]) -> Situation:
     def ending(pod: Pod) -> Pod:
-        return replace(pod, terminating=True) if pod.uid == uid else pod
+        return replace(pod, terminating=True) if pod.uid in uids else pod
 
     return replace(
         situation,

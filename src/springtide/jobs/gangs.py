@@ -104,8 +104,7 @@ def _resources(job: Job[Any], counts: Mapping[str, int]) -> dict[str, str]:
     total: dict[str, quantity.Quantity] = {}
     for name, count in counts.items():
         for resource, amount in _requests(job.roles[name]).items() if count else ():
-            for _ in range(count):
-                total[resource] = total.get(resource, quantity.ZERO) + amount
+            total[resource] = total.get(resource, quantity.ZERO) + amount * count
     return {resource: str(amount) for resource, amount in sorted(total.items())}
 
 

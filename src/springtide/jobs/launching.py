@@ -111,7 +111,8 @@ def restart_left(situation: Situation) -> timedelta:
 
 def predecessors(situation: Situation) -> tuple[Pod, ...]:
     """Workers that ranks of an earlier launcher may still run on."""
-    return tuple(pod for index, pod in situation.workers.items() if index not in situation.ledger.members)
+    members = set(situation.ledger.members)
+    return tuple(pod for index, pod in situation.workers.items() if index not in members)
 
 
 def ready(situation: Situation) -> tuple[int, ...]:
@@ -124,7 +125,8 @@ def able(situation: Situation) -> tuple[int, ...]:
     pod, found = situation.launcher, ready(situation)
     if pod is None or not situation.ledger.serves or _settle_left(situation, pod) <= timedelta(0):
         return found
-    return tuple(index for index in found if index in situation.ledger.listed)
+    listed = set(situation.ledger.listed)
+    return tuple(index for index in found if index in listed)
 
 
 def listed(situation: Situation) -> tuple[Ledger, timedelta]:

@@ -42,7 +42,7 @@ def noticed(situation: Situation) -> tuple[Ledger, list[Decision]]:
 
 
 def _said(situation: Situation, node: str, indices: list[int]) -> Decision:
-    names = ", ".join(situation.worker_name(index) for index in indices)
+    names = situation.worker_names(indices)
     return Decision(situation.now, "NodeLeaving", f"Node {node} is going away; others take the place of {names}")
 
 

@@ -116,6 +116,8 @@ class Settings:
     cluster_domain: str = ""
     kubectl_image: str = ""
     """Delivers /opt/kube/kubectl; empty where pods have a kubectl of their own, as on the embedded cluster."""
+    max_workers: int = 10_000
+    """The most workers that one job is run with."""
 
 
 @dataclass(frozen=True, slots=True)

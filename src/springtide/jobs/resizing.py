@@ -126,7 +126,7 @@ def removable(situation: Situation) -> tuple[Pod, ...]:
     """Pods of workers that are no members and need no (more) draining."""
     if situation.shape.keeps_names:
         return ()
-    outside = (index for index in sorted(situation.workers) if index not in situation.ledger.members)
+    outside = sorted(situation.workers.keys() - set(situation.ledger.members))
     found = []
     for index in outside:
         step = TABLE[_stage(situation, index), False]

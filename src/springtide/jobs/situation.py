@@ -3,9 +3,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
+from itertools import islice
 from typing import Any, Final
 
 from springtide.api.job import Job
@@ -19,6 +20,7 @@ from springtide.jobs.observed import RUNNING, Held, Key, Observed, Pod
 PREFIX: Final = "springtide.dev/"
 _LONGEST: Final = timedelta(days=365)
 """Longer is as good as for ever, and what users write may be more than a calendar holds."""
+_NAMED: Final = 10
 _DIGITS: Final = len(str(int(_LONGEST.total_seconds())))
 
 
@@ -32,6 +34,8 @@ class Situation:
     workers: Mapping[int, Pod]
     launcher: Pod | None
     """The launcher's pod: of several the one that lives."""
+    kept_size: int = 0
+    """How many workers the job had when it was looked at: what it keeps while it asks for more than may be."""
 
     @property
     def job(self) -> Job[Any]:
@@ -51,11 +55,20 @@ class Situation:
         return self.observed.objects.get(self.config_key)
 
     @property
-    def wanted_size(self) -> int:
+    def asked_size(self) -> int:
         """What the spec asks for, within the bounds."""
         role = self.job.roles.get(self.shape.workers)
         asked = role.replicas if role else 0
         return self.shape.bounds.nearest(asked) if self.shape.bounds and role else asked
+
+    @property
+    def too_large(self) -> bool:
+        """Whether the job asks for more workers than the operator runs for one job. Nothing may count up to them."""
+        return self.asked_size > self.observed.settings.max_workers
+
+    @property
+    def wanted_size(self) -> int:
+        return self.kept_size if self.too_large else self.asked_size
 
     @property
     def members(self) -> tuple[int, ...]:
@@ -74,7 +87,8 @@ class Situation:
     def _size(self, role: str) -> int:
         if role == self.shape.workers:
             return self.wanted_size
-        return self.job.roles[role].replicas if role in self.job.roles else 0
+        asked = self.job.roles[role].replicas if role in self.job.roles else 0
+        return asked if asked <= self.observed.settings.max_workers else len(self.observed.of(role))
 
     @property
     def replicas(self) -> tuple[Pod, ...]:
@@ -99,6 +113,12 @@ class Situation:
 
     def worker_name(self, index: int) -> str:
         return self.kind.pod_name(self.job, self.shape.workers, index)
+
+    def worker_names(self, indices: Collection[int]) -> str:
+        """For people: of many only the first, because what they are told has to fit into an event."""
+        names = [self.worker_name(index) for index in islice(indices, _NAMED)]
+        more = len(indices) - len(names)
+        return ", ".join(names) + (f" and {more} more" if more > 0 else "")
 
     def nameable(self, index: int) -> bool:
         """Indices grow with every replacement, and a name that is too long is no host's name."""
@@ -132,7 +152,8 @@ def read(observed: Observed, kind: Kind, now: datetime) -> Situation:
         kept = Ledger() if shape.keeps_names else ledgers.recovered(workers.values(), launcher)
     else:
         kept = ledgers.read(config.annotations, workers.values())
-    return Situation(observed, kind, shape, kept, now, workers, launcher)
+    size = len(workers) if shape.keeps_names else len(kept.members)
+    return Situation(observed, kind, shape, kept, now, workers, launcher, size)
 
 
 def _launcher(observed: Observed, shape: Shape) -> Pod | None:

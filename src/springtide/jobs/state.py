@@ -60,7 +60,7 @@ def _working(situation: Situation) -> State:
     if differs := deferring.explained(situation):
         return State(Word.RUNNING, f"{differs}.")
     if situation.ledger.draining:
-        names = ", ".join(situation.worker_name(index) for index in situation.ledger.draining)
+        names = situation.worker_names(situation.ledger.draining)
         return State(Word.SCALING_IN, f"The launcher has been told to leave {names}.")
     if len(situation.ledger.listed) < wanted and situation.shape.elastic:
         return State(Word.SCALING_OUT, f"{len(situation.ledger.listed)} of {wanted} workers are in the host list.")

@@ -7,6 +7,7 @@ from typing import Final
 
 from msgspec.structs import replace
 
+from springtide.api.bounds import limit_advice
 from springtide.api.kinds import conditions as types
 from springtide.api.kinds.conditions import Condition, condition, finished, holds
 from springtide.api.kinds.mpi_modes import LauncherForm
@@ -20,6 +21,7 @@ from springtide.jobs.observed import FAILED, RUNNING, SUCCEEDED, Pod
 from springtide.jobs.situation import Situation
 
 BOUNDED: Final = "SizeOutOfBounds"
+LIMITED: Final = "TooManyWorkers"
 NAMES_USED_UP: Final = "NamesUsedUp"
 DEFERRED: Final = "SizeDeferred"
 CANNOT_START: Final = "CannotStart"
@@ -40,10 +42,18 @@ def ongoing(situation: Situation) -> JobStatus:
     if state.all_run(situation):
         message = f"{situation.title} is running."
         conditions = merged(conditions, true(types.RUNNING, f"{kind}Running", message), situation.now)
-    conditions = _named(situation, _bounded(situation, conditions))
+    conditions = _named(situation, _limited(situation, _bounded(situation, conditions)))
     conditions = _deferred(situation, _startable(situation, conditions))
     start = situation.now if resumed or old.start_time is None else old.start_time
     return _filled(situation, replace(old, conditions=conditions, start_time=start))
+
+
+def held_back(situation: Situation) -> JobStatus:
+    """Of a job that asks for more workers than may be, and has none."""
+    conditions = _limited(situation, _created(situation, situation.job.status.conditions))
+    return replace(
+        _filled(situation, replace(situation.job.status, conditions=conditions)), explanation=_too_large(situation)
+    )
 
 
 def suspended(situation: Situation) -> JobStatus:
@@ -116,6 +126,22 @@ def _deferred(situation: Situation, conditions: Conditions) -> Conditions:
         fine = false(DEFERRED, "SizeApplied", "The launcher runs with the size that is asked for.")
         return merged(conditions, fine, situation.now)
     return conditions
+
+
+def _limited(situation: Situation, conditions: Conditions) -> Conditions:
+    if situation.too_large:
+        return merged(conditions, true(LIMITED, "AboveOperatorLimit", _too_large(situation)), situation.now)
+    if holds(conditions, LIMITED):
+        met = false(LIMITED, "WithinOperatorLimit", "The operator runs jobs of this size.")
+        return merged(conditions, met, situation.now)
+    return conditions
+
+
+def _too_large(situation: Situation) -> str:
+    asked, most = situation.asked_size, situation.observed.settings.max_workers
+    kept = f"goes on with {situation.kept_size}" if situation.kept_size else "is not started"
+    advice = limit_advice(asked, situation.shape.bounds)
+    return f"{asked} workers are asked for, at most {most} may be: the job {kept}; {advice}"
 
 
 def _named(situation: Situation, conditions: Conditions) -> Conditions:

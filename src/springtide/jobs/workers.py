@@ -34,9 +34,10 @@ class Loss:
 def losses(situation: Situation) -> tuple[Loss, ...]:
     """Members that will never serve again. One without a pod that was never listed is merely not created yet."""
     found = []
+    used = set(situation.ledger.used)
     for index in situation.ledger.members:
         pod = situation.workers.get(index)
-        if pod is None and index in situation.ledger.used:
+        if pod is None and index in used:
             found.append(Loss(index, None, counts=False, evicted=False, cause="was deleted"))
         elif pod is not None and (not pod.alive or causes.lost(pod)):
             counts = pod.phase == FAILED or causes.lost(pod)
@@ -67,6 +68,7 @@ def without(situation: Situation, lost: tuple[Loss, ...]) -> Ledger:
 
 def left(ledger: Ledger, gone: Collection[int]) -> Ledger:
     """Without these."""
+    gone = set(gone)
 
     def others(indices: tuple[int, ...]) -> tuple[int, ...]:
         return tuple(index for index in indices if index not in gone)
@@ -106,6 +108,8 @@ def filled(situation: Situation, count: int) -> tuple[Ledger, timedelta]:
 
 def _fresh(situation: Situation, count: int) -> range:
     first = situation.ledger.next_index
+    if count <= 0 or situation.nameable(first + count - 1):
+        return range(first, first + max(count, 0))  # names only get longer
     last = next((index for index in range(first, first + count) if not situation.nameable(index)), first + count)
     return range(first, last)
 

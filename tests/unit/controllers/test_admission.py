@@ -13,7 +13,7 @@ from springtide.controllers.admission import Judging, NoReview, answered
 from springtide.controllers.kinds import SERVED
 from springtide.kube.resources import Key, Obj, Resource
 
-JUDGES = {each.definition.plural: Judging(each.definition, each.admission_errors, each.cautions) for each in SERVED}
+JUDGES = {each.definition.plural: Judging(each.definition, each.judge(), each.cautions) for each in SERVED}
 BOUNDS: dict[str, Any] = {"elasticPolicy": {"minReplicas": 1, "maxReplicas": 3}}
 REPLICAS = "spec.mpiReplicaSpecs[Worker].replicas"
 OUTSIDE = "Invalid value: 9: must be between 1 and 3, as {0} says; ask for 3 or change {0} first".format(
@@ -70,6 +70,26 @@ async def test_a_wrong_one_is_refused_in_the_api_servers_own_words() -> None:
             },
         },
     }
+
+
+async def test_more_workers_than_the_operator_runs_are_refused_in_a_job_and_in_its_scale() -> None:
+    huge = 2**31 - 1
+    said = f"Invalid value: {huge}: must be at most 100000: the operator runs no larger jobs"
+    for response in (
+        await asked(an_mpijob(workers=huge)),
+        await asked(scale(huge), scale(2), stored=an_mpijob(), sub="scale"),
+    ):
+        assert not response["allowed"]
+        (cause,) = response["status"]["details"]["causes"]
+        assert cause["message"].startswith(said)
+        assert cause["message"].endswith("ask for fewer workers, or raise its --max-workers-per-job")
+
+
+async def test_a_job_that_was_stored_with_more_can_be_changed_otherwise() -> None:
+    old, new = an_mpijob(workers=2**31 - 1), an_mpijob(workers=2**31 - 1, slotsPerWorker=2)
+    response = await asked(new, old)
+    assert response["allowed"]
+    assert "must be at most 100000" in response["warnings"][0]
 
 
 async def test_of_several_mistakes_all_are_told() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from tests import loop_lag
 from tests.unit.api.builders import an_mpijob
 from tests.unit.controllers.cached import NAME, NAMESPACE, OWNER, fill, made
 from tests.unit.controllers.scene import Scene, a_scene
@@ -12,10 +13,11 @@ from tests.unit.kube.fake_api import answer, status
 from springtide.controllers.kinds import SERVED
 from springtide.controllers.metrics import Metrics
 from springtide.controllers.reconciling import PREDECESSOR_RETRY, Reconciler
+from springtide.jobs.engine import MOST_PODS
 from springtide.jobs.observed import Settings
 from springtide.kube import errors
 from springtide.kube.controller import Result, Retry
-from springtide.kube.resources import CONFIGMAPS, SERVICEACCOUNTS, Key, Obj
+from springtide.kube.resources import CONFIGMAPS, PODS, SERVICEACCOUNTS, Key, Obj
 
 KEY = Key(NAMESPACE, NAME)
 
@@ -102,3 +104,26 @@ async def test_how_it_went_is_counted(scene: Scene, refused: bool, outcome: str)
         await reconciled(scene, a_job(), metrics)
     text = metrics.text()[0].decode()
     assert f'springtide_reconciles_total{{kind="MPIJob",outcome="{outcome}"}} 1.0' in text
+
+
+async def test_a_large_job_is_planned_without_holding_up_the_loop(scene: Scene) -> None:
+    workers = 5000
+    raw = a_job()
+    raw["spec"]["mpiReplicaSpecs"]["Worker"]["replicas"] = workers
+    indices = range(workers // 2)
+    labels = [{"springtide.dev/role": "Worker", "springtide.dev/index": str(index)} for index in indices]
+    fill(scene.caches.pods, *(made(PODS, f"pi-worker-{index}", labels=labels[index]) for index in indices))
+    async with loop_lag.measured() as lag:
+        for _ in range(3):
+            await reconciled(scene, raw)
+    assert sum(request.method == "POST" for request in scene.server.requests) > MOST_PODS
+    assert lag.longest < loop_lag.MOST
+
+
+async def test_a_job_of_any_size_is_judged_at_once(scene: Scene) -> None:
+    raw = a_job()
+    raw["spec"]["mpiReplicaSpecs"]["Worker"]["replicas"] = 2**31 - 1
+    async with loop_lag.measured() as lag:
+        await reconciled(scene, raw)
+    assert scene.server.done() == ["PATCH mpijobs/pi/status"]
+    assert lag.longest < loop_lag.MOST

@@ -7,9 +7,14 @@ from typing import Annotated, Final
 
 from springtide.api.kinds.fields import Int32, Wire, doc, rules
 
+MOST_WORKERS: Final = 100_000
+"""Of one job: more than a host list has room for. An operator may allow fewer."""
+
 
 class ElasticPolicy(Wire, frozen=True, kw_only=True):
-    min_replicas: Annotated[Int32 | None, doc("The fewest workers the job goes on with.", minimum=1)] = None
+    min_replicas: Annotated[
+        Int32 | None, doc("The fewest workers the job goes on with.", minimum=1, maximum=MOST_WORKERS)
+    ] = None
     max_replicas: Annotated[Int32 | None, doc("The most workers the job makes use of.", minimum=1)] = None
 
 

@@ -14,7 +14,7 @@ from typing import Annotated, Final
 from msgspec import field
 
 from springtide.api.kinds.attach_mode import AttachMode
-from springtide.api.kinds.elastic_policy import ORDERED, ElasticPolicy
+from springtide.api.kinds.elastic_policy import MOST_WORKERS, ORDERED, ElasticPolicy
 from springtide.api.kinds.fields import IMMUTABLE, Int32, Wire, doc, one_of, rules
 from springtide.api.kinds.metadata import ObjectMeta
 from springtide.api.kinds.replicas import LAUNCHER, REPLICA_NEEDS, WORKER, ReplicaSpec
@@ -41,7 +41,11 @@ class MPIReplicaSpecs(Wire, frozen=True, kw_only=True):
     ] = field(default=None, name=LAUNCHER)
     worker: Annotated[
         ReplicaSpec | None,
-        doc("The pods that ranks are started on.", REPLICA_NEEDS, properties={"replicas": {"minimum": 1}}),
+        doc(
+            "The pods that ranks are started on.",
+            REPLICA_NEEDS,
+            properties={"replicas": {"minimum": 1, "maximum": MOST_WORKERS}},
+        ),
     ] = field(default=None, name=WORKER)
 
 

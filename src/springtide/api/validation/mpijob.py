@@ -10,7 +10,7 @@ from springtide.api import bounds
 from springtide.api.defaults.mpijob import defaulted
 from springtide.api.field_errors import FieldError, invalid, not_supported, required
 from springtide.api.kinds.attach_mode import AttachMode
-from springtide.api.kinds.elastic_policy import ElasticPolicy
+from springtide.api.kinds.elastic_policy import MOST_WORKERS, ElasticPolicy
 from springtide.api.kinds.mpi_modes import Mode, mode_of
 from springtide.api.kinds.mpi_parts import PARTS, Parts
 from springtide.api.kinds.mpijob import (
@@ -41,16 +41,22 @@ def errors(raw: Mapping[str, Any]) -> list[FieldError]:
     return found
 
 
-def admission_errors(raw: Mapping[str, Any]) -> list[FieldError]:
-    """As `errors`, and a size outside its bounds: refused when it is asked for, while a reconcile runs the nearest."""
+def admission_errors(raw: Mapping[str, Any], most: int = MOST_WORKERS) -> list[FieldError]:
+    """As `errors`, and sizes that are refused when they are asked for: one outside its bounds, of which a reconcile
+    runs the nearest, and more workers than the operator runs for one job."""
     if found := errors(raw):
         return found
     job = defaulted(raw)
     limits, worker = bounds.of_mpi(job), job.roles.get(WORKER)
-    if limits is None or worker is None or limits.hold(worker.replicas):
+    if worker is None:
         return []
-    way_out = f"ask for {limits.nearest(worker.replicas)} or change {limits.source} first"
-    return [invalid(f"{_ROLES}[{WORKER}].replicas", worker.replicas, f"must be {limits}; {way_out}")]
+    field, size = f"{_ROLES}[{WORKER}].replicas", limits.nearest(worker.replicas) if limits else worker.replicas
+    if size > most:
+        return [invalid(field, worker.replicas, f"must be at most {most}: {bounds.limit_advice(size, limits)}")]
+    if limits is None or limits.hold(worker.replicas):
+        return []
+    way_out = f"ask for {size} or change {limits.source} first"
+    return [invalid(field, worker.replicas, f"must be {limits}; {way_out}")]
 
 
 def _name_errors(job: MPIJob) -> list[FieldError]:
