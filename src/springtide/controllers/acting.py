@@ -22,6 +22,7 @@ from springtide.controllers import keys
 from springtide.controllers.caches import Caches
 from springtide.controllers.metrics import Metrics
 from springtide.controllers.views import JobView
+from springtide.jobs import claims
 from springtide.jobs.actions import Action, Create, Delete, Event, Patch, RequeueAfter, Secrets, StatusPatch
 from springtide.jobs.kinds.mpi import ssh
 from springtide.jobs.objects import ROLE
@@ -38,6 +39,8 @@ from springtide.kube.resources import Key, Obj
 
 TAKEN_RETRY: Final = 30.0
 """Seconds; nobody says when somebody else's object goes away, unless it has our label."""
+REMAINS_RETRY: Final = 2.0
+"""Seconds; what an earlier job of the same name has left is being deleted."""
 _AT_ONCE: Final = 16
 """Pods of one job that are created at the same time."""
 _SOON: Final = 30.0
@@ -45,12 +48,20 @@ _SOON: Final = 30.0
 _REFUSALS: Final = (errors.Forbidden, errors.Invalid, errors.BadRequest)
 
 
+class Taken(Exception):
+    """A name that the job wants is that of an object of somebody else."""
+
+    def __init__(self, reason: str, message: str, retry: float) -> None:
+        super().__init__(message)
+        self.reason, self.retry = reason, retry
+
+
 @dataclass(frozen=True, slots=True)
 class _Refused:
-    """A pod, or a batch Job, that the server does not want."""
+    """A pod, or a batch Job, that the server does not want, or not under this name."""
 
     create: Create
-    refusal: errors.ApiError
+    refusal: errors.ApiError | Taken
 
     @property
     def role(self) -> str:
@@ -68,7 +79,7 @@ class _Refused:
 
     @property
     def told(self) -> str:
-        return _failed(self.create.manifest, self.refusal)
+        return str(self.refusal) if isinstance(self.refusal, Taken) else _failed(self.create.manifest, self.refusal)
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,52 +112,63 @@ class Hands:
         self._recorder, self._metrics = recorder, metrics
 
     async def act(self, subject: Subject, old: JobStatus, actions: Sequence[Action]) -> Result | None:
-        wait: float | None = None
         refused: list[_Refused] = []
         for batch in _batches(actions):
             if _makes_pods(batch[0]):
-                refused += await self._create_pods(subject, batch)
-                continue
-            match batch[0]:
-                case Create() as create:
-                    await self._create_or_tell(subject, old, create)
-                case Patch() as patch:
-                    await self._patch(subject, patch)
-                case Delete() as delete:
-                    await self._delete(subject, delete)
-                case Event(kind, reason, message):
-                    self._recorder.record(subject.reference, kind, reason, message)
-                case StatusPatch(status):
-                    await self._write_status(subject, old, _without(status, refused))
-                case RequeueAfter(delay):
-                    wait = delay.total_seconds()
-        if refused:
-            raise _until(refused[0].refusal, wait)
-        return None if wait is None else Result(requeue_after=wait)
+                refused += await self._create_pods(subject, old, batch)
+            else:
+                await self._do(subject, old, batch[0], refused)
+        wait = next((each.delay.total_seconds() for each in actions if isinstance(each, RequeueAfter)), None)
+        if not refused:
+            return None if wait is None else Result(requeue_after=wait)
+        taken = _taken(refused)
+        if taken and not any(isinstance(each, StatusPatch) for each in actions):
+            await self._write_status(subject, old, _without(old, old, refused))
+        raise _until(taken or refused[0].refusal, wait)
 
-    async def _create_pods(self, subject: Subject, creates: Sequence[Action]) -> list[_Refused]:
+    async def _do(self, subject: Subject, old: JobStatus, action: Action, refused: Sequence[_Refused]) -> None:
+        match action:
+            case Create() as create:
+                await self._create_or_tell(subject, old, create)
+            case Patch() as patch:
+                await self._patch(subject, patch)
+            case Delete() as delete:
+                await self._delete(subject, delete)
+            case Event(kind, reason, message):
+                self._recorder.record(subject.reference, kind, reason, message)
+            case StatusPatch(status):
+                await self._write_status(subject, old, _without(old, status, refused))
+
+    async def _create_pods(self, subject: Subject, old: JobStatus, creates: Sequence[Action]) -> list[_Refused]:
         """Those that were refused: one word of each role is enough."""
         pods = [each for each in creates if isinstance(each, Create)]
         done = await asyncio.gather(*(self._create(subject, each) for each in pods), return_exceptions=True)
         refused = []
         for create, failure in zip(pods, done, strict=True):
-            if isinstance(failure, _REFUSALS):
+            if isinstance(failure, (*_REFUSALS, Taken)):
                 refused.append(_Refused(create, failure))
             elif failure is not None:
                 raise failure
         for each in {each.role: each for each in reversed(refused)}.values():
-            self._recorder.record(subject.reference, "Warning", f"{subject.kind}Failed", each.told)
+            self._tell(subject, old, each.refusal, each.told)
         return refused
+
+    def _tell(self, subject: Subject, old: JobStatus, refusal: errors.ApiError | Taken, message: str) -> None:
+        """A name stays taken for as long as it takes somebody to see it: that is said once."""
+        if not isinstance(refusal, Taken):
+            self._recorder.record(subject.reference, "Warning", f"{subject.kind}Failed", message)
+        elif claims.is_news(old, message):
+            self._recorder.record(subject.reference, "Warning", refusal.reason, message)
 
     async def _create_or_tell(self, subject: Subject, old: JobStatus, create: Create) -> None:
         """Without this object nothing else can be done, and a refusal is all there is to say of the job."""
         try:
             await self._create(subject, create)
-        except _REFUSALS as refusal:
-            message = _failed(create.manifest, refusal)
-            self._recorder.record(subject.reference, "Warning", f"{subject.kind}Failed", message)
-            held_up = replace(old, state=old.state or Word.CREATED.value, explanation=message)
-            await self._write_status(subject, old, held_up)
+        except (*_REFUSALS, Taken) as refusal:
+            found = _Refused(create, refusal)
+            self._tell(subject, old, refusal, found.told)
+            held_up = replace(old, state=old.state or Word.CREATED.value)
+            await self._write_status(subject, old, _without(old, held_up, [found]))
             raise _until(refusal, None) from refusal
 
     async def _create(self, subject: Subject, create: Create) -> None:
@@ -163,21 +185,22 @@ class Hands:
 
     async def _adopt(self, subject: Subject, informer: Informer[Any], manifest: Obj) -> None:
         """What exists is taken for what was to be created if it is the job's own: an earlier answer was lost."""
-        found = await self._client.get(informer.resource, Key.of(manifest))
-        owners = found["metadata"].get("ownerReferences") or ()
-        if any(owner["uid"] == subject.uid for owner in owners if owner.get("controller")):
-            labels = {"metadata": {"labels": manifest["metadata"]["labels"]}}
-            await self._send_patch(informer, Key.of(manifest), labels)
+        metadata = (await self._client.get(informer.resource, Key.of(manifest)))["metadata"]
+        owner: Obj = next((each for each in metadata.get("ownerReferences") or () if each.get("controller")), {})
+        if owner.get("uid") == subject.uid:
+            labels = {"uid": metadata["uid"], "labels": manifest["metadata"]["labels"]}
+            await self._send_patch(informer, Key.of(manifest), {"metadata": labels})
             return
         name, kind = manifest["metadata"]["name"], manifest["kind"]
-        message = f'Resource "{name}" of Kind "{kind}" already exists and is not managed by {subject.kind}'
-        self._recorder.record(subject.reference, "Warning", "ErrResourceExists", message)
-        raise Retry(message, TAKEN_RETRY)
+        if (owner.get("kind"), owner.get("name")) == (subject.kind, subject.key.name):
+            raise Taken(claims.REMAINS, claims.remains(subject.kind, [f"{kind} {name}"]), REMAINS_RETRY)
+        raise Taken(claims.EXISTS, claims.exists(kind, name, subject.kind), TAKEN_RETRY)
 
     async def _patch(self, subject: Subject, patch: Patch) -> None:
         body = dict(patch.body)
-        if patch.resource_version is not None:
-            body["metadata"] = {**(body.get("metadata") or {}), "resourceVersion": patch.resource_version}
+        known = {"resourceVersion": patch.resource_version, "uid": patch.uid}
+        if meant := {name: value for name, value in known.items() if value is not None}:
+            body["metadata"] = {**(body.get("metadata") or {}), **meant}
         await self._send_patch(self._named(patch.key), _key(subject, patch.key), body)
 
     async def _send_patch(self, informer: Informer[Any], key: Key, body: Obj) -> None:
@@ -221,18 +244,26 @@ def _failed(manifest: Mapping[str, Any], refusal: errors.ApiError) -> str:
     return f"{what} created failed: {refusal}"
 
 
-def _without(planned: JobStatus, refused: Sequence[_Refused]) -> JobStatus:
+def _taken(refused: Sequence[_Refused]) -> Taken | None:
+    return next((each.refusal for each in refused if isinstance(each.refusal, Taken)), None)
+
+
+def _without(old: JobStatus, planned: JobStatus, refused: Sequence[_Refused]) -> JobStatus:
     """A status foresees the pods of its plan. Those that were refused are not there, and why is what people ask; in the
     same words every time, so that a job nothing happens to is not written again and again."""
     if not refused:
         return planned
     missing = sum(each.is_selected(planned.selector) for each in refused)
-    return replace(planned, replicas=max(planned.replicas - missing, 0), explanation=refused[0].told)
+    less = replace(planned, replicas=max(planned.replicas - missing, 0), explanation=refused[0].told)
+    taken = _taken(refused)
+    return claims.told(old, less, taken.reason, str(taken), datetime.now(UTC)) if taken else less
 
 
-def _until(refusal: errors.ApiError, wait: float | None) -> Exception:
+def _until(refusal: errors.ApiError | Taken, wait: float | None) -> Exception:
     """When to look again. A quota may be raised by somebody, but what is invalid stays so until the job changes; and
     what the plan waits for anyway, the end of a drain for instance, must not be missed."""
+    if isinstance(refusal, Taken):
+        return Retry(str(refusal), refusal.retry if wait is None else min(wait, refusal.retry))
     passing = isinstance(refusal, errors.Forbidden)
     if wait is not None and (wait < _SOON or not passing):
         return Retry(str(refusal), wait)

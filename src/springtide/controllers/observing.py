@@ -11,6 +11,7 @@ from typing import Any, Final
 import msgspec
 
 from springtide.api.job import Job
+from springtide.api.kinds.mpi_modes import LauncherForm
 from springtide.controllers.caches import BY_JOB, Caches, JobKey
 from springtide.controllers.views import (
     BatchJobView,
@@ -22,8 +23,10 @@ from springtide.controllers.views import (
     Terminated,
 )
 from springtide.jobs.causes import NODE_LOST
-from springtide.jobs.objects import INDEX, ROLE
+from springtide.jobs.kind import Kind, Shape
+from springtide.jobs.objects import ROLE, index_of
 from springtide.jobs.observed import FAILED, Exit, Held, Key, LauncherJob, Observed, Pod, Settings
+from springtide.kube.resources import Key as ObjectKey
 from springtide.kube.resources import Resource
 
 _PARTS: Final = ("spec", "data", "rules", "subjects")
@@ -34,8 +37,10 @@ class Found:
     """What the caches hold of a job at one moment, not read yet: that takes its time, and may be done in a thread."""
 
     job: Job[Any]
+    kind: Kind
     pods: Sequence[PodView]
-    batch_jobs: Sequence[BatchJobView]
+    batch_job: BatchJobView | None
+    """Under the launcher's name, whoever made it."""
     held: Sequence[tuple[Resource, HeldView]]
     silent: Container[str]
     leaving: frozenset[str]
@@ -44,12 +49,13 @@ class Found:
     settings: Settings
 
 
-def found(job: Job[Any], caches: Caches, settings: Settings) -> Found:
+def found(job: Job[Any], kind: Kind, caches: Caches, settings: Settings) -> Found:
     key = JobKey(job.kind, job.metadata.namespace, job.metadata.name)
     return Found(
         job=job,
+        kind=kind,
         pods=caches.pods.where(BY_JOB, key),
-        batch_jobs=caches.batch_jobs.where(BY_JOB, key),
+        batch_job=caches.batch_jobs.get(ObjectKey(job.metadata.namespace, kind.shape(job).launcher_name)),
         held=[(resource, view) for resource, each in caches.held.items() for view in each.where(BY_JOB, key)],
         silent=caches.silent_nodes(),
         leaving=caches.leaving_nodes(),
@@ -59,22 +65,23 @@ def found(job: Job[Any], caches: Caches, settings: Settings) -> Found:
     )
 
 
-def observed(job: Job[Any], caches: Caches, settings: Settings) -> Observed:
-    return read(found(job, caches, settings))
+def observed(job: Job[Any], kind: Kind, caches: Caches, settings: Settings) -> Observed:
+    return read(found(job, kind, caches, settings))
 
 
 def read(found: Found) -> Observed:
-    job, pods, batch = found.job, found.pods, next(iter(found.batch_jobs), None)
-    owners = {job.metadata.uid, *(each.metadata.uid for each in found.batch_jobs if _owned(each.metadata, job))}
+    job, shape = found.job, found.kind.shape(found.job)
+    batch = _batch(found, shape)
+    pods = (each for each in found.pods if _is_part(each, job, found.kind, shape, batch))
     return Observed(
         job=job,
-        pods=tuple(pod(each, found.silent) for each in pods if _owner(each.metadata) in owners),
-        strangers=frozenset(each.metadata.name for each in pods if _owner(each.metadata) not in owners),
+        pods=tuple(pod(each, found.silent) for each in pods),
         objects={
-            Key(resource.api_version, resource.kind, view.metadata.name): held(view, owned=_owned(view.metadata, job))
+            Key(resource.api_version, resource.kind, view.metadata.name): held(view)
             for resource, view in found.held
+            if _owned(view.metadata, job)
         },
-        launcher_job=launcher_job(batch, owned=_owned(batch.metadata, job)) if batch else None,
+        launcher_job=launcher_job(batch) if batch else None,
         leaving_nodes=found.leaving,
         reclaims=found.reclaims,
         priorities=found.priorities,
@@ -82,14 +89,36 @@ def read(found: Found) -> Observed:
     )
 
 
-def predecessors(job: Job[Any], caches: Caches) -> bool:
-    """Whether something is left of an earlier job of this name, which is being cleaned away."""
+def _batch(found: Found, shape: Shape) -> BatchJobView | None:
+    batch, wanted = found.batch_job, shape.form is LauncherForm.BATCH_JOB
+    return batch if wanted and batch is not None and _owned(batch.metadata, found.job) else None
+
+
+def _is_part(view: PodView, job: Job[Any], kind: Kind, shape: Shape, batch: BatchJobView | None) -> bool:
+    """Whether a pod is what its labels say. Anybody may write labels, and whoever may create pods may name a job as
+    their owner: one that does not have the name of its role and index would stand in for another."""
+    metadata = view.metadata
+    role, owner = metadata.labels.get(ROLE, ""), _owner(metadata)
+    if role == shape.launcher and shape.form is LauncherForm.BATCH_JOB:
+        return batch is not None and owner == batch.metadata.uid
+    if owner != job.metadata.uid:
+        return False
+    if role == shape.launcher:
+        return metadata.name == shape.launcher_name
+    index = index_of(metadata.labels) if role in (shape.workers, *shape.fixed) else None
+    return index is not None and metadata.name == kind.pod_name(job, role, index)
+
+
+def predecessors(job: Job[Any], caches: Caches) -> frozenset[str]:
+    """What is left of an earlier job of this name, and is being cleaned away."""
     key = JobKey(job.kind, job.metadata.namespace, job.metadata.name)
-    return any(
-        owner.kind == job.kind and owner.name == job.metadata.name and owner.uid != job.metadata.uid
+    return frozenset(
+        f"{informer.resource.kind} {view.metadata.name}"
         for informer in caches.made
         for view in informer.where(BY_JOB, key)
         if (owner := view.metadata.controller) is not None
+        and (owner.kind, owner.name) == (job.kind, job.metadata.name)
+        and owner.uid != job.metadata.uid
     )
 
 
@@ -101,14 +130,14 @@ def _owned(metadata: Metadata, job: Job[Any]) -> bool:
     return _owner(metadata) == job.metadata.uid
 
 
-def held(view: HeldView, *, owned: bool) -> Held:
+def held(view: HeldView) -> Held:
     metadata = view.metadata
     body: dict[str, Any] = {"metadata": {"labels": metadata.labels, "annotations": metadata.annotations}}
     body |= {part: value for part in _PARTS if (value := getattr(view, part)) is not None}
-    return Held(metadata.uid, metadata.resource_version, body, owned)
+    return Held(metadata.uid, metadata.resource_version, body)
 
 
-def launcher_job(view: BatchJobView, *, owned: bool) -> LauncherJob:
+def launcher_job(view: BatchJobView) -> LauncherJob:
     def holds(type_: str) -> bool:
         return any(each.type == type_ and each.status == "True" for each in view.status.conditions)
 
@@ -122,7 +151,6 @@ def launcher_job(view: BatchJobView, *, owned: bool) -> LauncherJob:
         message=failure.message if failure else "",
         failures=view.status.failed,
         completed=view.status.completion_time,
-        owned=owned,
         terminating=view.metadata.deletion_timestamp is not None,
         started=view.status.start_time,
         template=msgspec.to_builtins(view.spec.template) if view.spec.suspend else {},
@@ -132,12 +160,11 @@ def launcher_job(view: BatchJobView, *, owned: bool) -> LauncherJob:
 def pod(view: PodView, silent: Container[str] = ()) -> Pod:
     metadata, status = view.metadata, view.status
     main, disruption = _main(view), _disruption(view)
-    index = metadata.labels.get(INDEX, "")
     return Pod(
         name=metadata.name,
         uid=metadata.uid,
         role=metadata.labels.get(ROLE, ""),
-        index=int(index) if index.isdigit() else None,
+        index=index_of(metadata.labels),
         phase=status.phase or "Pending",
         ready=any(each.type == "Ready" and each.status == "True" for each in status.conditions),
         terminating=metadata.deletion_timestamp is not None,

@@ -5,14 +5,15 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Mapping, Sequence
-from datetime import UTC, datetime
+from collections.abc import Collection, Mapping, Sequence
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import msgspec
 
 from springtide.api.field_errors import FieldError
 from springtide.api.job import Job
+from springtide.api.kinds.conditions import finished
 from springtide.api.kinds.run_policy import managed_elsewhere
 from springtide.api.kinds.status import JobStatus
 from springtide.controllers import observing
@@ -21,7 +22,7 @@ from springtide.controllers.caches import Caches
 from springtide.controllers.kinds import Served
 from springtide.controllers.metrics import ERROR, OK, RETRY, Metrics
 from springtide.controllers.views import JobView
-from springtide.jobs import engine, refusing
+from springtide.jobs import claims, engine, refusing
 from springtide.jobs.actions import Plan
 from springtide.jobs.observed import Settings
 from springtide.kube import errors
@@ -31,8 +32,10 @@ from springtide.kube.resources import Key
 
 LARGE = 200
 """Pods of a job from which on it is planned in a thread."""
-PREDECESSOR_RETRY = 1.0
-"""Seconds; its deletion is seen, this is for the case that it was not."""
+PREDECESSOR_RETRY = timedelta(seconds=1)
+"""Its deletion is seen, this is for the case that it was not."""
+PREDECESSOR_PATIENCE = timedelta(seconds=10)
+"""After which the job says what it waits for: most of the time it is gone at once."""
 
 
 def _now() -> datetime:
@@ -76,13 +79,13 @@ class Reconciler:
         if wrong:
             return await self._refuse(raw, wrong)
         job = self._served.read(raw)
-        if observing.predecessors(job, self._caches):
-            return Result(requeue_after=PREDECESSOR_RETRY)
+        if remains := observing.predecessors(job, self._caches):
+            return await self._wait(raw, job, remains)
         return await self._act(raw, job.status, await self._planned(job))
 
     async def _planned(self, job: Job[Any]) -> Plan:
         """Of a large job in a thread: it is pure, and takes longer than other jobs may be kept waiting."""
-        found = observing.found(job, self._caches, self._settings)
+        found = observing.found(job, self._served.adapter, self._caches, self._settings)
         size = sum(min(role.replicas, self._settings.max_workers) for role in job.roles.values())
         if max(size, len(found.pods)) <= LARGE:
             return self._plan(found)
@@ -90,6 +93,13 @@ class Reconciler:
 
     def _plan(self, found: observing.Found) -> Plan:
         return engine.plan(observing.read(found), self._served.adapter, _now())
+
+    async def _wait(self, raw: Mapping[str, Any], job: Job[Any], remains: Collection[str]) -> Result | None:
+        now, created = _now(), job.metadata.creation_timestamp
+        if finished(job.status.conditions) or created is None or now - created < PREDECESSOR_PATIENCE:
+            return Result(requeue_after=PREDECESSOR_RETRY.total_seconds())
+        message = claims.remains(job.kind, remains)
+        return await self._act(raw, job.status, claims.waits(job.status, message, now, PREDECESSOR_RETRY))
 
     async def _refuse(self, raw: Mapping[str, Any], wrong: Sequence[FieldError]) -> Result | None:
         status = msgspec.convert(raw["status"], JobStatus)

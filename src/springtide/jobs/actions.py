@@ -32,11 +32,13 @@ class Create:
 
 @dataclass(frozen=True, slots=True)
 class Patch:
-    """A merge patch. With a resource version it is refused when the plan was made from a stale view."""
+    """A merge patch. With a resource version it is refused when the plan was made from a stale view, with a uid when
+    another object has taken the place of the one that was seen."""
 
     key: Key
     body: Mapping[str, Any]
     resource_version: str | None = None
+    uid: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

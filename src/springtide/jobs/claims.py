@@ -1,48 +1,94 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a job lays claim to: hosts for its list, and names that may turn out to be somebody else's."""
+"""Names that a job may use: those of its own pods. And what is said when a name turns out to be somebody else's.
+
+A pod's name says nothing about whose it is: anybody may have created a pod under a name that a job will want. So a name
+is in the Role and in the host list only from when its pod was seen with this job's uid as controller, and no longer
+when that pod is about to be deleted.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
+from datetime import datetime, timedelta
+from typing import Final
 
-from springtide.jobs import objects
-from springtide.jobs.actions import Event
+from msgspec.structs import replace
+
+from springtide.api.kinds.conditions import condition, holds
+from springtide.api.kinds.status import JobStatus
+from springtide.jobs.actions import Event, Plan, RequeueAfter, StatusPatch
+from springtide.jobs.conditions import REASON_LENGTH, Conditions, false, merged, true
 from springtide.jobs.kind import Hosts
+from springtide.jobs.observed import Pod
 from springtide.jobs.situation import Situation
 
+NAME_TAKEN: Final = "NameTaken"
+EXISTS: Final = "ErrResourceExists"
+REMAINS: Final = "EarlierJobRemains"
+_NAMED: Final = 5
+"""So many objects are named in a message."""
 
-def hosts(situation: Situation) -> Hosts:
+
+def hosts(situation: Situation, going: Iterable[Pod] = ()) -> Hosts:
+    """`going` are deleted right after the hosts are written."""
+    gone = {pod.uid for pod in going}
+
+    def stays(pod: Pod | None) -> bool:
+        return pod is not None and pod.alive and pod.uid not in gone
+
     def names(indices: Iterable[int]) -> tuple[str, ...]:
-        return tuple(situation.worker_name(index) for index in sorted(indices))
+        here = (index for index in sorted(indices) if stays(situation.workers.get(index)))
+        return tuple(situation.worker_name(index) for index in here)
 
-    ledger = situation.ledger
     return Hosts(
-        wanted=names(situation.members),
-        listed=names(ledger.listed),
-        reachable=names({*ledger.members, *ledger.listed, *situation.workers}),
-        serves=ledger.serves,
+        listed=names(situation.ledger.listed),
+        reachable=names(situation.workers),
+        serves=situation.ledger.serves,
+        launcher_seen=stays(situation.launcher),
         fixed=situation.fixed,
     )
 
 
-def contested(situation: Situation) -> Event | None:
-    """An object that is in the way because it is somebody else's. Most of the time everything is the job's own."""
-    seen, job = situation.observed, situation.job
-    batch = seen.launcher_job
-    if batch is not None and not batch.owned:
-        return _exists(situation.shape.launcher_name, "Job", job.kind)
-    theirs = {key for key, held in seen.objects.items() if not held.owned}
-    if theirs:
-        wanted = (objects.key_of(each.manifest) for each in situation.kind.wiring(job, hosts(situation)))
-        for key in (*wanted, situation.config_key):
-            if key in theirs:
-                return _exists(key.name, key.kind, job.kind)
-    if not seen.strangers:
-        return None
-    names = (situation.shape.launcher_name, *hosts(situation).wanted, *(each.name for each in situation.fixed))
-    return next((_exists(name, "Pod", job.kind) for name in names if name in seen.strangers), None)
+def exists(kind: str, name: str, manager: str) -> str:
+    """Of an object that is somebody else's; the first sentence is upstream's."""
+    return (
+        f'Resource "{name}" of Kind "{kind}" already exists and is not managed by {manager}. It is left alone and the '
+        f"job is given no rights to it: give the job another metadata.name, or delete that {kind}"
+    )
 
 
-def _exists(name: str, kind: str, manager: str) -> Event:
-    message = f'Resource "{name}" of Kind "{kind}" already exists and is not managed by {manager}'
-    return Event("Warning", "ErrResourceExists", message)
+def remains(kind: str, names: Collection[str]) -> str:
+    """Of objects of a job that had this job's name."""
+    more = f" and {len(names) - _NAMED} more" if len(names) > _NAMED else ""
+    named = ", ".join(sorted(names)[:_NAMED])
+    return f"The job waits until what is left of an earlier {kind} of its name has been deleted: {named}{more}"
+
+
+def told(old: JobStatus, planned: JobStatus, reason: str, message: str, now: datetime) -> JobStatus:
+    """The planned status of a job that cannot have a name. Said again it is the same, so that it is written once."""
+    message = message[:REASON_LENGTH]
+    before = condition(old.conditions, NAME_TAKEN)
+    known = before is not None and (before.status, before.message) == ("True", message)
+    others = tuple(each for each in planned.conditions if each.type != NAME_TAKEN)
+    new = (*others, before) if before and known else merged(others, true(NAME_TAKEN, reason, message), now)
+    return replace(planned, conditions=new, explanation=message)
+
+
+def is_news(old: JobStatus, message: str) -> bool:
+    before = condition(old.conditions, NAME_TAKEN)
+    return before is None or (before.status, before.message) != ("True", message[:REASON_LENGTH])
+
+
+def waits(old: JobStatus, message: str, now: datetime, retry: timedelta) -> Plan:
+    """Nothing is done for a job as long as its predecessor is not gone."""
+    again, before = RequeueAfter(retry), condition(old.conditions, NAME_TAKEN)
+    if before is not None and (before.status, before.reason) == ("True", REMAINS):
+        return Plan((again,), old)  # what is left changes all the time, and is not worth a write each time
+    new = told(old, old, REMAINS, message, now)
+    return Plan((StatusPatch(new), Event("Warning", REMAINS, message), again), new)
+
+
+def freed(conditions: Conditions, now: datetime) -> Conditions:
+    if not holds(conditions, NAME_TAKEN):
+        return conditions
+    return merged(conditions, false(NAME_TAKEN, "NamesFree", "All names that the job needs are its own."), now)

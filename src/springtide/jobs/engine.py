@@ -3,9 +3,10 @@
 
 The order of a plan's actions is what keeps a job safe when its doing is interrupted:
 
-    wiring (Role: wide enough for all that is or will be listed)
+    wiring (Role: wide enough for all that is or will be listed, of pods that were seen)
       ─► config object (ledger and host list; refused when the view was stale)
-      ─► pods created ─► pods deleted (after their hosts left the list) ─► nudge ─► events, status
+      ─► wiring (Role: without those that are about to be deleted)
+      ─► pods created ─► pods deleted (after their names left list and Role) ─► nudge ─► events, status
 """
 
 from __future__ import annotations
@@ -45,9 +46,9 @@ from springtide.jobs.actions import (
     StatusPatch,
 )
 from springtide.jobs.foreseen import foreseen
-from springtide.jobs.kind import Kind, Wanted
+from springtide.jobs.kind import NOBODY, Hosts, Kind, Wanted
 from springtide.jobs.ledger import Ledger
-from springtide.jobs.observed import Key, Observed
+from springtide.jobs.observed import Key, Observed, Pod
 from springtide.jobs.situation import Situation
 
 
@@ -58,8 +59,6 @@ def plan(observed: Observed, kind: Kind, now: datetime) -> Plan:
         return Plan((), observed.job.status)
     if finished(observed.job.status.conditions):
         return _after(seen)
-    if taken := claims.contested(seen):
-        return Plan((taken, RequeueAfter(_RETRY)), observed.job.status)
     if outcome := finishing.outcome(seen):
         advice = () if outcome.succeeded else _advised(seen, launching.ending(seen)[1])
         return _told(seen, (), advice, status.ended(seen, outcome))
@@ -70,7 +69,6 @@ def plan(observed: Observed, kind: Kind, now: datetime) -> Plan:
     return _ongoing(seen)
 
 
-_RETRY = timedelta(seconds=30)
 MOST_PODS = 200
 """Pods that one plan creates or deletes. The next plan goes on from there, after other jobs have had their turn."""
 _NEXT = timedelta(milliseconds=1)
@@ -78,14 +76,14 @@ _NEXT = timedelta(milliseconds=1)
 
 def _ongoing(seen: Situation) -> Plan:
     then, why, waits = _decided(seen)
-    wiring = _wiring(seen, then)
-    actions: list[Action] = [*_ensured(then, wiring), *_config(seen, then, why)]
+    going = (*fixed.removable(then), *resizing.removable(then), *launching.deleted(then))
+    actions = _hosts_written(seen, then, going, why)
     rewritten = any(isinstance(action, Patch) and action.key == seen.config_key for action in actions)
     actions += _group(then)
     actions += _worker_pods(then)
     actions += [*fixed.created(then), *launching.created(then), *finishing.switched(then)]
-    actions += _freed(then, wiring)
-    actions += finishing.deletes((*fixed.removable(then), *resizing.removable(then), *launching.deleted(then)))
+    actions += _freed(then)
+    actions += finishing.deletes(going)
     if not rewritten:
         nudge, wait = launching.nudged(then)
         actions += nudge
@@ -187,12 +185,8 @@ def _suspended(seen: Situation) -> Plan:
     """No pods; when the last is gone the job is as good as new, and names start over with the next run."""
     quiet = not seen.replicas and all(pod.ended for pod in seen.observed.of(seen.shape.launcher))
     then = seen.with_ledger(Ledger() if quiet else launching.fresh_run(seen.ledger))
-    actions = [
-        *_ensured(then, _wiring(seen, then)),
-        *_config(seen, then, ()),
-        *finishing.stopped(then),
-        *_ungrouped(then),
-    ]
+    going = seen.observed.pods
+    actions = [*_hosts_written(seen, then, going, ()), *finishing.stopped(then), *_ungrouped(then)]
     actions += launching.created(then)
     return _told(then, actions, (), status.suspended(then))
 
@@ -202,31 +196,51 @@ def _after(seen: Situation) -> Plan:
     left = finishing.time_to_live(seen)
     if left <= timedelta(0):
         return Plan((finishing.deletes_job(seen),), seen.job.status)
-    actions = [*finishing.cleaned(seen), *(_ungrouped(seen) if finishing.frees_group(seen) else ())]
+    cleaned = finishing.cleaned(seen)
+    actions = [
+        *_unlisted(seen, cleaned),
+        *_withdrawn(seen),
+        *cleaned,
+        *(_ungrouped(seen) if finishing.frees_group(seen) else ()),
+    ]
     return _told(seen, actions, (), status.over(seen), [left])
 
 
-def _wiring(seen: Situation, then: Situation) -> tuple[Wanted, ...]:
-    """Before the list is changed: whoever is on the old one or will be on the new one can be reached."""
-    hosts = claims.hosts(then)
-    before = set(claims.hosts(seen).listed) - set(hosts.reachable)
-    return then.kind.wiring(then.job, replace(hosts, reachable=(*hosts.reachable, *sorted(before))))
+def _unlisted(seen: Situation, cleaned: Iterable[Action]) -> list[Action]:
+    """No name is in the host list of a pod that is deleted next."""
+    if seen.config is None or not any(cleaned):
+        return []
+    return _config(seen, seen.with_ledger(launching.fresh_run(seen.ledger)), NOBODY, ())
 
 
-def _ensured(then: Situation, wanted: Iterable[Wanted]) -> list[Action]:
-    return [action for each in wanted for action in objects.ensured(then.observed, each)]
+def _withdrawn(seen: Situation) -> list[Action]:
+    """The launcher of a finished job may reach nobody, whoever comes to have its workers' names."""
+    wanted = (each for each in seen.kind.wiring(seen.job, NOBODY) if each.grants)
+    held = (each for each in wanted if objects.key_of(each.manifest) in seen.observed.objects)
+    return [action for each in held for action in objects.ensured(seen.observed, each)]
 
 
-def _freed(then: Situation, wiring: Iterable[Wanted]) -> tuple[Action, ...]:
+def _hosts_written(seen: Situation, then: Situation, going: Iterable[Pod], why: Iterable[Decision]) -> list[Action]:
+    """Whoever is on the list can be reached at every moment, and nobody longer than that: what lets the launcher reach
+    its workers is widened before the list is written, and narrowed after it."""
+    hosts = claims.hosts(then, going)
+    still = {*hosts.reachable, *claims.hosts(seen).listed}
+    wide = replace(hosts, reachable=(*hosts.reachable, *sorted(still - {*hosts.reachable})))
+    before, after = (then.kind.wiring(then.job, each) for each in (wide, hosts))
+    first, last = objects.in_two_steps(then.observed, before, after)
+    return [*first, *_config(seen, then, hosts, why), *last]
+
+
+def _freed(then: Situation) -> tuple[Action, ...]:
     """Of what was made beside pods, the part that is no longer wanted."""
     group = _wanted_group(then)
-    wanted = (*wiring, *((group,) if group else ()))
+    wanted = (*then.kind.wiring(then.job, claims.hosts(then)), *((group,) if group else ()))
     return objects.surplus(then.observed, {then.config_key, *(objects.key_of(each.manifest) for each in wanted)})
 
 
-def _config(seen: Situation, then: Situation, why: Iterable[Decision]) -> list[Action]:
+def _config(seen: Situation, then: Situation, hosts: Hosts, why: Iterable[Decision]) -> list[Action]:
     """The ledger and the host list, in one write; the log rides along."""
-    data = dict(then.kind.config(then.job, claims.hosts(then), then.observed.settings))
+    data = dict(then.kind.config(then.job, hosts, then.observed.settings))
     annotations, held = then.ledger.annotations(), seen.config
     before = held.annotations if held else {}
     metadata = objects.named(then.job, then.shape.config_name, labels=_app(then), annotations=annotations)
@@ -267,7 +281,7 @@ def _ungrouped(then: Situation) -> list[Action]:
     wanted = _wanted_group(then)
     key: Key | None = objects.key_of(wanted.manifest) if wanted else None
     held = then.observed.objects.get(key) if key else None
-    return [Delete(key, held.uid)] if key and held and held.owned else []
+    return [Delete(key, held.uid)] if key and held else []
 
 
 def _told(

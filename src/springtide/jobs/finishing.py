@@ -162,7 +162,7 @@ def _launcher_goes_on(situation: Situation) -> bool:
 def _launcher(situation: Situation) -> tuple[Action, ...]:
     batch = situation.observed.launcher_job
     if situation.shape.form is LauncherForm.BATCH_JOB:
-        gone = batch is None or batch.terminating or not batch.owned
+        gone = batch is None or batch.terminating
         return () if gone or batch is None else (Delete(_batch_key(situation), batch.uid),)
     return deletes((situation.launcher,) if situation.launcher else ())
 
@@ -200,7 +200,7 @@ def switched(situation: Situation) -> tuple[Action, ...]:
     if not suspend and not launching.may_be_created(situation):
         return ()
     template = {} if suspend else placed(batch, situation.kind.launcher(situation.job, situation.observed.settings))
-    return (Patch(_batch_key(situation), {"spec": {"suspend": suspend, **template}}),)
+    return (Patch(_batch_key(situation), {"spec": {"suspend": suspend, **template}}, uid=batch.uid),)
 
 
 def placed(batch: LauncherJob, wanted: Mapping[str, Any]) -> dict[str, Any]:

@@ -11,7 +11,7 @@ from collections.abc import Collection, Iterable, Sequence
 from dataclasses import replace
 
 from springtide.jobs.actions import Action, Create, Delete
-from springtide.jobs.objects import INDEX, ROLE
+from springtide.jobs.objects import ROLE, index_of
 from springtide.jobs.observed import LauncherJob, Pod
 from springtide.jobs.situation import Situation
 
@@ -31,9 +31,8 @@ def foreseen(situation: Situation, actions: Iterable[Action]) -> Situation:
 
 def _pod(create: Create) -> Pod:
     metadata = create.manifest["metadata"]
-    index = metadata["labels"].get(INDEX, "")
-    role = metadata["labels"].get(ROLE, "")
-    return Pod(name=metadata["name"], uid="", role=role, index=int(index) if index.isdigit() else None)
+    labels = metadata["labels"]
+    return Pod(name=metadata["name"], uid="", role=labels.get(ROLE, ""), index=index_of(labels))
 
 
 def _launcher_job(create: Create) -> LauncherJob:

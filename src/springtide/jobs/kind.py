@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import Enum, auto
-from typing import Any, Protocol
+from typing import Any, Final, Protocol
 
 from springtide.api.bounds import Bounds, StartSize
 from springtide.api.job import Job
@@ -79,16 +79,19 @@ class Replica:
 class Hosts:
     """The host list as it is to be."""
 
-    wanted: tuple[str, ...]
-    """Workers the job has or is about to have, in order of their indices."""
     listed: tuple[str, ...]
-    """Those that are ready for ranks."""
+    """Workers that are ready for ranks, in order of their indices."""
     reachable: tuple[str, ...]
-    """All the launcher must be allowed to reach."""
+    """Pods the launcher may run commands in: each was seen to be the job's own, and is not about to be deleted."""
     serves: str
-    """The launcher pod the list is for."""
+    """The launcher pod the list is for; empty: it is for nobody."""
+    launcher_seen: bool = False
+    """Whether the pod under the launcher's name was seen to be the job's own."""
     fixed: tuple[Replica, ...] = ()
     """Replicas that keep their names, of all roles."""
+
+
+NOBODY: Final = Hosts((), (), "")
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,6 +106,8 @@ class Wanted:
     """Places of mappings, as `spec.selector`, in which nothing else may stand."""
     keys: tuple[str, ...] = ()
     """Names in `data` that secrets have; with others it is made anew, because nobody can say what they were."""
+    grants: bool = False
+    """It gives rights: they are taken back when the job has finished."""
 
 
 class Kind(Protocol):

@@ -191,15 +191,15 @@ def nudged(situation: Situation) -> tuple[tuple[Action, ...], timedelta]:
     pod, config = situation.launcher, situation.config
     if pod is None or not pod.alive or not pod.node or config is None or not situation.ledger.serves:
         return (), NEVER
-    version, key = config.resource_version, Key("v1", "Pod", pod.name)
+    version = config.resource_version
     if pod.annotations.get(NUDGE) != version:
-        return (_annotate(key, {NUDGE: version, NUDGED_AT: situation.now.isoformat()}),), NUDGE_REPEAT
+        return (_annotate(pod, {NUDGE: version, NUDGED_AT: situation.now.isoformat()}),), NUDGE_REPEAT
     if pod.annotations.get(NUDGED_AGAIN) == version:
         return (), NEVER
     left = NUDGE_REPEAT - situation.since(_moment(pod.annotations.get(NUDGED_AT, "")))
     if left > timedelta(0):
         return (), left
-    return (_annotate(key, {NUDGED_AGAIN: version}),), NEVER
+    return (_annotate(pod, {NUDGED_AGAIN: version}),), NEVER
 
 
 def _moment(given: str) -> datetime | None:
@@ -210,5 +210,5 @@ def _moment(given: str) -> datetime | None:
     return moment if moment.tzinfo else None
 
 
-def _annotate(key: Key, annotations: dict[str, str]) -> Patch:
-    return Patch(key, {"metadata": {"annotations": annotations}})
+def _annotate(pod: Pod, annotations: dict[str, str]) -> Patch:
+    return Patch(Key("v1", "Pod", pod.name), {"metadata": {"annotations": annotations}}, uid=pod.uid)

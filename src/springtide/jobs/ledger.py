@@ -18,6 +18,7 @@ from typing import Final
 
 import msgspec
 
+from springtide.api.names import LABEL_LENGTH
 from springtide.jobs.observed import Pod
 
 NEXT_INDEX: Final = "springtide.dev/next-index"
@@ -67,16 +68,24 @@ class Ledger:
 
 
 def read(annotations: Mapping[str, str], workers: Iterable[Pod]) -> Ledger:
-    """Next is never below what is seen on pods: an index is not given twice even if the annotation was lost."""
-    highest = max((pod.index + 1 for pod in workers if pod.index is not None), default=0)
+    """An index is written here before its pod is created, so what is written counts, and a pod beyond it was made by
+    somebody else. Where nothing is written it is read off the pods: no index is given twice."""
     try:
         kept = msgspec.json.decode(annotations.get(ANNOTATION, "{}"), type=Ledger, strict=False)
     except msgspec.DecodeError:
         kept = Ledger()
-    given = annotations.get(NEXT_INDEX, "")
-    return replace(
-        kept, next_index=max(int(given) if given.isascii() and given.isdigit() else 0, highest, *_after(kept), 0)
-    )
+    written = _index(annotations.get(NEXT_INDEX, ""))
+    first = _beyond(workers) if written is None else written
+    return replace(kept, next_index=max(first, *_after(kept), 0))
+
+
+def _index(given: str) -> int | None:
+    """What has more digits than a name has room for is no index."""
+    return int(given) if given.isascii() and given.isdigit() and len(given) <= LABEL_LENGTH else None
+
+
+def _beyond(workers: Iterable[Pod]) -> int:
+    return max((pod.index + 1 for pod in workers if pod.index is not None), default=0)
 
 
 def recovered(workers: Iterable[Pod], launcher: Pod | None) -> Ledger:

@@ -7,9 +7,10 @@ from collections.abc import Container, Mapping, Sequence
 from typing import Any, Final
 
 from springtide.api.job import Job
+from springtide.api.names import LABEL_LENGTH
 from springtide.jobs.actions import Action, Create, Delete, Patch
 from springtide.jobs.kind import Wanted
-from springtide.jobs.observed import Key, Observed
+from springtide.jobs.observed import Held, Key, Observed
 
 JOB: Final = "springtide.dev/job"
 KIND: Final = "springtide.dev/kind"
@@ -37,6 +38,13 @@ def label(job: Job[Any]) -> dict[str, str]:
 def place(job: Job[Any], role: str, index: int | None = None) -> dict[str, str]:
     """Labels of a pod."""
     return {**label(job), ROLE: role, **({} if index is None else {INDEX: str(index)})}
+
+
+def index_of(labels: Mapping[str, str]) -> int | None:
+    """As `place` writes it and no other way: anybody may write labels."""
+    given = labels.get(INDEX, "")
+    plain = given.isascii() and given.isdigit() and len(given) <= LABEL_LENGTH
+    return int(given) if plain and given == str(int(given)) else None
 
 
 def owner(job: Job[Any]) -> dict[str, Any]:
@@ -69,6 +77,26 @@ def ensured(observed: Observed, wanted: Wanted) -> tuple[Action, ...]:
     return () if covers(held.body, body) else (Patch(key, body, held.resource_version),)
 
 
+def in_two_steps(
+    observed: Observed, first: Sequence[Wanted], then: Sequence[Wanted]
+) -> tuple[list[Action], list[Action]]:
+    """The same objects as they are wanted first and then, after a write that lies between."""
+    now, later = list[Action](), list[Action]()
+    for before, after in zip(first, then, strict=True):
+        held = observed.objects.get(key_of(after.manifest))
+        steps = ensured(observed, after if held is None else before)
+        now += steps
+        if held is not None and before != after:
+            later += (_repatched(held, after),) if steps else ensured(observed, after)
+    # An object that cannot be created, because its name is somebody else's, must not keep rights from being taken back.
+    return sorted(now, key=lambda action: isinstance(action, Create)), later
+
+
+def _repatched(held: Held, wanted: Wanted) -> Patch:
+    """Of an object that was patched just before, and so is of a version that nobody knows yet."""
+    return Patch(key_of(wanted.manifest), {name: wanted.manifest[name] for name in wanted.kept}, uid=held.uid)
+
+
 def _whole(there: Mapping[str, Any], body: Mapping[str, Any], place: Sequence[str]) -> dict[str, Any]:
     name, *rest = place
     inner = there.get(name) or {}
@@ -84,8 +112,7 @@ def merging(there: Any, wanted: Any) -> Any:
 
 def surplus(observed: Observed, wanted: Container[Key]) -> tuple[Action, ...]:
     """Objects that were made for the job and are of no use to it any more: the Service of a replica that has gone."""
-    extra = ((key, held) for key, held in observed.objects.items() if key not in wanted and held.owned)
-    return tuple(Delete(key, held.uid) for key, held in extra)
+    return tuple(Delete(key, held.uid) for key, held in observed.objects.items() if key not in wanted)
 
 
 def covers(there: Any, wanted: Any) -> bool:

@@ -80,7 +80,6 @@ class LauncherJob:
     message: str = ""
     failures: int = 0
     completed: datetime | None = None
-    owned: bool = True
     terminating: bool = False
     started: datetime | None = None
     """Cleared while it is suspended, by servers that then let its template be changed."""
@@ -94,12 +93,11 @@ PLACING = {"metadata": ("labels", "annotations"), "spec": ("nodeSelector", "tole
 
 @dataclass(frozen=True, slots=True)
 class Held:
-    """An object under a name the job wants for itself, whoever made it."""
+    """An object of the job's own beside its pods."""
 
     uid: str
     resource_version: str
     body: Mapping[str, Any]
-    owned: bool = True
 
     @property
     def annotations(self) -> Mapping[str, str]:
@@ -122,11 +120,12 @@ class Settings:
 
 @dataclass(frozen=True, slots=True)
 class Observed:
+    """Whatever is here has this job's uid as its controller, or that of the job's own launcher Job: labels and names
+    are anybody's to give. A name that somebody else has is met when the job tries to create an object under it."""
+
     job: Job[Any]
     pods: tuple[Pod, ...] = ()
-    """Those controlled by the job or by its launcher Job."""
-    strangers: frozenset[str] = frozenset()
-    """Names of pods that are not the job's, among those it wants."""
+    """Each under the name that its role and index give it."""
     objects: Mapping[Key, Held] = field(default_factory=dict)
     launcher_job: LauncherJob | None = None
     leaving_nodes: frozenset[str] = frozenset()

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """How a job gets from the workers it has to those it wants, without ever listing a host too early or too long.
 
-    grow      Role ─► pods ─► Ready ─► host list ─► nudge
-    shrink    host list ─► nudge ─► drain ─► pods ─► Role
+    grow      pods ─► Role ─► Ready ─► host list ─► nudge
+    shrink    host list ─► nudge ─► drain ─► Role ─► pods
 
 Where a worker stands is read off the ledger and its pod; the table says what comes next. Nothing else is remembered, so
 a resize may be interrupted anywhere, changed or turned around.

@@ -13,7 +13,7 @@ from springtide.api.kinds.conditions import Condition, condition, finished, hold
 from springtide.api.kinds.mpi_modes import LauncherForm
 from springtide.api.kinds.status import JobStatus, ReplicaStatus
 from springtide.api.names import LABEL_LENGTH
-from springtide.jobs import deferring, launching, refusing, state
+from springtide.jobs import claims, deferring, launching, refusing, state
 from springtide.jobs.actions import Event
 from springtide.jobs.conditions import Conditions, false, merged, true, updated
 from springtide.jobs.finishing import Outcome
@@ -90,7 +90,7 @@ def over(situation: Situation) -> JobStatus:
 
 
 def _created(situation: Situation, conditions: Conditions) -> Conditions:
-    conditions = refusing.mended(conditions, situation.now)
+    conditions = claims.freed(refusing.mended(conditions, situation.now), situation.now)
     if condition(conditions, types.CREATED) is not None:
         return conditions
     message = f"{situation.title} is created."

@@ -26,6 +26,7 @@ class Chronicle:
         that was suspended is as good as new: with its next run names start over."""
         in_order = [(resource, change) for _, resource, change in sorted(self.changes, key=lambda each: each[0])]
         _nobody_is_listed_out_of_reach(in_order)
+        _nobody_is_named_before_it_is_there(in_order)
         pods = [change for resource, change in in_order if resource is PODS]
         if one_run:
             _no_host_comes_back(in_order)
@@ -47,6 +48,20 @@ def _nobody_is_listed_out_of_reach(in_order: list[tuple[Resource, Change[Obj]]])
         elif resource is CONFIGMAPS and change.type != "DELETED":
             listed = _listed(change.object)
             assert reachable is None or listed <= reachable, f"{listed - reachable} listed, but out of reach"
+
+
+def _nobody_is_named_before_it_is_there(in_order: list[tuple[Resource, Change[Obj]]]) -> None:
+    """A name is in the Role and in the host list only after its pod was there."""
+    there: set[str] = set()
+    for resource, change in in_order:
+        if resource is PODS and change.type != "DELETED":
+            there.add(change.key.name)
+        elif resource is ROLES:
+            rights = set() if change.type == "DELETED" else _reachable(change.object)
+            assert rights <= there, f"{rights - there} may be reached: whose pods are they?"
+        elif resource is CONFIGMAPS:
+            listed = set() if change.type == "DELETED" else _listed(change.object)
+            assert listed <= there, f"{listed - there} is listed: whose pods are they?"
 
 
 def _no_host_comes_back(in_order: list[tuple[Resource, Change[Obj]]]) -> None:

@@ -101,7 +101,8 @@ async def test_pods_have_the_labels_that_clients_look_for(operated: World) -> No
 async def test_a_v1_launcher_may_reach_its_workers_and_speak_of_itself(operated: World) -> None:
     await operated.submit(job(V1))
     await operated.until_workers(0, 1)
-    rules = (await operated.get(ROLES, LAUNCHER))["rules"]
+    role = await operated.until(lambda: operated.get(ROLES, LAUNCHER), lambda found: len(found["rules"]) == 3)
+    rules = role["rules"]
     exec_rule = next(rule for rule in rules if rule["resources"] == ["pods/exec"])
     assert exec_rule["resourceNames"] == [f"{NAME}-worker-0", f"{NAME}-worker-1"]
     assert set(exec_rule["verbs"]) == {"get", "create"}
@@ -112,8 +113,7 @@ async def test_a_v1_launcher_may_reach_its_workers_and_speak_of_itself(operated:
 
 
 async def test_over_ssh_there_are_keys_and_names(operated: World) -> None:
-    await operated.submit(job(V2))
-    await operated.until_workers(0, 1)
+    await operated.running(job(V2))
     secret = await operated.get(SECRETS, f"{NAME}-ssh")
     assert secret["type"] == "kubernetes.io/ssh-auth"
     assert base64.b64decode(secret["data"]["ssh-privatekey"]).startswith(b"-----BEGIN EC PRIVATE KEY-----")

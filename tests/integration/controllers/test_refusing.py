@@ -61,32 +61,6 @@ async def test_and_runs_once_it_is_mended(operated: World) -> None:
     await operated.until_condition("Running")
 
 
-@pytest.mark.parametrize("labels", [{}, {"springtide.dev/job": NAME, "springtide.dev/kind": "MPIJob"}])
-async def test_what_is_somebody_elses_is_not_touched_and_told_of(operated: World, labels: dict[str, str]) -> None:
-    theirs = CONFIGMAPS.describe(operated.key(CONFIG)) | {"data": {"theirs": "yes"}}
-    theirs["metadata"]["labels"] = labels
-    await operated.client.create(CONFIGMAPS, theirs)
-    await operated.submit(job(V1))
-    event = await operated.until_event("ErrResourceExists")
-    assert event["message"] == f'Resource "{CONFIG}" of Kind "ConfigMap" already exists and is not managed by MPIJob'
-    await operated.quiet()
-    assert (await operated.get(CONFIGMAPS, CONFIG))["data"] == {"theirs": "yes"}
-    assert await operated.all_of(PODS) == {}
-    await operated.delete(CONFIGMAPS, CONFIG)
-    await operated.patch({"metadata": {"annotations": {"touched": "yes"}}})
-    await operated.until_workers(0, 1)
-
-
-async def test_a_pod_in_a_workers_place_is_told_of_too(operated: World) -> None:
-    containers = [{"name": "theirs", "image": "theirs:1"}]
-    name = f"{NAME}-worker-1"
-    await operated.client.create(PODS, PODS.describe(operated.key(name)) | {"spec": {"containers": containers}})
-    await operated.submit(job(V1))
-    event = await operated.until_event("ErrResourceExists")
-    assert f'Resource "{name}" of Kind "Pod"' in event["message"]
-    assert "ownerReferences" not in (await operated.get(PODS, name))["metadata"]
-
-
 async def test_an_object_of_the_job_that_lost_its_labels_gets_them_back(operated: World) -> None:
     await operated.running(job(V1))
     gone = {"metadata": {"labels": {"springtide.dev/job": None}}}

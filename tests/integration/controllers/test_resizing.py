@@ -76,8 +76,8 @@ async def test_what_grows_again_has_names_that_were_never_used(operated: World) 
     assert config["metadata"]["annotations"]["springtide.dev/next-index"] == "4"
 
 
-async def test_the_role_is_wide_enough_at_every_write(operated: World) -> None:
-    """Grow: the role before pods and list. Shrink: the list before the pods, the role last."""
+async def test_the_role_is_as_wide_as_it_must_be_at_every_write(operated: World) -> None:
+    """Grow: pods, the role once they are seen, the list. Shrink: the list, the role, and then the pods."""
     await operated.running(job(command=ELASTIC))
     mark = len(operated.wire.writes)
     await operated.resize(3)
@@ -85,7 +85,8 @@ async def test_the_role_is_wide_enough_at_every_write(operated: World) -> None:
     await operated.until_listed(0, 1, 2)
     grown = operated.wire.written()[mark:]
     role, pod = grown.index(f"PATCH roles {LAUNCHER}"), grown.index(f"POST pods {NAME}-worker-2")
-    assert role < pod
+    listed = len(grown) - 1 - grown[::-1].index(f"PATCH configmaps {CONFIG}")
+    assert pod < role < listed
     mark = len(operated.wire.writes)
     await operated.resize(2)
     await operated.until_workers(0, 1)
@@ -94,7 +95,7 @@ async def test_the_role_is_wide_enough_at_every_write(operated: World) -> None:
     shrunk = operated.wire.written()[mark:]
     unlisted = shrunk.index(f"PATCH configmaps {CONFIG}")
     deleted, narrowed = shrunk.index(f"DELETE pods {NAME}-worker-2"), shrunk.index(f"PATCH roles {LAUNCHER}")
-    assert unlisted < deleted < narrowed
+    assert unlisted < narrowed < deleted
 
 
 async def test_a_launcher_is_nudged_with_the_version_of_its_list_and_once_more(operated: World) -> None:

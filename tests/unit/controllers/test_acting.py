@@ -14,6 +14,7 @@ from tests.unit.kube.fake_api import answer, status
 from springtide.api.kinds.conditions import Condition
 from springtide.api.kinds.status import JobStatus, ReplicaStatus
 from springtide.controllers.acting import status_patch
+from springtide.jobs import claims
 from springtide.jobs.actions import Create, Delete, Event, Patch, RequeueAfter, Secrets, StatusPatch
 from springtide.jobs.observed import Key
 from springtide.kube import errors
@@ -95,7 +96,7 @@ async def test_what_exists_and_is_the_jobs_own_is_as_good_as_created(scene: Scen
         "POST pods",
     ]
     (body,) = scene.server.bodies("PATCH")
-    assert list(body["metadata"]) == ["labels"]
+    assert list(body["metadata"]) == ["uid", "labels"], "of the object that was looked at, and of no other"
     assert scene.recorder.said == []
 
 
@@ -107,16 +108,80 @@ async def test_but_a_plan_that_took_it_for_missing_may_be_worth_nothing(scene: S
     assert "POST pods" not in scene.server.done()
 
 
-@pytest.mark.parametrize("owner", [None, {**OWNER, "uid": "other"}, {**OWNER, "controller": False}])
+THEIRS = [None, {**OWNER, "uid": "other", "name": "other"}, {**OWNER, "controller": False}]
+
+
+@pytest.mark.parametrize("owner", THEIRS)
 async def test_somebody_elses_is_told_of_and_left_alone(scene: Scene, owner: Obj | None) -> None:
     scene.server.answers["POST configmaps"] = status(409, "AlreadyExists")
     scene.server.answers["GET pi-config"] = answer(made(CONFIGMAPS, "pi-config", owner=owner))
     with pytest.raises(Retry) as raised:
-        await scene.act(a_config())
+        await scene.act(a_config(), a_pod("p"))
     assert raised.value.after == 30.0
-    message = 'Resource "pi-config" of Kind "ConfigMap" already exists and is not managed by MPIJob'
-    assert scene.recorder.said == [("Warning", "ErrResourceExists", message)]
-    assert "PATCH configmaps/pi-config" not in scene.server.done()
+    ((kind, reason, message),) = scene.recorder.said
+    assert (kind, reason) == ("Warning", "ErrResourceExists")
+    assert message.startswith('Resource "pi-config" of Kind "ConfigMap" already exists and is not managed by MPIJob. ')
+    assert message.endswith("give the job another metadata.name, or delete that ConfigMap")
+    assert scene.server.done() == ["POST configmaps", "GET configmaps/pi-config", "PATCH mpijobs/pi/status"]
+    (body,) = scene.server.bodies("PATCH")
+    (condition,) = body["status"]["conditions"]
+    assert (condition["type"], condition["status"], condition["message"]) == ("NameTaken", "True", message)
+    assert body["status"]["explanation"] == message
+
+
+async def test_a_pods_name_that_is_taken_holds_up_nothing_else_and_is_told_once(scene: Scene) -> None:
+    async def act(old: JobStatus) -> JobStatus:
+        scene.server.answers["POST pods"] = status(409, "AlreadyExists")
+        scene.server.answers["GET p"] = answer(made(PODS, "p", owner=None))
+        with pytest.raises(Retry) as raised:
+            await scene.act(
+                a_pod("p"),
+                a_pod("q"),
+                Delete(Key("v1", "Pod", "old"), "u"),
+                RequeueAfter(timedelta(seconds=7)),
+                old=old,
+            )
+        assert raised.value.after == 7.0
+        bodies = scene.server.bodies("PATCH")
+        scene.server.requests.clear()
+        return msgspec.convert(bodies[-1]["status"], JobStatus) if bodies else old
+
+    first = await act(JobStatus())
+    assert [each.type for each in first.conditions] == ["NameTaken"]
+    assert await act(first) == first
+    assert [reason for _, reason, _ in scene.recorder.said] == ["ErrResourceExists"]
+
+
+async def test_a_status_that_was_planned_says_that_a_name_is_still_taken(scene: Scene) -> None:
+    """The plan cannot know."""
+    since = Condition(
+        type="NameTaken", status="True", reason="ErrResourceExists", message=claims.exists("Pod", "p", "MPIJob")
+    )
+    freed = replace(since, status="False", reason="NamesFree", message="")
+    scene.server.answers["POST pods"] = status(409, "AlreadyExists")
+    scene.server.answers["GET p"] = answer(made(PODS, "p", owner=None))
+    old = replace(WAITS, conditions=(since,), replicas=1, explanation=since.message)
+    with pytest.raises(Retry):
+        await scene.act(a_pod("p"), StatusPatch(replace(WAITS, conditions=(freed,))), old=old)
+    assert scene.server.bodies("PATCH") == []
+
+
+async def test_what_an_earlier_job_of_the_name_has_left_is_waited_for(scene: Scene) -> None:
+    scene.server.answers["POST configmaps"] = status(409, "AlreadyExists")
+    scene.server.answers["GET pi-config"] = answer(made(CONFIGMAPS, "pi-config", owner={**OWNER, "uid": "before"}))
+    with pytest.raises(Retry) as raised:
+        await scene.act(a_config())
+    assert raised.value.after == 2.0
+    ((_, reason, message),) = scene.recorder.said
+    assert reason == "EarlierJobRemains"
+    assert message.endswith("an earlier MPIJob of its name has been deleted: ConfigMap pi-config")
+
+
+async def test_a_patch_is_of_the_object_that_was_seen(scene: Scene) -> None:
+    await scene.act(Patch(CONFIG, {"metadata": {"labels": {}}}, uid="u"), Patch(CONFIG, {"data": {}}, "7"))
+    first, second = scene.server.bodies("PATCH")
+    assert first == {"metadata": {"labels": {}, "uid": "u"}}
+    assert second == {"data": {}, "metadata": {"resourceVersion": "7"}}
 
 
 async def test_what_was_in_the_way_and_is_gone_when_looked_at_is_tried_again(scene: Scene) -> None:

@@ -8,6 +8,7 @@ import pytest
 from tests.unit.controllers.cached import NAME, OWNER, UID, a_job, caches, fill, made, pod_view
 
 from springtide.controllers import observing
+from springtide.jobs.kinds.mpi.adapter import MPI_KIND
 from springtide.jobs.observed import Exit, Key, Observed, Pod, Settings
 from springtide.kube.resources import CONFIGMAPS, JOBS, NODES, PODS, PRIORITYCLASSES, ROLES, Obj
 
@@ -30,12 +31,12 @@ def seen(**status: Any) -> Pod:
     return observing.pod(pod_view(a_pod(status=status)))
 
 
-def observed(**filled: tuple[Obj, ...]) -> Observed:
+def observed(version: str = "v1", **filled: tuple[Obj, ...]) -> Observed:
     """With `pods` and `batch_jobs`."""
     found = caches()
     fill(found.pods, *filled.get("pods", ()))
     fill(found.batch_jobs, *filled.get("batch_jobs", ()))
-    return observing.observed(a_job(), found, Settings())
+    return observing.observed(a_job(version), MPI_KIND, found, Settings())
 
 
 def test_a_pod_is_known_by_our_labels() -> None:
@@ -108,32 +109,76 @@ def test_pods_on_a_silent_node_are_lost() -> None:
     fill(found.pods, a_pod(status={"phase": "Running"}))
     taint = {"key": "node.kubernetes.io/unreachable", "effect": "NoExecute"}
     fill(found.nodes, made(NODES, "a", owner=None, spec={"taints": [taint]}))
-    (pod,) = observing.observed(a_job(), found, Settings()).pods
+    (pod,) = observing.observed(a_job(), MPI_KIND, found, Settings()).pods
     assert pod.reason == "NodeLost"
 
 
+LAUNCHER = {"springtide.dev/role": "Launcher"}
+OF_BATCH_JOB = {"kind": "Job", "name": "pi-launcher", "uid": "uid-pi-launcher", "controller": True}
+
+
 def test_pods_of_the_launchers_job_are_the_jobs() -> None:
-    batch = made(JOBS, "pi-launcher")
-    reference = {"kind": "Job", "name": "pi-launcher", "uid": "uid-pi-launcher", "controller": True}
-    launcher = made(PODS, "pi-launcher-x", owner=reference, labels={"springtide.dev/role": "Launcher"})
-    view = observed(batch_jobs=(batch,), pods=(launcher,))
+    launcher = made(PODS, "pi-launcher-x", owner=OF_BATCH_JOB, labels=LAUNCHER)
+    view = observed("v2beta1", batch_jobs=(made(JOBS, "pi-launcher"),), pods=(launcher,))
     assert [pod.name for pod in view.pods] == ["pi-launcher-x"]
-    assert view.strangers == frozenset()
 
 
 def test_pods_of_somebody_elses_job_are_not() -> None:
     theirs = made(JOBS, "pi-launcher", owner=None)
-    reference = {"kind": "Job", "name": "pi-launcher", "uid": "uid-pi-launcher", "controller": True}
-    view = observed(batch_jobs=(theirs,), pods=(made(PODS, "pi-launcher-x", owner=reference),))
-    assert (view.pods, view.strangers) == ((), frozenset({"pi-launcher-x"}))
-    assert view.launcher_job is not None
-    assert not view.launcher_job.owned
+    launcher = made(PODS, "pi-launcher-x", owner=OF_BATCH_JOB, labels=LAUNCHER)
+    view = observed("v2beta1", batch_jobs=(theirs,), pods=(launcher,))
+    assert (view.pods, view.launcher_job) == ((), None)
+
+
+def test_a_launchers_job_is_known_by_its_name() -> None:
+    """One with the labels of it may be anybody's."""
+    labelled = made(JOBS, "forged", status={"conditions": [{"type": "Complete", "status": "True"}]})
+    assert observed("v2beta1", batch_jobs=(labelled,)).launcher_job is None
+    found = observed("v2beta1", batch_jobs=(labelled, made(JOBS, "pi-launcher"))).launcher_job
+    assert found is not None
+    assert (found.uid, found.succeeded) == ("uid-pi-launcher", False)
 
 
 @pytest.mark.parametrize("owner", [None, {**OWNER, "uid": "other"}, {**OWNER, "controller": False}])
-def test_pods_that_are_not_the_jobs_are_strangers(owner: Obj | None) -> None:
-    view = observed(pods=(a_pod(), made(PODS, "pi-worker-2", owner=owner)))
-    assert ([pod.name for pod in view.pods], view.strangers) == (["pi-worker-1"], frozenset({"pi-worker-2"}))
+def test_pods_that_are_not_the_jobs_are_not_seen(owner: Obj | None) -> None:
+    view = observed(pods=(a_pod(), made(PODS, "pi-worker-2", owner=owner, labels={**WORKER, INDEX: "2"})))
+    assert [pod.name for pod in view.pods] == ["pi-worker-1"]
+
+
+INDEX, ROLE = "springtide.dev/index", "springtide.dev/role"
+FORGED = {
+    "a name of another index": ("pi-worker-2", {INDEX: "1"}),
+    "a name of its own": ("redis-0", {INDEX: "1"}),
+    "no index": ("pi-worker-1", {INDEX: ""}),
+    "a word for an index": ("pi-worker-1", {INDEX: "one"}),
+    "a negative index": ("pi-worker--1", {INDEX: "-1"}),
+    "an index with leading zeros": ("pi-worker-1", {INDEX: "01"}),
+    "an index in other digits": ("pi-worker-1", {INDEX: "١"}),
+    "an index that is no digit to int": ("pi-worker-1", {INDEX: "²"}),
+    "an index of 5,000 digits": ("pi-worker-1", {INDEX: "1" * 5000}),
+    "an unknown role": ("pi-worker-1", {ROLE: "Boss"}),
+    "no role": ("pi-worker-1", {ROLE: ""}),
+    "the launcher's role": ("pi-worker-1", {ROLE: "Launcher"}),
+}
+
+
+@pytest.mark.parametrize("sentence", FORGED)
+def test_a_pod_whose_labels_are_forged_is_nobodys(sentence: str) -> None:
+    """Although it names the job as its owner, which whoever may create pods may write."""
+    name, labels = FORGED[sentence]
+    assert observed(pods=(a_pod(name, {**WORKER, **labels}),)).pods == ()
+
+
+def test_of_two_pods_with_one_index_the_one_with_its_name_counts() -> None:
+    view = observed(pods=(a_pod(), a_pod("aaa"), a_pod("zzz")))
+    assert [pod.name for pod in view.pods] == ["pi-worker-1"]
+
+
+@pytest.mark.parametrize(("name", "batch"), [("pi-launcher", "v1"), ("pi-launcher-x", "v2beta1")])
+def test_a_launcher_is_controlled_by_what_made_it(name: str, batch: str) -> None:
+    """In v2beta1 that is the batch Job, and nobody else."""
+    view = observed(batch, batch_jobs=(made(JOBS, "pi-launcher"),), pods=(made(PODS, name, labels=LAUNCHER),))
+    assert [pod.name for pod in view.pods] == (["pi-launcher"] if batch == "v1" else [])
 
 
 def test_pods_of_other_jobs_are_not_seen() -> None:
@@ -142,7 +187,7 @@ def test_pods_of_other_jobs_are_not_seen() -> None:
     another_kind = a_pod(labels={"springtide.dev/kind": "TFJob"})
     for each in (other, elsewhere, another_kind):
         view = observed(pods=(each,))
-        assert (view.pods, view.strangers) == ((), frozenset())
+        assert view.pods == ()
 
 
 def test_held_objects_come_with_what_decides_about_them() -> None:
@@ -152,12 +197,11 @@ def test_held_objects_come_with_what_decides_about_them() -> None:
         made(CONFIGMAPS, "pi-config", data={"hostfile": ""}, metadata={"annotations": {"x": "y"}}),
     )
     fill(found.held[ROLES], made(ROLES, "pi-launcher", owner=None, rules=[]))
-    objects = observing.observed(a_job(), found, Settings()).objects
+    objects = observing.observed(a_job(), MPI_KIND, found, Settings()).objects
     config = objects[Key("v1", "ConfigMap", "pi-config")]
-    assert (config.uid, config.resource_version, config.owned) == ("uid-pi-config", "7", True)
+    assert (config.uid, config.resource_version) == ("uid-pi-config", "7")
     assert (config.body["data"], config.annotations) == ({"hostfile": ""}, {"x": "y"})
-    role = objects[Key("rbac.authorization.k8s.io/v1", "Role", "pi-launcher")]
-    assert (role.body["rules"], role.owned) == ([], False)
+    assert list(objects) == [Key("v1", "ConfigMap", "pi-config")], "the Role is somebody else's"
 
 
 @pytest.mark.parametrize(
@@ -172,7 +216,7 @@ def test_held_objects_come_with_what_decides_about_them() -> None:
     ],
 )
 def test_a_launcher_job_ends_by_its_final_conditions(status: Obj, succeeded: bool, failed: bool) -> None:
-    batch = observed(batch_jobs=(made(JOBS, "pi-launcher", status=status),)).launcher_job
+    batch = observed("v2beta1", batch_jobs=(made(JOBS, "pi-launcher", status=status),)).launcher_job
     assert batch is not None
     assert (batch.succeeded, batch.failed) == (succeeded, failed)
     assert (batch.reason, batch.message) == (("R", "M") if failed else ("", ""))
@@ -182,7 +226,7 @@ def test_a_launcher_job_ends_by_its_final_conditions(status: Obj, succeeded: boo
 def test_nodes_that_leave_and_priorities_are_part_of_the_view() -> None:
     found = caches(gang_scheduler="volcano")
     fill(found.nodes, made(NODES, "a", owner=None, spec={"unschedulable": True}), made(NODES, "b", owner=None))
-    view = observing.observed(a_job(), found, Settings())
+    view = observing.observed(a_job(), MPI_KIND, found, Settings())
     assert view.leaving_nodes == {"a"}
     assert PRIORITYCLASSES not in found.held
 
@@ -200,7 +244,7 @@ def test_nodes_that_leave_and_priorities_are_part_of_the_view() -> None:
 def test_what_an_earlier_job_of_the_name_left_is_recognised(owner: Obj | None, left: bool) -> None:
     found = caches()
     fill(found.held[CONFIGMAPS], made(CONFIGMAPS, "pi-config", owner=owner))
-    assert observing.predecessors(a_job(), found) is left
+    assert observing.predecessors(a_job(), found) == ({"ConfigMap pi-config"} if left else set())
 
 
 def test_the_jobs_own_launcher_pods_are_no_predecessors() -> None:

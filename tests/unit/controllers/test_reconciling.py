@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 from __future__ import annotations
 
+from datetime import UTC, datetime
 from typing import Any
 
 import pytest
@@ -80,8 +81,24 @@ async def test_whatever_is_written_in_a_job_it_is_told_and_breaks_nothing(scene:
 
 async def test_what_is_left_of_an_earlier_job_of_the_name_is_waited_for(scene: Scene) -> None:
     fill(scene.caches.held[CONFIGMAPS], made(CONFIGMAPS, "pi-config", owner={**OWNER, "uid": "before"}))
-    assert await reconciled(scene, a_job()) == Result(requeue_after=PREDECESSOR_RETRY)
+    again = Result(requeue_after=PREDECESSOR_RETRY.total_seconds())
+    assert await reconciled(scene, a_job(creationTimestamp=datetime.now(UTC).isoformat())) == again
     assert scene.server.requests == []
+
+
+async def test_after_a_while_it_is_said_what_is_waited_for(scene: Scene) -> None:
+    fill(scene.caches.held[CONFIGMAPS], made(CONFIGMAPS, "pi-config", owner={**OWNER, "uid": "before"}))
+    again = Result(requeue_after=PREDECESSOR_RETRY.total_seconds())
+    raw = a_job(creationTimestamp="2026-11-16T06:00:00Z")
+    assert await reconciled(scene, raw) == again
+    assert scene.server.done() == ["PATCH mpijobs/pi/status"]
+    (body,) = scene.server.bodies("PATCH")
+    (condition,) = body["status"]["conditions"]
+    assert (condition["type"], condition["reason"]) == ("NameTaken", "EarlierJobRemains")
+    assert condition["message"].endswith("an earlier MPIJob of its name has been deleted: ConfigMap pi-config")
+    assert scene.recorder.said == [("Warning", "EarlierJobRemains", condition["message"])]
+    assert await reconciled(scene, raw | {"status": body["status"]}) == again
+    assert len(scene.server.requests) == 1, "and it is said once"
 
 
 async def test_waiting_for_somebody_elses_object_to_go_is_no_error(scene: Scene) -> None:

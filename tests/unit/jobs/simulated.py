@@ -60,11 +60,14 @@ class Cluster:
     """Names that were ever listed, and the uids of their pods."""
     ranks: dict[str, str] = field(default_factory=dict)
     """Uids of workers, and of the launcher whose ranks are on them."""
+    seen: set[str] = field(default_factory=set)
+    """Names of pods that an operator has seen alive."""
     serial: Any = field(default_factory=lambda: count(1))
 
     # What the operator sees and does.
 
     def observe(self) -> Observed:
+        self.seen |= {pod.name for pod in self.pods.values() if pod.alive}
         raw = {**self.raw, "status": msgspec.to_builtins(self.status)}
         return Observed(
             job=self.read(raw),
@@ -103,7 +106,14 @@ class Cluster:
                 self.status = new
             case Event():
                 self.events.append(action)
+        if isinstance(action, Create | Patch):
+            self._names_are_of_pods_that_were_seen(_key(action).kind)
         self._guard()
+
+    def _names_are_of_pods_that_were_seen(self, kind: str) -> None:
+        """In what is written just now; whoever writes may have looked long ago."""
+        names = {"Role": self.rights(), "ConfigMap": {*self.listed(), *self.hostfile()}}.get(kind, set())
+        assert names <= self.seen, f"{names - self.seen} in the {kind}: whose pods are they?"
 
     def _create(self, action: Create) -> None:
         key, uid = key_of(action.manifest), f"uid-{next(self.serial)}"
@@ -160,6 +170,8 @@ class Cluster:
         if action.key.kind == "Pod":
             pod = self.pods.get(action.key.name)
             if pod is not None and pod.uid == action.uid:
+                named = self.rights() | set(self.listed()) | self.hostfile()
+                assert pod.name not in named or not pod.alive, f"{pod.name} is deleted while it can be reached"
                 self.vanish(pod.name) if action.grace == 0 or pod.ended else self.terminate(pod.name)
         elif action.key.kind == "Job":
             self.batch = None
@@ -177,12 +189,9 @@ class Cluster:
         for name in listed & self.pods.keys():
             uid = self.pods[name].uid
             assert self.hosts.setdefault(name, uid) == uid, f"{name} was a host before"
-        role = next((body for key, body in self.objects.items() if key.kind == "Role"), None)
-        if role is not None:
-            rights = {
-                name for rule in role["rules"] if "pods/exec" in rule["resources"] for name in rule["resourceNames"]
-            }
-            assert listed <= rights, "a host is listed that the launcher must not exec into"
+        alive = {pod.name for pod in self.pods.values() if pod.alive}
+        if self.has_role and not self.finished:
+            assert listed & alive <= self.rights(), "a host is listed that the launcher must not exec into"
         quiet = not self.of(WORKER) and all(pod.ended for pod in self.of(LAUNCHER))
         if quiet and self.raw["spec"].get("runPolicy", {}).get("suspend"):
             self.hosts.clear()
@@ -302,6 +311,8 @@ class Cluster:
             self.tick(seconds)
             self.reconcile()
             if before == self._state() and not any(self._moves(pod) for pod in self.pods.values()):
+                alive = {pod.name for pod in self.pods.values() if pod.alive and not self.finished}
+                assert self.rights() <= alive, "somebody may be reached who is no more"
                 return
         raise AssertionError("does not converge")
 
@@ -324,6 +335,18 @@ class Cluster:
         lines = re.findall(r"^echo ([^:.\n]+)", self.file("discover_hosts.sh"), re.MULTILINE)
         return [line for line in lines if "-worker-" in line]
 
+    def hostfile(self) -> set[str]:
+        return {name for name in re.findall(r"^[^:. \n]+", self.file("hostfile"), re.MULTILINE) if "-worker-" in name}
+
+    @property
+    def has_role(self) -> bool:
+        return any(key.kind == "Role" for key in self.objects)
+
+    def rights(self) -> set[str]:
+        """Pods in which the launcher may run commands, and its own if it may change it."""
+        roles = (body for key, body in self.objects.items() if key.kind == "Role")
+        return {name for role in roles for rule in role["rules"] for name in rule.get("resourceNames", ())}
+
     def workers(self) -> list[str]:
         return sorted(pod.name for pod in self.of(WORKER))
 
@@ -343,6 +366,10 @@ class Cluster:
     @property
     def finished(self) -> bool:
         return finished(self.status.conditions)
+
+
+def _key(action: Create | Patch) -> Key:
+    return action.key if isinstance(action, Patch) else key_of(action.manifest)
 
 
 def _is_legal(old: JobStatus, new: JobStatus) -> None:

@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 from datetime import timedelta
 
 import pytest
@@ -13,9 +12,6 @@ from tests.unit.jobs.builders import ELASTIC, elastic, reasons, running
 from tests.unit.jobs.simulated import Cluster
 
 from springtide.jobs.actions import RequeueAfter
-from springtide.jobs.engine import plan
-from springtide.jobs.kinds.mpi.adapter import MPI_KIND
-from springtide.jobs.observed import Key
 
 versions = pytest.mark.parametrize("version", ["v1", "v2beta1"])
 
@@ -294,15 +290,3 @@ def test_a_deleted_launcher_comes_back() -> None:
 def test_the_list_is_for_one_launcher_pod_alone() -> None:
     cluster = running(elastic(2))
     assert f'"$1" = "{cluster.launcher().uid}"' in cluster.file("hosts_given.sh")
-
-
-def test_what_is_in_the_way_is_said_and_left_alone() -> None:
-    cluster = elastic(2)
-    observed = cluster.observe()
-    cluster.objects[Key("v1", "ConfigMap", "pi-config")] = {"metadata": {"uid": "x", "resourceVersion": "1"}}
-    held = cluster.observe().objects
-    theirs = {key: replace(each, owned=False) for key, each in held.items()}
-    made = plan(replace(observed, objects=theirs), MPI_KIND, cluster.now)
-    assert [type(action).__name__ for action in made.actions] == ["Event", "RequeueAfter"]
-    expected = 'Resource "pi-config" of Kind "ConfigMap" already exists and is not managed by MPIJob'
-    assert made.actions[0].message == expected  # type: ignore[union-attr]

@@ -17,9 +17,7 @@ from tests.unit.jobs.simulated import Cluster
 
 from springtide.api.kinds.run_policy import managed_elsewhere
 from springtide.jobs import workers
-from springtide.jobs.actions import Create, Event, RequeueAfter, StatusPatch
-from springtide.jobs.engine import plan
-from springtide.jobs.kinds.mpi.adapter import MPI_KIND
+from springtide.jobs.actions import Create, Event, StatusPatch
 from springtide.jobs.observed import Key, Settings
 
 versions = pytest.mark.parametrize("version", ["v1", "v2beta1"])
@@ -103,49 +101,6 @@ def test_who_runs_a_job_that_is_managed_by(sentence: str) -> None:
     manager, elsewhere = MANAGERS[sentence]
     raw = an_mpijob("v2beta1", runPolicy={} if manager is None else {"managedBy": manager})
     assert managed_elsewhere(raw) == elsewhere
-
-
-@pytest.mark.parametrize(
-    ("version", "kind", "name"),
-    [
-        ("v1", "ConfigMap", "pi-config"),
-        ("v1", "ServiceAccount", "pi-launcher"),
-        ("v1", "Role", "pi-launcher"),
-        ("v1", "RoleBinding", "pi-launcher"),
-        ("v2beta1", "Service", "pi"),
-        ("v2beta1", "Secret", "pi-ssh"),
-        ("v2beta1", "ConfigMap", "pi-config"),
-    ],
-)
-def test_an_object_that_is_somebody_elses_is_in_the_way(version: str, kind: str, name: str) -> None:
-    cluster = running(elastic(2, version))
-    seen = cluster.observe()
-    theirs = {key: replace(held, owned=key.kind != kind) for key, held in seen.objects.items()}
-    event, again = plan(replace(seen, objects=theirs), MPI_KIND, cluster.now).actions
-    message = f'Resource "{name}" of Kind "{kind}" already exists and is not managed by MPIJob'
-    assert event == Event("Warning", "ErrResourceExists", message)
-    assert isinstance(again, RequeueAfter)
-
-
-@pytest.mark.parametrize(
-    ("version", "name"), [("v1", "pi-launcher"), ("v1", "pi-worker-1"), ("v2beta1", "pi-worker-1")]
-)
-def test_a_pod_that_is_somebody_elses_is_in_the_way(version: str, name: str) -> None:
-    cluster = elastic(2, version)
-    cluster.reconcile()
-    seen = replace(cluster.observe(), strangers=frozenset({name}))
-    event, _ = plan(seen, MPI_KIND, cluster.now).actions
-    assert isinstance(event, Event)
-    assert event.message == f'Resource "{name}" of Kind "Pod" already exists and is not managed by MPIJob'
-
-
-def test_a_launcher_job_that_is_somebody_elses_is_in_the_way() -> None:
-    cluster = running(elastic(2, "v2beta1"))
-    assert cluster.batch is not None
-    cluster.batch = replace(cluster.batch, owned=False)
-    event, _ = cluster.plan().actions
-    assert isinstance(event, Event)
-    assert '"pi-launcher" of Kind "Job"' in event.message
 
 
 # What is left when a job has ended: policy × outcome × version.

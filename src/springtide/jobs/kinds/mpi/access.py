@@ -18,7 +18,7 @@ _RBAC: Final = "rbac.authorization.k8s.io"
 def wanted(job: Job[MPI], hosts: Hosts) -> tuple[Wanted, ...]:
     return (
         Wanted(_object(job, "v1", "ServiceAccount")),
-        Wanted(_object(job, f"{_RBAC}/v1", "Role", rules=rules(job, hosts)), kept=("rules",)),
+        Wanted(_object(job, f"{_RBAC}/v1", "Role", rules=rules(job, hosts)), kept=("rules",), grants=True),
         Wanted(_object(job, f"{_RBAC}/v1", "RoleBinding", **_bound(job)), kept=("subjects",)),
     )
 
@@ -30,12 +30,14 @@ def account(job: Job[MPI]) -> str:
 
 
 def rules(job: Job[MPI], hosts: Hosts) -> list[dict[str, Any]]:
-    """Exec is a GET over WebSockets and a POST over SPDY; newer servers ask for `create` in any case."""
+    """Exec is a GET over WebSockets and a POST over SPDY; newer servers ask for `create` in any case. A name is no
+    proof of whose a pod is, so none is here that was not seen to be the job's own."""
     reach = {"apiGroups": [""], "resources": ["pods/exec"], "verbs": ["get", "create"]}
+    speak = {"apiGroups": [""], "resources": ["pods"], "verbs": ["patch"]}
     return [
         {"apiGroups": [""], "resources": ["pods"], "verbs": ["get", "list", "watch"]},
         *([{**reach, "resourceNames": list(hosts.reachable)}] if hosts.reachable else []),
-        {"apiGroups": [""], "resources": ["pods"], "verbs": ["patch"], "resourceNames": [names.launcher(job)]},
+        *([{**speak, "resourceNames": [names.launcher(job)]}] if hosts.launcher_seen else []),
     ]
 
 

@@ -38,10 +38,10 @@ def files(job: Job[MPI], hosts: Hosts, settings: Settings) -> Mapping[str, str]:
 
 
 def hostfile(job: Job[MPI], hosts: Hosts, settings: Settings) -> str:
-    """A line for every worker the job has or is about to have."""
+    """A line for every host, once the launcher is given them; empty before."""
     own = job.own
     between = " slots=" if own.implementation is Implementation.OPEN_MPI else ":"
-    names_ = _with_launcher(job, hosts.wanted, settings)
+    names_ = _with_launcher(job, hosts.listed, settings) if hosts.serves else []
     return "".join(f"{name}{between}{own.slots_per_worker}\n" for name in names_)
 
 

@@ -12,11 +12,11 @@ import pytest
 from tests.unit.api.builders import a_template, an_mpijob
 
 from springtide.api.defaults.mpijob import defaulted
-from springtide.jobs.kind import Hosts
+from springtide.jobs.kind import NOBODY, Hosts
 from springtide.jobs.kinds.mpi.files import files
 from springtide.jobs.observed import Settings
 
-HOSTS = Hosts(("pi-worker-0", "pi-worker-3"), ("pi-worker-3",), ("pi-worker-0", "pi-worker-3"), "uid-1")
+HOSTS = Hosts(("pi-worker-0", "pi-worker-3"), ("pi-worker-0", "pi-worker-3", "pi-worker-4"), "uid-1")
 GPU = {"template": a_template("mpirun", resources={"limits": {"nvidia.com/gpu": 1}})}
 
 
@@ -58,6 +58,12 @@ def test_the_hostfile_of(arguments: dict[str, Any], expected: str) -> None:
     assert made(**arguments)["hostfile"] == expected
 
 
+def test_nobody_is_in_the_files_before_hosts_are_given() -> None:
+    found = made(hosts=Hosts(("pi-worker-0",), ("pi-worker-0",), ""))
+    assert found["hostfile"] == ""
+    assert "pi-worker" not in found["discover_hosts.sh"]
+
+
 def run(script: str, tmp_path: Path, *arguments: str, **env: str) -> subprocess.CompletedProcess[str]:
     path = tmp_path / "script.sh"
     path.write_text(script)
@@ -68,12 +74,11 @@ def run(script: str, tmp_path: Path, *arguments: str, **env: str) -> subprocess.
 @pytest.mark.parametrize("version", ["v1", "v2beta1"])
 def test_discovery_says_slots_of_ready_workers_alone(version: str, tmp_path: Path) -> None:
     suffix = ".pi.ns.svc" if version == "v2beta1" else ""
-    assert run(made(version)["discover_hosts.sh"], tmp_path).stdout == f"pi-worker-3{suffix}:1\n"
+    assert run(made(version)["discover_hosts.sh"], tmp_path).stdout == f"pi-worker-0{suffix}:1\npi-worker-3{suffix}:1\n"
 
 
 def test_discovery_fails_rather_than_say_nothing(tmp_path: Path) -> None:
-    nobody = Hosts(("pi-worker-0",), (), (), "")
-    ended = run(made(hosts=nobody)["discover_hosts.sh"], tmp_path)
+    ended = run(made(hosts=NOBODY)["discover_hosts.sh"], tmp_path)
     assert (ended.returncode, ended.stdout) == (1, "")
 
 
@@ -81,7 +86,7 @@ def test_hosts_are_given_to_one_launcher_pod_alone(tmp_path: Path) -> None:
     script = made()["hosts_given.sh"]
     assert run(script, tmp_path, "uid-1").returncode == 0
     assert run(script, tmp_path, "uid-2").returncode == 1
-    nobody = made(hosts=Hosts((), (), (), ""))["hosts_given.sh"]
+    nobody = made(hosts=NOBODY)["hosts_given.sh"]
     assert run(nobody, tmp_path, "").returncode == 1
 
 

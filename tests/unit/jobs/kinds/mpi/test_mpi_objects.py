@@ -13,12 +13,12 @@ from springtide.api.defaults.mpijob import defaulted
 from springtide.api.kinds.attach_mode import AttachMode
 from springtide.api.kinds.mpi_parts import PARTS, Parts
 from springtide.jobs.actions import Secrets
-from springtide.jobs.kind import Hosts, Wanted
+from springtide.jobs.kind import NOBODY, Hosts, Wanted
 from springtide.jobs.kinds.mpi import ssh
 from springtide.jobs.kinds.mpi.adapter import MPI_KIND
 from springtide.jobs.observed import Settings
 
-HOSTS = Hosts(("pi-worker-0",), (), ("pi-worker-0", "pi-worker-7"), "")
+HOSTS = Hosts((), ("pi-worker-0", "pi-worker-7"), "", launcher_seen=True)
 GPU = {"template": a_template("mpirun", resources={"limits": {"aliyun.com/gpu": 1}})}
 OWNER = {
     "apiVersion": "kubeflow.org/v1",
@@ -40,8 +40,8 @@ def launcher(version: str = "v1", settings: Settings = Settings(), **arguments: 
     return dict(MPI_KIND.launcher(defaulted(an_mpijob(version, **arguments)), settings))
 
 
-def wiring(version: str, **arguments: Any) -> dict[str, Wanted]:
-    found = MPI_KIND.wiring(defaulted(an_mpijob(version, **arguments)), HOSTS)
+def wiring(version: str, hosts: Hosts = HOSTS, **arguments: Any) -> dict[str, Wanted]:
+    found = MPI_KIND.wiring(defaulted(an_mpijob(version, **arguments)), hosts)
     return {each.manifest["kind"]: each for each in found}
 
 
@@ -326,6 +326,11 @@ def test_the_role_reaches_the_jobs_own_workers_alone() -> None:
         "resourceNames": ["pi-worker-0", "pi-worker-7"],
     } in rules
     assert {"apiGroups": [""], "resources": ["pods"], "verbs": ["patch"], "resourceNames": ["pi-launcher"]} in rules
+
+
+def test_the_role_of_a_job_none_of_whose_pods_was_seen_names_none() -> None:
+    (rule,) = wiring("v1", NOBODY)["Role"].manifest["rules"]
+    assert rule == {"apiGroups": [""], "resources": ["pods"], "verbs": ["get", "list", "watch"]}
 
 
 def test_objects_of_each_version() -> None:

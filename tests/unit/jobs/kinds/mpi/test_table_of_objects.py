@@ -23,7 +23,7 @@ HOST_NETWORK: Final = {"spec": {**a_template("mpirun")["spec"], "hostNetwork": T
 def made(version: str, settings: Settings = Settings(), **spec: Any) -> dict[str, dict[str, Any]]:  # noqa: B008
     """Everything there is, by kind and name; a launcher Job's pod as `Pod pi-launcher`."""
     cluster = Cluster(an_mpijob(version, **spec), settings)
-    cluster.reconcile()
+    cluster.settle()
     found = {f"{key.kind} {key.name}": body for key, body in cluster.objects.items()}
     for name, manifest in cluster.manifests.items():
         found[f"{manifest['kind']} {name}"] = dict(manifest)
