@@ -9,6 +9,8 @@ from springtide.api import whole_numbers
 
 Indexes = Set[int]
 NONE: frozenset[int] = frozenset()
+MOST = 1_000_000
+"""Of one Job: a forged status may name two thousand million in a dozen characters."""
 
 
 def parse(text: str, completions: int) -> frozenset[int]:
@@ -18,7 +20,7 @@ def parse(text: str, completions: int) -> frozenset[int]:
         first, _, last = part.partition("-")
         start, end = whole_numbers.parse(first), whole_numbers.parse(last or first)
         if start is not None and end is not None and start >= 0:
-            found.update(range(start, min(end + 1, completions)))
+            found.update(range(start, min(end + 1, completions))[: MOST - len(found)])
     return frozenset(found)
 
 

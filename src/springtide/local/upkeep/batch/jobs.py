@@ -8,8 +8,8 @@ the cache of Jobs, whose status holds the counts. So a Job is not looked at befo
 
 from __future__ import annotations
 
-import asyncio
 from datetime import datetime
+from functools import partial
 
 from springtide.kube import errors
 from springtide.kube.client import Client
@@ -29,7 +29,7 @@ from springtide.local.upkeep.ownership import Keeper, selector_of
 from springtide.local.upkeep.status_writes import LOOK_AGAIN, OwnWrites, write_status
 from springtide.local.upkeep.timestamps import Clock, utc_now
 from springtide.local.upkeep.views import PodView
-from springtide.local.upkeep.workloads.pod_control import Outcome, PodControl, belonging
+from springtide.local.upkeep.workloads.pod_control import Outcome, PodControl, belonging, in_turns
 
 COMPONENT = "job-controller"
 _WORKERS = 5
@@ -138,7 +138,7 @@ class Jobs:
 
     async def _release(self, pods: tuple[PodView, ...]) -> frozenset[str]:
         """Take the tracking finalizer from pods; the uids of those that have none now."""
-        done = await asyncio.gather(*(release(self._client, pod) for pod in pods))
+        done = await in_turns(pods, partial(release, self._client))
         return frozenset(pod.uid for pod, released in zip(pods, done, strict=True) if released)
 
     def _announce(self, job: Obj, ending: Obj) -> None:

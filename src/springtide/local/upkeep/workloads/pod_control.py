@@ -12,6 +12,7 @@ import asyncio
 from collections.abc import Awaitable, Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
+from typing import TypeVar
 
 from springtide.kube import errors
 from springtide.kube.cache import Cache
@@ -22,8 +23,12 @@ from springtide.kube.resources import PODS, Key, Obj, Resource
 from springtide.local.upkeep.ownership import Belonging, reference
 from springtide.local.upkeep.views import PodView
 
+T = TypeVar("T")
+R = TypeVar("R")
 BURST = 500
 """Pods made or deleted for one owner in one go."""
+AT_ONCE = 32
+"""Of these at the same time: inside the server's process each runs up to its first await before anything else does."""
 FORGET_AFTER = timedelta(minutes=5)
 _NAMESPACE_TERMINATING = "NamespaceTerminating"
 
@@ -115,8 +120,12 @@ class PodControl:
         return await slow_start(wanted, one)
 
     async def delete(self, owner: Obj, pods: Iterable[PodView], now: datetime) -> Outcome:
-        """Delete pods, all at once."""
-        found = await asyncio.gather(*(self._delete_one(owner, pod, now) for pod in pods))
+        """Delete pods; those that cannot be deleted hold up no others."""
+
+        async def one(pod: PodView) -> errors.ApiError | None:
+            return await self._delete_one(owner, pod, now)
+
+        found = await in_turns(tuple(pods), one)
         failures = [error for error in found if error is not None]
         return Outcome(len(found) - len(failures), failures[0] if failures else None)
 
@@ -145,8 +154,14 @@ class PodControl:
         return None
 
 
+async def in_turns(work: Sequence[T], one: Callable[[T], Awaitable[R]]) -> list[R]:
+    """All of it, `AT_ONCE` at a time."""
+    parts = (work[start : start + AT_ONCE] for start in range(0, len(work), AT_ONCE))
+    return [found for part in parts for found in await asyncio.gather(*map(one, part))]
+
+
 async def slow_start(wanted: Sequence[Obj], one: Callable[[Obj], Awaitable[errors.ApiError | None]]) -> Outcome:
-    """Batches of 1, 2, 4 ... until one has a failure in it."""
+    """Batches of 1, 2, 4 ... up to `AT_ONCE`, until one has a failure in it."""
     done, size, start = 0, 1, 0
     while start < len(wanted):
         batch = wanted[start : start + size]
@@ -155,5 +170,5 @@ async def slow_start(wanted: Sequence[Obj], one: Callable[[Obj], Awaitable[error
         done += len(batch) - len(failures)
         if failures:
             return Outcome(done, failures[0])
-        start, size = start + size, size * 2
+        start, size = start + size, min(size * 2, AT_ONCE)
     return Outcome(done)

@@ -108,3 +108,7 @@ def test_a_finished_job_stays_as_long_as_it_may() -> None:
     assert time_left(a_job(done, ttlSecondsAfterFinished=0), NOW) == -40
     assert time_left(a_job(done), NOW) is None
     assert time_left(a_job(ttlSecondsAfterFinished=0), NOW) is None
+
+
+def test_a_forged_status_does_not_fill_the_memory() -> None:
+    assert len(job_indexes.parse("0-2147483646", 2**31 - 1)) == job_indexes.MOST
