@@ -67,11 +67,16 @@ class _Requests(web.RequestHandler):
     def handle_error(
         self, request: web.BaseRequest, status: int = 500, exc: BaseException | None = None, message: str | None = None
     ) -> web.StreamResponse:
-        if isinstance(exc, HttpProcessingError):  # the client's mistake: an answer, and no traceback in the log
+        # The client's mistake, or a client that left while it was answered: no traceback in the log.
+        if isinstance(exc, HttpProcessingError) or (isinstance(exc, ConnectionError) and _has_left(request)):
             refused = web.Response(status=status, text=message)
             refused.force_close()
             return refused
         return super().handle_error(request, status, exc, message)
+
+
+def _has_left(request: web.BaseRequest) -> bool:
+    return request.transport is None or request.transport.is_closing()
 
 
 def authenticated(transport: asyncio.BaseTransport | None, user: str) -> bool:

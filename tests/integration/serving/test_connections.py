@@ -13,7 +13,7 @@ import pytest
 from aiohttp import web
 from tests.integration.apiserver.http1 import until
 
-from springtide.serving.connections import MAX_HEAD, Service
+from springtide.serving.connections import MAX_HEAD, Handler, Service
 from springtide.serving.listening import Listener
 from springtide.serving.slots import Limits
 
@@ -177,3 +177,44 @@ async def test_connections_without_credentials_make_room_for_others() -> None:
             assert service.slots.unauthenticated <= 3
         for _, writer in opened:
             writer.close()
+
+
+async def _streams_to_nobody(request: web.BaseRequest) -> web.StreamResponse:
+    """As when the client leaves between the request and the first byte of the answer."""
+    assert request.transport is not None
+    request.transport.close()
+    response = web.StreamResponse()
+    await response.prepare(request)
+    raise AssertionError("aiohttp refuses to write to a transport that closes")
+
+
+async def _streams_to_one_who_leaves(request: web.BaseRequest) -> web.StreamResponse:
+    response = web.StreamResponse()
+    await response.prepare(request)
+    assert request.transport is not None
+    request.transport.close()
+    await response.write(b"x")
+    raise AssertionError("aiohttp refuses to write to a transport that closes")
+
+
+async def _loses_another_connection(request: web.BaseRequest) -> web.StreamResponse:
+    raise ConnectionResetError("of the server to somebody else")
+
+
+@pytest.mark.parametrize(
+    ("handler", "complaints"),
+    [(_streams_to_nobody, 0), (_streams_to_one_who_leaves, 0), (_loses_another_connection, 1)],
+)
+async def test_a_client_that_leaves_is_no_error_of_the_servers(
+    handler: Handler, complaints: int, caplog: pytest.LogCaptureFixture
+) -> None:
+    service = Service(handler)
+    listener = Listener(service, socket.create_server(("127.0.0.1", 0)))
+    try:
+        async with peer(listener.port) as client:
+            client.writer.write(GET % 1)
+            await client.reader.read()
+    finally:
+        await listener.close()
+        await service.shutdown(0.1)
+    assert len([record for record in caplog.records if record.levelno >= logging.WARNING]) == complaints
