@@ -19,6 +19,8 @@ class Account:
     ended: frozenset[str] = frozenset()
     """Streams whose program said its last word."""
     faults: tuple[str, ...] = ()
+    torn: bool = False
+    """Whether it ends with half a record: of one that is being written, or whose writer was killed just now."""
 
     @property
     def lines(self) -> int:
@@ -38,7 +40,9 @@ def account(lines: Iterable[str]) -> Account:
     ended: set[str] = set()
     faults: list[str] = []
     before = ""
-    for line in lines:
+    lines = list(lines)
+    torn = bool(lines) and not lines[-1].endswith("\n")
+    for line in lines[:-1] if torn else lines:
         try:
             moment, stream, flag, text = line.rstrip("\n").split(" ", 3)
         except ValueError:
@@ -54,11 +58,11 @@ def account(lines: Iterable[str]) -> Account:
             ended.add(stream)
         else:
             highest[stream] += 1
-    return Account(highest, frozenset(ended), tuple(faults[:5]))
+    return Account(highest, frozenset(ended), tuple(faults[:5]), torn)
 
 
 def _fault(line: str, flag: str, text: str, highest: int, ended: bool) -> str:
-    if not line.endswith("\n") or flag != "F":
+    if flag != "F":
         return f"{line!r} is only half a line"
     if ended:
         return f"{line!r} comes after the end"

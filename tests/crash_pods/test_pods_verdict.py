@@ -81,7 +81,8 @@ def test_a_fault_in_a_log_is_seen(lines: tuple[str, ...]) -> None:
 
 
 def test_a_cut_line_and_a_time_that_goes_back_are_seen() -> None:
-    assert account(["2026-11-16T04:30:00Z stdout F 1"]).faults
+    cut = account(["2026-11-16T04:30:00Z stdout F 1\n", "2026-11-16T04:30:00Z stdo"])
+    assert (cut.highest["stdout"], cut.faults, cut.torn) == (1, (), True)
     assert account(["2026-11-16T04:30:05Z stdout F 1\n", "2026-11-16T04:30:04Z stdout F 2\n"]).faults
 
 
@@ -97,6 +98,7 @@ def test_a_cut_line_and_a_time_that_goes_back_are_seen() -> None:
 )
 def test_a_log_from_the_api_is_held_against_the_file(given: str, whole: bool, wanted: bool) -> None:
     assert is_part(given, "t1 stdout F a\nt2 stderr F b\n", whole) is wanted
+    assert is_part(given, "t1 stdout F a\nt2 stderr F b\nt3 std", whole) is wanted  # while it is being written
 
 
 # Pods

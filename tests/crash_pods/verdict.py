@@ -86,6 +86,8 @@ def judge_killed(policy: str, before: Life, after: Life | None, written: Account
     if kept.highest != written.highest:
         faults.append(f"its log had {written.highest}, now {kept.highest}")
     faults += [f"log {number}: {fault}" for number, log in enumerate(after.logs) for fault in log.faults]
+    if kept.torn:
+        faults.append("its log still ends with half a record")
     return [f"{before.name}, whose shim was killed: {fault}" for fault in faults]
 
 
@@ -97,6 +99,7 @@ def judge_ended(wanted: Wanted, after: Life, killed: bool) -> list[str]:
         lost = (KILLED, 0) if wanted.policy == "Never" else (wanted.exit_code, wanted.restarts + 1)
         allowed.append(lost)
     faults = [] if told in allowed else [f"exit code and restarts are {told}, not {' or '.join(map(str, allowed))}"]
+    faults += [f"log {number} ends with half a record" for number, log in enumerate(after.logs) if log.torn]
     if wanted.counts:
         faults += [f"log {number}: {fault}" for number, log in enumerate(after.logs) for fault in log.faults]
         whole = [log for log in after.logs if log.ended == frozenset(STREAMS)]
@@ -107,8 +110,9 @@ def judge_ended(wanted: Wanted, after: Life, killed: bool) -> list[str]:
 
 
 def is_part(given: str, file: str, whole: bool) -> bool:
-    """Whether what the API gave is a log file's text, or one of its lines; a program may have written more since."""
-    records = [line.split(" ", 3) for line in file.splitlines()]
+    """Whether what the API gave is a log file's text, or one of its lines; a program may have written more since, and
+    may be in the middle of a write: what has no line break yet is no record."""
+    records = [line.split(" ", 3) for line in file[: file.rfind("\n") + 1].splitlines()]
     lines = [f"{moment} {text}" for moment, _, _, text in records]
     shown = given.splitlines()
     if whole:

@@ -15,7 +15,7 @@ from springtide.kube.informer import Informer
 from springtide.kube.resources import Obj
 from springtide.local.kubelet.means import Means
 from springtide.local.kubelet.pods import LocalPod, Record, records
-from springtide.local.kubelet.starting import with_last_words
+from springtide.local.kubelet.starting import mend_log, with_last_words
 from springtide.local.runtime.shims import ShimGoneError
 
 logger = logging.getLogger(__name__)
@@ -47,6 +47,8 @@ async def _adopt(means: Means, record: Record, obj: Obj | None) -> LocalPod:
     if record.address != facts.host_ip:
         means.addresses.keep(record.uid, record.address)
     for state in states:
+        if shim is None:
+            mend_log(pod, state)
         pod.take_in(with_last_words(pod, state))
     pod.stale = True
     pod.status = dict((obj or {}).get("status") or {})

@@ -24,6 +24,7 @@ from springtide.local.kubelet.pods import LocalPod, Record, read_state
 from springtide.local.kubelet.tasks import Tasks
 from springtide.local.kubelet.termination import last_words
 from springtide.local.runtime.contract import ContainerState, PodBody
+from springtide.local.runtime.shim import logs as shim_logs
 from springtide.local.runtime.shims import Shim, ShimError, ShimGoneError
 
 logger = logging.getLogger(__name__)
@@ -135,6 +136,7 @@ class Starter:
         pod.shim = None
         shim.close()
         for state in self._means.runtime.lost(pod.directory):
+            mend_log(pod, state)
             self._take_in(pod, state)
         self._means.wake(pod.uid, 0)
 
@@ -254,6 +256,12 @@ def _why(pod: LocalPod, error: Exception) -> str:
     if not isinstance(error, OSError):
         return str(error)
     return f"{error.filename or pod.directory}: {(error.strerror or str(error)).lower()}"
+
+
+def mend_log(pod: LocalPod, state: ContainerState) -> None:
+    """Of an attempt whose shim is gone: killed in the middle of a write, it leaves half a record."""
+    for path in pod.attempt_log(state.name, state.attempt)[-1:]:
+        shim_logs.mend(str(path))
 
 
 def with_last_words(pod: LocalPod, state: ContainerState) -> ContainerState:

@@ -110,3 +110,27 @@ def test_a_full_disk_loses_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     assert log.flush()
     assert log.trouble == ""
     assert texts(tmp_path) == ["one", "two"]
+
+
+@pytest.mark.parametrize("cut", range(1, 45))
+def test_the_next_writer_mends_what_a_killed_one_left_half_written(tmp_path: Path, cut: int) -> None:
+    a_log(tmp_path).feed("stdout", b"one\ntwo\n")
+    path = tmp_path / "logs" / "0.log"
+    os.truncate(path, path.stat().st_size - cut)
+    a_log(tmp_path).feed("stdout", b"three\n")
+    assert texts(tmp_path) == ["one", "three"]
+
+
+def test_a_log_that_nobody_writes_any_more_is_mended_by_name(tmp_path: Path) -> None:
+    a_log(tmp_path).feed("stdout", b"one\n" + b"x" * 3 * LIMIT + b"\n")
+    path = tmp_path / "logs" / "0.log"
+    whole = path.read_bytes()
+    logs.mend(str(path))
+    assert path.read_bytes() == whole
+    path.write_bytes(whole + whole[: LIMIT // 2].replace(b"\n", b" "))
+    logs.mend(str(path))
+    assert path.read_bytes() == whole
+    path.write_bytes(b"2026-11-16T04:30")
+    logs.mend(str(path))
+    assert path.read_bytes() == b""
+    logs.mend(str(tmp_path / "none.log"))

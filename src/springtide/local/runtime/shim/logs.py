@@ -40,6 +40,32 @@ def log_lines(prefix: bytes, text: bytes, at_end: bool) -> tuple[bytes, bytes]:
     return b"".join(parts), rest
 
 
+def drop_torn_record(fd: int) -> int:
+    """Cut off the end of a log that is no whole record: its writer was killed in the middle of a write. Returns the
+    size of what is left."""
+    size = end = os.fstat(fd).st_size
+    while end > 0:
+        start = max(0, end - 2 * LINE_LIMIT)
+        found = os.pread(fd, end - start, start).rfind(b"\n")
+        if found >= 0:
+            end = start + found + 1
+            break
+        end = start
+    if end < size:
+        os.ftruncate(fd, end)
+    return end
+
+
+def mend(path: str) -> None:
+    """The same by name, for a log that nobody writes any more."""
+    with Ignoring(OSError):  # none was written, or it is gone already; whoever reads it drops half a record as well
+        fd = os.open(path, os.O_RDWR | os.O_CLOEXEC | os.O_NOFOLLOW)
+        try:
+            drop_torn_record(fd)
+        finally:
+            os.close(fd)
+
+
 class Log:
     """A container's log file: complete, in order, rotated; what cannot be written now is kept and written later."""
 
@@ -89,8 +115,8 @@ class Log:
 
     def _open(self) -> None:
         os.makedirs(os.path.dirname(self.path), exist_ok=True)
-        self._fd = os.open(self.path, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o640)
-        self._size = os.fstat(self._fd).st_size
+        self._fd = os.open(self.path, os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o640)
+        self._size = drop_torn_record(self._fd)  # of an earlier writer: this one has written nothing to it yet
 
     def _rotate(self) -> None:
         now = time.time_ns()
