@@ -109,7 +109,13 @@ async def running(options: Options) -> AsyncIterator[Cluster]:
         key = SigningKey(directory.pki / "tokens.pem")
         node_tls = pki.client_context(None, pki.kubelet_client_pair(authority))
         sockets = dialing.socket_factory(options.holder) if options.holder is not None else None
-        settings = Settings(f"127.0.0.1:{port}", node_tls=node_tls, audit=audit, sockets=sockets)
+        settings = Settings(
+            f"127.0.0.1:{port}",
+            node_tls=node_tls,
+            audit=audit,
+            sockets=sockets,
+            pods_on_loopback=lambda: options.holder is None or not options.holder.exists(),
+        )
         server = ApiServer(store, _token_maker(key), settings)
         await server.start()
         stack.push_async_callback(server.stop)

@@ -23,6 +23,8 @@ from springtide.local.store import backend as stored
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 
 SPACE = "/api/v1/namespaces/default"
+POD_ADDRESS = "127.9.0.2"
+"""One that a pod without a network of its own may have."""
 
 
 async def echo(request: web.Request) -> web.StreamResponse:
@@ -46,7 +48,7 @@ async def speak(request: web.Request) -> web.StreamResponse:
 async def listening() -> AsyncIterator[int]:
     application = web.Application(client_max_size=1 << 24)
     application.router.add_route("*", "/{path:.*}", echo)
-    async with TestServer(application, host="127.0.0.1") as server:
+    async with TestServer(application, host=POD_ADDRESS) as server:
         assert server.port is not None
         yield server.port
 
@@ -60,7 +62,7 @@ async def web_pod(cluster: Cluster, listening: int) -> int:
     labels = {"metadata": {"name": "web", "namespace": "default", "labels": {"app": "web"}}}
     await client.create(PODS, PODS.describe(key) | labels | pod)
     ready = {"type": "Ready", "status": "True"}
-    status = {"phase": "Running", "podIP": "127.0.0.1", "podIPs": [{"ip": "127.0.0.1"}], "conditions": [ready]}
+    status = {"phase": "Running", "podIP": POD_ADDRESS, "podIPs": [{"ip": POD_ADDRESS}], "conditions": [ready]}
     await client.patch(PODS, key, {"status": status}, subresource="status")
     spec = {"spec": {"ports": [{"name": "http", "port": 80, "targetPort": listening}]}}
     await client.create(SERVICES, SERVICES.describe(key) | spec)
@@ -70,7 +72,7 @@ async def web_pod(cluster: Cluster, listening: int) -> int:
 
 async def _lead_to_loopback(cluster: Cluster, port: int) -> None:
     """Straight into the store: the API takes no endpoint on loopback, and a test has no other address to rely on."""
-    address = {"ip": "127.0.0.1", "targetRef": {"kind": "Pod", "namespace": "default", "name": "web"}}
+    address = {"ip": POD_ADDRESS, "targetRef": {"kind": "Pod", "namespace": "default", "name": "web"}}
     subset = {"addresses": [address], "ports": [{"name": "http", "port": port, "protocol": "TCP"}]}
     body = {"metadata": {"name": "web", "namespace": "default"}, "subsets": [subset]}
     await cluster.server.store.write(
@@ -138,7 +140,7 @@ async def test_a_large_body_goes_through_without_the_limit_on_objects(session: a
         ("services/nobody", 404, 'services "nobody" not found'),
         ("services/web:81", 503, 'no service port 81 found for service "web"'),
         ("services/web:nope", 503, 'no endpoints available for service "web"'),
-        ("pods/web:1", 503, "error trying to reach service: dial tcp 127.0.0.1:1: connect: connection refused"),
+        ("pods/web:1", 503, "error trying to reach service: dial tcp 127.9.0.2:1: connect: connection refused"),
         ("pods/a:b:c:d", 400, 'invalid pod request "a:b:c:d"'),
     ],
 )

@@ -9,10 +9,13 @@ import ssl
 from collections.abc import Callable
 from dataclasses import dataclass
 from io import BytesIO
-from typing import Any, Protocol
+from typing import Any, Final, Protocol
 
 import aiohttp
 from yarl import URL
+
+MAX_ANSWER: Final = 4 << 20
+"""An AdmissionReview without its object is small; this leaves room for webhooks that send the object back."""
 
 
 class CallError(Exception):
@@ -59,8 +62,9 @@ class HttpsCalls:
                 server_hostname=named.host,
                 timeout=aiohttp.ClientTimeout(total=seconds),
                 allow_redirects=False,
+                auto_decompress=False,  # a small answer may unpack to a large one
             ) as answer:
-                content = await answer.read()
+                content = await _bounded(answer)
         except (aiohttp.ClientError, TimeoutError, LookupError, ssl.SSLError) as error:
             raise CallError(f'failed to call webhook: Post "{named}": {_explained(error)}') from None
         if not 200 <= answer.status < 300:
@@ -90,12 +94,22 @@ class HttpsCalls:
         return context
 
 
+async def _bounded(answer: aiohttp.ClientResponse) -> bytes:
+    content = bytearray()
+    async for piece in answer.content.iter_any():
+        content += piece
+        if len(content) > MAX_ANSWER:
+            raise CallError(f"failed to call webhook: its answer is longer than {MAX_ANSWER} bytes")
+    return bytes(content)
+
+
 def _headers(url: URL) -> dict[str, str]:
     return {
         "Host": url.authority,
         "User-Agent": "kube-apiserver-admission",
         "Content-Type": "application/json",
         "Accept": "application/json, */*",
+        "Accept-Encoding": "identity",
     }
 
 

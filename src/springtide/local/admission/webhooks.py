@@ -10,7 +10,7 @@ from __future__ import annotations
 import asyncio
 import uuid
 from base64 import b64decode
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import Any, Final
 
 import msgspec
@@ -22,6 +22,7 @@ from springtide.local.admission.webhook_rules import VersionsOf, Webhook, compil
 
 CONFIGURATIONS: Final = "validatingwebhookconfigurations.admissionregistration.k8s.io"
 _EXEMPT_GROUP: Final = ".admissionregistration.k8s.io"  # or a broken webhook could not be taken away
+_SHOWN: Final = 256
 _REVIEW: Final = {"kind": "AdmissionReview", "apiVersion": "admission.k8s.io/v1"}
 
 
@@ -75,17 +76,41 @@ class ValidatingWebhooks:
             response = _response(answer, uid)
         except CallError as error:
             return None if hook.fails_open else status.internal(f'failed calling webhook "{hook.name}": {error}')
-        request.warnings += response.get("warnings") or []
-        return None if response.get("allowed") else denial(hook.name, response.get("status") or {})
+        request.warnings += response.warnings or ()
+        return None if response.allowed else denial(hook.name, response.status or Result())
 
 
-def denial(hook: str, result: Mapping[str, Any]) -> status.StatusError:
+class Result(msgspec.Struct, frozen=True):
+    """The webhook's own status. A field of another type makes the answer invalid."""
+
+    code: int | None = 0
+    message: str | None = ""
+    reason: str | None = ""
+    details: dict[str, Any] | None = None
+
+
+class Response(msgspec.Struct, frozen=True, rename="camel"):
+    uid: str = ""
+    allowed: bool = False
+    status: Result | None = None
+    warnings: tuple[str, ...] | None = ()
+    patch: Any = None
+    patch_type: Any = None
+
+
+class Review(msgspec.Struct, frozen=True, rename="camel"):
+    kind: str = ""
+    api_version: str = ""
+    response: Response | None = None
+
+
+def denial(hook: str, result: Result) -> status.StatusError:
     """The webhook's own status, with its name put before the message."""
     denied = f'admission webhook "{hook}" denied the request'
-    why = result.get("message") or result.get("reason")
+    why = result.message or result.reason
     message = f"{denied}: {why}" if why else f"{denied} without explanation"
-    code = max(int(result.get("code") or 0), 400)
-    return status.StatusError(code, result.get("reason", ""), message, result.get("details"))
+    code = min(max(result.code or 0, 400), 599)
+    return status.StatusError(code, result.reason or "", message, result.details)
 
 
 def _review(uid: str, version: str, request: AdmissionRequest) -> Obj:
@@ -138,31 +163,31 @@ def _endpoint(hook: Webhook) -> Endpoint:
     return Endpoint(url, ca, (service["namespace"], service["name"], port))
 
 
-def _response(answer: bytes, uid: str) -> Obj:
+def _response(answer: bytes, uid: str) -> Response:
     try:
-        review = msgspec.json.decode(answer, type=dict[str, Any])
-    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+        review = msgspec.json.decode(answer, type=Review)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         text = f"failed to call webhook: couldn't get version/kind; json parse error: {error}"
         raise CallError(text) from None
     problem = _problem(review, uid)
     if problem:
         raise CallError(f"received invalid webhook response: {problem}")
-    response: Obj = review["response"]
-    return response
+    assert review.response is not None
+    return review.response
 
 
-def _problem(review: Mapping[str, Any], uid: str) -> str:
-    response = review.get("response")
-    if not isinstance(response, dict):
+def _problem(review: Review, uid: str) -> str:
+    response = review.response
+    if response is None:
         return "webhook response was absent"
-    if response.get("uid") != uid:
-        return f'expected response.uid="{uid}", got "{response.get("uid", "")}"'
-    if {key: review.get(key) for key in _REVIEW} != _REVIEW:
-        group, _, version = str(review.get("apiVersion", "")).rpartition("/")
-        given = f"{group}/{version}, Kind={review.get('kind', '')}"
+    if response.uid != uid:
+        return f'expected response.uid="{uid}", got "{response.uid[:_SHOWN]}"'
+    if {"kind": review.kind, "apiVersion": review.api_version} != _REVIEW:
+        group, _, version = review.api_version[:_SHOWN].rpartition("/")
+        given = f"{group}/{version}, Kind={review.kind[:_SHOWN]}"
         return f"expected webhook response of admission.k8s.io/v1, Kind=AdmissionReview, got {given}"
-    if response.get("patch"):
+    if response.patch:
         return "validating webhook may not return response.patch"
-    if response.get("patchType") is not None:
+    if response.patch_type is not None:
         return "validating webhook may not return response.patchType"
     return ""

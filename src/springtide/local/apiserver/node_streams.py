@@ -10,8 +10,9 @@ from __future__ import annotations
 import asyncio
 import random
 import ssl
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from datetime import UTC, datetime
+from functools import partial
 from http import HTTPStatus
 from typing import Any
 from urllib.parse import parse_qs, quote
@@ -58,8 +59,10 @@ class NodeStreams:
         tls: ssl.SSLContext | None,
         audit: Audit | None,
         sockets: SocketFactory | None = None,
+        pods_on_loopback: Callable[[], bool] = lambda: True,
     ) -> None:
         """`tls` holds the certificate that nodes know the API server by; `sockets` reach pods and services."""
+        self._pods_on_loopback = pods_on_loopback
         self._audit, self._sockets = audit, sockets
         self._ctx, self._authenticator, self._tls = ctx, authenticator, tls
         self._unverified = pki.client_context(None)  # pods and services show certificates of their own
@@ -206,10 +209,13 @@ class NodeStreams:
             service = self._object("services", target.namespace, name.name)
             endpoints = self._reader.get("endpoints", target.namespace, name.name) or {}
             port = destinations.service_port(service, name)
-            choose = random.choice
-            found = destinations.service_destination(endpoints, name, port, wanted, self._unverified, choose)
+            behind = destinations.Behind(
+                partial(self._reader.get, "pods", target.namespace), random.choice, self._pods_on_loopback()
+            )
+            found = destinations.service_destination(endpoints, name, port, wanted, self._unverified, behind)
             return found, prefix
-        return destinations.pod_destination(self._pod(owner), name, wanted, self._unverified, loopback=True), prefix
+        loopback, pod = self._pods_on_loopback(), self._pod(owner)
+        return destinations.pod_destination(pod, name, wanted, self._unverified, loopback=loopback), prefix
 
     # Who is at the other end
 

@@ -65,6 +65,8 @@ class Settings:
     audit: Audit | None = None
     sockets: SocketFactory | None = None
     """Makes sockets that reach pods and services; None where ordinary ones do."""
+    pods_on_loopback: Callable[[], bool] = lambda: True
+    """Whether pods have no network of their own; asked anew, because that is found out after the server's start."""
 
 
 class ApiServer:
@@ -93,7 +95,7 @@ class ApiServer:
             "/openid/v1/jwks": self.tokens.key_set(),
         }
         paths = Paths(self.context, lambda: self._ready, documents, self.measures, settings.address)
-        doors = settings.node_tls, settings.audit, settings.sockets
+        doors = settings.node_tls, settings.audit, settings.sockets, settings.pods_on_loopback
         self.streams = NodeStreams(self.context, self.authenticator, *doors)
         self._metrics = ResourceMetrics(self.reader, self.streams.metrics_text)
         special = review_verbs(self.authenticator, self.tokens, self.authorizer) | {

@@ -12,6 +12,7 @@ they need no entry.
 
 from __future__ import annotations
 
+import ipaddress
 from collections.abc import Iterable, Sequence
 from typing import Any, Final
 
@@ -144,12 +145,20 @@ def _port(port: ServicePort, places: Sequence[Place]) -> dict[str, Any]:
         (endpoint, [endpoint.addresses[0], offered.port])
         for endpoint, piece in places
         for offered in piece.ports or ()
-        if (offered.name or "", offered.protocol or "TCP") == (port.name, port.protocol) and offered.port
+        if (offered.name or "", offered.protocol or "TCP") == (port.name, port.protocol)
+        and offered.port
+        and _reachable(endpoint.addresses[0])
     ]
     targets = [target for endpoint, target in offering if endpoint.conditions.usable]
     if not targets:
         targets = [target for endpoint, target in offering if endpoint.conditions.last_resort]
     return {"name": port.name, "protocol": port.protocol, "port": port.port, "targets": targets}
+
+
+def _reachable(address: str) -> bool:
+    """Never what the holder itself would reach at its own machine, whatever a slice says."""
+    ip = ipaddress.ip_address(address)
+    return not (ip.is_loopback or ip.is_link_local or ip.is_unspecified or ip.is_multicast)
 
 
 def _endpoint(endpoint: Endpoint, piece: Slice) -> dict[str, Any]:

@@ -2,8 +2,9 @@
 """Where `pods/proxy`, `services/proxy` and `nodes/proxy` lead.
 
 The name in such a path is `name`, `name:port` or `scheme:name:port`. These functions turn it and the objects behind it
-into a `Location` or into kube-apiserver's refusal. Loopback and link-local addresses are refused as there, unless the
-caller says that its pods live on loopback.
+into a `Location` or into kube-apiserver's refusal. Loopback and link-local addresses are refused as there: a right to
+write an address into an object must not open the ports of this machine. Where pods live on loopback, each node's have a
+part of 127/8 of their own, and 127.0/16, where the machine's programs listen, belongs to none.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ import ipaddress
 import ssl
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Final
 
 from springtide.local import status
 from springtide.local.streams.kubelet import Kubelet, Location
@@ -43,13 +44,19 @@ def parse_name(text: str, kind: str) -> Name:
     return name
 
 
+_HOST: Final = ipaddress.ip_network("127.0.0.0/16")
+
+
 def _checked(address: str, loopback: bool) -> str:
+    """The address, if a pod may have it. `loopback`: pods live on loopback."""
     try:
         ip = ipaddress.ip_address(address)
     except ValueError:
-        ip = None
-    usable = ip is not None and not (ip.is_unspecified or ip.is_multicast or ip.is_link_local)
-    if ip is None or not usable or (ip.is_loopback and not loopback):
+        raise status.bad_request("address not allowed") from None
+    if isinstance(ip, ipaddress.IPv6Address) and ip.ipv4_mapped is not None:
+        ip = ip.ipv4_mapped
+    own = loopback and ip.version == 4 and ip not in _HOST
+    if ip.is_unspecified or ip.is_multicast or ip.is_link_local or (ip.is_loopback and not own):
         raise status.bad_request("address not allowed")
     return address
 
@@ -89,33 +96,60 @@ def service_destination(
     port_name: str,
     target: str,
     tls: ssl.SSLContext,
-    choose: Callable[[Sequence[tuple[str, int]]], tuple[str, int]],
+    behind: Behind,
 ) -> Location:
-    """One of the pods behind a service; `choose` picks it (at random, in the server)."""
+    """One of the pods behind a service."""
     ready = [
         (address["ip"], port["port"])
         for subset in endpoints.get("subsets") or []
         for port in subset.get("ports") or []
         if port.get("name", "") == port_name
         for address in subset.get("addresses") or []
-        if (address.get("targetRef") or {}).get("kind") == "Pod"
+        if _is_a_pods(address, behind.pod)
     ]
     if not ready:
         raise status.unavailable(f'no endpoints available for service "{name.name}"')
-    host, port_number = choose(ready)
-    return Location(host, port_number, target, _tls(name, tls))
+    host, port_number = behind.choose(ready)
+    return Location(_checked(host, behind.loopback), port_number, target, _tls(name, tls))
+
+
+@dataclass(frozen=True, slots=True)
+class Behind:
+    """What else has to be known of a service's endpoints."""
+
+    pod: Callable[[str], dict[str, Any] | None]
+    """A pod of the service's namespace."""
+    choose: Callable[[Sequence[tuple[str, int]]], tuple[str, int]]
+    loopback: bool = False
+
+
+def _is_a_pods(address: dict[str, Any], pod_of: Callable[[str], dict[str, Any] | None]) -> bool:
+    """Anybody with a right to Endpoints may write any address; only one that a pod really has is believed."""
+    reference = address.get("targetRef") or {}
+    pod = pod_of(reference.get("name", "")) if reference.get("kind") == "Pod" else None
+    if pod is None or reference.get("namespace") != pod["metadata"]["namespace"]:
+        return False
+    return any(each.get("ip") == address["ip"] for each in pod.get("status", {}).get("podIPs") or ())
 
 
 def node_destination(
     kubelet: Kubelet, name: Name, target: str, tls: ssl.SSLContext, *, loopback: bool = False
 ) -> Location:
-    """The kubelet itself, or another port of its node."""
-    host = kubelet.host if kubelet.host == "localhost" and loopback else _checked(kubelet.host, loopback)
+    """The kubelet itself, or another port of its node. `loopback`: kubelets, and they alone, may be on loopback."""
     if name.port in ("", str(kubelet.port)):
+        host = kubelet.host if loopback and _is_loopback(kubelet.host) else _checked(kubelet.host, False)
         return Location(host, kubelet.port, target, kubelet.tls)
+    host = _checked(kubelet.host, False)
     if not (name.port.isascii() and name.port.isdigit()):
         raise status.bad_request(f'invalid node request "{name.name}:{name.port}"')
     return Location(host, int(name.port), target, _tls(name, tls))
+
+
+def _is_loopback(host: str) -> bool:
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return host == "localhost"
 
 
 def _tls(name: Name, tls: ssl.SSLContext) -> ssl.SSLContext | None:

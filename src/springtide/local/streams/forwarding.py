@@ -30,6 +30,7 @@ from springtide.local.streams.websocket import Tunnel
 
 PROTOCOL: Final = "portforward.k8s.io"
 TUNNEL_PREFIX: Final = "SPDY/3.1+"
+_MOST_HALVES: Final = 256
 _CHANNEL_PROTOCOLS: Final = ("v4.channel.k8s.io", "v4.base64.channel.k8s.io")
 
 # Connects to a port of the pod. OSError when nothing listens there.
@@ -67,14 +68,18 @@ async def _serve_session(duplex: Duplex, dial: Dial, pod: str) -> None:
             kind, port = stream.headers.get("streamtype", ""), port_number(stream.headers.get("port", ""))
             # Old clients send no request id, but open the error stream right before the data stream.
             fallback = stream.id if kind == "error" else stream.id - 2
-            pair = pairs.setdefault(stream.headers.get("requestid") or str(fallback), {})
+            request = stream.headers.get("requestid") or str(fallback)
+            pair = pairs.get(request, {})
             if port is None or kind not in ("error", "data") or kind in pair:
                 await stream.reset()
                 continue
+            pairs[request] = pair
             pair[kind] = stream
             await stream.reply()
+            if len(pairs) > _MOST_HALVES:  # streams that the client gave up, without their other half
+                pairs = {key: half for key, half in pairs.items() if not all(each.done for each in half.values())}
             if len(pair) == 2:
-                pairs = {key: waiting for key, waiting in pairs.items() if waiting is not pair}
+                pairs.pop(request, None)
                 tasks.start(_forward(pair["data"], pair["error"], port, dial, pod))
 
 

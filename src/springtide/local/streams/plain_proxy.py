@@ -8,6 +8,8 @@ are.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from http import HTTPStatus
 from typing import Final
 from urllib.parse import urlsplit, urlunsplit
 
@@ -33,7 +35,8 @@ _ONE_HOP: Final = frozenset(
         "upgrade",
     }
 )
-_PRIVATE: Final = frozenset({"authorization", "host", "content-length"})
+# An expectation is met here: aiohttp would wait without end for a program that does not know it.
+_PRIVATE: Final = frozenset({"authorization", "host", "content-length", "expect"})
 _CONNECT_TIMEOUT: Final = 30.0
 
 
@@ -41,6 +44,8 @@ async def forward(
     session: aiohttp.ClientSession, request: web.BaseRequest, location: Location, prefix: str
 ) -> web.StreamResponse:
     """Send the request on to `location` and stream the answer back; `prefix` is our path that stands for its root."""
+    if request.headers.get("Expect", "").lower() == "100-continue" and request.transport is not None:
+        request.transport.write(b"HTTP/1.1 100 Continue\r\n\r\n")
     try:
         answer = await session.request(
             request.method,
@@ -55,8 +60,13 @@ async def forward(
         )
     except aiohttp.ClientError as problem:
         raise status.unavailable(f"error trying to reach service: {_why(problem, location)}") from None
+    except ValueError:  # aiohttp's: bytes that are no text, line breaks
+        raise status.bad_request("a header of the request cannot be passed on") from None
     async with answer:
-        response = web.StreamResponse(status=answer.status, reason=answer.reason, headers=_answered(answer, prefix))
+        if answer.status < HTTPStatus.OK:
+            raise status.unavailable(f"error trying to reach service: unexpected status code {answer.status}")
+        reason = answer.reason if _is_text(answer.reason or "") else None
+        response = web.StreamResponse(status=answer.status, reason=reason, headers=_answered(answer, prefix))
         await response.prepare(request)
         try:
             async for chunk in answer.content.iter_any():
@@ -76,27 +86,41 @@ def _why(problem: aiohttp.ClientError, location: Location) -> str:
 
 
 def _forwarded(request: web.BaseRequest) -> CIMultiDict[str]:
+    dropped = _ONE_HOP | _PRIVATE | _nominated(request.headers.getall("Connection", []))
     headers = CIMultiDict(
         (name, value)
         for name, value in request.headers.items()
-        if name.lower() not in _ONE_HOP | _PRIVATE and not name.lower().startswith("impersonate-")
+        if name.lower() not in dropped and not name.lower().startswith(("impersonate-", "x-remote-"))
     )
     seen = request.headers.get("X-Forwarded-For")
     client = request.remote or ""
     headers["X-Forwarded-For"] = f"{seen}, {client}" if seen else client
     headers["X-Forwarded-Host"] = request.host
     headers["X-Forwarded-Proto"] = request.scheme
-    headers["X-Forwarded-Uri"] = request.path
+    headers["X-Forwarded-Uri"] = request.raw_path.partition("?")[0]  # decoded, it could hold line breaks
     if request.content_length is not None:
         headers["Content-Length"] = str(request.content_length)
     return headers
 
 
 def _answered(answer: aiohttp.ClientResponse, prefix: str) -> CIMultiDict[str]:
-    headers = CIMultiDict((name, value) for name, value in answer.headers.items() if name.lower() not in _ONE_HOP)
+    dropped = _ONE_HOP | _nominated(answer.headers.getall("Connection", []))
+    headers = CIMultiDict(
+        (name, value) for name, value in answer.headers.items() if name.lower() not in dropped and _is_text(value)
+    )
     if "Location" in headers:
         headers["Location"] = bent_back(headers["Location"], answer.url.host or "", prefix)
     return headers
+
+
+def _nominated(values: Iterable[str]) -> frozenset[str]:
+    """Headers that a Connection header names: they concern one connection, too."""
+    return frozenset(name.strip().lower() for value in values for name in value.split(","))
+
+
+def _is_text(value: str) -> bool:
+    """aiohttp keeps bytes that are no UTF-8 as surrogates, and cannot write them."""
+    return not any("\ud800" <= character <= "\udfff" for character in value)
 
 
 def bent_back(target: str, host: str, prefix: str) -> str:

@@ -30,7 +30,7 @@ from springtide.local.streams.websocket import Tunnel, WebSocket, switching
 
 _REFUSAL_TIMEOUT: Final = 10.0
 # Credentials and identities end here: towards the node, the API server speaks for itself.
-_PRIVATE: Final = ("authorization", "cookie", "host", "x-remote-user", "x-remote-group")
+_PRIVATE: Final = ("authorization", "cookie", "host")
 
 
 async def command(head: RequestHead, client: Duplex, location: Location, wanted: Wanted, *, websocket: bool) -> None:
@@ -102,8 +102,8 @@ async def _ask(location: Location, method: str, headers: Headers, sockets: Socke
 
 def forwarded(head: RequestHead, location: Location) -> Headers:
     """The client's headers as the node gets them."""
-    impersonation = (name for name, _ in head.headers if name.lower().startswith("impersonate-"))
-    return (("Host", location.address), *without(head.headers, (*_PRIVATE, *impersonation)))
+    identities = (name for name, _ in head.headers if name.lower().startswith(("impersonate-", "x-remote-")))
+    return (("Host", location.address), *without(head.headers, (*_PRIVATE, *identities)))
 
 
 def _websocket_headers(head: RequestHead) -> tuple[str, ...]:

@@ -20,8 +20,8 @@ from typing import Final, TypeAlias
 
 VERSION: Final = 3
 FIN: Final = 0x01
-MAX_CONTROL: Final = 1 << 20  # a compressed header block; exec's streams need a hundred bytes
-MAX_HEADERS: Final = 4 << 20  # the same block unpacked
+MAX_CONTROL: Final = 64 << 10  # a compressed header block; exec's streams need a hundred bytes
+MAX_HEADERS: Final = 16 << 10  # the same block unpacked; every open stream keeps its own
 
 SYN_STREAM, SYN_REPLY, RST_STREAM, SETTINGS, PING, GOAWAY, HEADERS, WINDOW_UPDATE = 1, 2, 3, 4, 6, 7, 8, 9
 PROTOCOL_ERROR, INVALID_STREAM, REFUSED_STREAM, CANCEL = 1, 2, 3, 5

@@ -11,12 +11,14 @@ import base64
 import contextlib
 import hashlib
 import struct
+from collections import deque
 from typing import Final
 
 from springtide.local.streams.duplex import Duplex, linger
 from springtide.local.streams.head import RequestHead, ResponseHead
 
 TEXT, BINARY, CLOSE, PING, PONG = 1, 2, 8, 9, 10
+_OPCODES: Final = (0, TEXT, BINARY, CLOSE, PING, PONG)
 MAX_MESSAGE: Final = 16 << 20
 _GUID: Final = b"258EAFA5-E914-47DA-95CA-C5AB0DC85B11"
 
@@ -59,12 +61,16 @@ def masked(payload: bytes, mask: bytes) -> bytes:
 
 
 class Parser:
-    """Bytes in, whole messages out: (opcode, payload), control frames included."""
+    """Bytes in, whole messages out: (opcode, payload), control frames included.
 
-    def __init__(self) -> None:
+    `client`: the peer is one, and has to mask its frames.
+    """
+
+    def __init__(self, *, client: bool = False) -> None:
+        self._client = client
         self._buffer = bytearray()
-        self._parts: list[bytes] = []
-        self._opcode = 0
+        self._whole = bytearray()  # of a message in fragments
+        self._opcode = 0  # of the same; 0 between messages
 
     def receive(self, data: bytes) -> list[tuple[int, bytes]]:
         self._buffer += data
@@ -79,15 +85,15 @@ class Parser:
         buffer = self._buffer
         if len(buffer) < 2:
             return None
-        if buffer[0] & 0x70:
-            raise WebSocketError("reserved bits are set")
+        fin, opcode = bool(buffer[0] & 0x80), buffer[0] & 0x0F
+        self._check(buffer[0], buffer[1])
         length, at = buffer[1] & 0x7F, 2
         if length > 125:
             size = 2 if length == 126 else 8
             if len(buffer) < at + size:
                 return None
             length, at = int.from_bytes(buffer[at : at + size], "big"), at + size
-        if length > MAX_MESSAGE:
+        if length + len(self._whole) > MAX_MESSAGE:
             raise WebSocketError("message is too long")
         mask_size = 4 if buffer[1] & 0x80 else 0
         start = at + mask_size
@@ -96,25 +102,35 @@ class Parser:
         payload = bytes(buffer[start : start + length])
         if mask_size:
             payload = masked(payload, bytes(buffer[at:start]))
-        fin, opcode = bool(buffer[0] & 0x80), buffer[0] & 0x0F
         del buffer[: start + length]
         return fin, opcode, payload
 
+    def _check(self, first: int, second: int) -> None:
+        opcode = first & 0x0F
+        if first & 0x70:
+            raise WebSocketError("reserved bits are set")
+        if opcode not in _OPCODES:
+            raise WebSocketError("unknown opcode")
+        if self._client and not second & 0x80:
+            raise WebSocketError("a client's frame is not masked")
+        if opcode >= CLOSE and (not first & 0x80 or second & 0x7F > 125):
+            raise WebSocketError("malformed control frame")
+
     def _message(self, fin: bool, opcode: int, payload: bytes) -> tuple[int, bytes] | None:
         if opcode >= CLOSE:
-            if not fin or len(payload) > 125:
-                raise WebSocketError("malformed control frame")
             return opcode, payload
-        if bool(opcode) == bool(self._parts):
+        if bool(opcode) == bool(self._opcode):
             raise WebSocketError("fragments out of order")
+        if fin and opcode:
+            return opcode, payload
         self._opcode = opcode or self._opcode
-        self._parts.append(payload)
-        if sum(map(len, self._parts)) > MAX_MESSAGE:
-            raise WebSocketError("message is too long")
+        self._whole += payload
         if not fin:
             return None
-        whole, self._parts = b"".join(self._parts), []
-        return self._opcode, whole
+        message = self._opcode, bytes(self._whole)
+        self._opcode = 0
+        self._whole.clear()
+        return message
 
 
 class WebSocket:
@@ -122,15 +138,15 @@ class WebSocket:
 
     def __init__(self, duplex: Duplex) -> None:
         self._duplex = duplex
-        self._parser = Parser()
-        self._messages: list[tuple[int, bytes]] = []
+        self._parser = Parser(client=True)
+        self._messages: deque[tuple[int, bytes]] = deque()
         self._closing = False
 
     async def receive(self) -> bytes | None:
         """The next text or binary message; None when the peer closes or breaks off."""
         while True:
             while self._messages:
-                opcode, payload = self._messages.pop(0)
+                opcode, payload = self._messages.popleft()
                 if opcode == CLOSE:
                     await self._answer_close(payload)
                     return None
@@ -142,7 +158,7 @@ class WebSocket:
             if not received:
                 return None
             try:
-                self._messages = self._parser.receive(received)
+                self._messages.extend(self._parser.receive(received))
             except WebSocketError as problem:
                 await self._answer_close(struct.pack(">H", 1002) + str(problem).encode())
                 return None

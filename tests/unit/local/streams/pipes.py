@@ -6,6 +6,7 @@ from __future__ import annotations
 import asyncio
 
 from springtide.local.streams.duplex import Duplex
+from springtide.local.streams.websocket import encode, masked
 
 
 class End:
@@ -59,3 +60,13 @@ async def read_all(duplex: Duplex) -> bytes:
     while data := await duplex.read():
         parts.append(data)
     return b"".join(parts)
+
+
+def frame(opcode: int, payload: bytes, *, fin: bool = True, mask: bytes = b"mask") -> bytes:
+    """As a client sends it."""
+    plain = bytearray(encode(opcode, payload))
+    if not fin:
+        plain[0] &= 0x7F
+    plain[1] |= 0x80
+    start = len(plain) - len(payload)
+    return bytes(plain[:start]) + mask + masked(payload, mask)

@@ -9,13 +9,13 @@ import json
 from typing import Any
 
 import pytest
-from tests.unit.local.streams.pipes import End, pair, read_all
+from tests.unit.local.streams.pipes import End, frame, pair, read_all
 
 from springtide.local.streams import channels
 from springtide.local.streams.channels import Command, Status, Wanted, exited, failed
 from springtide.local.streams.head import RequestHead, parse_response
 from springtide.local.streams.session import Session
-from springtide.local.streams.websocket import BINARY, CLOSE, TEXT, Parser, encode
+from springtide.local.streams.websocket import BINARY, CLOSE, TEXT, Parser
 from springtide.serving.framing import END
 
 ALL = Wanted(stdin=True, stdout=True, stderr=True)
@@ -64,7 +64,7 @@ async def test_version_5_ends_stdin_while_output_goes_on() -> None:
     serving = asyncio.ensure_future(channels.serve(websocket_head("v5.channel.k8s.io"), server, ALL, shout))
     status, rest = await answer_of(client)
     assert status == 101
-    await client.write(encode(BINARY, b"\x00hello") + encode(BINARY, b"\xff\x00"))
+    await client.write(frame(BINARY, b"\x00hello") + frame(BINARY, b"\xff\x00"))
     messages = await messages_of(client, rest)
     await serving
     assert messages[:3] == [(BINARY, b"\x01"), (BINARY, b"\x01HELLO"), (BINARY, b"\x02done")]
@@ -82,7 +82,7 @@ async def test_version_4_has_no_way_to_end_stdin() -> None:
 
     serving = asyncio.ensure_future(channels.serve(websocket_head("v4.channel.k8s.io"), server, ALL, once))
     _, rest = await answer_of(client)
-    await client.write(encode(BINARY, b"\xff\x00") + encode(BINARY, b"\x00\xff\x00"))
+    await client.write(frame(BINARY, b"\xff\x00") + frame(BINARY, b"\x00\xff\x00"))
     messages = await messages_of(client, rest)
     await serving
     assert json.loads(messages[1][1][1:]) == {"metadata": {}, "status": "Success"}
@@ -99,7 +99,7 @@ async def test_base64_channels_are_text() -> None:
 
     serving = asyncio.ensure_future(channels.serve(websocket_head("base64.channel.k8s.io"), server, ALL, echo))
     _, rest = await answer_of(client)
-    await client.write(encode(TEXT, b"0!not base64!") + encode(TEXT, b"0" + base64.b64encode(b"hi")))
+    await client.write(frame(TEXT, b"0!not base64!") + frame(TEXT, b"0" + base64.b64encode(b"hi")))
     messages = await messages_of(client, rest)
     await serving
     assert messages[1] == (TEXT, b"1" + base64.b64encode(b"hi"))
@@ -118,7 +118,7 @@ async def test_resizes_arrive_as_json() -> None:
     tty = Wanted(stdout=True, tty=True)
     serving = asyncio.ensure_future(channels.serve(websocket_head("v5.channel.k8s.io"), server, tty, look))
     _, rest = await answer_of(client)
-    await client.write(encode(BINARY, b'\x04{"Width":80,"Height":24}'))
+    await client.write(frame(BINARY, b'\x04{"Width":80,"Height":24}'))
     await messages_of(client, rest)
     await serving
     assert sizes == [{"Width": 80, "Height": 24}]

@@ -5,13 +5,13 @@ import asyncio
 import errno
 
 import pytest
-from tests.unit.local.streams.pipes import End, pair, read_all
+from tests.unit.local.streams.pipes import End, frame, pair, read_all
 
 from springtide.local.streams import forwarding
 from springtide.local.streams.duplex import Duplex
 from springtide.local.streams.head import RequestHead, parse_response
 from springtide.local.streams.session import Session, Stream
-from springtide.local.streams.websocket import BINARY, Parser, encode
+from springtide.local.streams.websocket import BINARY, Parser
 from springtide.serving.framing import END
 
 SPDY = RequestHead(
@@ -127,7 +127,7 @@ class WebSocketClient:
         return self._messages.pop(0)[1]
 
     async def write(self, data: bytes) -> None:
-        await self._end.write(encode(BINARY, data))
+        await self._end.write(frame(BINARY, data))
 
     async def write_eof(self) -> bool:
         return False

@@ -7,7 +7,7 @@ import struct
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.unit.local.streams.pipes import pair, read_all
+from tests.unit.local.streams.pipes import frame, pair, read_all
 
 from springtide.local.streams.head import RequestHead, parse_response
 from springtide.local.streams.websocket import (
@@ -25,16 +25,6 @@ from springtide.local.streams.websocket import (
     masked,
     switching,
 )
-
-
-def frame(opcode: int, payload: bytes, *, fin: bool = True, mask: bytes = b"mask") -> bytes:
-    """As a client sends it."""
-    plain = bytearray(encode(opcode, payload))
-    if not fin:
-        plain[0] &= 0x7F
-    plain[1] |= 0x80
-    start = len(plain) - len(payload)
-    return bytes(plain[:start]) + mask + masked(payload, mask)
 
 
 def test_the_handshake_of_the_specification() -> None:
@@ -78,6 +68,10 @@ BAD = {
     "a message inside a message": frame(TEXT, b"x", fin=False) + frame(TEXT, b"y"),
     "a fragmented ping": frame(PING, b"x", fin=False),
     "a long ping": frame(PING, b"x" * 126),
+    "a fragmented close": frame(CLOSE, b"", fin=False),
+    "an unknown opcode": frame(3, b"x"),
+    "an unknown control opcode": frame(11, b"x"),
+    "a giant in pieces": frame(BINARY, b"x" * MAX_MESSAGE, fin=False) + frame(0, b"x"),
     "a giant": struct.pack(">BBQ", 0x82, 0xFF, MAX_MESSAGE + 1),
 }
 
@@ -91,6 +85,22 @@ async def test_a_peer_that_breaks_the_protocol_is_told_and_left(case: str) -> No
     assert await WebSocket(right).receive() is None
     opcode, payload = Parser().receive(await left.read())[0]
     assert (opcode, payload[:2]) == (CLOSE, struct.pack(">H", 1002))
+
+
+async def test_a_clients_frame_without_a_mask_is_refused() -> None:
+    left, right = pair()
+    await left.write(encode(BINARY, b"x"))
+    assert await WebSocket(right).receive() is None
+    assert Parser().receive(await left.read())[0][1][:2] == struct.pack(">H", 1002)
+
+
+def test_fragments_without_end_take_no_memory_and_no_time() -> None:
+    parser = Parser()
+    parser.receive(frame(BINARY, b"", fin=False))
+    empty = frame(0, b"", fin=False) * 10_000
+    for _ in range(20):
+        assert parser.receive(empty) == []
+    assert parser.receive(frame(0, b"x")) == [(BINARY, b"x")]
 
 
 async def test_pings_are_answered_and_a_close_is_returned() -> None:
