@@ -44,6 +44,8 @@ def parse_name(text: str, kind: str) -> Name:
     return name
 
 
+_PORT_DIGITS: Final = 5
+_SHOWN: Final = 256
 _HOST: Final = ipaddress.ip_network("127.0.0.0/16")
 
 
@@ -61,6 +63,10 @@ def _checked(address: str, loopback: bool) -> str:
     return address
 
 
+def _is_port(text: str) -> bool:
+    return len(text) <= _PORT_DIGITS and text.isascii() and text.isdigit() and int(text) < 1 << 16
+
+
 def _default_port(scheme: str) -> int:
     return 443 if scheme == "https" else 80
 
@@ -73,14 +79,14 @@ def pod_destination(
     port = name.port or (str(ports[0]) if ports else "")
     addresses = pod.get("status", {}).get("podIPs") or [{}]
     host = _checked(addresses[0].get("ip", ""), loopback)
-    if port and not (port.isascii() and port.isdigit()):
-        raise status.bad_request(f'invalid pod request "{name.name}:{port}"')
+    if port and not _is_port(port):
+        raise status.bad_request(f'invalid pod request "{name.name}:{port[:_SHOWN]}"')
     return Location(host, int(port) if port else _default_port(name.scheme), target, _tls(name, tls))
 
 
 def service_port(service: dict[str, Any], name: Name) -> str:
     """The name of the service port that was asked for, by number or by name."""
-    if not name.port.isdigit():
+    if not _is_port(name.port):
         return name.port
     number = int(name.port)
     for port in service["spec"].get("ports") or []:
@@ -140,8 +146,8 @@ def node_destination(
         host = kubelet.host if loopback and _is_loopback(kubelet.host) else _checked(kubelet.host, False)
         return Location(host, kubelet.port, target, kubelet.tls)
     host = _checked(kubelet.host, False)
-    if not (name.port.isascii() and name.port.isdigit()):
-        raise status.bad_request(f'invalid node request "{name.name}:{name.port}"')
+    if not _is_port(name.port):
+        raise status.bad_request(f'invalid node request "{name.name}:{name.port[:_SHOWN]}"')
     return Location(host, int(name.port), target, _tls(name, tls))
 
 

@@ -16,6 +16,7 @@ from typing import Final, Protocol
 CHUNK: Final = 64 << 10
 # How long a finished connection waits for the other side to hang up, so that closing does not cut off its last bytes.
 LINGER: Final = 2.0
+_WRITES_IN_A_ROW: Final = 16
 WINDOW: Final = 256 << 10
 
 
@@ -92,6 +93,7 @@ class Socket:
 
     def __init__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         self.reader, self.writer = reader, writer
+        self._written = 0
 
     async def read(self) -> bytes:
         try:
@@ -104,6 +106,10 @@ class Socket:
             raise ConnectionResetError("the connection is closed")
         self.writer.write(data)
         await self.writer.drain()
+        self._written += 1
+        if self._written % _WRITES_IN_A_ROW == 0:
+            # Neither line above gives way while the peer keeps up, or is gone and the transport has not said so yet.
+            await asyncio.sleep(0)
 
     async def write_eof(self) -> bool:
         if self.writer.is_closing() or not self.writer.can_write_eof():

@@ -30,6 +30,7 @@ from springtide.local.streams.websocket import Tunnel
 
 PROTOCOL: Final = "portforward.k8s.io"
 TUNNEL_PREFIX: Final = "SPDY/3.1+"
+_PORT_DIGITS: Final = 5
 _MOST_HALVES: Final = 256
 _CHANNEL_PROTOCOLS: Final = ("v4.channel.k8s.io", "v4.base64.channel.k8s.io")
 
@@ -85,7 +86,8 @@ async def _serve_session(duplex: Duplex, dial: Dial, pod: str) -> None:
 
 def port_number(text: str) -> int | None:
     """The port in a header or query, or None when it is none."""
-    return int(text) if text.isascii() and text.isdigit() and 0 < int(text) < 65536 else None
+    short = len(text) <= _PORT_DIGITS and text.isascii() and text.isdigit()
+    return int(text) if short and 0 < int(text) < 65536 else None
 
 
 class _Tasks:

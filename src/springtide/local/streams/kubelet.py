@@ -28,6 +28,7 @@ _WEBSOCKET_FEATURE: Final = "ExtendWebSocketsToKubelet"
 
 _MAX_DIGITS: Final = 1000
 """Python refuses to read longer numbers; no number of 64 bits needs as many, however many zeros are before it."""
+_INT32_DIGITS: Final = 10
 _NEW: Final = timedelta(seconds=10)
 _BEING_MADE: Final = ("", "ContainerCreating", "PodInitializing")
 _COMMAND_PATHS: Final = frozenset({"exec", "attach", "portforward", "run", "cri", "direct"})
@@ -225,8 +226,9 @@ def attach_location(kubelet: Kubelet, pod: dict[str, Any], query: Query) -> Loca
 def forward_location(kubelet: Kubelet, pod: dict[str, Any], query: Query) -> Location:
     ports = [text for value in query.get("ports", ()) for text in value.split(",")]
     for text in ports:
-        if not (text.isascii() and text.isdigit() and int(text) < 1 << 31):
-            raise status.bad_request(f'cannot convert to []int32: strconv.ParseUint: parsing "{text}": invalid syntax')
+        if not (len(text) <= _INT32_DIGITS and text.isascii() and text.isdigit() and int(text) < 1 << 31):
+            shown = text[:_MAX_DIGITS]
+            raise status.bad_request(f'cannot convert to []int32: strconv.ParseUint: parsing "{shown}": invalid syntax')
     return kubelet.at(f"/portForward/{pod_path(pod)}", [("port", ",".join(ports))] if ports else [])
 
 

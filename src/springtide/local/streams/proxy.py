@@ -29,6 +29,7 @@ from springtide.local.streams.translation import translate
 from springtide.local.streams.websocket import Tunnel, WebSocket, switching
 
 _REFUSAL_TIMEOUT: Final = 10.0
+_MOST_REFUSAL: Final = 1 << 20
 # Credentials and identities end here: towards the node, the API server speaks for itself.
 _PRIVATE: Final = ("authorization", "cookie", "host")
 
@@ -116,7 +117,8 @@ async def _relay_refusal(client: Duplex, answer: Answer) -> None:
         await refuse(client, StatusError(500, "", f"invalid upgrade response: status code {answer.head.status}"))
         return
     length = answer.head.get("content-length")
-    left = min(int(length), 1 << 20) if length.isdigit() else 1 << 20
+    short = length.isascii() and length.isdigit() and len(length) <= len(str(_MOST_REFUSAL))
+    left = min(int(length), _MOST_REFUSAL) if short else _MOST_REFUSAL
     with contextlib.suppress(TimeoutError, OSError):
         await client.write(answer.raw)
         async with asyncio.timeout(_REFUSAL_TIMEOUT):
