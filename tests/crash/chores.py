@@ -25,7 +25,7 @@ class Chores:
         self.begun = 0
 
     async def run(self, stop: asyncio.Event) -> None:
-        kinds: list[Callable[[str], Awaitable[None]]] = [self._namespace, self._owner, self._definition]
+        kinds: list[Callable[[str], Awaitable[None]]] = [self._namespace, self._owner, self._cycle, self._definition]
         while not stop.is_set():
             await self._api.up.wait()
             self.begun += 1
@@ -84,6 +84,25 @@ class Chores:
             self.orphans |= dependents
         else:
             self.pending |= dict.fromkeys(dependents, f"dependent of {name} ({policy})")
+
+    async def _cycle(self, name: str) -> None:
+        """Secrets that own each other, or one that owns itself: some of them deleted, all of them to go."""
+        secrets = f"{CORE}/namespaces/{NAMESPACE}/secrets"
+        names = [f"{name}-{number}" for number in range(self._chance.randint(1, OBJECTS))]
+        made = [await self._make(secrets, {"metadata": {"name": each}}) for each in names]
+        for number, each in enumerate(names):
+            owner = {"apiVersion": "v1", "kind": "Secret", "name": names[number - 1], "blockOwnerDeletion": True}
+            owner["uid"] = made[number - 1]["metadata"]["uid"]
+            patch = {"metadata": {"ownerReferences": [owner]}}
+            code, answer = await self._api.send("PATCH", f"{secrets}/{each}", patch, "application/merge-patch+json")
+            assert code == 200, f"PATCH {each}: {code} {answer.get('message')}"
+        options = {"kind": "DeleteOptions", "apiVersion": "v1", "propagationPolicy": "Foreground"}
+        for each in self._chance.sample(names, self._chance.randint(1, len(names))):
+            code, answer = await self._api.send("DELETE", f"{secrets}/{each}", options)
+            assert code in (200, 202, 404), (
+                f"DELETE {each}: {code} {answer.get('message')}"
+            )  # 404: an earlier one did it
+            self.pending |= {f"{secrets}/{each}": f"cycle of {len(names)} owners {name}" for each in names}
 
     async def _definition(self, name: str) -> None:
         plural = f"gadgets{self.begun}"
