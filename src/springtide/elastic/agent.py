@@ -16,8 +16,8 @@ from __future__ import annotations
 import argparse
 import contextlib
 import errno
-import json
 import os
+import secrets
 import selectors
 import signal
 import socket
@@ -29,7 +29,7 @@ from dataclasses import dataclass, field
 from types import FrameType
 from typing import IO, Any, Final
 
-from springtide.elastic import wire
+from springtide.elastic import starting, wire
 from springtide.elastic.leash import Leash
 
 BEAT: Final = 0.5
@@ -80,6 +80,7 @@ class Link:
             self.lost = True
 
     def listen(self) -> list[wire.Frame]:
+        """RefusedError for what is no frame."""
         try:
             data = self.connection.recv(_CHUNK)
         except BlockingIOError:
@@ -208,16 +209,19 @@ class Agent:
             if mask & selectors.EVENT_WRITE:
                 self._link.flush()
             if mask & selectors.EVENT_READ:
-                for frame in self._link.listen():
-                    self._hear(frame)
+                try:
+                    for frame in self._link.listen():
+                        self._hear(frame)
+                except wire.RefusedError:
+                    self._link.lost = True
         else:
             self._forward(key.data)
 
     def _hear(self, frame: wire.Frame) -> None:
         match frame.type:
             case "taken":
-                self._on_its_way -= int(frame.head["bytes"])
-            case "kill" if frame.head["signal"] == signal.SIGKILL:
+                self._on_its_way -= wire.numbers(frame, "bytes")[0]
+            case "kill" if frame.head.get("signal") == signal.SIGKILL:
                 self._rank.signal(signal.SIGKILL)
             case "kill":
                 self._end()
@@ -341,7 +345,7 @@ def serve(connect: str, worker: int, token: str) -> int:
     leash = Leash()
     try:
         connection, bond, address = reached(candidates, worker, token.encode())
-        welcome = json.loads(bond.unseal(bytes(wire.receive(connection).payload)))
+        welcome = wire.words_of(bond.unseal(bytes(wire.receive(connection).payload)))
     except (UnreachableError, OSError, EOFError, wire.RefusedError) as error:
         print(f"the launcher cannot be reached from here: {error}", file=sys.stderr, flush=True)
         return 1
@@ -359,18 +363,30 @@ def serve(connect: str, worker: int, token: str) -> int:
     return Agent(link, rank, leash).run()
 
 
+def _made(workers: Sequence[str]) -> str:
+    """Tokens that nobody knows but the process that reads what we print."""
+    tokens = [secrets.token_hex(wire.TOKEN) for _ in workers]
+    print(starting.announcement([int(worker) for worker in workers], tokens), flush=True)
+    return ",".join(tokens)
+
+
 def main() -> int:
     """One agent for every worker, from one start: to reach a host and to load Python take longer than all the rest."""
     parser = argparse.ArgumentParser(prog="springtide.elastic.agent")
     for name in ("--connect", "--workers"):
         parser.add_argument(name, required=True)
-    parser.add_argument("--tokens", help="otherwise on standard input, where nobody else reads them")
+    parser.add_argument(
+        "--announce-tokens",
+        action="store_true",
+        help="make the tokens and print them on standard output, instead of reading them from standard input",
+    )
     given = parser.parse_args()
-    tokens = given.tokens or sys.stdin.readline().strip()
+    workers = given.workers.split(",")
+    tokens = _made(workers) if given.announce_tokens else sys.stdin.readline().strip()
     if not tokens:
         print("the launcher is gone: it said nothing", file=sys.stderr, flush=True)
         return 1
-    agents = list(zip(given.workers.split(","), tokens.split(","), strict=True))
+    agents = list(zip(workers, tokens.split(","), strict=True))
     if len(agents) == 1:
         return serve(given.connect, int(given.workers), tokens)
     for worker, token in agents:

@@ -155,7 +155,8 @@ class Connections:
         try:
             opening = wire.answer(connection, self._secret, until)
             hello = wire.receive(connection, until)
-            if hello.head.get("to") != self._id:
+            to, generation = wire.numbers(hello, "to", "generation")
+            if to != self._id:
                 raise wire.RefusedError("somebody else was meant")
             connection.sendall(wire.encode("here"))
         except (OSError, EOFError, ValueError, wire.RefusedError):
@@ -164,7 +165,7 @@ class Connections:
         finally:
             with self._changed:
                 self._strangers.known(connection)
-        self._keep(self._called, Way(int(hello.head["generation"]), opening.id), connection)
+        self._keep(self._called, Way(generation, opening.id), connection)
 
     def _call(self, generation: int, member: Member) -> None:
         way, since, told = Way(generation, member.id), time.monotonic(), False

@@ -12,10 +12,11 @@ import json
 import os
 import secrets
 import signal
-from collections.abc import Coroutine, Sequence
+from collections.abc import Coroutine, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from typing import Any, Final, cast
+from functools import partial
+from typing import Any, Final
 
 from springtide.elastic import addresses, doors, environment, failures, wire
 from springtide.elastic.addresses import LOOPBACK
@@ -53,7 +54,9 @@ class Lines:
     """A worker's connections, and what came over them."""
 
     token: bytes = b""
-    """What its agent proves itself by; none while nobody is to call."""
+    """What its agent proves itself by; none while nobody is to call, or until its agent has announced one."""
+    announced: asyncio.Event = field(default_factory=asyncio.Event)
+    """The token is known, or will not come."""
     agent: asyncio.StreamWriter | None = None
     rank: asyncio.StreamWriter | None = None
     settled: asyncio.Event = field(default_factory=asyncio.Event)
@@ -64,8 +67,13 @@ class Lines:
     voice: Voice = field(default_factory=Voice)
 
     def expect(self, token: bytes) -> None:
+        """From now on; with an empty one, until the agent announces its own."""
         if not self.settled.is_set():
             self.token = token
+            if token:
+                self.announced.set()
+            else:
+                self.announced.clear()
 
     @property
     def idle(self) -> bool:
@@ -73,6 +81,7 @@ class Lines:
 
     def give_up(self) -> None:
         self.token = b""
+        self.announced.set()
         self.settled.set()
 
 
@@ -205,7 +214,7 @@ class Coordinator:
             line = await self._line(host, workers, here=here)
             async with contextlib.nullcontext() if here else self._room:
                 patience.begin(self._now())
-                starter = await Starter.begun(*line)
+                starter = await Starter.begun(*line, announced=partial(self._announced, workers))
                 self._spawn(self._starts, starter.stay())
                 timeout = patience.until - self._now()
                 called = asyncio.gather(
@@ -220,6 +229,12 @@ class Coordinator:
             starter.end()
         pairs = zip(workers, ends, strict=True)
         return {worker.id: end for worker, end in pairs if isinstance(end, StartError)}
+
+    def _announced(self, workers: Sequence[Worker], tokens: Mapping[int, str]) -> None:
+        """An agent in a pod chose its tokens itself, and printed them where only we read."""
+        for worker in workers:
+            if token := tokens.get(worker.id):
+                self._lines[worker.id].expect(token.encode())
 
     async def _pause(self, host: str, patience: Patience, error: StartError) -> None:
         if patience.worn():
@@ -237,7 +252,8 @@ class Coordinator:
         found = [LOOPBACK] if here else await asyncio.to_thread(addresses.towards, host, self._interfaces)
         if not here and self._interfaces and found == [LOOPBACK]:
             raise StartError(f"{' and '.join(self._interfaces)} has no address to be reached at from there")
-        tokens = {worker.id: secrets.token_hex(16) for worker in workers}
+        announcing = self._starting.announcing(here=here)
+        tokens = {worker.id: "" if announcing else secrets.token_hex(wire.TOKEN) for worker in workers}
         for id_, token in tokens.items():
             self._lines[id_].expect(token.encode())
         call = Call(tuple(found), self._port, tuple(tokens), tuple(tokens.values()))
@@ -334,11 +350,14 @@ class Coordinator:
             self._strangers.known(writer)
             writer.close()
 
-    def _key_of(self, opening: wire.Opening) -> bytes | None:
+    async def _key_of(self, opening: wire.Opening) -> bytes | None:
         lines = self._lines.get(opening.id)
         if lines is None or opening.caller is wire.Caller.PEER:
             return None
-        return (lines.token or None) if opening.caller is wire.Caller.AGENT else self._secret
+        if opening.caller is wire.Caller.RANK:
+            return self._secret
+        await lines.announced.wait()  # the call may be faster than the line with the token
+        return lines.token or None
 
     async def _attend_agent(self, bond: wire.Bond, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         id_ = bond.opening.id
@@ -402,7 +421,7 @@ class Coordinator:
                     raise wire.RefusedError(f"there is no stream {stream}")
                 self._hear_output(id_, lines, stream, bytes(frame.payload))
             case "exited":
-                code, number = _numbers(frame, "code", "signal")
+                code, number = wire.numbers(frame, "code", "signal")
                 self.do(self.course.exited(id_, code, number, self._now()))
                 self.report()
 
@@ -439,16 +458,16 @@ class Coordinator:
             case "join":
                 return self.course.joined(id_, _addresses(frame), now)
             case "at":
-                generation, boundary, commit = _numbers(frame, "generation", "boundary", "commit")
+                generation, boundary, commit = wire.numbers(frame, "generation", "boundary", "commit")
                 return self.course.at(id_, generation, boundary, commit, now)
             case "entered":
-                (generation,) = _numbers(frame, "generation")
+                (generation,) = wire.numbers(frame, "generation")
                 return self.course.entered(id_, generation, now)
             case "trouble":
-                generation, commit = _numbers(frame, "generation", "commit")
+                generation, commit = wire.numbers(frame, "generation", "commit")
                 return self.course.troubled(id_, generation, commit, now)
             case "unreachable":
-                generation, other = _numbers(frame, "generation", "id")
+                generation, other = wire.numbers(frame, "generation", "id")
                 return self.course.unreachable(id_, generation, other, now)
             case "left":
                 return self.course.left(id_, now)
@@ -495,15 +514,8 @@ class Coordinator:
         await asyncio.gather(*left, return_exceptions=True)
 
 
-def _numbers(frame: wire.Frame, *names: str) -> tuple[int, ...]:
-    found = tuple(frame.head.get(name) for name in names)
-    if not all(isinstance(each, int) for each in found):
-        raise wire.RefusedError(f"{frame.type} lacks some of {', '.join(names)}")
-    return cast("tuple[int, ...]", found)
-
-
 def _addresses(frame: wire.Frame) -> list[Address]:
     try:
         return [(str(host), int(port)) for host, port in frame.head["addresses"]]
-    except (KeyError, TypeError, ValueError) as error:
+    except (KeyError, TypeError, ValueError, OverflowError) as error:
         raise wire.RefusedError("a rank joins without an address") from error

@@ -202,8 +202,8 @@ class Session:
                 if frame.type == "bye":
                     break
                 self._hear(frame.type, frame.head)
-        except (OSError, EOFError, wire.RefusedError):
-            pass
+        except (OSError, EOFError, wire.RefusedError, KeyError, TypeError, ValueError):
+            pass  # a launcher that says what nobody can understand is as good as gone
         finally:  # also when another library's group could not be broken: nobody would listen any more
             with self._changed:
                 self._lost = True

@@ -13,16 +13,17 @@ import math
 import os
 import signal
 from collections import deque
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import PurePath
 from typing import Final
 
-from springtide.elastic import descriptors
+from springtide.elastic import descriptors, starting
 
 _TRACE: Final = "+ "
 """How a shell begins a line that only says what it does; it would repeat our own command line."""
 
+_LONGEST_LINE: Final = 1 << 16
 _LACKING: Final = "No module named 'springtide"
 _NO_SUCH_COMMAND: Final = (126, 127)
 _ADVICE: Final = "install it there: pip install --no-deps springtide"
@@ -66,14 +67,23 @@ class Patience:
 
 
 class Starter:
-    def __init__(self, process: asyncio.subprocess.Process, name: str) -> None:
-        self._process, self._name = process, name
+    def __init__(
+        self, process: asyncio.subprocess.Process, name: str, announced: Callable[[Mapping[int, str]], None]
+    ) -> None:
+        self._process, self._name, self._announced = process, name, announced
         self._said: deque[str] = deque(maxlen=20)
         self._ended = asyncio.get_running_loop().create_task(self._listen())
 
     @classmethod
-    async def begun(cls, argv: Sequence[str], environment: Mapping[str, str], unread: bytes = b"") -> Starter:
-        """With what is for the process alone to read."""
+    async def begun(
+        cls,
+        argv: Sequence[str],
+        environment: Mapping[str, str],
+        unread: bytes = b"",
+        *,
+        announced: Callable[[Mapping[int, str]], None] = lambda _: None,
+    ) -> Starter:
+        """With what is for the process alone to read; `announced` is called with the tokens that agents print."""
         try:
             process = await asyncio.create_subprocess_exec(
                 *argv,
@@ -89,7 +99,7 @@ class Starter:
         assert process.stdin is not None
         process.stdin.write(unread)
         process.stdin.close()
-        return cls(process, PurePath(argv[0]).name)
+        return cls(process, PurePath(argv[0]).name, announced)
 
     async def wait_for(self, settled: asyncio.Event, timeout: float) -> None:
         """Until an agent has called, or is no longer wanted. StartError when it does not call."""
@@ -124,6 +134,20 @@ class Starter:
 
     async def _listen(self) -> None:
         assert self._process.stdout is not None
-        while data := await self._process.stdout.read(1 << 16):
-            self._said += data.decode(errors="replace").splitlines()
+        rest = b""
+        while data := await self._process.stdout.read(_LONGEST_LINE):
+            *lines, rest = (rest + data).split(b"\n")
+            for line in lines:
+                self._take(line)
+            rest = rest[-_LONGEST_LINE:]
+        self._take(rest)
         await self._process.wait()
+
+    def _take(self, line: bytes) -> None:
+        """Keep what it says for people, and never a token."""
+        text = line.decode(errors="replace")
+        tokens = starting.announced(text)
+        if tokens is None:
+            self._said += text.splitlines()
+        else:
+            self._announced(tokens)

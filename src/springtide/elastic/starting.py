@@ -5,9 +5,10 @@
     OMPI_MCA_plm_rsh_agent  /etc/mpi/kubexec.sh HOST 'cd … && … agent …'       where it is exactly that
     everywhere else         ssh … HOST 'cd … && … agent …'
 
-All that others may read there is where to call. What an agent proves itself by is a token that is good for one call: it
-comes on standard input, and on the command line only in a pod, where `kubectl exec` has no other way and nobody else
-looks. The program, its environment and the run's secret go over the connection.
+Every user of a machine can read command lines, so all they contain is where to call. What an agent proves itself by is
+a token that is good for one call. The launcher writes it to the agent's standard input. kubexec.sh carries no input:
+there the agent makes the token and prints it on its standard output, which the launcher alone reads. The program, its
+environment and the run's secret go over the connection.
 """
 
 from __future__ import annotations
@@ -49,6 +50,24 @@ class Call:
         return ",".join(self.tokens)
 
 
+_MARK: Final = "tiderun-agent-tokens"
+
+
+def announcement(workers: Sequence[int], tokens: Sequence[str]) -> str:
+    """The line by which an agent says what it will prove itself by."""
+    return f"{_MARK} {','.join(map(str, workers))} {','.join(tokens)}"
+
+
+def announced(line: str) -> dict[int, str] | None:
+    """The tokens by worker; None for any other line."""
+    mark, _, rest = line.partition(" ")
+    workers, _, tokens = rest.partition(" ")
+    if mark != _MARK:
+        return None
+    pairs = zip(workers.split(","), tokens.strip().split(","), strict=False)
+    return {int(worker): token for worker, token in pairs if worker.isdecimal() and len(worker) < 20}
+
+
 @dataclass(frozen=True, slots=True)
 class Starting:
     """How this run reaches other hosts."""
@@ -85,14 +104,18 @@ class Starting:
 
     def elsewhere(self, host: str, call: Call) -> tuple[str, ...]:
         if self.kubexec:
-            return (KUBEXEC, host, self._line(call, "--tokens", call.proof))
+            return (KUBEXEC, host, self._line(call, "--announce-tokens"))
         port = () if self.ssh_port is None else ("-p", str(self.ssh_port))
         identity = () if self.ssh_identity is None else ("-i", self.ssh_identity)
         return (*_SSH, *port, *identity, host, self._line(call))
 
+    def announcing(self, *, here: bool) -> bool:
+        """Whether agents make their tokens themselves: there is no way to their standard input."""
+        return self.kubexec and not here
+
     def unread(self, call: Call, *, here: bool) -> bytes:
         """What goes to standard input."""
-        return b"" if self.kubexec and not here else f"{call.proof}\n".encode()
+        return b"" if self.announcing(here=here) else f"{call.proof}\n".encode()
 
     def _line(self, call: Call, *further: str) -> str:
         """For a shell. A directory that is not there is no reason not to start; the module is not looked for in it."""

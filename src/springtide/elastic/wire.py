@@ -8,8 +8,8 @@
 
 The key is the run's secret, and for an agent's first call a token that is good once. Not a byte of what the other side
 says is interpreted before it has proved the key. What an agent is told first (the program, its environment, the run's
-secret) is sealed: nobody else can read or change it. All other frames go as they are. Pure, but for the functions at
-the end that read and write sockets.
+secret) is sealed: nobody else can read or change it. All other frames go as they are. Frames are bounded in size and
+depth. Pure, but for the functions at the end that read and write sockets.
 """
 
 from __future__ import annotations
@@ -21,10 +21,10 @@ import secrets
 import socket
 import struct
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Awaitable, Callable, Iterator, Mapping
 from dataclasses import dataclass
 from enum import Enum
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, cast
 
 if TYPE_CHECKING:
     import asyncio  # an agent has no use for it, and it is most of what an agent would load
@@ -33,9 +33,15 @@ MAGIC: Final = b"tiderun1"
 NONCE: Final = 32
 PROOF: Final = 32
 SECRET: Final = 32
+TOKEN: Final = 16
+"""Bytes of a token, which travels as twice as many hexadecimal digits."""
 _OPENING: Final = struct.Struct(f"!{len(MAGIC)}scQ{NONCE}s")
 _SIZES: Final = struct.Struct("!IQ")
 _LONGEST_HEAD: Final = 1 << 24
+_LONGEST_PAYLOAD: Final = 1 << 24
+_DEEPEST: Final = 32
+"""Levels of a head; a decoder that runs out of stack raises what nobody expects of bad input."""
+_LARGEST: Final = 1 << 63
 OPENING_SIZE: Final = _OPENING.size
 REPLY_SIZE: Final = NONCE + PROOF
 
@@ -133,17 +139,45 @@ def sizes(data: bytes) -> tuple[int, int]:
     head, payload = _SIZES.unpack(data)
     if head > _LONGEST_HEAD:
         raise RefusedError(f"a frame begins with {head} bytes of words; this is no connection of a run")
+    if payload > _LONGEST_PAYLOAD:
+        raise RefusedError(f"a frame of {payload} bytes; this is no connection of a run")
     return head, payload
 
 
-def _words(data: bytes | bytearray) -> dict[str, Any]:
+def words_of(data: bytes | bytearray) -> dict[str, Any]:
+    """A JSON object, or RefusedError."""
     try:
-        words = json.loads(data)
+        text = data.decode()
+        _check_depth(text)
+        words = json.loads(text)
     except ValueError as error:
         raise RefusedError("a frame begins with what are no words") from error
     if not isinstance(words, dict):
         raise RefusedError("a frame begins with what are no words")
     return words
+
+
+def _check_depth(text: str) -> None:
+    """ValueError for what is nested too deeply."""
+    if text.count("[") + text.count("{") <= _DEEPEST:
+        return
+    depth = 0
+    for part in text.replace("\\\\", "").replace('\\"', "").split('"')[::2]:  # every second part is a string's content
+        for sign in part:
+            if sign in "[{":
+                depth += 1
+            elif sign in "]}":
+                depth -= 1
+            if depth > _DEEPEST:
+                raise ValueError(f"JSON of more than {_DEEPEST} levels")
+
+
+def numbers(frame: Frame, *names: str) -> tuple[int, ...]:
+    """Of a frame's words, or RefusedError."""
+    found = tuple(frame.head.get(name) for name in names)
+    if not all(isinstance(each, int) and abs(each) < _LARGEST for each in found):
+        raise RefusedError(f"{frame.type} lacks some of {', '.join(names)}")
+    return cast("tuple[int, ...]", found)
 
 
 def decode(data: bytearray) -> Iterator[Frame]:
@@ -153,7 +187,7 @@ def decode(data: bytearray) -> Iterator[Frame]:
         middle, end = _SIZES.size + head, _SIZES.size + head + payload
         if len(data) < end:
             return
-        frame = Frame(_words(data[_SIZES.size : middle]), bytes(data[middle:end]))
+        frame = Frame(words_of(data[_SIZES.size : middle]), bytes(data[middle:end]))
         del data[:end]
         yield frame
 
@@ -184,7 +218,7 @@ def answer(connection: socket.socket, key: bytes, until: float | None = None) ->
 
 def receive(connection: socket.socket, until: float | None = None) -> Frame:
     head, payload = sizes(receive_exactly(connection, _SIZES.size, until))
-    words = _words(receive_exactly(connection, head, until))
+    words = words_of(receive_exactly(connection, head, until))
     body = bytearray(payload)
     _fill(connection, memoryview(body), until)
     return Frame(words, body)
@@ -210,11 +244,11 @@ def _fill(connection: socket.socket, into: memoryview, until: float | None) -> N
 
 
 async def answer_stream(
-    reader: asyncio.StreamReader, writer: asyncio.StreamWriter, key_of: Callable[[Opening], bytes | None]
+    reader: asyncio.StreamReader, writer: asyncio.StreamWriter, key_of: Callable[[Opening], Awaitable[bytes | None]]
 ) -> Bond:
     """RefusedError for whoever is unknown; asyncio.IncompleteReadError when it hangs up."""
     opening = Opening.read(await reader.readexactly(OPENING_SIZE))
-    key = key_of(opening)
+    key = await key_of(opening)
     if key is None:
         raise RefusedError(f"nobody waits for worker {opening.id}")
     bond = Bond(opening, secrets.token_bytes(NONCE), key)
@@ -225,5 +259,5 @@ async def answer_stream(
 
 async def receive_stream(reader: asyncio.StreamReader) -> Frame:
     head, payload = sizes(await reader.readexactly(_SIZES.size))
-    words = _words(await reader.readexactly(head))
+    words = words_of(await reader.readexactly(head))
     return Frame(words, await reader.readexactly(payload))

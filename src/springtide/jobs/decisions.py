@@ -14,6 +14,7 @@ import msgspec
 
 from springtide.api.kinds.fields import Wire
 from springtide.jobs.actions import Decision, Event
+from springtide.jobs.annotations import decoded
 
 ANNOTATION: Final = "springtide.dev/decisions"
 CAP: Final = 20
@@ -27,10 +28,7 @@ class Line(Wire, frozen=True, kw_only=True):
 
 def log(annotations: Mapping[str, str]) -> tuple[Line, ...]:
     """What cannot be read is as good as empty: it is a log, nothing depends on it."""
-    try:
-        return msgspec.json.decode(annotations.get(ANNOTATION, "[]"), type=tuple[Line, ...])
-    except msgspec.DecodeError:
-        return ()
+    return decoded(annotations.get(ANNOTATION, "[]"), tuple[Line, ...], ())
 
 
 def logged(annotations: Mapping[str, str], new: Iterable[Decision]) -> str:

@@ -14,29 +14,31 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime
-from typing import Final
+from typing import Annotated, Final
 
 import msgspec
 
-from springtide.api.names import LABEL_LENGTH
+from springtide.jobs.annotations import decoded
 from springtide.jobs.observed import Pod
 
 NEXT_INDEX: Final = "springtide.dev/next-index"
 ANNOTATION: Final = "springtide.dev/ledger"
+Index = Annotated[int, msgspec.Meta(ge=0, lt=1 << 31)]
+"""Of a worker. What no job can have come to was written by somebody else, and the pods are believed instead."""
 
 
 @dataclass(frozen=True, slots=True)
 class Ledger:
     next_index: int = 0
-    members: tuple[int, ...] = ()
+    members: tuple[Index, ...] = ()
     """Indices of the workers the job has or is about to have."""
-    listed: tuple[int, ...] = ()
+    listed: tuple[Index, ...] = ()
     """Those in the host list."""
-    used: tuple[int, ...] = ()
+    used: tuple[Index, ...] = ()
     """Those that were ever in it."""
-    started_with: tuple[int, ...] = ()
+    started_with: tuple[Index, ...] = ()
     """Those that the launcher was given at its start."""
-    draining: Mapping[int, datetime] = field(default_factory=dict)
+    draining: Mapping[Index, datetime] = field(default_factory=dict)
     """Those that left the list while ranks may run on them, and when."""
     serves: str = ""
     """The launcher pod that was given the list."""
@@ -70,18 +72,15 @@ class Ledger:
 def read(annotations: Mapping[str, str], workers: Iterable[Pod]) -> Ledger:
     """An index is written here before its pod is created, so what is written counts, and a pod beyond it was made by
     somebody else. Where nothing is written it is read off the pods: no index is given twice."""
-    try:
-        kept = msgspec.json.decode(annotations.get(ANNOTATION, "{}"), type=Ledger, strict=False)
-    except msgspec.DecodeError:
-        kept = Ledger()
+    kept = decoded(annotations.get(ANNOTATION, "{}"), Ledger, Ledger(), strict=False)
     written = _index(annotations.get(NEXT_INDEX, ""))
     first = _beyond(workers) if written is None else written
     return replace(kept, next_index=max(first, *_after(kept), 0))
 
 
 def _index(given: str) -> int | None:
-    """What has more digits than a name has room for is no index."""
-    return int(given) if given.isascii() and given.isdigit() and len(given) <= LABEL_LENGTH else None
+    nothing: int | None = None
+    return decoded(given, Index, nothing)
 
 
 def _beyond(workers: Iterable[Pod]) -> int:

@@ -16,10 +16,9 @@ from datetime import datetime, timedelta
 from enum import Enum, auto
 from typing import Final
 
-import msgspec
-
 from springtide.api.kinds.fields import Wire
 from springtide.jobs import causes, workers
+from springtide.jobs.annotations import decoded
 from springtide.jobs.ledger import Ledger
 from springtide.jobs.observed import Pod
 from springtide.jobs.situation import Situation
@@ -162,10 +161,7 @@ def _stage(situation: Situation, index: int) -> Stage:
 def _reported_unused(situation: Situation, index: int, since: datetime) -> bool:
     """A report from before the host left the list says nothing: the launcher may have started ranks since."""
     pod = situation.launcher
-    try:
-        progress = msgspec.json.decode(pod.annotations.get(PROGRESS, "{}") if pod else "{}", type=Progress)
-    except msgspec.DecodeError:
-        return False
+    progress = decoded(pod.annotations.get(PROGRESS, "{}") if pod else "{}", Progress, Progress())
     if progress.hosts is None or progress.at is None or progress.at < since:
         return False
     return situation.worker_name(index) not in {host.partition(".")[0] for host in progress.hosts}

@@ -29,8 +29,12 @@ class Launcher:
             door.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)  # little is on its way at a time
             door.bind(("127.0.0.1", 0))
             door.listen()
-            call = ("--connect", f"127.0.0.1:{door.getsockname()[1]}", "--workers", "0", "--tokens", token)
-            self.agent = subprocess.Popen([sys.executable, "-P", "-m", "springtide.elastic.agent", *call])
+            call = ("--connect", f"127.0.0.1:{door.getsockname()[1]}", "--workers", "0")
+            command = [sys.executable, "-P", "-m", "springtide.elastic.agent", *call]
+            self.agent = subprocess.Popen(command, stdin=subprocess.PIPE)
+            assert self.agent.stdin is not None
+            self.agent.stdin.write(f"{token}\n".encode())
+            self.agent.stdin.close()
             self.connection, _ = door.accept()
         opening = wire.Opening.read(wire.receive_exactly(self.connection, wire.OPENING_SIZE))
         bond = wire.Bond(opening, secrets.token_bytes(wire.NONCE), token.encode())

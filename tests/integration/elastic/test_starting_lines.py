@@ -26,5 +26,5 @@ def test_a_shell_understands_it(tmp_path: Path, kubexec: bool) -> None:
         ["/bin/sh", "-c", line], env={"PATH": os.defpath}, capture_output=True, text=True, check=True
     )
     order = f"{os.defpath}:{tmp_path}" if kubexec else f"{tmp_path}:{os.defpath}"
-    tokens = " --tokens abc,def" if kubexec else ""
+    tokens = " --announce-tokens" if kubexec else ""
     assert shell.stdout == f"{order}|/it's|{AGENT}{tokens}\n"

@@ -148,7 +148,7 @@ async def a_node(directory: Path, authority: pki.Authority | None = None) -> Asy
     pair = pki.node_pair(node.authority, "n", ["127.0.0.1"])
     trusted = directory / "ca.crt"
     trusted.write_bytes(node.authority.certificate)
-    async with serve(node.pods, pair.path, pair.path, trusted) as node.port:
+    async with serve(node.pods, pair.path, pair.path, trusted, node.tickets) as node.port:
         try:
             yield node
         finally:

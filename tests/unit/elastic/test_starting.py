@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import pytest
 
-from springtide.elastic.starting import KUBEXEC, Call, Starting
+from springtide.elastic.starting import KUBEXEC, Call, Starting, announced, announcement
 
 CALL = Call(("10.0.0.1", "fd00::1"), 4242, (3, 4), ("abc", "def"))
 AGENT = "-P -m springtide.elastic.agent --connect 10.0.0.1:4242,fd00::1:4242 --workers 3,4"
@@ -21,7 +21,7 @@ def test_a_pod_is_reached_through_kubexec_and_knows_its_paths_best() -> None:
         "/etc/mpi/kubexec.sh",
         "worker-0",
         "cd '/my work' 2>/dev/null; export PATH=\"${PATH:+$PATH:}\"'/a b'; "
-        f'export PYTHONPATH="${{PYTHONPATH:+$PYTHONPATH:}}"/p; exec python {AGENT} --tokens abc,def',
+        f'export PYTHONPATH="${{PYTHONPATH:+$PYTHONPATH:}}"/p; exec python {AGENT} --announce-tokens',
     )
 
 
@@ -30,7 +30,7 @@ def test_what_is_proved_is_read_where_nobody_else_reads() -> None:
     assert pods.unread(CALL, here=False) == b""
     for unread in (pods.unread(CALL, here=True), hosts.unread(CALL, here=False), hosts.unread(CALL, here=True)):
         assert unread == b"abc,def\n"
-    for argv in (pods.here(CALL), hosts.here(CALL), hosts.elsewhere("a", CALL)):
+    for argv in (pods.here(CALL), pods.elsewhere("a", CALL), hosts.here(CALL), hosts.elsewhere("a", CALL)):
         assert "abc" not in " ".join(argv)
 
 
@@ -52,3 +52,19 @@ def test_ssh_asks_nobody_anything() -> None:
 )
 def test_the_interpreter_is_the_programs_own(program: str, interpreter: str) -> None:
     assert f"exec {interpreter} -P" in starting(program).elsewhere("a", CALL)[-1]
+
+
+def test_an_agent_announces_its_tokens_in_one_line() -> None:
+    assert announced(announcement([3, 4], ["abc", "def"])) == {3: "abc", 4: "def"}
+    assert announced(announcement([3], ["abc"]) + "\r") == {3: "abc"}
+
+
+@pytest.mark.parametrize("line", ["", "+ kubectl exec", "tiderun-agent-tokensX 1 a", " tiderun-agent-tokens 1 a"])
+def test_other_lines_announce_nothing(line: str) -> None:
+    assert announced(line) is None
+
+
+@pytest.mark.parametrize("rest", ["", " ", " x y", " 1", " -1 a", " ² a", f" {'9' * 5000} a", " 1,2 a"])
+def test_a_torn_announcement_names_no_worker_twice_and_raises_nothing(rest: str) -> None:
+    found = announced(f"tiderun-agent-tokens{rest}")
+    assert found is None or set(found) <= {1}

@@ -9,6 +9,7 @@ from collections.abc import Iterator
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests import hostile
 
 from springtide.elastic import wire
 from springtide.elastic.wire import Bond, Caller, Opening, RefusedError
@@ -129,15 +130,22 @@ def test_a_frame_of_absurd_size_is_no_frame() -> None:
         wire.sizes(b"\xff" * 12)
 
 
-@pytest.mark.parametrize("words", [b"{", b"\xff", b"[1]", b"null"])
+@pytest.mark.parametrize("words", hostile.LINES.values(), ids=list(hostile.LINES))
 def test_what_begins_with_no_words_is_no_frame(words: bytes) -> None:
-    with pytest.raises(RefusedError):
-        list(wire.decode(bytearray(len(words).to_bytes(4, "big") + bytes(8) + words)))
+    try:
+        (frame,) = wire.decode(bytearray(len(words).to_bytes(4, "big") + bytes(8) + words))
+    except RefusedError:
+        return
+    with pytest.raises(RefusedError):  # a JSON object, and no number in it that anybody asks for
+        wire.numbers(frame, "do", "ticket")
 
 
 async def test_a_launcher_answers_those_it_waits_for() -> None:
+    async def key_of(opening: Opening) -> bytes | None:
+        return KEY if opening.id == 3 else None
+
     async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        bond = await wire.answer_stream(reader, writer, lambda opening: KEY if opening.id == 3 else None)
+        bond = await wire.answer_stream(reader, writer, key_of)
         frame = await wire.receive_stream(reader)
         writer.write(wire.encode("welcome", bond.seal(b"s" * 32), to=frame.head["id"]))
         writer.close()

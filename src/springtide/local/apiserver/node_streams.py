@@ -115,7 +115,8 @@ class NodeStreams:
     async def _ticket(self, call: Call, pod: Obj) -> Answer:
         raw_query = call.request.query.raw
         await self._admit(call.request.method, call.target, call.request.user, raw_query)
-        asked = tickets.location(self._node(pod), pod, parse_qs(raw_query, keep_blank_values=True))
+        client = call.request.headers.get(tickets.POD_HEADER, "")
+        asked = tickets.location(self._node(pod), pod, parse_qs(raw_query, keep_blank_values=True), client)
         return Reply(await tickets.fetch(self._http(), asked, call.target.name))
 
     # Connections that leave HTTP

@@ -102,7 +102,9 @@ class Agent:
             self._controller.watches(self._informer, uids)
             group.create_task(self._means.recorder.run(), name="events")
             group.create_task(self._controller.run(), name="pods")
-            async with serve(self.pods, options.certificate, options.key, options.client_ca) as port:
+            async with serve(
+                self.pods, options.certificate, options.key, options.client_ca, self._means.facts.exec_directory
+            ) as port:
                 try:
                     await self._live(port)
                 finally:

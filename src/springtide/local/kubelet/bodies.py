@@ -24,7 +24,7 @@ from springtide.kube.informer import Informers
 from springtide.kube.resources import Key, Obj
 from springtide.local.environments.environment import Environment
 from springtide.local.environments.shelf import Environments
-from springtide.local.kubelet import etc_files, programs, rewriting, sandboxes, users
+from springtide.local.kubelet import etc_files, exec_sockets, programs, rewriting, sandboxes, users
 from springtide.local.kubelet.container_bodies import ContainerBodies, Devices, Prepared
 from springtide.local.kubelet.facts import Facts
 from springtide.local.kubelet.refusals import NotReady
@@ -108,7 +108,7 @@ class Maker:
         self._sources.forget(uid)
         self._tokens.forget(uid)
         self._devices.release(uid)
-        (self._facts.exec_directory / f"{uid}.sock").unlink(missing_ok=True)
+        exec_sockets.remove(self._facts.exec_directory, uid)
 
     async def _load(self, pod: Obj, fresh: bool = False) -> None:
         try:

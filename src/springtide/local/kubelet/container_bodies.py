@@ -15,7 +15,18 @@ from springtide.api import quantity
 from springtide.kube.resources import Key, Obj
 from springtide.local.environments import words
 from springtide.local.environments.environment import Environment
-from springtide.local.kubelet import commands, etc_files, mounts, programs, rewriting, sandboxes, ssh, users, variables
+from springtide.local.kubelet import (
+    commands,
+    etc_files,
+    exec_sockets,
+    mounts,
+    programs,
+    rewriting,
+    sandboxes,
+    ssh,
+    users,
+    variables,
+)
 from springtide.local.kubelet.device_placing import NoDeviceError
 from springtide.local.kubelet.facts import Facts
 from springtide.local.kubelet.refusals import NotReady
@@ -67,7 +78,7 @@ class ContainerBodies:
         keys = ssh.keys_of(pod, container, lambda name: self._sources.holds_keys(Key(namespace, name)))
         env.setdefault("HOME", self._home(user, keys, prepared.directory))
         own = self._volumes(container, given, prepared)
-        needed = [*mounts.of_etc(prepared.directory), *self._provided(container, attempt, prepared.directory)]
+        needed = [*mounts.of_etc(prepared.directory), *self._provided(pod, container, attempt, prepared.directory)]
         told = {name: env[name] for name in ("PATH", *environment.variables)}
         login = self._login(name, user, keys, told, prepared.directory)
         kubectl = Mount(mounts.KUBECTL, str(self._facts.program_directory), read_only=True, optional=True)
@@ -78,7 +89,9 @@ class ContainerBodies:
             env=env,
             cwd=container.get("workingDir") or environment.workdir or "/",
             log=str(self._logs(pod) / name / f"{attempt}.log"),
-            mounts=mounts.together(needed, [kubectl, *login], [*mounts.of_environment(environment), *own]),
+            mounts=mounts.together(
+                needed, [kubectl, *login], [*mounts.of_environment(environment, self._facts.hidden), *own]
+            ),
             stdin=bool(container.get("stdin")),
             stdin_once=bool(container.get("stdinOnce")),
             tty=bool(container.get("tty")),
@@ -87,6 +100,7 @@ class ContainerBodies:
             group=user.gid,
             groups=user.groups,
             read_only_root=bool((container.get("securityContext") or {}).get("readOnlyRootFilesystem")),
+            hidden=self._facts.hidden,
             cure=words.explain_missing(container.get("image") or "", environment, argv[0]),
         )
         return body if self._facts.isolated else self._without_mounts(body, prepared)
@@ -146,15 +160,16 @@ class ContainerBodies:
         except mounts.MountError as error:
             raise NotReady("CreateContainerConfigError", str(error)) from None
 
-    def _provided(self, container: Obj, attempt: int, directory: Path) -> list[Mount]:
+    def _provided(self, pod: Obj, container: Obj, attempt: int, directory: Path) -> list[Mount]:
+        sockets = exec_sockets.make(self._facts, pod["metadata"]["uid"])
         message = directory / "containers" / container["name"] / f"{attempt}.message"
         message.parent.mkdir(parents=True, exist_ok=True)
         message.touch()
         message.chmod(0o666)
         return [
-            *mounts.of_paths(programs.needed()),
+            *mounts.of_paths(programs.needed(), self._facts.hidden),
             Mount(mounts.BIN, str(self._facts.program_directory), read_only=True),
-            Mount(mounts.EXEC, str(self._facts.exec_directory), read_only=True),
+            Mount(mounts.EXEC, str(sockets), read_only=True),
             Mount(container.get("terminationMessagePath") or "/dev/termination-log", str(message)),
         ]
 

@@ -18,6 +18,14 @@ def _resolver() -> Path:
     return _BEHIND_RESOLVED if _BEHIND_RESOLVED.exists() else Path("/etc/resolv.conf")
 
 
+def _kubeconfigs() -> tuple[Path, ...]:
+    """Where this user's credentials for clusters lie, and the keys of his other clusters."""
+    home = Path.home()
+    share = Path(os.environ.get("XDG_DATA_HOME") or home / ".local" / "share")
+    named = (Path(part) for part in os.environ.get("KUBECONFIG", "").split(os.pathsep) if part)
+    return (home / ".kube", share / "springtide" / "clusters", *named)
+
+
 @dataclass(frozen=True, slots=True)
 class Facts:
     node: str
@@ -35,6 +43,8 @@ class Facts:
     """What the node has to give: limits that a container does not set read as this."""
     resolver: Path = field(default_factory=_resolver)
     """Which servers the machine itself asks for names."""
+    kubeconfigs: tuple[Path, ...] = field(default_factory=_kubeconfigs)
+    """Files and directories with credentials for this cluster and others, which no container is to see."""
 
     @property
     def is_root(self) -> bool:
@@ -51,6 +61,12 @@ class Facts:
         return self.data_dir / "logs" / log_name(namespace, name, uid)
 
     @property
+    def hidden(self) -> tuple[str, ...]:
+        """What of the host no container sees: the cluster's own files, sockets and keys, and other credentials."""
+        paths = [str(path.absolute()) for path in (self.data_dir, *self.kubeconfigs)]
+        return tuple(path for path in dict.fromkeys(paths) if not any(path.startswith(f"{other}/") for other in paths))
+
+    @property
     def holder(self) -> Path:
         return self.data_dir / "network" / "holder.sock"
 
@@ -61,4 +77,9 @@ class Facts:
 
     @property
     def exec_directory(self) -> Path:
+        """The exec sockets of all pods, which no pod sees, and a directory per pod with links to those it was shown."""
         return self.data_dir / "exec"
+
+    def shown_sockets(self, uid: str) -> Path:
+        """What a pod sees of the exec sockets: those of pods in which it was allowed to run a command."""
+        return self.exec_directory / uid

@@ -30,18 +30,18 @@ class MountError(ValueError):
     """A mount that cannot be made; the message is kubelet's."""
 
 
-def of_environment(environment: Environment) -> list[Mount]:
+def of_environment(environment: Environment, hidden: Sequence[str] = ()) -> list[Mount]:
     """The environment itself, and whatever else its Python reads from a place that is private in a container."""
     system = ("/", "/usr", "/usr/local")  # root sees a copy of these, and nobody else may write to them
     own = [] if environment.prefix in system else [Mount(environment.prefix, environment.prefix, read_only=True)]
-    return [*of_paths(environment.paths), *own] + [
+    return [*of_paths(environment.paths, hidden), *own] + [
         Mount(os.path.normpath(files.target), files.source) for files in environment.files
     ]
 
 
-def of_paths(paths: Iterable[str]) -> list[Mount]:
-    """Those that lie in a place that is private in a container."""
-    return [Mount(path, path, read_only=True) for path in paths if _under(path, PRIVATE)]
+def of_paths(paths: Iterable[str], hidden: Sequence[str] = ()) -> list[Mount]:
+    """Those that lie in a place that is private in a container, or hidden from it."""
+    return [Mount(path, path, read_only=True) for path in paths if _under(path, (*PRIVATE, *hidden))]
 
 
 def _under(path: str, roots: Iterable[str]) -> bool:

@@ -11,7 +11,7 @@ from pathlib import Path
 import msgspec
 
 from springtide.kube.resources import Obj
-from springtide.local.kubelet import etc_files
+from springtide.local.kubelet import etc_files, exec_sockets
 from springtide.local.kubelet.facts import Facts
 from springtide.local.kubelet.refusals import NotReady
 from springtide.local.kubelet.volumes import empty_dirs
@@ -39,7 +39,7 @@ def write(pod: Obj, directory: Path, facts: Facts) -> PodBody:
         domain="" if on_host else hostname.domain,
         address="" if on_host else address,
         holder=str(facts.holder) if facts.isolated and not on_host else "",
-        exec_socket=str(facts.exec_directory / f"{metadata['uid']}.sock"),
+        exec_socket=str(facts.exec_directory / exec_sockets.name_of(metadata["uid"])),
         isolation=facts.isolation,
         share_processes=bool(spec.get("shareProcessNamespace")),
         memory=_memory(pod, directory, facts),

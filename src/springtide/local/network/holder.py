@@ -18,6 +18,7 @@ import signal
 import socket
 import sys
 
+from springtide.local.bounded_json import check_depth
 from springtide.local.network import cabling, messages, namespaces
 from springtide.local.network.complaints import say
 from springtide.local.network.loop import READ, Loop
@@ -37,6 +38,9 @@ if TYPE_CHECKING:
 
 SHIM_PATIENCE = 1.0
 _ALIVE = 2.0
+_ACCEPT_PAUSE = 0.1
+_REFUSAL = 1000
+"""Characters of a refusal that may repeat the request: an answer must fit the socket's buffer."""
 _KINDS = {"tcp": socket.SOCK_STREAM, "udp": socket.SOCK_DGRAM}
 
 
@@ -61,10 +65,16 @@ class Holder:
         self._uplink.start()
 
     def _accept(self) -> None:
-        with contextlib.suppress(BlockingIOError, ConnectionError):
+        try:
             sock, _ = self._listener.accept()
-            sock.setblocking(False)
-            _Peer(self._loop, sock, self._answer)
+        except (BlockingIOError, ConnectionError):
+            return
+        except OSError:  # no descriptor is free; until one is, the listener would be ready again and again
+            self._loop.forget(self._listener)
+            self._loop.later(_ACCEPT_PAUSE, lambda: self._loop.watch(self._listener, READ, self._accept))
+            return
+        sock.setblocking(False)
+        _Peer(self._loop, sock, self._answer)
 
     def _check_place(self) -> None:
         """A network whose data directory was removed serves nobody any more."""
@@ -90,7 +100,9 @@ class Holder:
         }
         verb = verbs.get(str(request.get("do")))
         if verb is None:
-            raise Refused(f"unknown request {request.get('do')!r}; known are {', '.join(verbs)}", "Unknown")
+            raise Refused(
+                f"unknown request {str(request.get('do'))[:_REFUSAL]!r}; known are {', '.join(verbs)}", "Unknown"
+            )
         return verb(request, descriptors)
 
     def _attach(self, request: dict[str, Any], descriptors: list[int]) -> Answer:
@@ -134,8 +146,10 @@ class Holder:
     def _read_table(self) -> None:
         """The last one, so that names and services work before the server is there."""
         path = os.path.join(self._directory, "table.json")
-        with contextlib.suppress(OSError, ValueError, KeyError, TypeError), open(path) as file:
-            self._apply(json.load(file))
+        with contextlib.suppress(OSError, ValueError, KeyError, TypeError, AttributeError), open(path) as file:
+            text = file.read()
+            check_depth(text)
+            self._apply(json.loads(text))
 
     def _apply(self, table: dict[str, Any]) -> None:
         self._resolver.zone = Zone(table)
@@ -175,8 +189,8 @@ class _Peer:
             messages.send(self._socket, {"ok": True, **body}, given)
         except Refused as refusal:
             messages.send(self._socket, {"error": str(refusal), "reason": refusal.reason})
-        except (KeyError, ValueError, TypeError) as mistake:
-            messages.send(self._socket, {"error": f"bad request {request!r}: {mistake!r}", "reason": "Bad"})
+        except (KeyError, ValueError, TypeError, AttributeError, OverflowError) as mistake:
+            messages.send(self._socket, {"error": f"bad request: {mistake!r}"[:_REFUSAL], "reason": "Bad"})
         except OSError as problem:
             reason = type(problem).__name__
             messages.send(self._socket, {"error": problem.strerror or str(problem), "reason": reason})

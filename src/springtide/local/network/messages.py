@@ -2,8 +2,8 @@
 """The tongue of control sockets: one JSON object per line, file descriptors riding on its first byte.
 
 `Conversation` is the blocking side that asks; `Incoming` collects what comes on a socket that answers. Socket paths may
-be longer than the 107 bytes that an address holds, so both ends go through a descriptor of the directory. Standard
-library only.
+be longer than the 107 bytes that an address holds, so both ends go through a descriptor of the directory. What comes is
+bounded in length, depth and descriptors. Standard library only.
 """
 
 from __future__ import annotations
@@ -12,6 +12,8 @@ import array
 import json
 import os
 import socket
+
+from springtide.local.bounded_json import check_depth
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -83,6 +85,7 @@ class Incoming:
     def __init__(self, sock: socket.socket) -> None:
         self._socket = sock
         self._bytes = bytearray()
+        self._searched = 0
         self._descriptors: list[int] = []
 
     def read(self) -> bool:
@@ -96,18 +99,22 @@ class Incoming:
                 numbers.frombytes(raw[: len(raw) - len(raw) % numbers.itemsize])
                 self._descriptors += numbers
         self._bytes += data
-        return bool(data) and len(self._bytes) <= LONGEST
+        return bool(data) and len(self._bytes) <= LONGEST and len(self._descriptors) <= MOST_DESCRIPTORS
 
     def take(self) -> tuple[dict[str, Any], list[int]] | None:
         """The next whole message with its descriptors, now the caller's to close. ValueError for what is no JSON."""
-        end = self._bytes.find(b"\n")
+        end = self._bytes.find(b"\n", self._searched)
         if end < 0:
+            self._searched = len(self._bytes)
             return None
+        self._searched = 0
         line = bytes(self._bytes[:end])
         del self._bytes[: end + 1]
         descriptors, self._descriptors = self._descriptors, []
         try:
-            message = json.loads(line)
+            text = line.decode()
+            check_depth(text)
+            message = json.loads(text)
             if not isinstance(message, dict):
                 raise ValueError("a message is a JSON object")
         except ValueError:

@@ -31,6 +31,7 @@ ADDRESS, PORT = "10.96.0.10", 53
 SETTINGS = "/etc/resolv.conf"
 _PATIENCE, _TRIES = 1.5, 3
 _MOST_WAITING, _MOST_PEERS = 4096, 256
+_ACCEPT_PAUSE = 0.1
 _IDLE = 20.0
 
 
@@ -62,13 +63,19 @@ class Resolver:
             self._udp.sendto(answer, asker)
 
     def _accept(self) -> None:
-        with contextlib.suppress(OSError):
+        try:
             sock, _ = self._tcp.accept()
-            if self._peers >= _MOST_PEERS:
-                sock.close()
-                return
-            self._peers += 1
-            _Peer(self._loop, sock, self)
+        except (BlockingIOError, ConnectionError):
+            return
+        except OSError:  # no descriptor is free; until one is, the listener would be ready again and again
+            self._loop.forget(self._tcp)
+            self._loop.later(_ACCEPT_PAUSE, lambda: self._loop.watch(self._tcp, READ, self._accept))
+            return
+        if self._peers >= _MOST_PEERS:
+            sock.close()
+            return
+        self._peers += 1
+        _Peer(self._loop, sock, self)
 
     def left(self) -> None:
         self._peers -= 1

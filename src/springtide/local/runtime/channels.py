@@ -6,12 +6,18 @@ from __future__ import annotations
 import asyncio
 import os
 import socket
+from collections import deque
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, Final
 
 import msgspec
 
+from springtide.local.bounded_json import check_depth
 from springtide.local.runtime.shim import messages
+
+LONGEST: Final = 64 << 20
+"""Bytes of one answer: the states of a pod's containers, each with a message of some kilobytes."""
+UNREADABLE: Final = "Unreadable"
 
 
 class ShimError(Exception):
@@ -29,12 +35,21 @@ class ShimGoneError(ShimError):
         super().__init__("ShimGone", message)
 
 
+def _decoded(line: bytes) -> dict[str, Any]:
+    try:
+        check_depth(line.decode())
+        return msgspec.json.decode(line, type=dict[str, Any])
+    except ValueError as error:  # msgspec's are, too
+        raise ShimError(UNREADABLE, f"the pod's shim sent what is no answer: {error}") from None
+
+
 class Channel:
     """One connection: lines and descriptors, without blocking the loop."""
 
     def __init__(self, connection: socket.socket) -> None:
         self._connection = connection
-        self._text = b""
+        self._incoming = messages.Lines(LONGEST)
+        self._lines: deque[bytes] = deque()
         self._fds: list[int] = []
         self._watches: set[_Watch] = set()
 
@@ -46,7 +61,7 @@ class Channel:
         return answer, received
 
     async def receive(self) -> tuple[dict[str, Any], list[int]]:
-        while b"\n" not in self._text:
+        while not self._lines:
             await self.ready()
             try:
                 data, ancillary, _, _ = self._connection.recvmsg(65536, socket.CMSG_SPACE(64))
@@ -57,10 +72,12 @@ class Channel:
             self._fds += messages.unpack_fds(ancillary)
             if not data:
                 raise ShimGoneError
-            self._text += data
-        line, _, self._text = self._text.partition(b"\n")
+            try:
+                self._lines += self._incoming.feed(data)
+            except ValueError as error:
+                raise ShimError(UNREADABLE, f"the pod's shim sent {error}") from None
         fds, self._fds = self._fds, []
-        return msgspec.json.decode(line, type=dict[str, Any]), fds
+        return _decoded(self._lines.popleft()), fds
 
     async def _send(self, data: bytes, fds: Sequence[int]) -> None:
         try:

@@ -76,6 +76,8 @@ class ContainerBody(msgspec.Struct, frozen=True, omit_defaults=True):
     group: int | None = None
     groups: tuple[int, ...] = ()
     read_only_root: bool = False
+    hidden: tuple[str, ...] = ()
+    """Paths of the host that hold the keys of clusters; a container sees nothing there but what is mounted there."""
     cure: str = ""
     """What to tell somebody whose command is not there, after the runtime's own words."""
 

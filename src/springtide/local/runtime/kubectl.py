@@ -320,9 +320,13 @@ def _ticket(to: Access, pod: str, asked: Asked, argv: list[str], terminal: bool)
     query = [("stdout", "true"), ("stderr", "true"), *(("command", word) for word in argv)]
     query += [(name, "true") for name, on in (("stdin", asked.on("stdin")), ("tty", terminal)) if on]
 
+    headers = {"X-Springtide-Direct": "1"}
+    if own := _text(f"{TICKETS}/pod").strip():  # this pod, which is shown the other's socket
+        headers["X-Springtide-Pod"] = own
+
     def with_container(name: str) -> dict[str, Any]:
         wanted = [("container", name), *query] if name else query
-        return ask(to, "POST", f"{path}/exec?{urlencode(wanted)}", {"X-Springtide-Direct": "1"})
+        return ask(to, "POST", f"{path}/exec?{urlencode(wanted)}", headers)
 
     try:
         answer = with_container(asked.values.get("container", ""))

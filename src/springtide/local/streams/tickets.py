@@ -20,15 +20,21 @@ from springtide.local.streams.kubelet import Kubelet, Location, Query, container
 from springtide.local.streams.logs import refusal, unreachable
 
 HEADER: Final = "X-Springtide-Direct"
+POD_HEADER: Final = "X-Springtide-Pod"
+"""In which pod the client runs: that pod is shown the socket. The right to exec is the client's, so that a client which
+names another pod than its own shows that pod a socket for which it has no ticket, and gains nothing."""
 _TIMEOUT: Final = aiohttp.ClientTimeout(total=30)
 _MAX_ANSWER: Final = 50_000
 
 
-def location(kubelet: Kubelet, pod: dict[str, Any], query: Query) -> Location:
+def location(kubelet: Kubelet, pod: dict[str, Any], query: Query, client: str = "") -> Location:
+    """`client`: the uid of the pod that asks, if it is one."""
     container = container_of(pod, next(iter(query.get("container", ())), ""))
     parameters = [("command", word) for word in query.get("command", ())]
     if flag(query, "tty"):
         parameters.append(("tty", "1"))
+    if client:
+        parameters.append(("pod", client))
     return kubelet.at(f"/direct/{pod_path(pod)}/{container}", parameters)
 
 

@@ -18,7 +18,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+<<<<<<< HEAD
 from springtide.local.datadir import DataDir, log_name
+=======
+from springtide.local.datadir import DataDir
+from springtide.local.kubelet import exec_sockets
+>>>>>>> 3caea57 (Bound every message between processes; show a pod only the exec sockets it may use; keep agents' tokens off command lines)
 from springtide.local.runtime import remains
 
 _PROC = Path("/proc")
@@ -72,7 +77,7 @@ def remove(directory: DataDir, node: str) -> None:
     """What a node that is gone had on disk."""
     for pod in pods(directory, node):
         shutil.rmtree(directory.path / "logs" / pod.logs, ignore_errors=True)
-        (directory.path / "exec" / f"{pod.path.name}.sock").unlink(missing_ok=True)
+        exec_sockets.remove(directory.path / "exec", pod.path.name)
         with contextlib.suppress(OSError):
             remains.discard(pod.path)
     shutil.rmtree(directory.nodes / node, ignore_errors=True)

@@ -201,7 +201,7 @@ def test_a_container_sees_its_environment_and_its_own_etc(node: Node) -> None:
     assert at(body, "/root/python/3.12").read_only
     assert at(body, "/etc/hosts").source == str(directory / "etc/hosts")
     assert at(body, "/run/springtide/bin").read_only
-    assert at(body, "/run/springtide/exec").source == str(node.facts.data_dir / "exec")
+    assert at(body, "/run/springtide/exec").source == str(node.facts.data_dir / "exec" / "u")
     message = Path(at(body, "/dev/termination-log").source)
     assert message == directory / "containers/main/0.message"
     assert stat.S_IMODE(message.stat().st_mode) == 0o666

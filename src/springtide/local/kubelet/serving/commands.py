@@ -16,6 +16,7 @@ from typing import Annotated, Final
 
 import msgspec
 
+from springtide.local.bounded_json import check_depth
 from springtide.local.kubelet.serving import ends
 from springtide.local.kubelet.serving.descriptors import Descriptor
 from springtide.local.kubelet.serving.ends import Ends
@@ -168,7 +169,8 @@ class _Size(msgspec.Struct, rename="pascal"):
 async def _sizes(source: Input | None, resize: Resize) -> None:
     while source is not None and (data := await source.read()):
         for line in data.splitlines():
-            with contextlib.suppress(msgspec.DecodeError, OSError):  # a size that is none changes nothing
+            with contextlib.suppress(ValueError, OSError):  # a size that is none changes nothing
+                check_depth(line.decode())  # the decoder walks into fields that it does not know
                 size = msgspec.json.decode(line, type=_Size)
                 await resize(size.width, size.height)
 

@@ -24,7 +24,7 @@ from aiohttp import web
 
 from springtide.local.access.authentication import user_of_der
 from springtide.local.access.identity import MASTERS
-from springtide.local.kubelet import logs, specs
+from springtide.local.kubelet import exec_sockets, logs, specs
 from springtide.local.kubelet.metrics import ResourceMetrics
 from springtide.local.kubelet.serving import commands, log_requests, paths
 from springtide.local.kubelet.serving.hosting import HostedPod, Hosting, PodShim, is_running
@@ -44,11 +44,23 @@ TEXT: Final = "text/plain; version=0.0.4; charset=utf-8"
 
 
 @contextlib.asynccontextmanager
-async def serve(pods: Hosting, certificate: Path, key: Path, client_ca: Path) -> AsyncIterator[int]:
+async def serve(
+    pods: Hosting, certificate: Path, key: Path, client_ca: Path, exec_directory: Path
+) -> AsyncIterator[int]:
     """Serve on a free port of 127.0.0.1, which is given; the server ends with the context."""
+<<<<<<< HEAD
     endpoint = Endpoint(pods)
     service = Service(endpoint.answer, upgrade=takeover.taking_over(endpoint.upgraded))
     listener = Listener(service, socket.create_server((LOOPBACK, 0)), _tls(certificate, key, client_ca))
+=======
+    endpoint = Endpoint(pods, exec_directory)
+    http = web.Server(
+        endpoint.answer, access_log=None, max_line_size=MAX_HEAD, max_field_size=MAX_HEAD, handler_cancellation=True
+    )
+    listener = await asyncio.get_running_loop().create_server(
+        lambda: Takeover(http, endpoint.upgraded), "127.0.0.1", 0, ssl=_tls(certificate, key, client_ca)
+    )
+>>>>>>> 3caea57 (Bound every message between processes; show a pod only the exec sockets it may use; keep agents' tokens off command lines)
     try:
         yield listener.port
     finally:
@@ -68,8 +80,9 @@ def _tls(certificate: Path, key: Path, client_ca: Path) -> ssl.SSLContext:
 
 
 class Endpoint:
-    def __init__(self, pods: Hosting) -> None:
+    def __init__(self, pods: Hosting, exec_directory: Path) -> None:
         self._pods = pods
+        self._exec_directory = exec_directory
         self._metrics = ResourceMetrics(pods)
 
     # Ordinary answers
@@ -128,9 +141,13 @@ class Endpoint:
         ticket = secrets.token_hex(16)
         try:
             await shim.allow(ticket, asked.container, asked.query.get("command", ()), asked.flag("tty"))
+            if client := asked.first("pod"):
+                exec_sockets.show(self._exec_directory, specs.uid_of(pod.obj), client)
         except ShimError as problem:
             raise Refused(500, str(problem)) from None
-        given = {"socket": f"{specs.uid_of(pod.obj)}.sock", "ticket": ticket}
+        except (ValueError, OSError) as problem:
+            raise Refused(400, f"cannot show the pod's socket to the pod that asks: {problem}") from None
+        given = {"socket": exec_sockets.name_of(specs.uid_of(pod.obj)), "ticket": ticket}
         return web.Response(body=msgspec.json.encode(given), content_type="application/json")
 
     # Connections that leave HTTP

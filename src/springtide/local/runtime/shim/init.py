@@ -99,7 +99,7 @@ class Init:
             unshare(CLONE_NEWNS)
             path = self.body["env"].get("PATH", STANDARD_PATH)
             mounts, read_only = self.body.get("mounts") or (), bool(self.body.get("read_only_root"))
-            self.root.build(mounts, read_only, path, self.body.get("user"))
+            self.root.build(mounts, read_only, path, self.body.get("user"), self.body.get("hidden") or ())
             if not self.owns_processes and not self.root.fresh_proc:  # another's numbers would be taken for ours
                 raise Refusal("StartError", "containers cannot share their processes: a fresh /proc is refused here")
         enter_directory(self.body["cwd"])

@@ -1,5 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Lines of JSON over Unix sockets, and the file descriptors that ride on them."""
+"""Lines of JSON over Unix sockets, and the file descriptors that ride on them.
+
+Clients may be programs of other pods, so that everything they send is bounded: the length of a line, its depth (see
+`notation`), the descriptors beside it, the connections that have not shown a right to be there. No message ends the
+process that serves it.
+"""
 
 from __future__ import annotations
 
@@ -7,8 +12,9 @@ import errno
 import os
 import select
 import struct
+import sys
 
-from springtide.local.runtime.shim.kernel import Refusal, describe
+from springtide.local.runtime.shim.kernel import Ignoring, Refusal, describe
 from springtide.local.runtime.shim.notation import decode, encode
 
 TYPE_CHECKING = False
@@ -27,6 +33,39 @@ else:
 MAX_MESSAGE = 1 << 22
 MAX_FDS = 16
 MAX_BACKLOG = 1 << 20
+MAX_REFUSAL = 4096
+"""Characters of a refusal, which may repeat a part of the request."""
+ACCEPT_PAUSE = 0.1
+"""Seconds to wait for free descriptors when there are none left for one more connection."""
+
+
+class Bounds:
+    """What a client may send in one request."""
+
+    def __init__(self, message: int = MAX_MESSAGE, fds: int = MAX_FDS) -> None:
+        self.message = message
+        self.fds = fds
+
+
+class Lines:
+    """Bytes in, whole lines out. Looks at every byte once, however small the pieces are that they come in."""
+
+    def __init__(self, longest: int = MAX_MESSAGE) -> None:
+        self._longest = longest
+        self._bytes = bytearray()
+
+    def feed(self, data: bytes) -> list[bytes]:
+        """The lines that are complete now. ValueError when one is longer than it may be."""
+        seen = len(self._bytes)
+        self._bytes += data
+        found, start = list[bytes](), 0
+        while (end := self._bytes.find(b"\n", max(seen, start))) >= 0:
+            found.append(bytes(self._bytes[start:end]))
+            start = end + 1
+        del self._bytes[:start]
+        if len(self._bytes) > self._longest or any(len(line) > self._longest for line in found):
+            raise ValueError(f"a message of more than {self._longest} bytes")
+        return found
 
 
 def pack_fds(fds: Sequence[int]) -> list[tuple[int, int, bytes]]:
@@ -58,14 +97,16 @@ def at_directory(path: str, act: Callable[[str], None]) -> None:
 def ask(connection: socket.socket, message: Obj, fds: Sequence[int] = ()) -> tuple[Obj, list[int]]:
     """One request and its answer on a blocking connection."""
     connection.sendmsg([encode(message).encode() + b"\n"], pack_fds(fds))
-    text, received = b"", list[int]()
-    while not text.endswith(b"\n"):
+    lines, incoming, received = list[bytes](), Lines(), list[int]()
+    while not lines:
         data, ancillary, _, _ = connection.recvmsg(65536, socket.CMSG_SPACE(64))
         received += unpack_fds(ancillary)
         if not data:
             raise ConnectionResetError(errno.ECONNRESET, "the connection was closed")
-        text += data
-    answer = decode(text)
+        lines = incoming.feed(data)
+    answer = decode(lines[0])
+    if not isinstance(answer, dict):
+        raise ValueError("an answer is a JSON object")
     if "error" in answer:
         raise Refusal(str(answer.get("reason", "Error")), str(answer["error"]))
     return answer, received
@@ -74,14 +115,23 @@ def ask(connection: socket.socket, message: Obj, fds: Sequence[int] = ()) -> tup
 class Client:
     """One connection to the shim: requests in as lines, answers out, descriptors beside either."""
 
-    def __init__(self, loop: Loop, connection: socket.socket, serve: Callable[[Client, Obj, list[int]], None]) -> None:
+    def __init__(
+        self,
+        loop: Loop,
+        connection: socket.socket,
+        serve: Callable[[Client, Obj, list[int]], None],
+        bounds: Bounds | None = None,
+    ) -> None:
         self.loop = loop
         self.connection = connection
         self.fd = connection.fileno()
         self.serve = serve
         self.on_close: list[Callable[[], None]] = []
         self.open = True
-        self._inbox = b""
+        self.proved = False
+        """It has shown a right to be here, by a request that was granted."""
+        self._bounds = bounds or Bounds()
+        self._inbox = Lines(self._bounds.message)
         self._fds: list[int] = []
         self._outbox = b""
         connection.setblocking(False)
@@ -101,14 +151,18 @@ class Client:
         except OSError:
             data, ancillary = b"", []
         self._fds += unpack_fds(ancillary)
-        self._inbox += data
-        if not data or len(self._inbox) > MAX_MESSAGE or len(self._fds) > MAX_FDS:
+        try:
+            lines = self._inbox.feed(data)
+        except ValueError as error:
+            self.refuse("BadRequest", str(error))
+            data = b""
+        if not data or len(self._fds) > self._bounds.fds:
             self.close()
             return
-        while self.open and b"\n" in self._inbox:
-            line, _, self._inbox = self._inbox.partition(b"\n")
-            fds, self._fds = self._fds, []
-            self._request(line, fds)
+        for line in lines:
+            if self.open:
+                fds, self._fds = self._fds, []
+                self._request(line, fds)
 
     def _request(self, line: bytes, fds: list[int]) -> None:
         try:
@@ -122,12 +176,15 @@ class Client:
             self.refuse("BadRequest", f"cannot read the request: {error!r}")
         except OSError as error:
             self.refuse("Error", describe(error))
+        except Exception:  # noqa: BLE001 - a fault of ours that a request has found must not end the pod
+            sys.excepthook(*sys.exc_info())
+            self.refuse("Error", "the request could not be served; see the shim's log")
         finally:
             for fd in fds:  # whoever needs one longer has made a copy
                 os.close(fd)
 
     def refuse(self, reason: str, message: str) -> None:
-        self.send({"error": message, "reason": reason})
+        self.send({"error": message[:MAX_REFUSAL], "reason": reason})
 
     def send(self, message: Obj, fds: Sequence[int] = ()) -> None:
         if not self.open:
@@ -170,3 +227,56 @@ class Client:
             os.close(fd)
         for act in self.on_close:
             act()
+
+
+class Listener:
+    """A socket file, and those who connect to it."""
+
+    def __init__(
+        self,
+        loop: Loop,
+        path: str,
+        mode: int,
+        serve: Callable[[Client, Obj, list[int]], None],
+        bounds: Bounds | None = None,
+        most_unproved: int | None = None,
+    ) -> None:
+        """With `most_unproved`, one more client that has not proved anything takes the place of the oldest such."""
+        self.path = path
+        self._loop, self._serve, self._bounds, self._most = loop, serve, bounds, most_unproved
+        self._unproved: list[Client] = []
+        self._socket = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+        with Ignoring(FileNotFoundError):
+            os.unlink(path)
+        at_directory(path, self._socket.bind)
+        os.chmod(path, mode)
+        self._socket.listen(64)
+        self._socket.setblocking(False)
+        self._watch()
+
+    def _watch(self) -> None:
+        if self._socket.fileno() >= 0:
+            self._loop.watch(self._socket.fileno(), select.POLLIN, self._accept)
+
+    def _accept(self, _: int) -> None:
+        try:
+            fd, _address = self._socket._accept()  # type: ignore[attr-defined]
+        except (BlockingIOError, ConnectionError):
+            return
+        except OSError:  # no descriptor is free; until one is, the listener would be ready again and again
+            self._loop.forget(self._socket.fileno())
+            self._loop.after(ACCEPT_PAUSE, self._watch)
+            return
+        connection = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM, 0, fd)
+        client = Client(self._loop, connection, self._serve, self._bounds)
+        if self._most is not None:
+            self._unproved = [each for each in self._unproved if each.open and not each.proved]
+            self._unproved.append(client)
+            if len(self._unproved) > self._most:
+                self._unproved[0].close()
+
+    def close(self) -> None:
+        self._loop.forget(self._socket.fileno())
+        self._socket.close()
+        with Ignoring(OSError):
+            os.unlink(self.path)

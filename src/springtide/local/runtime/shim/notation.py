@@ -6,6 +6,8 @@ from __future__ import annotations
 import os
 from _json import encode_basestring_ascii, make_scanner
 
+from springtide.local.bounded_json import check_depth
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
@@ -26,12 +28,13 @@ _scan = make_scanner(_Rules())  # type: ignore[arg-type]
 
 
 def decode(text: str | bytes) -> Any:
-    """Read JSON; `ValueError` when it is none."""
+    """Read JSON; `ValueError` when it is none or is nested too deeply."""
     if isinstance(text, bytes):
         text = text.decode()
+    check_depth(text)
     try:
         return _scan(text.strip(), 0)[0]
-    except StopIteration:
+    except (StopIteration, SystemError):  # the latter where the C half wants an exception of the Python half to raise
         raise ValueError("not JSON") from None
 
 

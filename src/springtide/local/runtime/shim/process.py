@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import fcntl
 import os
-import select
 import struct
 import sys
 import termios
@@ -29,7 +28,7 @@ from springtide.local.runtime.shim.kernel import (
 )
 from springtide.local.runtime.shim.loop import Loop
 from springtide.local.runtime.shim.memory import SAMPLING, remove_groups
-from springtide.local.runtime.shim.messages import Client, at_directory
+from springtide.local.runtime.shim.messages import Bounds, Client, Listener
 from springtide.local.runtime.shim.notation import decode, read_json, write_json
 from springtide.local.runtime.shim.program import IGNORED, report
 from springtide.local.runtime.shim.root import remove_tree
@@ -49,6 +48,12 @@ else:
 
 
 TICKET_LIFE = 60.0
+TICKET_MESSAGE, TICKET_FDS = 1024, 3
+"""What a client at the exec socket may send: a ticket and its streams."""
+MOST_UNPROVED = 32
+"""Clients at the exec socket that have shown no ticket yet. A genuine one shows it at once."""
+LONGEST_GRACE = 1e9
+"""Seconds; more than a Pod object can ask for, and few enough for every clock."""
 LOOK_ROUND = 2.0
 
 
@@ -78,7 +83,7 @@ class Shim:
         self._watchers: list[Client] = []
         self._tickets: dict[str, Obj] = {}
         self._sampling = self.ending = False
-        self._listeners: list[tuple[socket.socket, str]] = []
+        self._listeners: list[Listener] = []
         self._exec_socket: str = body.get("exec_socket", "")
         self._requests: dict[str, Callable[[Client, Obj, list[int]], None]] = {
             "start": self._start,
@@ -101,10 +106,12 @@ class Shim:
         self.sandbox.enter()
         if self.isolated and not self.owns_processes:
             self._share_processes()
-        self._listen(f"{self.directory}/shim.sock", self._serve, 0o600)
+        self._listeners.append(Listener(self.loop, f"{self.directory}/shim.sock", 0o600, self._serve))
         if self._exec_socket:
-            # For whoever a launcher runs as: the ticket is the right, and none but pods see this directory.
-            self._listen(self._exec_socket, self._serve_ticket, 0o666)
+            # For whatever user a launcher runs as: the ticket is the right, and the node agent shows the socket only to
+            # pods that were given one.
+            place, bounds = self._exec_socket, Bounds(TICKET_MESSAGE, TICKET_FDS)
+            self._listeners.append(Listener(self.loop, place, 0o666, self._serve_ticket, bounds, MOST_UNPROVED))
         pid = os.getpid()
         start = start_time(pid) if sys.platform == "linux" else 0
         write_json(f"{self.directory}/shim.json", {"pid": pid, "boot": boot_id(), "start": start})
@@ -118,25 +125,6 @@ class Shim:
                 state.update(LOST, finished=time.time())
                 self.publish(state)
             self.states[state["name"]] = state
-
-    def _listen(self, path: str, serve: Callable[[Client, Obj, list[int]], None], mode: int) -> None:
-        listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
-        with Ignoring(FileNotFoundError):
-            os.unlink(path)
-        at_directory(path, listener.bind)
-        os.chmod(path, mode)
-        listener.listen(64)
-        listener.setblocking(False)
-        self._listeners.append((listener, path))
-
-        def accept(_: int) -> None:
-            try:
-                fd, _address = listener._accept()  # type: ignore[attr-defined]
-            except OSError:
-                return
-            Client(self.loop, socket.socket(socket.AF_UNIX, socket.SOCK_STREAM, 0, fd), serve)
-
-        self.loop.watch(listener.fileno(), select.POLLIN, accept)
 
     def _share_processes(self) -> None:
         """One PID namespace for all containers: its first process, and a descriptor to enter it by."""
@@ -268,9 +256,10 @@ class Shim:
         act(client, message, fds)
 
     def _serve_ticket(self, client: Client, message: Obj, fds: list[int]) -> None:
-        granted = self._tickets.pop(message["ticket"], None)
+        granted = self._tickets.pop(str(message["ticket"]), None)
         if not granted or time.monotonic() > granted["until"]:
             raise Refusal("Forbidden", "this ticket was used before, has expired or was never given")
+        client.proved = True
         self._exec(client, granted, fds)
 
     def _running(self, message: Obj) -> Container:
@@ -298,8 +287,10 @@ class Shim:
         container.start()
 
     def _stop(self, client: Client, message: Obj, fds: list[int]) -> None:
-        number = signal_number(message.get("signal", "SIGTERM"))
+        number = signal_number(str(message.get("signal", "SIGTERM")))
         name, grace = message["container"], float(message["grace"])
+        if not -LONGEST_GRACE <= grace <= LONGEST_GRACE:  # nor NaN
+            raise Refusal("BadRequest", f"a grace of {grace} seconds")
         for container in self.containers:
             if container.name == name:
                 container.stop(grace, number)
@@ -328,7 +319,10 @@ class Shim:
         container = self._running(message)
         if container.master < 0:
             raise Refusal("NoTerminal", f'container "{container.name}" has no terminal')
-        size = struct.pack("HHHH", message["height"], message["width"], 0, 0)
+        try:
+            size = struct.pack("HHHH", message["height"], message["width"], 0, 0)
+        except struct.error as error:
+            raise Refusal("BadRequest", f"no size of a terminal: {error}") from None
         fcntl.ioctl(container.master, termios.TIOCSWINSZ, size)
         client.send({"ok": True})
 
@@ -366,10 +360,8 @@ class Shim:
         self.loop.done = not self.containers
 
     def close(self) -> None:
-        for listener, path in self._listeners:
+        for listener in self._listeners:
             listener.close()
-            with Ignoring(OSError):
-                os.unlink(path)
 
 
 LOST = {"status": "exited", "exit_code": 137, "signal": 9, "reason": "Error", "pid": 0}

@@ -62,7 +62,14 @@ class Root:
         self._own = {"/"}  # where missing mount points are simply made
         self._host: set[str] = set()  # what lies there and is the host's own
 
-    def build(self, mounts: Iterable[Obj], read_only: bool, search_path: str, user: int | None = None) -> None:
+    def build(
+        self,
+        mounts: Iterable[Obj],
+        read_only: bool,
+        search_path: str,
+        user: int | None = None,
+        hidden: Iterable[str] = (),
+    ) -> None:
         """Replace the root of the calling process, which is in a mount namespace of its own.
 
         A program of another user than root may pass through /root, where its environment may lie.
@@ -74,7 +81,10 @@ class Root:
         self._add_private(PASS if user else 0)
         self._furnish(search_path)
         self._add_system()
+        covers = [cover for path in hidden for cover in self._hide(path)]
         added = [place for item in mounts for place in self._added(item)]
+        for cover in covers:  # not before mount points were made in them
+            set_read_only(cover, recursive=False)
         if read_only:
             self._forbid_writing(added)
         mount("", self.top, flags=MS_PRIVATE)
@@ -149,6 +159,19 @@ class Root:
                 path = f"{self.top}/{name}"
                 if os.path.isdir(path) and not os.path.islink(path) and not self._overlay(f"/{name}", points):
                     set_read_only(path, recursive=True)
+
+    def _hide(self, path: str) -> list[str]:
+        """Cover what the host has there; says with what, where that can be written to so far."""
+        inside, missing = resolve(self.top, path)
+        if missing or inside == "/":
+            return []
+        place = self.top + inside
+        if not os.path.isdir(place):
+            mount("/dev/null", place, flags=MS_BIND)
+            return []
+        mount("tmpfs", place, "tmpfs", MS_NOSUID | MS_NODEV | MS_NOEXEC, "mode=755,size=1m")
+        self._own.add(inside)
+        return [place]
 
     def _added(self, item: Obj) -> list[str]:
         try:
