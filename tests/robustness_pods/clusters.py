@@ -94,11 +94,12 @@ class Victim:
 
 
 @contextmanager
-def victim(kind: str, below: str = "c") -> Iterator[Victim]:
-    """Not started yet; stopped and gone afterwards, with all its processes."""
+def victim(kind: str, below: str = "c", within: str | None = None) -> Iterator[Victim]:
+    """Not started yet; stopped and gone afterwards, with all its processes. `within`: a directory that is no place of
+    temporary files, which every pod has to itself."""
     if kind == "root" and os.geteuid() != 0:
         pytest.skip("only root can start a cluster as root")
-    home = Path(tempfile.mkdtemp(prefix=f"springtide-hard-{kind}-"))
+    home = Path(tempfile.mkdtemp(prefix=f"springtide-hard-{kind}-", dir=within))
     found = Victim(kind, home, DataDir(home / below))
     if found.is_another:
         os.chown(home, ordinary.UID, ordinary.UID)
