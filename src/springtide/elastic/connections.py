@@ -214,6 +214,8 @@ class Connections:
             if self._over(way.generation):
                 connection.close()
                 return
+            if (before := ways.get(way)) is not None:
+                before.close()
             ways[way] = connection
             self._changed.notify_all()
 

@@ -11,6 +11,7 @@ from contextlib import ExitStack, closing
 from pathlib import Path
 
 import pytest
+from tests import hostile
 from tests.integration.elastic.launching import TRAINEE, Launch, alive, parent, until
 
 from springtide.elastic import wire
@@ -70,6 +71,58 @@ def test_those_who_call_and_say_nothing_do_not_use_up_the_launcher(tmp_path: Pat
             assert caller.recv(1) == b""
         assert run.finish() == 0
         assert "Too many open files" not in run.text
+
+
+def test_no_bytes_of_a_stranger_end_a_run(tmp_path: Path) -> None:
+    program = (sys.executable, str(TRAINEE), str(tmp_path / "done"))
+    with closing(Launch(tmp_path, ["-np", "2", *program])) as run:
+        run.saw(r"generation 1 rank \d of 2", 2)
+        for line in (*hostile.LINES.values(), wire.MAGIC + b"a" + bytes(40), wire.MAGIC + b"r" + b"\xff" * 40):
+            with socket.create_connection(door(run), timeout=10) as connection:
+                hostile.sent(connection, line)
+        assert run.finish() == 0
+        assert "Traceback" not in run.text
+
+
+ROGUE = """
+import os, socket, sys
+from springtide.elastic import wire
+from springtide.elastic.session import Place
+from tests import hostile
+place = Place.read(os.environ)
+requests = [
+    {"type": "join", "addresses": [["127.0.0.1", 1]], "pid": 1},
+    {"type": "at", "generation": 1, "boundary": 1, "commit": 1},
+    {"type": "entered", "generation": 1},
+    {"type": "trouble", "generation": 1, "commit": 0},
+    {"type": "unreachable", "generation": 1, "id": 99},
+    {"type": "progress", "step": 1},
+]
+heads = [*hostile.LINES.values(), *(line for request in requests for line in hostile.malformed(request))]
+frames = [len(head).to_bytes(4, "big") + bytes(8) + head for head in heads]
+for frame in (*frames, bytes(4) + b"\\xff" * 8, b"\\xff" * 12):
+    connection = socket.create_connection(place.coordinators[0])
+    wire.call(connection, wire.Caller.RANK, place.worker, place.secret)
+    connection.settimeout(0.2)
+    connection.sendall(frame)
+    connection.shutdown(socket.SHUT_WR)
+    try:
+        while connection.recv(65536):
+            pass
+    except OSError:
+        pass
+    connection.close()
+print("said all", flush=True)
+sys.exit(3)
+"""
+
+
+def test_no_frame_of_a_rank_ends_the_launcher_by_surprise(tmp_path: Path) -> None:
+    root = str(Path(__file__).parents[3])
+    with closing(Launch(tmp_path, ["-np", "1", sys.executable, "-c", ROGUE], {"PYTHONPATH": root})) as run:
+        assert run.ended() == 3, run.text
+        assert "[0]<stdout>:said all" in run.lines
+        assert "Traceback" not in run.text
 
 
 def test_ranks_may_open_as_many_files_as_without_a_launcher(tmp_path: Path) -> None:
