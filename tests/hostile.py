@@ -61,9 +61,9 @@ def malformed(request: Mapping[str, Any]) -> Iterator[bytes]:
             yield json.dumps({**request, name: value}).encode()
 
 
-def sent(connection: socket.socket, data: bytes) -> bytes:
+def sent(connection: socket.socket, data: bytes, patience: float = 20.0) -> bytes:
     """The answer to what may be refused before all of it was sent; empty when the other side just hangs up."""
-    connection.settimeout(20)
+    connection.settimeout(patience)
     with suppress(OSError):
         connection.sendall(data)
         connection.shutdown(socket.SHUT_WR)

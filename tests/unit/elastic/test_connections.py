@@ -42,7 +42,7 @@ def test_connections_for_a_generation_that_does_not_come_to_be_are_closed() -> N
 
 def test_no_message_of_a_caller_ends_a_rank() -> None:
     """Neither of one that does not know the secret nor of one that does; warnings of threads are errors here."""
-    hello = {"type": "hello", "generation": 5, "to": 1}
+    hello = {"generation": 5, "to": 1}
     heads = [*hostile.LINES.values(), *hostile.malformed(hello)]
     with closing(Connections(1, "a", SECRET)) as one, closing(Connections(2, "a", SECRET)) as other:
         address = one.addresses("127.0.0.1")[0]
@@ -52,7 +52,7 @@ def test_no_message_of_a_caller_ends_a_rank() -> None:
         for head in heads:
             with socket.create_connection(address, timeout=10) as connection:
                 wire.call(connection, wire.Caller.PEER, 9, SECRET)
-                hostile.sent(connection, len(head).to_bytes(4, "big") + bytes(8) + head)
+                hostile.sent(connection, len(head).to_bytes(4, "big") + bytes(8) + head, 0.5)
         members = [
             Member(id_, id_ - 1, "a", id_ - 1, tuple(each.addresses("127.0.0.1")))
             for id_, each in ((1, one), (2, other))
