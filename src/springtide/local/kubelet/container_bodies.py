@@ -20,6 +20,7 @@ from springtide.local.kubelet import (
     etc_files,
     exec_sockets,
     mounts,
+    pod_files,
     programs,
     rewriting,
     sandboxes,
@@ -35,6 +36,9 @@ from springtide.local.kubelet.variables import Service, ServiceName, ServicePort
 from springtide.local.kubelet.volumes import subpaths
 from springtide.local.kubelet.volumes.setup import Volume
 from springtide.local.runtime.contract import ContainerBody, Mount, PodBody
+
+_LONGEST_ENV_FILE = 64 << 10
+"""Bytes of a file of variables, as kubelet has it."""
 
 
 class Devices(Protocol):
@@ -118,7 +122,7 @@ class ContainerBodies:
             return keys.home
         if not user.uid:
             return "/root"
-        passwd = (directory / "etc" / "passwd").read_text(errors="surrogateescape")
+        passwd = pod_files.read(directory / "etc" / "passwd", etc_files.LONGEST).decode(errors="surrogateescape")
         return etc_files.home_of(passwd, user.uid)
 
     def _variables(self, pod: Obj, container: Obj, prepared: Prepared) -> dict[str, str]:
@@ -206,7 +210,7 @@ def _file(volume: Volume | None, name: str, path: str) -> str:
     if volume is None:
         raise VariableError(f'cannot find the volume "{name}" referenced by FileKeyRef')
     try:
-        return subpaths.real_path(volume.path, path).read_text()
+        return pod_files.read(subpaths.real_path(volume.path, path), _LONGEST_ENV_FILE).decode()
     except (OSError, UnicodeDecodeError, subpaths.EscapeError):
         raise VariableError("couldn't parse env file") from None
 

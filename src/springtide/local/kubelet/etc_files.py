@@ -13,6 +13,10 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from springtide.local.kubelet import pod_files
+
+LONGEST = 1 << 20
+"""Bytes of a file that we wrote, and programs may write to."""
 _HEADER = "# Kubernetes-managed hosts file.\n"
 _HOST_NETWORK_HEADER = "# Kubernetes-managed hosts file (host network).\n"
 _LOCALHOST = (
@@ -215,9 +219,9 @@ def write(directory: Path, files: Mapping[str, str]) -> None:
     for name, text in files.items():
         path = directory / name
         try:
-            if path.read_text(errors="surrogateescape") == text:
+            if pod_files.read(path, LONGEST).decode(errors="surrogateescape") == text:
                 continue
-        except FileNotFoundError:
+        except OSError:  # missing, or a program has filled it
             pass
         _rewrite(path, text.encode(errors="surrogateescape"))
         path.chmod(0o644)
@@ -227,7 +231,7 @@ def _rewrite(path: Path, text: bytes) -> None:
     """In place, and never a part of it: where the disk is full, what was there before is there again."""
     descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
     try:
-        before = os.pread(descriptor, os.fstat(descriptor).st_size, 0)
+        before = os.pread(descriptor, LONGEST, 0)
         try:
             _fill(descriptor, text)
         except OSError:

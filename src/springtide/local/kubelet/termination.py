@@ -3,13 +3,12 @@
 
 from __future__ import annotations
 
-import os
-import stat
 from collections import deque
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from springtide.local.kubelet import pod_files
 from springtide.local.kubelet.logs import Options, Shaper
 
 MESSAGE_BYTES = 4096
@@ -31,14 +30,9 @@ def last_words(container: Mapping[str, Any], exit_code: int, message: Path, log:
 def _end_of(path: Path, most: int) -> bytes:
     """Nothing where it is no file: without mounts a program may put a link or a pipe in its place."""
     try:
-        file = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+        return pod_files.read_end(path, most)
     except OSError:
         return b""
-    try:
-        status = os.fstat(file)
-        return os.pread(file, most, max(0, status.st_size - most)) if stat.S_ISREG(status.st_mode) else b""
-    finally:
-        os.close(file)
 
 
 def _log_end(path: Path) -> bytes:

@@ -3,31 +3,63 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import stat
+from contextlib import suppress
 from pathlib import Path
 
 _WRITE, _READ, _ENTER = 0o660, 0o440, 0o110
+_DEEPEST = 200
+"""Levels of directories; each takes two descriptors while it is gone through."""
 
 
 def give_to_group(root: Path, group: int, *, read_only: bool = False, only_on_mismatch: bool = False) -> None:
-    """Give everything under `root` to the group, and directories the bit that makes new files follow."""
+    """Give everything under `root` to the group, and directories the bit that makes new files follow.
+
+    Programs of other pods may move things about meanwhile, so that nothing is done by path: a link that takes the place
+    of a file or of a directory above it leads nowhere.
+    """
     if only_on_mismatch and _fits(root.stat(), group, read_only):
         return
-    for folder, folders, names in os.walk(root, topdown=False):
-        paths = [os.path.join(folder, name) for name in (*names, *folders)]
-        for path in (*(path for path in paths if os.path.islink(path) or not os.path.isdir(path)), folder):
-            _give(path, group, read_only)
-
-
-def _give(path: str, group: int, read_only: bool) -> None:
+    folder = os.open(root, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     try:
-        os.lchown(path, -1, group)
-        status = os.lstat(path)
-        if not stat.S_ISLNK(status.st_mode):
-            os.chmod(path, stat.S_IMODE(status.st_mode) | _wanted(status.st_mode, read_only))
-    except FileNotFoundError:
-        pass  # a program removed it under our eyes
+        _give_below(folder, group, read_only, _DEEPEST)
+        _give(folder, group, read_only)  # last: it is what tells that all is done
+    finally:
+        os.close(folder)
+
+
+def _give_below(folder: int, group: int, read_only: bool, levels: int) -> None:
+    if not levels:
+        raise OSError(errno.ELOOP, f"a volume with directories more than {_DEEPEST} levels deep has no fsGroup")
+    for name in os.listdir(folder):
+        try:
+            found = os.open(name, os.O_PATH | os.O_NOFOLLOW | os.O_CLOEXEC, dir_fd=folder)
+        except FileNotFoundError:
+            continue  # a program removed it under our eyes
+        try:
+            mode = os.fstat(found).st_mode
+            if stat.S_ISLNK(mode):
+                with suppress(FileNotFoundError):
+                    os.chown(name, -1, group, dir_fd=folder, follow_symlinks=False)
+                continue
+            if stat.S_ISDIR(mode):
+                inner = os.open(".", os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC, dir_fd=found)
+                try:
+                    _give_below(inner, group, read_only, levels - 1)
+                finally:
+                    os.close(inner)
+            _give(found, group, read_only)
+        finally:
+            os.close(found)
+
+
+def _give(descriptor: int, group: int, read_only: bool) -> None:
+    place = f"/proc/self/fd/{descriptor}"
+    os.chown(place, -1, group)
+    mode = os.fstat(descriptor).st_mode
+    os.chmod(place, stat.S_IMODE(mode) | _wanted(mode, read_only))
 
 
 def _wanted(mode: int, read_only: bool) -> int:
