@@ -18,12 +18,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-<<<<<<< HEAD
 from springtide.local.datadir import DataDir, log_name
-=======
-from springtide.local.datadir import DataDir
 from springtide.local.kubelet import exec_sockets
->>>>>>> 3caea57 (Bound every message between processes; show a pod only the exec sockets it may use; keep agents' tokens off command lines)
 from springtide.local.runtime import remains
 
 _PROC = Path("/proc")

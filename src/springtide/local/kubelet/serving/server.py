@@ -48,19 +48,9 @@ async def serve(
     pods: Hosting, certificate: Path, key: Path, client_ca: Path, exec_directory: Path
 ) -> AsyncIterator[int]:
     """Serve on a free port of 127.0.0.1, which is given; the server ends with the context."""
-<<<<<<< HEAD
-    endpoint = Endpoint(pods)
+    endpoint = Endpoint(pods, exec_directory)
     service = Service(endpoint.answer, upgrade=takeover.taking_over(endpoint.upgraded))
     listener = Listener(service, socket.create_server((LOOPBACK, 0)), _tls(certificate, key, client_ca))
-=======
-    endpoint = Endpoint(pods, exec_directory)
-    http = web.Server(
-        endpoint.answer, access_log=None, max_line_size=MAX_HEAD, max_field_size=MAX_HEAD, handler_cancellation=True
-    )
-    listener = await asyncio.get_running_loop().create_server(
-        lambda: Takeover(http, endpoint.upgraded), "127.0.0.1", 0, ssl=_tls(certificate, key, client_ca)
-    )
->>>>>>> 3caea57 (Bound every message between processes; show a pod only the exec sockets it may use; keep agents' tokens off command lines)
     try:
         yield listener.port
     finally:
