@@ -3,18 +3,21 @@
 
 from __future__ import annotations
 
+import asyncio
 from functools import cached_property
 from typing import Any
 
 from springtide.api.field_errors import FieldError
 from springtide.local.kinds.strategy import Obj
 from springtide.local.schema import builtin
+from springtide.local.schema.cel import SHORT, TooLong
 from springtide.local.schema.compiled import CompiledSchema
 from springtide.local.schema.decode import DecodeError, decode
 from springtide.local.schema.defaults import apply_defaults
 from springtide.local.schema.node import Node
 from springtide.local.status import bad_request
 
+_LONG_VALIDATIONS = 2  # at once, of one resource: more would only share the interpreter
 _META = "io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta"
 
 
@@ -35,7 +38,7 @@ class BuiltinCodec:
     def default(self, obj: Obj) -> None:
         apply_defaults(obj, self.node)
 
-    def validate(self, obj: Obj, old: Obj | None) -> list[FieldError]:
+    async def validate(self, obj: Obj, old: Obj | None) -> list[FieldError]:
         return []  # the kind's strategy says all there is to say
 
 
@@ -44,6 +47,7 @@ class CustomCodec:
 
     def __init__(self, version: str, kind: str, schema: CompiledSchema) -> None:
         self._version, self._kind, self._schema = version, kind, schema
+        self._long = asyncio.Semaphore(_LONG_VALIDATIONS)
 
     @cached_property
     def node(self) -> Node:
@@ -64,8 +68,15 @@ class CustomCodec:
     def default(self, obj: Obj) -> None:
         self._schema.default(obj)
 
-    def validate(self, obj: Obj, old: Obj | None) -> list[FieldError]:
-        return self._schema.validate(obj, old)
+    async def validate(self, obj: Obj, old: Obj | None) -> list[FieldError]:
+        """Rules may take seconds on a large object; those run in a thread, and the loop goes on beside it."""
+        if self._schema.compiles_long:
+            await asyncio.to_thread(self._schema.compile)
+        try:
+            return self._schema.validate(obj, old, SHORT)
+        except TooLong:
+            async with self._long:
+                return await asyncio.to_thread(self._schema.validate, obj, old)
 
 
 def _mismatch(kind: str, version: str, error: DecodeError) -> Exception:

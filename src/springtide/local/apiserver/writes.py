@@ -8,6 +8,7 @@ gets a Conflict, as on the real server.
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -87,7 +88,7 @@ async def _create_named(ctx: Context, call: Call, obj: Obj, options: WriteOption
     errors = metadata_rules.validate_metadata(
         obj, resource.namespaced, resource.name_rule or _any_name, known_finalizers=not resource.custom
     )
-    errors += resource.strategy.validate(obj) + resource.codec.validate(obj, None)
+    errors += await _validate(resource, obj, None) + await resource.codec.validate(obj, None)
     if errors:
         raise status.invalid(resource.error_group, resource.kind, meta.get("name", ""), errors)
     await ctx.admission.validate(admission)
@@ -253,7 +254,7 @@ async def _prepare_update(ctx: Context, call: Call, new: Obj, old: Obj, options:
     _track(ctx, call, old, new, options)
     admission = admission_request(call, "UPDATE", new, old, options)
     await ctx.admission.mutate(admission)
-    errors = _carry_over(resource, call.target.subresource, new, old)
+    errors = await _carry_over(resource, call.target.subresource, new, old)
     _complete(ctx, call, new, old)
     errors = 2 * metadata_rules.validate_metadata_update(new, old) + errors  # said twice, as by the real server
     if errors:
@@ -312,19 +313,29 @@ def wrong_uid(call: Call, wanted: str, found: str) -> str:
     )
 
 
-def _carry_over(resource: Resource, subresource: str, new: Obj, old: Obj) -> list[FieldError]:
+async def _carry_over(resource: Resource, subresource: str, new: Obj, old: Obj) -> list[FieldError]:
     """Puts back what this door may not change, counts the generation, validates the rest."""
     strategy = resource.strategy
     if subresource == "status":
         _keep_all_but_status(resource, new, old)
         strategy.prepare_status(new, old)
-        return strategy.validate_status(new, old) + resource.codec.validate(new, old)
+        return strategy.validate_status(new, old) + await resource.codec.validate(new, old)
     if strategy.has_status or (resource.custom and "status" in resource.subresources):
         _keep(new, old, "status")
     strategy.prepare_update(new, old)
     if strategy.has_generation and _spec_changed(new, old):
         new["metadata"]["generation"] = old["metadata"].get("generation", 0) + 1
-    return strategy.validate(new) + strategy.validate_update(new, old) + resource.codec.validate(new, old)
+    return await _validate(resource, new, old) + await resource.codec.validate(new, old)
+
+
+async def _validate(resource: Resource, new: Obj, old: Obj | None) -> list[FieldError]:
+    """What the kind's strategy says; in a thread where that takes long, and the loop goes on beside it."""
+    strategy = resource.strategy
+
+    def complaints() -> list[FieldError]:
+        return strategy.validate(new) + ([] if old is None else strategy.validate_update(new, old))
+
+    return await asyncio.to_thread(complaints) if strategy.validates_long(new) else complaints()
 
 
 def _keep(new: Obj, old: Obj, part: str) -> None:

@@ -47,6 +47,10 @@ def _no_warnings(obj: Obj) -> list[str]:
     return []
 
 
+def _quickly(obj: Obj) -> bool:
+    return False
+
+
 def _no_conditions(obj: Obj) -> list[Obj]:
     return []
 
@@ -62,6 +66,8 @@ class Strategy:
     validate: Callable[[Obj], list[FieldError]] = _accept
     validate_update: Callable[[Obj, Obj], list[FieldError]] = _accept_update
     """(new, old), on top of `validate`: immutable fields and forbidden transitions."""
+    validates_long: Callable[[Obj], bool] = _quickly
+    """Whether `validate` and `validate_update` would hold up the event loop, so that they belong in a thread."""
     prepare_status: Callable[[Obj, Obj], None] = _leave_update
     """(new, old): the status subresource; everything but status and metadata is already the old one's."""
     validate_status: Callable[[Obj, Obj], list[FieldError]] = _accept_update

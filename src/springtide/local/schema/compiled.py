@@ -13,7 +13,7 @@ from typing import Any
 
 from springtide.api.field_errors import FieldError
 from springtide.local.schema import lists, ratchet, regex, structural
-from springtide.local.schema.cel import compile_rules
+from springtide.local.schema.cel import LONG_RULES, RunRules, compile_rules, rule_length
 from springtide.local.schema.defaults import compile_defaults
 from springtide.local.schema.node import Node
 from springtide.local.schema.paths import ROOT, Problem
@@ -66,8 +66,17 @@ class CompiledSchema:
         return lists.mentions(self.node)
 
     @cached_property
-    def _rules(self) -> Callable[[Any, Any], list[Problem]] | None:
+    def _rules(self) -> RunRules | None:
         return compile_rules(self._schema, self.node)
+
+    @property
+    def compiles_long(self) -> bool:
+        """Whether the rules are still to be compiled, and `compile` would hold up the event loop."""
+        return "_rules" not in self.__dict__ and rule_length(self._schema) > LONG_RULES
+
+    def compile(self) -> None:
+        """Compiles the rules, which `validate` does otherwise."""
+        self._rules  # noqa: B018 -- a cached property
 
     def prune(self, obj: dict[str, Any]) -> list[str]:
         """Drops unknown fields in place and returns their paths. Raises `decode.DecodeError` for malformed metadata."""
@@ -78,12 +87,17 @@ class CompiledSchema:
         if self._fill is not None:
             self._fill(obj)
 
-    def validate(self, obj: dict[str, Any], old: dict[str, Any] | None = None) -> list[FieldError]:
-        """What is wrong with the values; on an update (`old`) what was wrong before and did not change is let pass."""
-        with regex.budget():
-            return self._problems(obj, old)
+    def validate(
+        self, obj: dict[str, Any], old: dict[str, Any] | None = None, patience: int | None = None
+    ) -> list[FieldError]:
+        """What is wrong with the values; on an update (`old`) what was wrong before and did not change is let pass.
 
-    def _problems(self, obj: dict[str, Any], old: dict[str, Any] | None) -> list[FieldError]:
+        With `patience`, raises `cel.TooLong` when the rules need more work than that.
+        """
+        with regex.budget():
+            return self._problems(obj, old, patience)
+
+    def _problems(self, obj: dict[str, Any], old: dict[str, Any] | None, patience: int | None) -> list[FieldError]:
         problems: list[Problem] = []
         self._check(obj, ROOT, problems)
         if problems and old is not None:
@@ -97,4 +111,4 @@ class CompiledSchema:
             return errors
         if any(error.reason in _BLOCKING for error in errors):
             return [*errors, _NOT_CHECKED]
-        return errors + [problem.error for problem in self._rules(obj, old)]
+        return errors + [problem.error for problem in self._rules(obj, old, patience)]

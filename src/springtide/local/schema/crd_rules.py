@@ -14,7 +14,7 @@ from typing import Any, Final
 
 from springtide.api.field_errors import FieldError, forbidden, invalid, required
 from springtide.local.schema import structural
-from springtide.local.schema.cel import rule_errors
+from springtide.local.schema.cel import new_budget_errors, rule_errors
 from springtide.local.schema.paths import ROOT, Problem
 from springtide.local.schema.prune import prune_value
 from springtide.local.schema.structural_rules import structural_errors
@@ -54,13 +54,28 @@ def crd_schema_errors(spec: Mapping[str, Any]) -> list[FieldError]:
     return found
 
 
-def schema_errors(schema: Schema, path: str, has_status: bool = False) -> list[FieldError]:
-    """Complaints about one schema; `path` is where it stands in the CRD."""
+def schema_errors(schema: Schema, path: str, has_status: bool = False, budgeted: bool = True) -> list[FieldError]:
+    """Complaints about one schema; `path` is where it stands in the CRD.
+
+    Without `budgeted` its rules may cost what they want: an update is measured against what was stored.
+    """
+    return _value_errors(schema, path, has_status) or rule_errors(schema, path, budgeted)
+
+
+def new_rule_budget_errors(schema: Schema, path: str, stored: Schema) -> list[FieldError]:
+    """Which rules of a schema are too expensive and were not so in the stored one that it replaces."""
+    if schema == stored or _value_errors(schema, path):
+        return []  # what is wrong with the schema itself is said by `schema_errors`
+    return new_budget_errors(schema, path, stored)
+
+
+def _value_errors(schema: Schema, path: str, has_status: bool = False) -> list[FieldError]:
+    """Complaints about all but the rules."""
     found = list(_root_errors(schema, path, has_status))
     if _is_plain(schema):
         found += structural_errors(schema, path) or list(_default_errors(schema, path, is_resource=True))
     found += _openapi_errors(schema, path, _Context(is_root=True))
-    return found or rule_errors(schema, path)
+    return found
 
 
 def _is_plain(schema: Schema) -> bool:

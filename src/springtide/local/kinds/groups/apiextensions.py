@@ -16,7 +16,12 @@ from springtide.local.kinds.groups.admissionregistration import (
     validate_review_versions,
     validate_webhook_client,
 )
-from springtide.local.kinds.groups.crd_versions import unrecognized_formats, validate_versions
+from springtide.local.kinds.groups.crd_versions import (
+    has_long_rules,
+    unrecognized_formats,
+    validate_rule_budgets,
+    validate_versions,
+)
 from springtide.local.kinds.metadata import IMMUTABLE
 from springtide.local.kinds.strategy import Obj, Strategy
 
@@ -72,7 +77,7 @@ def _validate(crd: Obj) -> list[FieldError]:
         *_validate_name(crd),
         *_validate_group(spec.get("group", "")),
         *_validate_choice(spec.get("scope", ""), ("Cluster", "Namespaced"), "spec.scope"),
-        *validate_versions(spec),
+        *validate_versions(spec, is_update=_is_update(crd)),
         *_validate_required_names(spec["names"]),
         *_validate_names(spec["names"], "spec.names"),
         *_validate_conversion(spec["conversion"]),
@@ -83,10 +88,14 @@ def _validate(crd: Obj) -> list[FieldError]:
     ]
 
 
+def _is_update(crd: Obj) -> bool:
+    return bool(crd["metadata"].get("resourceVersion"))
+
+
 def _validate_name(crd: Obj) -> list[FieldError]:
     name, spec = crd["metadata"].get("name", ""), crd["spec"]
-    if crd["metadata"].get("resourceVersion"):
-        return []  # it is an update, and neither part of the name may change then
+    if _is_update(crd):
+        return []  # neither part of the name may change then
     if not name or name == f"{spec['names'].get('plural', '')}.{spec.get('group', '')}":
         return []
     return [invalid("metadata.name", name, 'must be spec.names.plural+"."+spec.group')]
@@ -206,7 +215,7 @@ def _validate_preserve(spec: Obj) -> list[FieldError]:
 
 def _validate_update(new: Obj, old: Obj) -> list[FieldError]:
     spec, before = new["spec"], old["spec"]
-    errors: list[FieldError] = []
+    errors = validate_rule_budgets(spec, before)
     if is_established(old):
         # Objects are stored under these.
         if spec.get("scope") != before.get("scope"):
@@ -215,6 +224,10 @@ def _validate_update(new: Obj, old: Obj) -> list[FieldError]:
     if spec.get("group") != before.get("group"):
         errors.append(invalid("spec.group", spec.get("group"), IMMUTABLE))
     return errors + _keep_name(spec, before, "plural")
+
+
+def _validates_long(crd: Obj) -> bool:
+    return has_long_rules(crd["spec"])
 
 
 def _keep_name(spec: Obj, before: Obj, field: str) -> list[FieldError]:
@@ -318,6 +331,7 @@ CUSTOM_RESOURCE_DEFINITION = Strategy(
     prepare_update=_prepare_update,
     validate=_validate,
     validate_update=_validate_update,
+    validates_long=_validates_long,
     validate_status=_validate_status,
     has_status=True,
     has_generation=True,

@@ -13,7 +13,8 @@ from typing import Any
 from springtide.api.field_errors import FieldError, duplicate, invalid, required, too_many
 from springtide.local.kinds import names
 from springtide.local.kinds.strategy import Obj
-from springtide.local.schema.crd_rules import schema_errors
+from springtide.local.schema.cel import LONG_RULES, rule_length
+from springtide.local.schema.crd_rules import new_rule_budget_errors, schema_errors
 from springtide.local.schema.formats import format_check
 
 _COLUMN_TYPES = "boolean,date,integer,number,string"
@@ -92,7 +93,8 @@ def _schema(version: Obj) -> Obj | None:
     return schema
 
 
-def validate_versions(spec: Obj) -> list[FieldError]:
+def validate_versions(spec: Obj, is_update: bool = False) -> list[FieldError]:
+    """All complaints; on an update but for those that `validate_rule_budgets` has."""
     versions = _Versions(spec)
     errors = [
         required(f"spec.versions[{index}].schema.openAPIV3Schema")
@@ -102,10 +104,30 @@ def validate_versions(spec: Obj) -> list[FieldError]:
     for index, version in enumerate(versions.all):
         errors += _validate_version(version, index)
     errors += _validate_together(versions)
+    for path, version in versions.places("schema"):
+        errors += _validate_schema(version, path, budgeted=not is_update)
     for field, validate in _FIELD_RULES.items():
         for path, version in versions.places(field):
             errors += validate(version, path)
     return errors
+
+
+def validate_rule_budgets(spec: Obj, before: Obj) -> list[FieldError]:
+    """Complaints about rules that an update makes too expensive. Stored ones are not refused anew."""
+    stored = {version.get("name"): _schema(version) or {} for version in before.get("versions") or ()}
+    errors: list[FieldError] = []
+    for path, version in _Versions(spec).places("schema"):
+        schema = _schema(version)
+        if schema is not None and schema not in stored.values():
+            replaced = stored.get(version.get("name"), {})
+            errors += new_rule_budget_errors(schema, f"{path}.openAPIV3Schema", replaced)
+    return errors
+
+
+def has_long_rules(spec: Obj) -> bool:
+    """Whether compiling all rules takes longer than the event loop should be held up."""
+    schemas = [_schema(version) or {} for version in spec.get("versions") or ()]
+    return sum(map(rule_length, schemas)) > LONG_RULES
 
 
 def _validate_version(version: Obj, index: int) -> list[FieldError]:
@@ -150,9 +172,9 @@ def _validate_deprecation(version: Obj, path: str) -> list[FieldError]:
 # ------------------------------------------------------------------------------- subresources, columns, field selectors
 
 
-def _validate_schema(version: Obj, path: str) -> list[FieldError]:
+def _validate_schema(version: Obj, path: str, budgeted: bool) -> list[FieldError]:
     schema = _schema(version)
-    return [] if schema is None else schema_errors(schema, f"{path}.openAPIV3Schema", _has_status(version))
+    return [] if schema is None else schema_errors(schema, f"{path}.openAPIV3Schema", _has_status(version), budgeted)
 
 
 def _validate_subresources(version: Obj, path: str) -> list[FieldError]:
@@ -284,7 +306,6 @@ def _recognizes(kind: str, layout: str) -> bool:
 
 
 _FIELD_RULES: Mapping[str, Callable[[Obj, str], list[FieldError]]] = {
-    "schema": _validate_schema,
     "subresources": _validate_subresources,
     "additionalPrinterColumns": _validate_columns,
     "selectableFields": _validate_selectable_fields,

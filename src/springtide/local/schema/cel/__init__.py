@@ -1,9 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """The Common Expression Language, as far as `x-kubernetes-validations` needs it.
 
-Text goes through `syntax` (a tree), `compiler` (type-checked against the schema and turned into closures) and `rules`
-(run on an object, with Kubernetes' messages). `library`, `strings`, `collections` and `kubernetes` hold the functions,
-`types` and `values` what they work on. What is and is not evaluated, and why it is ours: docs/decisions/0002-cel.md.
+Text goes through `syntax` (a tree), `compiler` (type-checked against the schema and turned into the closures of
+`steps`), `rules` (checked when a CRD is written) and `evaluation` (run on an object, with Kubernetes' messages).
+`library`, `strings`, `collections` and `kubernetes` hold the functions, `types` and `values` what they work on. Costs:
+`bounds` and `estimates` tell them before, `charges` while an expression runs; `cost` and `budgets` set the limits.
+What is and is not evaluated, and why it is ours: docs/decisions/0002-cel.md.
 
 This door is cheap: the rest is imported for the first schema that has rules, because most have none.
 """
@@ -11,7 +13,7 @@ This door is cheap: the rest is imported for the first schema that has rules, be
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import Any, Final
 
 from springtide.api.field_errors import FieldError
 from springtide.local.schema.node import Node
@@ -28,20 +30,62 @@ def has_rules(schema: Schema) -> bool:
     return any(has_rules(inner) for inner in inside if isinstance(inner, Mapping))
 
 
-def rule_errors(schema: Schema, path: str) -> list[FieldError]:
+LONG_RULES: Final = 5_000
+"""Characters of rules that take some 50 milliseconds to compile."""
+
+
+def rule_length(schema: Schema) -> int:
+    """Characters of all rules in a schema, well-formed or not."""
+    length, waiting = 0, [schema]
+    while waiting:
+        one = waiting.pop()
+        rules = one.get("x-kubernetes-validations")
+        for rule in rules if isinstance(rules, list) else ():
+            if isinstance(rule, Mapping):
+                length += sum(len(rule[key]) for key in ("rule", "messageExpression") if isinstance(rule.get(key), str))
+        properties = one.get("properties")
+        inside = [*properties.values()] if isinstance(properties, Mapping) else []
+        inside += [one.get("items"), one.get("additionalProperties")]
+        waiting += [inner for inner in inside if isinstance(inner, Mapping)]
+    return length
+
+
+def rule_errors(schema: Schema, path: str, budgeted: bool = True) -> list[FieldError]:
     """What is wrong with the rules of a structural schema that stands at `path` in its CRD."""
     if not has_rules(schema):
         return []
     from springtide.local.schema.cel import rules  # noqa: PLC0415 -- paid for only where there are rules
 
-    return rules.rule_errors(schema, path)
+    return rules.rule_errors(schema, path, budgeted)
 
 
-def compile_rules(schema: Schema, node: Node) -> Callable[[Any, Any], list[Problem]] | None:
-    """A function from object and old object (None on creation) to what the rules say; None if there are none."""
-    if not has_rules(schema):
-        return None
+def new_budget_errors(schema: Schema, path: str, stored: Schema) -> list[FieldError]:
+    """Which rules are too expensive that were not so in the stored schema."""
+    if not has_rules(schema) or schema == stored:
+        return []
     from springtide.local.schema.cel import rules  # noqa: PLC0415 -- paid for only where there are rules
 
-    tree = rules.compile_rules(schema, node)
-    return None if tree is None else lambda obj, old: rules.rule_problems(tree, obj, old)
+    return rules.new_budget_errors(schema, path, stored)
+
+
+RunRules = Callable[[Any, Any, int | None], list[Problem]]
+"""From object, old object (None on creation) and patience to what the rules say. With patience, raises `TooLong` when
+they need more work than that."""
+
+
+class TooLong(Exception):
+    """The rules need longer than the caller can wait."""
+
+
+SHORT: Final = 20_000
+"""Patience, in units of work, for rules that run on the event loop: a few milliseconds, hardly ever more than 50."""
+
+
+def compile_rules(schema: Schema, node: Node) -> RunRules | None:
+    """What runs the rules of a schema; None if there are none."""
+    if not has_rules(schema):
+        return None
+    from springtide.local.schema.cel import evaluation  # noqa: PLC0415 -- paid for only where there are rules
+
+    tree = evaluation.compile_rules(schema, node)
+    return None if tree is None else lambda obj, old, patience: evaluation.rule_problems(tree, obj, old, patience)

@@ -7,6 +7,7 @@ import itertools
 from datetime import timedelta
 from typing import Any
 
+from springtide.local.schema.cel.cost import COMPARISON, RUNNING
 from springtide.local.schema.cel.library import NUMBERS, ORDERED, contains
 from springtide.local.schema.cel.registry import function
 from springtide.local.schema.cel.values import NONE, CelError, Optional, UInt, equal
@@ -76,6 +77,7 @@ def _distinct(values: list[Any]) -> list[Any]:
 @function("list(list(A)).flatten() list(A)", "list(dyn).flatten(int) list(dyn)")
 def _flatten(values: list[Any], depth: int = 1) -> list[Any]:
     found: list[Any] = []
+    RUNNING.meter.reserve(COMPARISON * len(values))
     for value in values:
         if isinstance(value, list) and depth > 0:
             found += _flatten(value, depth - 1)
@@ -86,7 +88,7 @@ def _flatten(values: list[Any], depth: int = 1) -> list[Any]:
 
 @function("static lists.range(int) list(int)")
 def _range(end: int) -> list[int]:
-    return list(range(min(end, 1_000_000)))
+    return list(range(end))
 
 
 @function("list(A).first() optional_type(A)")

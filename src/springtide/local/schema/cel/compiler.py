@@ -10,10 +10,26 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any, Final, NamedTuple
 
-from springtide.local.schema.cel import collections, kubernetes, library, strings, types
+from springtide.local.schema.cel import collections, kubernetes, library, steps, strings, types
+from springtide.local.schema.cel.bounds import Bounds
+from springtide.local.schema.cel.cost import (
+    LIST_COST,
+    MAP_COST,
+    METER,
+    ONE,
+    RUNNING,
+    CostExceeded,
+    Entry,
+    Estimate,
+    Meter,
+    Size,
+    capped,
+)
+from springtide.local.schema.cel.estimates import Argument, call_estimate
 from springtide.local.schema.cel.macros import MACROS
-from springtide.local.schema.cel.registry import FUNCTIONS, Overload, fits
+from springtide.local.schema.cel.registry import FUNCTIONS, Overload
 from springtide.local.schema.cel.syntax import (
+    NOWHERE,
     Call,
     CelSyntaxError,
     Expr,
@@ -27,17 +43,8 @@ from springtide.local.schema.cel.syntax import (
     parse,
     report,
 )
-from springtide.local.schema.cel.types import Run, Type, Typed, Variables, optional_of, resolved, unify
-from springtide.local.schema.cel.values import (
-    NO_OVERLOAD,
-    NONE,
-    CelError,
-    Optional,
-    TypeName,
-    UInt,
-    parse_duration,
-    parse_timestamp,
-)
+from springtide.local.schema.cel.types import Local, Run, Type, Typed, Variables, optional_of, resolved, unify
+from springtide.local.schema.cel.values import CelError, TypeName, UInt, parse_duration, parse_timestamp
 from springtide.local.schema.regex import GoRegexError, compile_go
 
 LIBRARIES: Final = (library, strings, collections, kubernetes)
@@ -65,27 +72,37 @@ _LITERAL_PARSERS: Final[Mapping[str, Callable[[str], object]]] = {
 
 
 class CelCompileError(Exception):
-    """The expression is no CEL or does not fit the types; the text is cel-go's report."""
+    """The expression is no CEL or does not fit the types; the text is what kube-apiserver says of it."""
 
 
 class Program(NamedTuple):
     type: Type
-    run: Run
+    evaluate: Run
     names: frozenset[str]
     """Variables the expression uses."""
+    cost: int
+    """The most units that an evaluation can use, as far as the schema tells."""
+
+    def run(self, variables: Variables, meter: Meter) -> Any:
+        """The value; raises `CelError`, or `CostExceeded` when the meter runs out."""
+        RUNNING.meter = meter
+        return self.evaluate({METER: meter, **variables})
 
 
-def compile_expression(text: str, variables: Mapping[str, Type]) -> Program:
-    compiler = Compiler(variables)
+def compile_expression(text: str, variables: Mapping[str, Type], bounds: Bounds) -> Program:
+    compiler = Compiler(variables, bounds)
     try:
         typed = compiler.typed(parse(text))
     except CelSyntaxError as error:
-        raise CelCompileError(report(text, [error.issue])) from None
+        raise CelCompileError(f"compilation failed: {report(text, [error.issue])}") from None
     except RecursionError:
-        raise CelCompileError(report(text, [(0, "expression recursion limit exceeded")])) from None
+        detail = report(text, [(NOWHERE, "max recursion depth exceeded")])
+        raise CelCompileError(f"compilation failed: {detail}") from None
     if compiler.issues:
-        raise CelCompileError(report(text, compiler.issues))
-    return Program(typed.type, typed.run, frozenset(compiler.used))
+        raise CelCompileError(f"compilation failed: {report(text, compiler.issues)}")
+    if compiler.failure:
+        raise CelCompileError(f"program instantiation failed: {compiler.failure}")
+    return Program(typed.type, typed.run, frozenset(compiler.used), typed.estimate.cost)
 
 
 def _broken(variables: Variables) -> Any:
@@ -95,13 +112,21 @@ def _broken(variables: Variables) -> Any:
 BROKEN: Final = Typed(types.DYN, _broken)
 """Stands for what did not type-check; a report follows."""
 
+_CONVERSIONS: Final = frozenset(
+    {"bool", "bytes", "double", "duration", "dyn", "int", "string", "timestamp", "type", "uint"}
+)
+"""Functions that are computed once when their argument is a constant."""
+
 
 class Compiler:
     """The state of one walk; macros get it too."""
 
-    def __init__(self, variables: Mapping[str, Type]) -> None:
-        self.scope: dict[str, Type] = dict(variables)
+    def __init__(self, variables: Mapping[str, Type], bounds: Bounds) -> None:
+        self.scope: dict[str, Local] = {name: Local(type_, (name,)) for name, type_ in variables.items()}
+        self.bounds = bounds
         self.issues: list[Issue] = []
+        self.failure = ""
+        """Why a constant part cannot be computed."""
         self.used: set[str] = set()
         self.mixes = False
         """Whether literals here may have elements of different types."""
@@ -109,6 +134,13 @@ class Compiler:
     def complain(self, at: int, message: str) -> Typed:
         self.issues.append((at, message))
         return BROKEN
+
+    def sized(self, type_: Type, path: tuple[str, ...], known: Size | None = None) -> Size | None:
+        """The size of a value: the schema's word counts first, even where it is that of another position."""
+        found = self.bounds.size(path)
+        if found is None and types.is_scalar(type_):
+            found = ONE
+        return known if found is None else found
 
     def typed(self, expr: Expr) -> Typed:
         match expr:
@@ -129,16 +161,19 @@ class Compiler:
 
     def _literal(self, expr: Literal) -> Typed:
         value = UInt(expr.value) if expr.type == "uint" and isinstance(expr.value, int) else expr.value
-        return Typed(types.NAMED[expr.type], lambda variables: value)
+        length = len(value) if isinstance(value, str | bytes) else 1
+        return steps.constant(types.NAMED[expr.type], value, Estimate(0, Size(length, length)))
 
     def _ident(self, expr: Ident) -> Typed:
         name = expr.name
-        if name in self.scope:
+        local = self.scope.get(name)
+        if local is not None:
             self.used.add(name)
-            return Typed(self.scope[name], lambda variables: variables[name])
+            estimate = Estimate(1, self.sized(local.type, local.path, local.size), local.entry, local.path)
+            return steps.attribute(local.type, lambda variables: variables[name], estimate)
         if name in _TYPE_NAMES:
-            named = TypeName(_TYPE_NAMES[name])
-            return Typed(types.TYPE, lambda variables: named)
+            known = Estimate(1, self.sized(types.TYPE, (name,)), path=(name,))
+            return steps.constant(types.TYPE, TypeName(_TYPE_NAMES[name]), known)
         return self.complain(expr.at, f"undeclared reference to '{name}' (in container '')")
 
     # --- fields and items
@@ -164,15 +199,22 @@ class Compiler:
         if operand is BROKEN:
             return BROKEN
         through = operand.type.name == "optional_type"
-        inside = Typed(operand.type.params[0], operand.run) if through else operand
+        inside = operand._replace(type=operand.type.params[0]) if through else operand
         found = self.field(inside, expr.field, expr.at)
         if found is None:
             return BROKEN
         type_, key = found
-        run = operand.run
         if through or expr.optional:
-            return Typed(optional_of(type_), lambda variables: _look(run(variables), key))
-        return Typed(type_, lambda variables: _get(run(variables), key))
+            type_ = optional_of(type_)
+        if expr.optional:
+            estimate = Estimate(capped(operand.estimate.cost + 1), self.sized(type_, ()))
+        else:
+            path = (*operand.estimate.path, expr.field)
+            unit = operand.type.name in ("map", "object")
+            estimate = Estimate(capped(operand.estimate.cost + unit), self.sized(type_, path), path=path)
+        return steps.qualified(
+            type_, operand, steps.field_look(operand.resolve, key, through or expr.optional), estimate
+        )
 
     def has(self, expr: Select, at: int) -> Typed:
         """The `has()` macro's test of a field."""
@@ -180,8 +222,17 @@ class Compiler:
         found = None if operand is BROKEN else self.field(operand, expr.field, at)
         if found is None:
             return BROKEN
-        key, run = found[1], operand.run
-        return Typed(types.BOOL, lambda variables: _has(run(variables), key))
+        key, run = found[1], operand.resolve
+
+        def test(variables: Variables) -> bool:
+            value = run(variables)
+            meter = variables[METER]
+            meter.left -= 1
+            if meter.left < 0:
+                raise CostExceeded
+            return steps.look_up(value, key).present
+
+        return Typed(types.BOOL, test, Estimate(operand.estimate.cost, ONE), bare=test)
 
     def _index(self, expr: Index) -> Typed:
         operand, key = self.typed(expr.operand), self.typed(expr.key)
@@ -191,10 +242,16 @@ class Compiler:
         if element is None:
             name = "_[?_]" if expr.optional else "_[_]"
             return self.complain(expr.at, f"found no matching overload for '{name}' applied to '({type_}, {key.type})'")
-        run, look_up = operand.run, key.run
+        cost = capped(operand.estimate.cost + key.estimate.cost + 1)
         if through or expr.optional:
-            return Typed(optional_of(element), lambda variables: _look(run(variables), look_up(variables)))
-        return Typed(element, lambda variables: _get(run(variables), look_up(variables)))
+            element = optional_of(element)
+            estimate = Estimate(cost, self.sized(element, ()))
+        else:
+            path = (*operand.estimate.path, "@items" if type_.name == "list" else "@values")
+            entry = operand.estimate.entry
+            estimate = Estimate(cost, entry.value if entry is not None else self.sized(element, path), path=path)
+        look = steps.item_look(operand.resolve, key.resolve, through or expr.optional)
+        return steps.qualified(element, operand, look, estimate)
 
     # --- lists and maps
 
@@ -202,14 +259,37 @@ class Compiler:
         items = [self.typed(item) for item in expr.items]
         element = self._common([(item, one.at) for item, one in zip(items, expr.items, strict=True)])
         runs = [item.run for item in items]
-        return Typed(types.list_of(element), lambda variables: [run(variables) for run in runs])
+        estimate = steps.list_estimate(items)
+        if all(item.constant for item in items):
+            return steps.constant(types.list_of(element), [run({}) for run in runs], estimate)
+
+        def build(variables: Variables) -> list[Any]:
+            values = [run(variables) for run in runs]
+            variables[METER].charge(LIST_COST)
+            return values
+
+        return Typed(types.list_of(element), build, estimate)
 
     def _map(self, expr: MapOf) -> Typed:
         keys = [(self.typed(key), key.at) for key, _ in expr.entries]
         values = [(self.typed(value), value.at) for _, value in expr.entries]
         pairs = [(key.run, value.run) for (key, _), (value, _) in zip(keys, values, strict=True)]
-        type_ = types.map_of(self._common(keys), self._common(values))
-        return Typed(type_, lambda variables: {key(variables): value(variables) for key, value in pairs})
+        key_type = self._common(keys)
+        # Types of keys that hold others would double with every level of nesting.
+        type_ = types.map_of(types.DYN if key_type.params else key_type, self._common(values))
+        parts = [typed for typed, _ in keys + values]
+        cost = capped(sum(part.estimate.cost for part in parts) + MAP_COST)
+        entry = Entry(False, steps.widest([key for key, _ in keys]), steps.widest([value for value, _ in values]))
+        estimate = Estimate(cost, Size(len(pairs), len(pairs)), entry)
+        if all(part.constant for part in parts):
+            return steps.constant(type_, {key({}): value({}) for key, value in pairs}, estimate)
+
+        def build(variables: Variables) -> dict[Any, Any]:
+            made = {key(variables): value(variables) for key, value in pairs}
+            variables[METER].charge(MAP_COST)
+            return made
+
+        return Typed(type_, build, estimate)
 
     def _common(self, items: list[tuple[Typed, int]]) -> Type:
         """The one type of a literal's elements: Kubernetes lets them be mixed only for `format`."""
@@ -237,14 +317,14 @@ class Compiler:
             return self._choice(expr)
         static = _static_name(expr, self.scope)
         if static is not None:
-            return self._apply(expr, static, [self.typed(arg) for arg in expr.args], member=False)
-        target = [] if expr.target is None else [self.typed(expr.target)]
+            return self.apply(expr, static, [Argument(self.typed(arg), arg) for arg in expr.args], member=False)
+        target = [] if expr.target is None else [Argument(self.typed(expr.target), expr.target)]
         mixed, self.mixes = self.mixes, self.mixes or (expr.name == "format" and bool(target))
-        args = [*target, *(self.typed(arg) for arg in expr.args)]
+        args = [*target, *(Argument(self.typed(arg), arg) for arg in expr.args)]
         self.mixes = mixed
-        return self._apply(expr, expr.name, args, member=bool(target))
+        return self.apply(expr, expr.name, args, member=bool(target))
 
-    def _apply(self, expr: Call, name: str, args: list[Typed], member: bool) -> Typed:
+    def apply(self, expr: Call, name: str, args: list[Argument], member: bool) -> Typed:
         if name not in FUNCTIONS:
             return self.complain(expr.at, f"undeclared reference to '{name}' (in container '')")
         matching: list[tuple[Overload, Type]] = []
@@ -255,18 +335,34 @@ class Compiler:
             if all(unify(wanted, arg.type, bound) for wanted, arg in zip(overload.params, args, strict=True)):
                 matching.append((overload, resolved(overload.result, bound)))
         if not matching:
-            if any(arg is BROKEN for arg in args):
+            if any(arg.typed is BROKEN for arg in args):
                 return BROKEN
-            return self.complain(
-                expr.at, f"found no matching overload for '{name}' applied to '{_shown(args, member)}'"
-            )
+            shown = _shown([arg.typed for arg in args], member)
+            return self.complain(expr.at, f"found no matching overload for '{name}' applied to '{shown}'")
         self._check_literal(expr, name)
-        runs = [arg.run for arg in args]
-        if len(matching) == 1 and all(arg.type is not types.DYN for arg in args):
-            return Typed(matching[0][1], _applied(matching[0][0].run, runs))
+        overloads = [overload for overload, _ in matching]
         results = {str(result) for _, result in matching}
         type_ = matching[0][1] if len(results) == 1 else types.DYN
-        return Typed(type_, _dispatched([overload for overload, _ in matching], runs))
+        estimate = self._call_estimate(name, overloads, args, type_)
+        if name in _CONVERSIONS and len(args) == 1 and args[0].typed.constant:
+            return self._converted(type_, overloads, args[0].typed, estimate)
+        certain = len(matching) == 1 and all(arg.type is not types.DYN for arg in args)
+        return Typed(type_, steps.call(name, overloads, [arg.typed for arg in args], certain), estimate)
+
+    def _call_estimate(self, name: str, overloads: list[Overload], args: list[Argument], type_: Type) -> Estimate:
+        cost = sum(arg.typed.estimate.cost for arg in args)
+        if name == "dyn":
+            inner = args[0].typed.estimate
+            return Estimate(capped(cost + 1), inner.size, inner.entry)
+        found = call_estimate(name, overloads, args, self.bounds)
+        return Estimate(capped(cost + found.cost), found.size or self.sized(type_, ()), found.entry)
+
+    def _converted(self, type_: Type, overloads: list[Overload], argument: Typed, estimate: Estimate) -> Typed:
+        try:
+            return steps.constant(type_, steps.dispatch(overloads, (argument.run({}),))(argument.run({})), estimate)
+        except CelError as error:
+            self.failure = self.failure or str(error)
+            return Typed(type_, _broken, estimate)
 
     def _check_literal(self, expr: Call, name: str) -> None:
         """A pattern, time or duration that is written out is checked at once."""
@@ -285,7 +381,8 @@ class Compiler:
             if not unify(types.BOOL, side.type, {}):
                 self.complain(arg.at, f"expected type 'bool' but found '{side.type}'")
         left, right = sides[0].run, sides[1].run
-        return Typed(types.BOOL, _logical(left, right, decisive=expr.name == "_||_"))
+        cost = capped(sum(side.estimate.cost for side in sides))
+        return Typed(types.BOOL, steps.logical(left, right, decisive=expr.name == "_||_"), Estimate(cost, ONE))
 
     def _choice(self, expr: Call) -> Typed:
         condition, chosen, other = (self.typed(arg) for arg in expr.args)
@@ -294,11 +391,10 @@ class Compiler:
         if not (unify(types.BOOL, condition.type, {}) and unify(a, chosen.type, bound) and unify(a, other.type, bound)):
             shown = _shown([condition, chosen, other], member=False)
             return self.complain(expr.at, f"found no matching overload for '_?_:_' applied to '{shown}'")
-        test, yes, no = condition.run, chosen.run, other.run
-        return Typed(bound["A"], lambda variables: (yes if _truth(test(variables)) else no)(variables))
+        return steps.choice(bound["A"], condition, chosen, other)
 
 
-def _static_name(expr: Call, scope: Mapping[str, Type]) -> str | None:
+def _static_name(expr: Call, scope: Mapping[str, Local]) -> str | None:
     """`sets.contains`, if that is what a call on a name means."""
     if isinstance(expr.target, Ident) and expr.target.name not in scope:
         name = f"{expr.target.name}.{expr.name}"
@@ -320,76 +416,3 @@ def _element(type_: Type, key: Type) -> Type | None:
     if type_.name == "map" and unify(type_.params[0], key, {}):
         return type_.params[1]
     return None
-
-
-def _truth(value: Any) -> bool:
-    if isinstance(value, bool):
-        return value
-    raise CelError(NO_OVERLOAD)
-
-
-def _logical(left: Run, right: Run, decisive: bool) -> Run:
-    """`&&` and `||`: one side that decides makes an error on the other irrelevant, whichever it is."""
-
-    def run(variables: Variables) -> bool:
-        try:
-            if _truth(left(variables)) is decisive:
-                return decisive
-        except CelError as error:
-            try:
-                if _truth(right(variables)) is decisive:
-                    return decisive
-            except CelError:
-                raise error from None
-            raise
-        return _truth(right(variables))
-
-    return run
-
-
-def _applied(function: Callable[..., Any], runs: list[Run]) -> Run:
-    if len(runs) == 1:
-        (only,) = runs
-        return lambda variables: function(only(variables))
-    if len(runs) == 2:
-        left, right = runs
-        return lambda variables: function(left(variables), right(variables))
-    return lambda variables: function(*(run(variables) for run in runs))
-
-
-def _dispatched(overloads: list[Overload], runs: list[Run]) -> Run:
-    """Picks the overload when the values are there, because a type was not known before."""
-
-    def run(variables: Variables) -> Any:
-        values = [run(variables) for run in runs]
-        for overload in overloads:
-            if all(fits(wanted, value) for wanted, value in zip(overload.params, values, strict=True)):
-                return overload.run(*values)
-        raise CelError(NO_OVERLOAD)
-
-    return run
-
-
-def _get(value: Any, key: Any) -> Any:
-    found = _look(value, key)
-    if found.present:
-        return found.value
-    raise CelError(f"no such key: {key}" if isinstance(value, dict) else f"index out of bounds: {key}")
-
-
-def _look(value: Any, key: Any) -> Optional:
-    """Like `_get`, but what is not there is no error. A null counts as not there."""
-    if isinstance(value, Optional):
-        if not value.present:
-            return NONE
-        value = value.value
-    if isinstance(value, dict):
-        found = value.get(key)
-        return NONE if found is None else Optional(True, found)
-    if isinstance(value, list) and isinstance(key, int):
-        return Optional(True, value[key]) if 0 <= key < len(value) else NONE
-    raise CelError(NO_OVERLOAD)
-
-
-def _has(value: Any, key: str) -> bool:
-    return _look(value, key).present

@@ -286,7 +286,7 @@ _declare_address_checks()
 # --- versions
 
 _SEMVER = re.compile(
-    r"(0|[1-9]\d*)\.(0|[1-9]\d*)\.(0|[1-9]\d*)(?:-([0-9A-Za-z-]+(?:\.[0-9A-Za-z-]+)*))?(?:\+[0-9A-Za-z.-]+)?"
+    r"(0|[1-9]\d{0,18})\.(0|[1-9]\d{0,18})\.(0|[1-9]\d{0,18})(?:-([0-9A-Za-z-]+(?:\.[0-9A-Za-z-]+)*))?(?:\+[0-9A-Za-z.-]+)?"
 )
 
 
@@ -305,7 +305,10 @@ def _parse_semver(text: str, normalize: bool = False) -> Semver | None:
     match = _SEMVER.fullmatch(_normalized(text) if normalize else text)
     if match is None:
         return None
-    pre = tuple((0, int(part), "") if part.isdigit() else (1, 0, part) for part in (match[4] or "").split(".") if part)
+    parts = [part for part in (match[4] or "").split(".") if part]
+    if any(part.isdigit() and len(part) > 19 for part in parts):
+        return None
+    pre = tuple((0, int(part), "") if part.isdigit() else (1, 0, part) for part in parts)
     return Semver((int(match[1]), int(match[2]), int(match[3])), pre)
 
 
@@ -313,7 +316,7 @@ def _normalized(text: str) -> str:
     """`v1.02` as `1.2.0`."""
     core = re.match(r"v?([0-9.]*)", text.strip())
     assert core is not None
-    parts = [str(int(part)) if part else "" for part in core[1].split(".")]
+    parts = [part.lstrip("0") or "0" if part else "" for part in core[1].split(".")]
     return ".".join([*parts, "0", "0"][: max(3, len(parts))]) + text.strip()[core.end() :]
 
 
@@ -381,6 +384,11 @@ class NamedFormat:
     name: str
     check: Callable[[str], bool]
 
+    @property
+    def pattern_size(self) -> int:
+        """The length of the pattern by which kube-apiserver charges a check."""
+        return _PATTERN_SIZES.get(self.name, 30)
+
 
 def _full(pattern: str, longest: int) -> Callable[[str], bool]:
     compiled = re.compile(pattern)
@@ -399,6 +407,19 @@ _NAMED: dict[str, Callable[[str], bool]] = {
     "dns1035LabelPrefix": _full("[a-z][-a-z0-9]*", 63),
     "labelValue": _full(f"({_QUALIFIED})?", 63),
     **{name: check for name in ("uri", "uuid", "byte", "date", "datetime") if (check := format_check(name))},
+}
+
+
+_PATTERN_SIZES = {
+    "dns1123Subdomain": 60,
+    "dns1123SubdomainPrefix": 60,
+    "qualifiedName": 60,
+    "labelValue": 40,
+    "uri": 1103,
+    "uuid": 70,
+    "byte": 84,
+    "date": 71,
+    "datetime": 71,
 }
 
 

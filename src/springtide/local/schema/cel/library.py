@@ -18,9 +18,11 @@ from springtide.local.schema.cel.values import (
     TypeName,
     UInt,
     equal,
+    item_key,
     no_conversion,
     parse_duration,
     parse_timestamp,
+    token,
     type_name,
     written_duration,
     written_timestamp,
@@ -112,11 +114,12 @@ def _not(value: bool) -> bool:
 def _joined_lists(left: list[Any], right: list[Any]) -> list[Any]:
     """Lists of type set and map keep each item once; the right one wins."""
     if isinstance(left, SetList):
-        return SetList([*left, *(item for item in right if not contains(left, item))])
+        known = {token(item) for item in left}
+        return SetList([*left, *(item for item in right if token(item) not in known)])
     if isinstance(left, MapList):
         keys = left.keys
-        newer = {tuple(item.get(key) for key in keys): item for item in right}
-        kept = [newer.pop(tuple(item.get(key) for key in keys), item) for item in left]
+        newer = {item_key(item, keys): item for item in right}
+        kept = [newer.pop(item_key(item, keys), item) for item in left]
         return MapList([*kept, *newer.values()], keys)
     return [*left, *right]
 
@@ -249,7 +252,10 @@ def _bytes(value: Any) -> bytes:
 def _timestamp(value: Any) -> datetime:
     if isinstance(value, str):
         return parse_timestamp(value)
-    return datetime.fromtimestamp(value, UTC) if isinstance(value, int) else value
+    try:
+        return datetime.fromtimestamp(value, UTC) if isinstance(value, int) else value
+    except (ValueError, OverflowError, OSError):
+        raise CelError("timestamp overflow") from None
 
 
 @function("duration(string) duration", "duration(duration) duration")
@@ -282,12 +288,12 @@ def _declare_clock() -> None:
 
 def _zone(name: str) -> timezone | ZoneInfo:
     offset = re.fullmatch(r"([+-]?)(\d\d):(\d\d)", name)
-    if offset is not None:
-        minutes = int(offset[2]) * 60 + int(offset[3])
-        return timezone(timedelta(minutes=-minutes if offset[1] == "-" else minutes))
     try:
+        if offset is not None:
+            minutes = int(offset[2]) * 60 + int(offset[3])
+            return timezone(timedelta(minutes=-minutes if offset[1] == "-" else minutes))
         return ZoneInfo(name)
-    except (ZoneInfoNotFoundError, ValueError):
+    except (ZoneInfoNotFoundError, ValueError, OSError):
         raise CelError(f"unknown time zone {name}") from None
 
 

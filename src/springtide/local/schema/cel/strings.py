@@ -7,6 +7,7 @@ import re
 from collections.abc import Callable
 from typing import Any, TypeVar
 
+from springtide.local.schema.cel.cost import COMPARISON, RUNNING
 from springtide.local.schema.cel.library import written
 from springtide.local.schema.cel.registry import function
 from springtide.local.schema.cel.values import NO_OVERLOAD, CelError, TypeName
@@ -69,7 +70,12 @@ def _join(parts: list[str], between: str = "") -> str:
 
 
 def _ascii(change: Callable[[str], str]) -> Callable[[str], str]:
-    return lambda text: "".join(change(char) if char.isascii() else char for char in text)
+    def changed(text: str) -> str:
+        if text.isascii():
+            return change(text)
+        return "".join(change(char) if char.isascii() else char for char in text)
+
+    return changed
 
 
 function("string.lowerAscii() string")(_ascii(str.lower))
@@ -144,7 +150,11 @@ def _format(text: str, values: list[Any]) -> str:
             value = next(left)
         except StopIteration:
             raise CelError("index out of range: " + str(len(values))) from None
-        return _formatted(match[2], int(match[1] or 6), value)
+        precision = int(match[1][:9]) if match[1] else 6
+        RUNNING.meter.reserve(precision)
+        shown = _formatted(match[2], precision, value)
+        RUNNING.meter.reserve(len(shown))
+        return shown
 
     return _DIRECTIVE.sub(fill, text)
 
@@ -168,6 +178,8 @@ def _listed(value: Any) -> str:
     """`%s` writes collections too."""
     if value is None:
         return "null"
+    if isinstance(value, list | dict):
+        RUNNING.meter.reserve(COMPARISON * len(value))
     if isinstance(value, list):
         return "[" + ", ".join(_listed(one) for one in value) + "]"
     if isinstance(value, dict):

@@ -6,6 +6,7 @@ Every node remembers where cel-go would point at: a select at its dot, a call at
 
 from __future__ import annotations
 
+import math
 import re
 from dataclasses import dataclass
 from typing import Final, NamedTuple, TypeAlias
@@ -64,6 +65,8 @@ Expr: TypeAlias = Literal | Ident | Select | Index | Call | ListOf | MapOf
 
 Issue: TypeAlias = tuple[int, str]
 """Offset in the text and what is wrong there."""
+NOWHERE: Final = -1
+"""The offset of what concerns the whole expression."""
 
 
 class CelSyntaxError(Exception):
@@ -72,15 +75,34 @@ class CelSyntaxError(Exception):
         self.issue: Issue = (at, message)
 
 
+_MOST_ISSUES: Final = 100
+_LONGEST_LINE: Final = 16384
+_LONGEST_REPORT: Final = 256 * 1024
+
+
 def report(text: str, issues: list[Issue]) -> str:
-    """The issues as cel-go prints them, each with its line and a mark under the place."""
-    return "\n".join(_reported(text, at, message) for at, message in sorted(issues, key=lambda issue: issue[0]))
+    """The issues as cel-go prints them, each with its line and a mark under the place; not endlessly many."""
+    lines: list[str] = []
+    length = 0
+    for at, message in sorted(issues, key=lambda issue: issue[0])[:_MOST_ISSUES]:
+        lines.append(_reported(text, at, message))
+        length += len(lines[-1])
+        if length > _LONGEST_REPORT:
+            break
+    if len(lines) < len(issues):
+        lines.append(f"{len(issues) - len(lines)} more errors were truncated")
+    return "\n".join(lines)
 
 
 def _reported(text: str, at: int, message: str) -> str:
+    if at == NOWHERE:
+        return f"ERROR: <input>:-1:0: {message}"
     start = text.rfind("\n", 0, at) + 1
     line = text.count("\n", 0, at) + 1
-    source = text[start:].partition("\n")[0]
+    end = text.find("\n", start)
+    source = text[start : end if end >= 0 else None]
+    if len(source) > _LONGEST_LINE:
+        return f"ERROR: <input>:{line}:{at - start + 1}: {message}"
     return f"ERROR: <input>:{line}:{at - start + 1}: {message}\n | {source}\n | {'.' * (at - start)}^"
 
 
@@ -114,11 +136,16 @@ _LEVELS: Final = (
     ("+", "-"),
     ("*", "/", "%"),
 )
+LONGEST: Final = 100_000
+"""Characters of an expression, as in cel-go."""
 _DEEPEST: Final = 50  # nested brackets: a dozen calls of ours each; nobody writes more by hand
+_LONGEST_CHAIN: Final = 150  # operators, selections or calls after one another, which nest in the tree
 
 
 def parse(text: str) -> Expr:
     """The tree of an expression; raises `CelSyntaxError`."""
+    if len(text) > LONGEST:
+        raise CelSyntaxError(NOWHERE, f"expression code point size exceeds limit: size: {len(text)}, limit {LONGEST}")
     return _Parser(text).whole()
 
 
@@ -170,55 +197,72 @@ class _Parser:
     def _expression(self) -> Expr:
         self._depth += 1
         if self._depth > _DEEPEST:
-            raise CelSyntaxError(self._peek().at, f"expression recursion limit exceeded: {_DEEPEST}")
-        condition = self._logical("||", "&&")
-        question = self._accept("?")
-        if question is not None:
+            raise CelSyntaxError(NOWHERE, f"expression recursion limit exceeded: {_DEEPEST}")
+        found = self._logical("||", "&&")
+        choices: list[tuple[Token, Expr, Expr]] = []
+        while (question := self._accept("?")) is not None:
             chosen = self._logical("||", "&&")
             self._expect(":")
-            condition = Call(question.at, "_?_:_", None, (condition, chosen, self._expression()))
+            choices.append((question, found, chosen))
+            found = self._logical("||", "&&")
+        _check_chain(len(choices))
+        for question, condition, chosen in reversed(choices):
+            found = Call(question.at, "_?_:_", None, (condition, chosen, found))
         self._depth -= 1
-        return condition
+        return found
 
     def _logical(self, operator: str, tighter: str = "") -> Expr:
         def inner() -> Expr:
             return self._logical(tighter) if tighter else self._binary(0)
 
-        left = inner()
+        terms, places = [inner()], []
         while (token := self._accept(operator)) is not None:
-            left = Call(token.at, f"_{operator}_", None, (left, inner()))
-        return left
+            places.append(token.at)
+            terms.append(inner())
+        return _balanced(f"_{operator}_", terms, places)
 
     def _binary(self, level: int) -> Expr:
         if level == len(_LEVELS):
             return self._unary()
-        left = self._binary(level + 1)
+        left, chain = self._binary(level + 1), 0
         while (token := self._accept(*_LEVELS[level])) is not None:
             name = "@in" if token.text == "in" else f"_{token.text}_"
             left = Call(token.at, name, None, (left, self._binary(level + 1)))
+            chain = _check_chain(chain + 1)
         return left
 
     def _unary(self) -> Expr:
         token = self._accept("-", "!")
         if token is None:
             return self._member()
+        signs = 1
+        while self._accept(token.text) is not None:
+            signs += 1
+        if token.text == "-" and signs == 1 and self._peek().kind in ("int", "float"):
+            return self._negative(token)
         following = self._peek()
-        if token.text == "-" and following.kind in ("int", "float"):
-            # The sign belongs to the number, so that the smallest integer can be written.
+        if following.kind == "op" and following.text in ("-", "!"):
             self._take()
-            return self._members(_number(Token(following.kind, f"-{following.text}", token.at)))
-        self._depth += 1
-        if self._depth > _DEEPEST:
-            raise CelSyntaxError(token.at, f"expression recursion limit exceeded: {_DEEPEST}")
-        operand = self._unary()
-        self._depth -= 1
-        return Call(token.at, f"{token.text}_", None, (operand,))
+            if following.text == "!" or self._peek().kind not in ("int", "float"):
+                message = f"Syntax error: no viable alternative at input '{token.text}{following.text}'"
+                raise CelSyntaxError(following.at, message)
+            operand = self._negative(following)
+        else:
+            operand = self._member()
+        return Call(token.at, f"{token.text}_", None, (operand,)) if signs % 2 else operand
+
+    def _negative(self, sign: Token) -> Expr:
+        """The sign belongs to the number, so that the smallest integer can be written."""
+        number = self._take()
+        return self._members(_number(Token(number.kind, f"-{number.text}", sign.at)))
 
     def _member(self) -> Expr:
         return self._members(self._primary())
 
     def _members(self, expr: Expr) -> Expr:
+        chain = 0
         while (token := self._accept(".", "[")) is not None:
+            chain = _check_chain(chain + 1)
             optional = self._accept("?") is not None
             if token.text == "[":
                 key = self._expression()
@@ -289,12 +333,34 @@ class _Parser:
         return MapOf(opening.at, tuple(entries))
 
 
+def _check_chain(length: int) -> int:
+    if length > _LONGEST_CHAIN:
+        raise CelSyntaxError(NOWHERE, "max recursion depth exceeded")
+    return length
+
+
+def _balanced(name: str, terms: list[Expr], places: list[int]) -> Expr:
+    """A chain of `&&` or `||` as a tree of little depth, as in cel-go: thousands of terms are allowed."""
+    if len(terms) == 1:
+        return terms[0]
+    middle = (len(terms) + 1) // 2
+    left = _balanced(name, terms[:middle], places[: middle - 1])
+    return Call(places[middle - 1], name, None, (left, _balanced(name, terms[middle:], places[middle:])))
+
+
+_LONGEST_NUMBER: Final = 4000  # digits; Python refuses to read more, and none of these fit 64 bits
+
+
 def _number(token: Token) -> Literal:
     text = token.text
     if token.kind == "float":
-        return Literal(token.at, float(text), "double")
+        if math.isinf(value := float(text)):
+            raise CelSyntaxError(token.at, "invalid double literal")
+        return Literal(token.at, value, "double")
     unsigned = text[-1] in "uU"
     digits = text[:-1] if unsigned else text
+    if len(digits) > _LONGEST_NUMBER:
+        raise CelSyntaxError(token.at, f"invalid {'uint' if unsigned else 'int'} literal")
     value = int(digits, 16 if "0x" in digits else 10)
     if unsigned:
         if not 0 <= value < 2**64:
@@ -329,7 +395,10 @@ def _unescaped(escape: str, at: int) -> str:
     if escape in _SIMPLE:
         return _SIMPLE[escape]
     if escape[0] in "xXuU" and len(escape) > 1:
-        return chr(int(escape[1:], 16))
+        point = int(escape[1:], 16)
+        if point > 0x10FFFF or 0xD800 <= point < 0xE000:
+            raise CelSyntaxError(at, "invalid unicode code point")
+        return chr(point)
     if escape.isdigit():
         return chr(int(escape, 8))
     raise CelSyntaxError(at, f"Syntax error: token recognition error at: '\\{escape}'")

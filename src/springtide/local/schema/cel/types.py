@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final, NamedTuple
 
+from springtide.local.schema.cel.cost import Entry, Estimate, Size
 from springtide.local.schema.cel.syntax import RESERVED
 
 
@@ -29,10 +30,29 @@ Run = Callable[[Variables], Any]
 
 
 class Typed(NamedTuple):
-    """A compiled expression: the type it will have, and how to compute it."""
+    """A compiled expression: the type it will have, how to compute it and what that can cost."""
 
     type: Type
     run: Run
+    estimate: Estimate = Estimate()
+    bare: Run | None = None
+    """Of a variable and its fields: `run` without the unit that the variable itself costs.
+    cel-go does not charge that unit where the value is an index or a branch of `?:`."""
+    constant: bool = False
+    """Whether `run` needs no variables and costs nothing."""
+
+    @property
+    def resolve(self) -> Run:
+        return self.bare or self.run
+
+
+class Local(NamedTuple):
+    """A variable: its type, and what is known of its size."""
+
+    type: Type
+    path: tuple[str, ...]
+    size: Size | None = None
+    entry: Entry | None = None
 
 
 INT, UINT, DOUBLE = Type("int"), Type("uint"), Type("double")
@@ -76,6 +96,13 @@ def map_of(key: Type, value: Type) -> Type:
 
 def optional_of(inner: Type) -> Type:
     return Type("optional_type", (inner,))
+
+
+def is_scalar(type_: Type) -> bool:
+    """Whether values of the type always have the size one."""
+    if type_.name == "optional_type":
+        return is_scalar(type_.params[0])
+    return type_ in (BOOL, DOUBLE, DURATION, INT, TIMESTAMP, UINT)
 
 
 def is_variable(type_: Type) -> bool:
@@ -127,7 +154,7 @@ def escaped(name: str) -> str | None:
 
 _FORMATS: Final = {"byte": BYTES, "duration": DURATION, "date": TIMESTAMP, "date-time": TIMESTAMP}
 _SCALARS: Final = {"boolean": BOOL, "number": DOUBLE, "integer": INT}
-_META: Final = {
+META: Final = {
     "apiVersion": {"type": "string"},
     "kind": {"type": "string"},
     "metadata": {
@@ -172,7 +199,7 @@ def _object_type(schema: Mapping[str, Any], is_resource: bool) -> Type | None:
         return None if value is None else map_of(STRING, value)
     properties = dict(schema.get("properties", {}))
     if is_resource:
-        properties.update(_META)
+        properties.update(META)
     fields: dict[str, tuple[str, Type]] = {}
     for name, inner in properties.items():
         key, type_ = escaped(name), from_schema(inner, inner.get("x-kubernetes-embedded-resource", False))

@@ -9,12 +9,13 @@ from __future__ import annotations
 
 import base64
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Hashable
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from springtide.local.schema.cel import types
+from springtide.local.schema.cel.cost import COMPARISON, RUNNING
 from springtide.local.schema.cel.types import Type
 
 
@@ -96,6 +97,7 @@ def equal(left: Any, right: Any) -> bool:
     if isinstance(left, list) and isinstance(right, list):
         return _equal_lists(left, right)
     if isinstance(left, dict) and isinstance(right, dict):
+        RUNNING.meter.reserve(COMPARISON * len(left))
         return left.keys() == right.keys() and all(equal(value, right[key]) for key, value in left.items())
     return bool(left == right)
 
@@ -103,9 +105,40 @@ def equal(left: Any, right: Any) -> bool:
 def _equal_lists(left: list[Any], right: list[Any]) -> bool:
     if len(left) != len(right):
         return False
-    if isinstance(left, SetList | MapList) or isinstance(right, SetList | MapList):
-        return all(any(equal(one, other) for other in right) for one in left)
+    if _are_plain(left) and _are_plain(right):
+        RUNNING.meter.reserve(len(left))
+        return left == right
+    RUNNING.meter.reserve(COMPARISON * len(left))
+    for listed in (left, right):
+        if isinstance(listed, SetList):
+            return {token(one) for one in left} <= {token(one) for one in right}
+        if isinstance(listed, MapList):
+            known = {item_key(one, listed.keys): one for one in right}
+            return all(equal(one, known.get(item_key(one, listed.keys))) for one in left)
     return all(equal(one, other) for one, other in zip(left, right, strict=True))
+
+
+_PLAIN = frozenset({str, int, float})
+
+
+def _are_plain(values: list[Any]) -> bool:
+    """Whether Python compares the values as CEL does: in order, and none of them is a bool or holds others."""
+    return type(values) is list and _PLAIN.issuperset(map(type, values))
+
+
+def token(value: Any) -> Hashable:
+    """Equal for equal values, and for no others: what sets of values are looked up by."""
+    if isinstance(value, list | dict):
+        RUNNING.meter.reserve(COMPARISON * len(value))
+        if isinstance(value, list):
+            return ("list", *map(token, value))
+        return ("map", frozenset((key, token(one)) for key, one in value.items()))
+    return (isinstance(value, bool), value)
+
+
+def item_key(item: Any, keys: tuple[str, ...]) -> Hashable:
+    """By what an item of a map list is known."""
+    return tuple(token(item.get(key)) for key in keys) if isinstance(item, dict) else token(item)
 
 
 _DURATION = re.compile(r"(\d+(?:\.\d*)?|\.\d+)(ns|us|µs|μs|ms|s|m|h)")
@@ -119,7 +152,10 @@ def parse_duration(text: str) -> timedelta:
     parts = _DURATION.findall(body)
     if body != "0" and (not parts or "".join(number + unit for number, unit in parts) != body):
         raise CelError(no_conversion("google.protobuf.Duration"))
-    return timedelta(microseconds=sign * sum(float(number) * _MICROSECONDS[unit] for number, unit in parts))
+    amount = sum(float(number) * _MICROSECONDS[unit] for number, unit in parts)
+    if not amount * 1000 < 2**63:
+        raise CelError(no_conversion("google.protobuf.Duration"))
+    return timedelta(microseconds=sign * amount)
 
 
 _TIMESTAMP = re.compile(r"(\d{4}-\d\d-\d\d[Tt]\d\d:\d\d:\d\d)(\.\d+)?([Zz]|[+-]\d\d:\d\d)")
@@ -168,13 +204,13 @@ def converter(type_: Type) -> Convert | None:
         return _list_converter(type_)
     if type_.name == "map":
         inner = converter(type_.params[1])
-        return inner and (lambda value: {key: _safely(inner, one) for key, one in value.items()})
+        return inner and (lambda value: {key: safely(inner, one) for key, one in value.items()})
     if type_.name == "object":
         return _object_converter(type_)
     return _SCALARS.get(type_)
 
 
-def _safely(convert: Convert, value: Any) -> Any:
+def safely(convert: Convert, value: Any) -> Any:
     """Nulls stay; so does what value validation has complained about already."""
     if value is None:
         return None
@@ -188,7 +224,7 @@ def _list_converter(type_: Type) -> Convert | None:
     inner = converter(type_.params[0])
 
     def items(value: Any) -> list[Any]:
-        return [_safely(inner, one) for one in value] if inner else list(value)
+        return [safely(inner, one) for one in value] if inner else list(value)
 
     if type_.list_type == "set":
         return lambda value: SetList(items(value))
@@ -203,6 +239,6 @@ def _object_converter(type_: Type) -> Convert | None:
         return None
 
     def convert(value: Any) -> Any:
-        return {key: _safely(inner[key], one) if key in inner else one for key, one in value.items()}
+        return {key: safely(inner[key], one) if key in inner else one for key, one in value.items()}
 
     return convert

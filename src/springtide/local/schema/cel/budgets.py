@@ -1,0 +1,64 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Whether the rules of a CRD can be afforded: complaints about their estimated costs, as kube-apiserver words them.
+
+A schema's rules are estimated for the largest object that the schema and the size of a request allow. A rule under
+lists and maps is counted as often as these can repeat it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Final, NamedTuple
+
+from springtide.api.field_errors import FieldError, forbidden
+from springtide.local.schema.cel.cost import PER_CRD, PER_RULE, capped
+
+_ADVICE: Final = (
+    "(try simplifying the rule, or adding maxItems, maxProperties, and maxLength where arrays, maps, and strings are "
+    "declared)"
+)
+_MOST_SHOWN: Final = 4
+
+
+class RuleCost(NamedTuple):
+    """The estimate of one expression."""
+
+    field: str
+    text: str
+    cost: int
+
+    @property
+    def exceeds(self) -> bool:
+        return self.cost > PER_RULE
+
+    @property
+    def error(self) -> FieldError:
+        name = "estimated messageExpression cost" if self.field.endswith("messageExpression") else "estimated rule cost"
+        return forbidden(self.field, _exceeded(name, self.cost, PER_RULE))
+
+
+def budget_errors(costs: Sequence[RuleCost], path: str, stored: Sequence[RuleCost] = ()) -> list[FieldError]:
+    """Complaints about rules and about their total.
+
+    `stored` are the costs of the schema that is replaced: what exceeded its budget then is not refused now.
+    """
+    spared = {(each.field, each.text) for each in stored if each.exceeds}
+    errors = [each.error for each in costs if each.exceeds and (each.field, each.text) not in spared]
+    total = _total(costs)
+    if total > PER_CRD and not PER_CRD < total <= _total(stored):
+        expensive = sorted((each for each in costs if each.cost * 100 >= PER_CRD), key=lambda each: -each.cost)
+        detail = "contributed to estimated rule cost total exceeding cost limit for entire OpenAPIv3 schema"
+        errors += [forbidden(each.field, detail) for each in expensive[:_MOST_SHOWN]]
+        name = "x-kubernetes-validations estimated rule cost total for entire OpenAPIv3 schema"
+        errors.append(forbidden(path, _exceeded(name, total, PER_CRD)))
+    return errors
+
+
+def _total(costs: Iterable[RuleCost]) -> int:
+    return capped(sum(each.cost for each in costs))
+
+
+def _exceeded(name: str, cost: int, limit: int) -> str:
+    factor = cost / limit
+    shown = "more than 100x" if factor > 100 else f"{factor:f}x" if factor < 1.5 else f"{factor:.1f}x"
+    return f"{name} exceeds budget by factor of {shown} {_ADVICE}"
