@@ -21,7 +21,8 @@ A scenario is a list of steps, a step is one request:
 
 `${created.metadata.uid}` is a value out of the answer of the step named `created`
 (`@{...}` the same as a number). Names of cluster-scoped objects
-begin with ${ns} too, so that scenarios do not meet. `kinds.yaml` is different: see `lifecycle`.
+begin with ${ns} too, so that scenarios do not meet. `kinds.yaml` and `rules.yaml` are different: see `lifecycle` and
+`rule_tables`.
 """
 
 from __future__ import annotations
@@ -119,12 +120,15 @@ def _step(name: str, step: dict[str, Any], body: Any) -> Step:
 @cache
 def scenarios() -> dict[str, Scenario]:
     from tests.contract.apiserver.lifecycle import lifecycles
+    from tests.contract.apiserver.rule_tables import rule_scenarios
 
     found: dict[str, Scenario] = {}
     for path in sorted((HERE / "cases").glob("*.yaml")):
         described = yaml.load(path.read_text(), Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader))
         if path.stem == "kinds":
             made = list(lifecycles(described))
+        elif path.stem == "rules":
+            made = list(rule_scenarios(described))
         else:
             made = [
                 Scenario(entry["name"], path.stem, tuple(steps_of(entry["steps"])))

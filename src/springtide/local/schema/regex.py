@@ -10,6 +10,7 @@ a search is charged to a `budget` before it begins, and all compiled patterns to
 from __future__ import annotations
 
 import re
+import threading
 from collections import OrderedDict
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -120,18 +121,26 @@ class Pattern:
 
 
 _compiled: OrderedDict[str, Pattern] = OrderedDict()
+_cache = threading.Lock()
+"""Guards the cache: long CEL rules run in threads. Nothing is compiled while it is held."""
 
 
 def compile_go(pattern: str) -> Pattern:
     """The compiled pattern, from the cache if it was used lately. Raises GoRegexError or TooManyStepsError."""
-    found = _compiled.pop(pattern, None)
+    with _cache:
+        found = _compiled.pop(pattern, None)
     if found is None:
         _charge(len(pattern))
         found = _charged(pattern)
-    _compiled[pattern] = found
-    while len(_compiled) > CACHE_MEMORY // _LARGE and sum(each.memory for each in _compiled.values()) > CACHE_MEMORY:
-        _compiled.popitem(last=False)
+    with _cache:
+        _compiled[pattern] = found
+        while len(_compiled) > CACHE_MEMORY // _LARGE and _cached_memory() > CACHE_MEMORY:
+            _compiled.popitem(last=False)
     return found
+
+
+def _cached_memory() -> int:
+    return sum(each.memory for each in _compiled.values())
 
 
 def _charged(pattern: str) -> Pattern:

@@ -45,7 +45,7 @@ from springtide.local.schema.cel.syntax import (
 )
 from springtide.local.schema.cel.types import Local, Run, Type, Typed, Variables, optional_of, resolved, unify
 from springtide.local.schema.cel.values import CelError, TypeName, UInt, parse_duration, parse_timestamp
-from springtide.local.schema.regex import GoRegexError, compile_go
+from springtide.local.schema.regex import GoRegexError, TooManyStepsError, compile_go
 
 LIBRARIES: Final = (library, strings, collections, kubernetes)
 """Imported for what they declare."""
@@ -281,7 +281,7 @@ class Compiler:
         cost = capped(sum(part.estimate.cost for part in parts) + MAP_COST)
         entry = Entry(False, steps.widest([key for key, _ in keys]), steps.widest([value for value, _ in values]))
         estimate = Estimate(cost, Size(len(pairs), len(pairs)), entry)
-        if all(part.constant for part in parts):
+        if all(part.constant for part in parts) and not key_type.params:
             return steps.constant(type_, {key({}): value({}) for key, value in pairs}, estimate)
 
         def build(variables: Variables) -> dict[Any, Any]:
@@ -293,10 +293,11 @@ class Compiler:
 
     def _common(self, items: list[tuple[Typed, int]]) -> Type:
         """The one type of a literal's elements: Kubernetes lets them be mixed only for `format`."""
-        if not items:
+        known = [(item.type, at) for item, at in items if item is not BROKEN]
+        if not known:
             return types.DYN
-        first = items[0][0].type
-        others = [(item.type, at) for item, at in items[1:] if not unify(first, item.type, {})]
+        first = known[0][0]
+        others = [(other, at) for other, at in known[1:] if not _alike(first, other)]
         if others and self.mixes:
             return types.DYN
         for other, at in others:
@@ -372,7 +373,7 @@ class Compiler:
             return
         try:
             parser(literal.value)
-        except (CelError, GoRegexError):
+        except (CelError, GoRegexError, TooManyStepsError):
             self.complain(literal.at, f"invalid {name} argument")
 
     def _logic(self, expr: Call) -> Typed:
@@ -400,6 +401,10 @@ def _static_name(expr: Call, scope: Mapping[str, Local]) -> str | None:
         name = f"{expr.target.name}.{expr.name}"
         return name if name in FUNCTIONS else None
     return None
+
+
+def _alike(first: Type, other: Type) -> bool:
+    return (first is types.DYN) == (other is types.DYN) and unify(first, other, {})
 
 
 def _shown(args: list[Typed], member: bool) -> str:

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """The most that a call can cost, known from the sizes its arguments can have, and the size of its result.
 
-The numbers are kube-apiserver's, with their oddities: they decide which CRDs are accepted. Functions without an entry
-cost one unit.
+The numbers are kube-apiserver's, with their oddities (64 bits overflow in places): they decide which CRDs are accepted.
+Functions without an entry cost one unit.
 """
 
 from __future__ import annotations
@@ -186,7 +186,7 @@ def _to_bytes(arguments: Arguments, overload: Overload, bounds: Bounds) -> CallE
     if overload.params[0] is not types.STRING:
         return CallEstimate(1)
     size = arguments[0].size
-    return CallEstimate(read(size), Size(size.least, capped(size.most * 4)))
+    return CallEstimate(read(size), Size(size.least, size.most * 4 % 2**64))
 
 
 def _to_string(arguments: Arguments, overload: Overload, bounds: Bounds) -> CallEstimate:
@@ -198,7 +198,7 @@ def _to_string(arguments: Arguments, overload: Overload, bounds: Bounds) -> Call
 
 def _quote(arguments: Arguments, overload: Overload, bounds: Bounds) -> CallEstimate:
     size = arguments[0].size
-    return CallEstimate(read(size), Size(size.least + 2, capped(size.most * 2 + 2)))
+    return CallEstimate(read(size), Size(size.least + 2, (size.most * 2 + 2) % 2**64))
 
 
 def _in(arguments: Arguments, overload: Overload, bounds: Bounds) -> CallEstimate:

@@ -79,7 +79,7 @@ class Budget:
                 raise TooLong from None
             raise
         finally:
-            self._take(meter.spent, room - meter.room)
+            self._take(meter.spent, room - max(meter.room, 0))
 
     def _take(self, units: int, room: int) -> None:
         if self._patience is not None:

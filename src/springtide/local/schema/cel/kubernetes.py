@@ -368,12 +368,12 @@ def _semver_compared(left: Semver, right: Semver) -> int:
 
 @function("string.find(string) string")
 def _find(text: str, pattern: str) -> str:
-    return next(iter(searched(pattern, lambda compiled: compiled.findall(text, 1))), "")
+    return next(iter(searched(pattern, text, lambda compiled: compiled.findall(text, 1))), "")
 
 
 @function("string.findAll(string) list(string)", "string.findAll(string, int) list(string)")
 def _find_all(text: str, pattern: str, limit: int = -1) -> list[str]:
-    return searched(pattern, lambda compiled: compiled.findall(text, limit))
+    return searched(pattern, text, lambda compiled: compiled.findall(text, limit))
 
 
 # --- named formats

@@ -33,12 +33,17 @@ def _ends_with(text: str, part: str) -> bool:
 
 @function("string.matches(string) bool", "matches(string, string) bool")
 def _matches(text: str, pattern: str) -> bool:
-    return searched(pattern, lambda compiled: compiled.matches(text))
+    return searched(pattern, text, lambda compiled: compiled.matches(text))
 
 
-def searched(pattern: str, search: Callable[[Pattern], _T]) -> _T:
+_STEPS_PER_ITEM = 10  # of a search take as long as one item of a meter's room
+
+
+def searched(pattern: str, text: str, search: Callable[[Pattern], _T]) -> _T:
     try:
-        return search(compile_go(pattern))
+        compiled = compile_go(pattern)
+        RUNNING.meter.reserve(compiled.size * len(text) // _STEPS_PER_ITEM)
+        return search(compiled)
     except (GoRegexError, TooManyStepsError) as error:
         raise CelError(str(error)) from None
 
