@@ -17,11 +17,9 @@ from springtide.local.schema.cel.cost import (
     MAP_COST,
     METER,
     ONE,
-    RUNNING,
     CostExceeded,
     Entry,
     Estimate,
-    Meter,
     Size,
     capped,
 )
@@ -77,16 +75,13 @@ class CelCompileError(Exception):
 
 class Program(NamedTuple):
     type: Type
-    evaluate: Run
+    run: Run
+    """From the variables, and the meter among them (`METER`), to the value. Raises `CelError`, or `CostExceeded` when
+    the meter runs out; the thread's `RUNNING` meter must be the same."""
     names: frozenset[str]
     """Variables the expression uses."""
     cost: int
     """The most units that an evaluation can use, as far as the schema tells."""
-
-    def run(self, variables: Variables, meter: Meter) -> Any:
-        """The value; raises `CelError`, or `CostExceeded` when the meter runs out."""
-        RUNNING.meter = meter
-        return self.evaluate({METER: meter, **variables})
 
 
 def compile_expression(text: str, variables: Mapping[str, Type], bounds: Bounds) -> Program:

@@ -54,15 +54,10 @@ class Meter:
     and compares nested lists for the price of the outermost, so a few cheap calls could take terabytes or hours.
     """
 
-    __slots__ = ("left", "limit", "room")
+    __slots__ = ("left", "room")
 
     def __init__(self, limit: int = PER_CALL, room: int = ROOM_PER_CALL) -> None:
-        self.limit = self.left = limit
-        self.room = room
-
-    @property
-    def spent(self) -> int:
-        return self.limit - self.left
+        self.left, self.room = limit, room
 
     def charge(self, units: int) -> None:
         self.left -= units

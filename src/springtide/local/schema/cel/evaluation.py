@@ -8,9 +8,8 @@ When a budget is used up no further rule runs, and the object is refused.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Hashable, Mapping
 from contextlib import suppress
-from functools import cached_property
 from typing import Any, Final
 
 from springtide.api.field_errors import FieldError, forbidden, invalid, required, shown
@@ -18,10 +17,12 @@ from springtide.local.schema.cel import TooLong
 from springtide.local.schema.cel.bounds import Bounds, bounds
 from springtide.local.schema.cel.compiler import Program
 from springtide.local.schema.cel.cost import (
+    METER,
     PER_CALL,
     PER_OBJECT,
     ROOM_PER_CALL,
     ROOM_PER_OBJECT,
+    RUNNING,
     TURN,
     CostExceeded,
     Meter,
@@ -35,7 +36,6 @@ from springtide.local.schema.cel.values import (
     Convert,
     Optional,
     converter,
-    item_key,
     safely,
 )
 from springtide.local.schema.field_paths import field_path
@@ -57,10 +57,11 @@ class _Stop(Exception):
 class Budget:
     """What is left to all rules on one object; with `patience`, as much work as the caller waits for."""
 
-    __slots__ = ("_patience", "_room", "_units")
+    __slots__ = ("_patience", "_room", "_units", "meter")
 
     def __init__(self, patience: int | None = None) -> None:
         self._units, self._room, self._patience = PER_OBJECT, ROOM_PER_OBJECT, patience
+        self.meter = RUNNING.meter = Meter()
 
     @property
     def is_used_up(self) -> bool:
@@ -69,17 +70,20 @@ class Budget:
     def run(self, program: Program, variables: dict[str, Any]) -> Any:
         """The value of an expression. Raises `CelError`; `CostExceeded` when one call takes too much; `_Stop` when all
         together do."""
-        limit = PER_CALL if self._patience is None else min(PER_CALL, self._patience)
-        room = min(ROOM_PER_CALL, self._room, ROOM_PER_CALL if self._patience is None else self._patience * TURN)
-        meter = Meter(limit, room)
+        meter, patience = self.meter, self._patience
+        if patience is None:
+            limit, room = PER_CALL, min(ROOM_PER_CALL, self._room)
+        else:
+            limit, room = min(PER_CALL, patience), min(ROOM_PER_CALL, patience * TURN)
+        meter.left, meter.room = limit, room
         try:
-            return program.run(variables, meter)
+            return program.run(variables)
         except CostExceeded:
-            if self._patience is not None:
+            if patience is not None:
                 raise TooLong from None
             raise
         finally:
-            self._take(meter.spent, room - max(meter.room, 0))
+            self._take(limit - meter.left, room - max(meter.room, 0))
 
     def _take(self, units: int, room: int) -> None:
         if self._patience is not None:
@@ -161,7 +165,7 @@ class _Run:
         elif isinstance(value, list) and tree.item is not None:
             known = _by_key(old, tree.node)
             for index, inner in enumerate(value):
-                before = known.get(item_key(inner, tree.node.list_keys), GONE) if known else GONE
+                before = known.get(_key(inner, tree.node.list_keys), GONE) if known else GONE
                 self.position(tree.item, inner, before, (path, index))
 
     def _rules(self, tree: RuleTree, value: Any, old: Any, path: Path) -> None:
@@ -174,7 +178,9 @@ class _Run:
             if missing and rule.is_transition and not rule.optional_old:
                 continue
             before = (NONE if missing else Optional(True, seen.old)) if rule.optional_old else seen.old
-            error = self._broken(tree, rule, {"self": seen.new, "oldSelf": before}, value, (path, place))
+            error = self._broken(
+                tree, rule, {"self": seen.new, "oldSelf": before, METER: self._budget.meter}, value, (path, place)
+            )
             # Without oldSelf a rule cannot tell that nothing changed, so that is told for it.
             if error is not None and (rule.is_transition or missing or seen.is_changed):
                 self.problems.append(Problem(path, error))
@@ -231,28 +237,31 @@ class _Run:
 class _Seen:
     """A value as rules see it, and the value before; converted and compared once for all rules of a position."""
 
+    __slots__ = ("_changed", "_values", "new", "old")
+
     def __init__(self, convert: Convert | None, value: Any, old: Any) -> None:
-        self._convert: Callable[[Any], Any] | None = convert
-        self._value, self._old = value, old
+        self._values = (value, old)
+        self._changed: bool | None = None
+        self.new = value if convert is None else safely(convert, value)
+        self.old = old if convert is None else safely(convert, old)
 
-    @cached_property
-    def new(self) -> Any:
-        return self._value if self._convert is None else safely(self._convert, self._value)
-
-    @cached_property
-    def old(self) -> Any:
-        return self._old if self._convert is None else safely(self._convert, self._old)
-
-    @cached_property
+    @property
     def is_changed(self) -> bool:
-        return bool(self._value != self._old)
+        if self._changed is None:
+            self._changed = bool(self._values[0] != self._values[1])
+        return self._changed
 
 
-def _by_key(old: Any, node: Node) -> dict[Any, Any]:
+def _by_key(old: Any, node: Node) -> dict[Hashable, Any]:
     """The items of an old list by their keys; items can be matched only in lists of type map."""
     if node.list_type != "map" or not isinstance(old, list):
         return {}
-    return {item_key(item, node.list_keys): item for item in reversed(old) if isinstance(item, dict)}
+    return {_key(item, node.list_keys): item for item in reversed(old) if isinstance(item, dict)}
+
+
+def _key(item: Any, keys: tuple[str, ...]) -> Hashable:
+    values = [item.get(key) if isinstance(item, dict) else None for key in keys]
+    return tuple([(isinstance(value, bool), value) for value in values if not isinstance(value, list | dict)])
 
 
 def _failure(error: str, rule: str) -> str:
