@@ -11,8 +11,9 @@ from typing import Any, Final, NamedTuple
 
 from springtide.controllers.leaving import leaving, reclaims, silent
 from springtide.controllers.views import BatchJobView, HeldView, JobView, Metadata, NodeView, PodView, PriorityView
-from springtide.jobs import gangs
+from springtide.jobs import gangs, progress
 from springtide.jobs.objects import JOB, KIND
+from springtide.kube.cache import Replaced
 from springtide.kube.informer import Informer, Informers
 from springtide.kube.request import Scope
 from springtide.kube.resources import (
@@ -78,6 +79,25 @@ class Caches:
         for informer in self.made:
             informer.add_index(BY_JOB, _by_job)
         self.pods.add_index(BY_NODE, _by_node)
+        self._last_reports: dict[JobKey, tuple[str, str]] = {}
+        self.pods.on_replace(self._keep_report)
+
+    def _keep_report(self, change: Replaced[PodView]) -> None:
+        """A launcher that is gone can no longer say how far it had come."""
+        pod = change.old
+        if pod is None or change.new is not None:
+            return
+        key, report = job_of(pod.metadata), pod.metadata.annotations.get(progress.ANNOTATION)
+        if key is not None and report is not None:
+            self._last_reports[key] = pod.metadata.uid, report
+
+    def last_reports(self, key: JobKey) -> dict[str, str]:
+        """Of pods of this job that are gone, by uid: the last one."""
+        return dict([found]) if (found := self._last_reports.get(key)) else {}
+
+    def forget(self, key: JobKey) -> None:
+        """The job is gone."""
+        self._last_reports.pop(key, None)
 
     def jobs(self, resource: Resource) -> Informer[JobView]:
         return self._informers.of(resource, Scope(self.namespace), into=JobView)

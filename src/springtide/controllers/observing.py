@@ -61,6 +61,7 @@ def found(job: Job[Any], kind: Kind, caches: Caches, settings: Settings) -> Foun
         leaving=caches.leaving_nodes(),
         reclaims=caches.reclaims(),
         priorities=caches.priorities(),
+        last_reports=caches.last_reports(key),
         settings=settings,
     )
 

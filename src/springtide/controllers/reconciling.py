@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 import time
 from collections.abc import Collection, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
@@ -18,7 +19,7 @@ from springtide.api.kinds.run_policy import managed_elsewhere
 from springtide.api.kinds.status import JobStatus
 from springtide.controllers import observing
 from springtide.controllers.acting import Hands, Subject
-from springtide.controllers.caches import Caches
+from springtide.controllers.caches import Caches, JobKey
 from springtide.controllers.kinds import Served
 from springtide.controllers.metrics import ERROR, OK, RETRY, Metrics
 from springtide.controllers.views import JobView
@@ -29,6 +30,8 @@ from springtide.kube import errors
 from springtide.kube.controller import Result, Retry
 from springtide.kube.informer import Informer
 from springtide.kube.resources import Key
+
+logger = logging.getLogger(__name__)
 
 LARGE = 200
 """Pods of a job from which on it is planned in a thread."""
@@ -71,6 +74,7 @@ class Reconciler:
         view = self._jobs.get(key)
         if view is None:
             self._metrics.forgotten(self._served.kind, key)
+            self._caches.forget(JobKey(self._served.kind, key.namespace, key.name))
             return None
         raw = self._raw(view)
         if managed_elsewhere(raw) or raw["metadata"].get("deletionTimestamp"):
@@ -108,7 +112,11 @@ class Reconciler:
     async def _act(self, raw: Mapping[str, Any], old: JobStatus, plan: Plan) -> Result | None:
         if not plan.actions:
             return None
-        return await self._hands.act(Subject.of(raw), old, plan.actions)
+        result = await self._hands.act(Subject.of(raw), old, plan.actions)
+        for decision in plan.decisions:
+            if decision.warning:
+                logger.warning("%s %s: %s", self._served.kind, Key.of(raw), decision.message)
+        return result
 
     def _raw(self, view: JobView) -> Mapping[str, Any]:
         spec = view.spec if isinstance(view.spec, Mapping) else {}

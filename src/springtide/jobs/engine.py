@@ -29,7 +29,9 @@ from springtide.jobs import (
     launching,
     moving,
     objects,
+    relocating,
     resizing,
+    setbacks,
     situation,
     status,
     workers,
@@ -82,6 +84,7 @@ def _ongoing(seen: Situation) -> Plan:
     actions += _group(then)
     actions += _worker_pods(then)
     actions += [*fixed.created(then), *launching.created(then), *finishing.switched(then)]
+    actions += relocating.stopped(then)
     actions += _freed(then)
     actions += finishing.deletes(going)
     if not rewritten:
@@ -97,13 +100,14 @@ def _ongoing(seen: Situation) -> Plan:
 def _decided(seen: Situation) -> tuple[Situation, list[Decision], list[timedelta]]:
     """Who belongs to the job from here on, and who is listed."""
     why: list[Decision] = []
-    then = _moved(_restarted(_relieved(seen, why), why), why)
+    then = _moved(_relocated(_restarted(_relieved(seen, why), why), why), why)
     then, wait = _resized(then, why)
     then = then.with_ledger(resizing.forgotten(then))
     ledger, failures = fixed.answered(then)
     then, why = then.with_ledger(ledger), [*why, *failures]
     ledger, listing = launching.listed(then)
-    return then.with_ledger(ledger), why, [wait, listing]
+    then = then.with_ledger(ledger)
+    return then.with_ledger(setbacks.made_good(then)), why, [wait, listing]
 
 
 def _relieved(seen: Situation, why: list[Decision]) -> Situation:
@@ -130,7 +134,9 @@ def _restarted(seen: Situation, why: list[Decision]) -> Situation:
         message = f"The launcher {cause}; workers are replaced, because its ranks may outlive it"
         why.append(Decision(seen.now, "WorkersRenewed", message))
         why += _advised(seen, advice)
-        then = then.with_ledger(launching.fresh_run(then.ledger))
+        ledger, losses = setbacks.after(then)
+        why += losses
+        then = then.with_ledger(launching.fresh_run(ledger))
     return then
 
 
@@ -140,6 +146,12 @@ def _tries(then: Situation) -> str:
 
 def _advised(seen: Situation, advice: str) -> list[Decision]:
     return [Decision(seen.now, "LauncherAdvice", advice, warning=True)] if advice else []
+
+
+def _relocated(seen: Situation, why: list[Decision]) -> Situation:
+    ledger, notices = relocating.noticed(seen)
+    why += notices
+    return seen.with_ledger(ledger)
 
 
 def _moved(seen: Situation, why: list[Decision]) -> Situation:

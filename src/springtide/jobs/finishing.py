@@ -184,9 +184,11 @@ def deletes_job(situation: Situation) -> Delete:
 
 
 def stopped(situation: Situation) -> tuple[Action, ...]:
-    """While it is suspended a job has no pods; of policy Running those that have ended are kept."""
+    """While it is suspended a job has no pods; of policy Running those that have ended are kept. Workers go last where
+    a launcher writes a checkpoint before it ends."""
     keeps_ended = situation.job.run.clean_pod_policy is CleanPodPolicy.RUNNING
-    pods = deletes(tuple(pod for pod in situation.replicas if not (keeps_ended and pod.ended)))
+    idle = () if launching.may_save(situation) else situation.replicas
+    pods = deletes(tuple(pod for pod in idle if not (keeps_ended and pod.ended)))
     if situation.shape.form is LauncherForm.POD:
         return (*deletes((situation.launcher,) if situation.launcher else ()), *pods)
     return (*switched(situation), *pods, *deletes(launching.deleted(situation)))
@@ -197,10 +199,15 @@ def switched(situation: Situation) -> tuple[Action, ...]:
     batch, suspend = situation.observed.launcher_job, situation.job.run.suspend
     if batch is None or batch.suspended == suspend:
         return ()
-    if not suspend and not launching.may_be_created(situation):
+    if not suspend and (_being_relocated(situation) or not launching.may_be_created(situation)):
         return ()
     template = {} if suspend else placed(batch, situation.kind.launcher(situation.job, situation.observed.settings))
     return (Patch(_batch_key(situation), {"spec": {"suspend": suspend, **template}}, uid=batch.uid),)
+
+
+def _being_relocated(situation: Situation) -> bool:
+    relocated, pods = situation.ledger.relocated, situation.observed.of(situation.shape.launcher)
+    return any(pod.uid == relocated and not pod.ended for pod in pods)
 
 
 def placed(batch: LauncherJob, wanted: Mapping[str, Any]) -> dict[str, Any]:

@@ -57,6 +57,8 @@ class Shape:
     """The launcher follows its host list while it runs."""
     rigid: str = ""
     """Why it does not, for people."""
+    saves: bool = False
+    """The launcher's program writes a checkpoint, where it keeps any, when it is told to end."""
     settles: bool = False
     """Newcomers are held back for a while after the launcher's start."""
     waits_for_workers: bool = False

@@ -30,16 +30,41 @@ _LONG_AGO: Final = datetime.min.replace(tzinfo=UTC)
 
 def run_over(situation: Situation) -> bool:
     """The launcher that was given hosts is no more. After one that has succeeded there is no other run: its batch Job
-    takes a moment to say so."""
-    serves = situation.ledger.serves
-    pod = next((pod for pod in situation.observed.of(situation.shape.launcher) if pod.uid == serves), None)
-    return bool(serves) and not (pod is not None and (pod.alive or pod.phase == SUCCEEDED))
+    takes a moment to say so. One that is told to end needs its workers until it has written its checkpoint."""
+    pod = served(situation)
+    if not situation.ledger.serves or pod is None:
+        return bool(situation.ledger.serves)
+    return not (pod.alive or pod.phase == SUCCEEDED or _saves(situation, pod))
+
+
+def served(situation: Situation) -> Pod | None:
+    """The launcher that was given hosts, whether it lives or not."""
+    pods = situation.observed.of(situation.shape.launcher)
+    return next((pod for pod in pods if pod.uid == situation.ledger.serves), None)
+
+
+def may_save(situation: Situation) -> bool:
+    """A launcher is about to be told to end, or has been, and may write a checkpoint with its workers."""
+    return any(_saves(situation, pod) for pod in situation.observed.of(situation.shape.launcher))
+
+
+def _saves(situation: Situation, pod: Pod) -> bool:
+    return situation.shape.saves and pod.phase == RUNNING and not causes.lost(pod)
 
 
 def fresh_run(ledger: Ledger) -> Ledger:
     """Nobody of the old run stays."""
     return replace(
-        ledger, members=(), listed=(), used=(), started_with=(), draining={}, serves="", failures={}, owed=()
+        ledger,
+        members=(),
+        listed=(),
+        used=(),
+        started_with=(),
+        draining={},
+        serves="",
+        relocated="",
+        failures={},
+        owed=(),
     )
 
 

@@ -28,6 +28,16 @@ Index = Annotated[int, msgspec.Meta(ge=0, lt=1 << 31)]
 
 
 @dataclass(frozen=True, slots=True)
+class SetBack:
+    """What training has lost with a launcher."""
+
+    reason: str
+    message: str
+    reached: int | None = None
+    """The step it had come to."""
+
+
+@dataclass(frozen=True, slots=True)
 class Ledger:
     next_index: int = 0
     members: tuple[Index, ...] = ()
@@ -56,6 +66,12 @@ class Ledger:
     """Workers that were lost and have no successor yet: failures in a row, and since when."""
     notices: Mapping[str, int] = field(default_factory=dict)
     """Nodes that are going away, and the first index that was given after that was known."""
+    launcher_nodes: Mapping[str, bool] = field(default_factory=dict)
+    """Nodes of launchers that are going away, and whether a launcher was moved from there."""
+    relocated: str = ""
+    """The launcher pod that is told to end because its node is going away."""
+    set_back: SetBack | None = None
+    """Until the next launcher has come as far as the last one."""
     done: tuple[str, ...] = ()
     """Replicas that keep their names and have succeeded."""
     retried: tuple[str, ...] = ()

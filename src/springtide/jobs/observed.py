@@ -134,6 +134,8 @@ class Observed:
     """When, of those that say so."""
     priorities: Mapping[str, int] = field(default_factory=dict)
     """Values of PriorityClasses; of one that is missing it is 0."""
+    last_reports: Mapping[str, str] = field(default_factory=dict)
+    """What launchers whose pods are gone said last of themselves, by uid."""
     settings: Settings = Settings()
 
     def of(self, role: str) -> tuple[Pod, ...]:

@@ -16,15 +16,12 @@ from datetime import datetime, timedelta
 from enum import Enum, auto
 from typing import Final
 
-from springtide.api.kinds.fields import Wire
-from springtide.jobs import causes, workers
-from springtide.jobs.annotations import decoded
+from springtide.jobs import causes, progress, workers
 from springtide.jobs.ledger import Ledger
 from springtide.jobs.observed import Pod
 from springtide.jobs.situation import Situation
 
 VICTIM: Final = "springtide.dev/victim"
-PROGRESS: Final = "springtide.dev/progress"
 DRAIN_SECONDS: Final = 30
 
 
@@ -66,14 +63,6 @@ TABLE: Final[Mapping[tuple[Stage, bool], Step]] = {
     (Stage.ENDING, False): Step.WAIT,
 }
 """A worker that drains or ends never comes back: a job that grows again takes fresh indices."""
-
-
-class Progress(Wire, frozen=True, kw_only=True):
-    """What a launcher says of itself, in an annotation of its own pod."""
-
-    at: datetime | None = None
-    hosts: tuple[str, ...] | None = None
-    """Hosts that ranks run on."""
 
 
 def stage(ledger: Ledger, index: int, pod: Pod | None) -> Stage:
@@ -160,8 +149,7 @@ def _stage(situation: Situation, index: int) -> Stage:
 
 def _reported_unused(situation: Situation, index: int, since: datetime) -> bool:
     """A report from before the host left the list says nothing: the launcher may have started ranks since."""
-    pod = situation.launcher
-    progress = decoded(pod.annotations.get(PROGRESS, "{}") if pod else "{}", Progress, Progress())
-    if progress.hosts is None or progress.at is None or progress.at < since:
+    said = progress.of(situation.launcher)
+    if said.hosts is None or said.at is None or said.at < since:
         return False
-    return situation.worker_name(index) not in {host.partition(".")[0] for host in progress.hosts}
+    return situation.worker_name(index) not in {host.partition(".")[0] for host in said.hosts}

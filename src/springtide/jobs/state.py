@@ -68,6 +68,8 @@ def _working(situation: Situation) -> State:
 
 
 def _not_yet(situation: Situation, conditions: Conditions) -> State:
+    if any(pod.terminating and not pod.ended for pod in situation.observed.of(situation.shape.launcher)):
+        return State(Word.RESTARTING, "The launcher was told to end; another one starts when it has.")
     ready, wanted = len(launching.ready(situation)), situation.wanted_size
     if holds(conditions, types.RESTARTING):
         return State(Word.RESTARTING, f"The job is tried again; {ready} of {wanted} workers are ready.")

@@ -25,6 +25,7 @@ LIMITED: Final = "TooManyWorkers"
 NAMES_USED_UP: Final = "NamesUsedUp"
 DEFERRED: Final = "SizeDeferred"
 CANNOT_START: Final = "CannotStart"
+SET_BACK: Final = "TrainingSetBack"
 _MESSAGE_LENGTH: Final = 1024
 
 
@@ -43,7 +44,7 @@ def ongoing(situation: Situation) -> JobStatus:
         message = f"{situation.title} is running."
         conditions = merged(conditions, true(types.RUNNING, f"{kind}Running", message), situation.now)
     conditions = _named(situation, _limited(situation, _bounded(situation, conditions)))
-    conditions = _deferred(situation, _startable(situation, conditions))
+    conditions = _set_back(situation, _deferred(situation, _startable(situation, conditions)))
     start = situation.now if resumed or old.start_time is None else old.start_time
     return _filled(situation, replace(old, conditions=conditions, start_time=start))
 
@@ -144,6 +145,16 @@ def _too_large(situation: Situation) -> str:
     return f"{asked} workers are asked for, at most {most} may be: the job {kept}; {advice}"
 
 
+def _set_back(situation: Situation, conditions: Conditions) -> Conditions:
+    lost = situation.ledger.set_back
+    if lost is not None:
+        return updated(conditions, true(SET_BACK, lost.reason, lost.message), situation.now)
+    if holds(conditions, SET_BACK):
+        fine = false(SET_BACK, "CaughtUp", "Training has come as far as it was before its launcher was lost.")
+        return merged(conditions, fine, situation.now)
+    return conditions
+
+
 def _named(situation: Situation, conditions: Conditions) -> Conditions:
     """The name of the next worker may be too long even though that of the first was not."""
     index = situation.ledger.next_index
@@ -214,11 +225,14 @@ def _counts(pods: tuple[Pod, ...]) -> ReplicaStatus:
 _NORMAL: Final = frozenset({types.CREATED, types.RUNNING, types.SUSPENDED, types.SUCCEEDED})
 _TOLD_ANEW: Final = frozenset({DEFERRED, CANNOT_START})
 """Conditions that speak of a size: another one is news."""
+_TOLD_BEFORE: Final = frozenset({SET_BACK})
+"""Conditions whose event came with the decision they are about."""
 
 
 def events(old: JobStatus, new: JobStatus) -> tuple[Event, ...]:
     """One for each condition that came to be: on transitions only."""
-    return tuple(_event(each) for each in new.conditions if _has_changed(old, each))
+    changed = (each for each in new.conditions if each.type not in _TOLD_BEFORE and _has_changed(old, each))
+    return tuple(_event(each) for each in changed)
 
 
 def _has_changed(old: JobStatus, new: Condition) -> bool:

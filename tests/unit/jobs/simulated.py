@@ -20,6 +20,7 @@ from springtide.api.job import Job
 from springtide.api.kinds.conditions import finished
 from springtide.api.kinds.replicas import LAUNCHER, WORKER
 from springtide.api.kinds.status import JobStatus
+from springtide.jobs import progress
 from springtide.jobs.actions import Action, Create, Delete, Event, Patch, Plan, StatusPatch
 from springtide.jobs.causes import NODE_LOST
 from springtide.jobs.engine import plan
@@ -62,6 +63,8 @@ class Cluster:
     """Uids of workers, and of the launcher whose ranks are on them."""
     seen: set[str] = field(default_factory=set)
     """Names of pods that an operator has seen alive."""
+    reports: dict[str, str] = field(default_factory=dict)
+    """What pods that are gone said last, by uid."""
     serial: Any = field(default_factory=lambda: count(1))
 
     # What the operator sees and does.
@@ -76,6 +79,7 @@ class Cluster:
             launcher_job=self.batch,
             leaving_nodes=self.leaving,
             reclaims=self.reclaims,
+            last_reports=self.reports,
             settings=self.settings,
         )
 
@@ -210,6 +214,8 @@ class Cluster:
     def vanish(self, name: str) -> None:
         pod = self.pods.pop(name)
         self.ranks.pop(pod.uid, None)
+        if (said := pod.annotations.get(progress.ANNOTATION)) is not None:
+            self.reports[pod.uid] = said
 
     def ready(self, *names: str) -> None:
         """Workers start, if there is a place for them; a launcher starts if it is given hosts."""

@@ -24,6 +24,8 @@ from springtide.jobs.kinds.mpi.adapter import MPI_KIND
 
 ELASTIC = ("horovodrun", "-np", "1", "--max-np", "4", "--network-interfaces", "eth0", "--host-discovery-script", "/x")
 RIGID = ("mpirun", "-np", "2", "pi")
+SAVING = ("tiderun", "-np", "1", "--max-np", "4", "--host-discovery-script", "/x")
+PROGRESS = {"springtide.dev/progress": '{"step":7,"checkpoint":5}'}
 
 
 class AnyOrder(RuleBasedStateMachine):
@@ -35,7 +37,7 @@ class AnyOrder(RuleBasedStateMachine):
 
     @initialize(
         version=st.sampled_from(["v1", "v2beta1"]),
-        elastic=st.booleans(),
+        command=st.sampled_from([ELASTIC, RIGID, SAVING]),
         workers=st.integers(1, 4),
         waits=st.booleans(),
         clean=st.sampled_from(["None", "Running", "All"]),
@@ -43,19 +45,19 @@ class AnyOrder(RuleBasedStateMachine):
         runs=st.booleans(),
     )
     def submitted(
-        self, version: str, elastic: bool, workers: int, waits: bool, clean: str, gang: str, runs: bool
+        self, version: str, command: tuple[str, ...], workers: int, waits: bool, clean: str, gang: str, runs: bool
     ) -> None:
         policy = "WaitForWorkersReady" if waits else "AtStartup"
         raw = an_mpijob(
             version,
             workers=workers,
-            command=ELASTIC if elastic else RIGID,
+            command=command,
             launcherCreationPolicy=policy,
             runPolicy={"cleanPodPolicy": clean, "backoffLimit": 50},
         )
         self.cluster = Cluster(raw)
         self.cluster.settings = type(self.cluster.settings)(gang_scheduler=gang)
-        self.elastic = elastic
+        self.elastic = command != RIGID
         if runs:
             self.cluster.settle()
 
@@ -161,6 +163,11 @@ class AnyOrder(RuleBasedStateMachine):
                         self.cluster.vanish(pod.name)
                     case _:
                         self.cluster.fail(pod.name, "" if how == "fail" else how)
+
+    @rule()
+    def the_launcher_reports_a_checkpoint(self) -> None:
+        for pod in self.cluster.of(LAUNCHER):
+            self.cluster.change(pod.name, annotations={**pod.annotations, **PROGRESS})
 
     @precondition(lambda self: any(pod.phase == "Running" and pod.alive for pod in self.cluster.of(LAUNCHER)))
     @rule()

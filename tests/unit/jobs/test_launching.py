@@ -276,7 +276,7 @@ def test_an_evicted_launcher_is_no_failure_of_the_program() -> None:
     assert cluster.conditions["Restarting"] == "True"
     assert cluster.status.state == "Restarting"
     cluster.settle()
-    assert cluster.conditions == {"Created": "True", "Running": "True"}
+    assert cluster.conditions == {"Created": "True", "Running": "True", "TrainingSetBack": "False"}
 
 
 def test_a_deleted_launcher_comes_back() -> None:

@@ -12,7 +12,8 @@ from tests.unit.jobs.builders import elastic, reasons, running
 from tests.unit.jobs.simulated import Cluster, Conflict
 
 from springtide.jobs.actions import Create, Delete, Patch
-from springtide.jobs.resizing import PROGRESS, TABLE, VICTIM, Stage
+from springtide.jobs.progress import ANNOTATION as PROGRESS
+from springtide.jobs.resizing import TABLE, VICTIM, Stage
 
 
 def steps(cluster: Cluster) -> list[str]:

@@ -34,6 +34,7 @@ class MPIKind:
             start_size=bounds.start_size_of_mpi(job),
             elastic=elastic,
             rigid="" if elastic else _rigid(launch),
+            saves=elastic and launch is not None and launch.program == TIDERUN,
             settles=elastic and launch is not None and launch.program == HOROVODRUN,
             waits_for_workers=job.own.launcher_creation is LauncherCreation.WAIT_FOR_WORKERS_READY,
         )

@@ -13,7 +13,7 @@ from springtide.api.kinds.mpi_modes import LauncherForm
 from springtide.api.kinds.mpi_parts import CONFIG_VOLUME, KUBECTL_CONTAINER, KUBECTL_VOLUME, WAITING_CONTAINER
 from springtide.api.kinds.replicas import LAUNCHER, WORKER, RestartPolicy
 from springtide.jobs import gangs
-from springtide.jobs.kinds.mpi import access, files, names, ssh, variables
+from springtide.jobs.kinds.mpi import access, files, names, placing, ssh, variables
 from springtide.jobs.objects import named, owner, place
 from springtide.jobs.observed import Settings
 
@@ -58,6 +58,7 @@ def launcher(job: Job[MPI], settings: Settings) -> Mapping[str, Any]:
         spec["serviceAccountName"] = access.account(job)
         _deliver_kubectl(spec, settings)
     spec["initContainers"] = [*(spec.get("initContainers") or ()), _waiting(image)]
+    spec["affinity"] = placing.preferring_nodes_that_stay(spec.get("affinity"))
     spec["restartPolicy"] = RestartPolicy.NEVER.value  # a launcher must not start again beside its own ranks
     first = {"training.kubeflow.org/replica-index": "0"} if over_ssh and job.own.launcher_is_host else {}
     labels = {**names.role(job, "launcher"), **first, **place(job, LAUNCHER)}

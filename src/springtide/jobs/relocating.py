@@ -1,0 +1,68 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A launcher whose node is going away leaves it in time, if that costs nothing: its program writes a checkpoint when it
+is told to end, and has shown that it keeps any. Of any other it is told what will be lost.
+
+A launcher that is a pod is deleted. One that is a batch Job's is stopped by suspending that Job for a moment: a pod
+that somebody deletes counts as a failure of the Job.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from springtide.api.kinds.mpi_modes import LauncherForm
+from springtide.jobs import finishing, progress, setbacks
+from springtide.jobs.actions import Action, Decision, Patch
+from springtide.jobs.ledger import Ledger
+from springtide.jobs.observed import Key, Pod
+from springtide.jobs.situation import Situation
+
+
+def noticed(situation: Situation) -> tuple[Ledger, list[Decision]]:
+    """Once for a node. A launcher that is placed on a node that another one left was placed there knowingly, and would
+    be moved for ever."""
+    ledger, pod = situation.ledger, situation.launcher
+    known = {node: left for node, left in ledger.launcher_nodes.items() if node in situation.observed.leaving_nodes}
+    if known != ledger.launcher_nodes:
+        ledger = replace(ledger, launcher_nodes=known)
+    serves = pod is not None and situation.launcher_runs and pod.uid == ledger.serves
+    if pod is None or not serves or pod.node not in situation.observed.leaving_nodes or known.get(pod.node):
+        return ledger, []
+    moves = situation.shape.saves and progress.of(pod).has_checkpoint
+    if not moves and pod.node in known:
+        return ledger, []
+    relocated = pod.uid if moves else ledger.relocated
+    ledger = replace(ledger, launcher_nodes={**known, pod.node: moves}, relocated=relocated)
+    return ledger, [_moved(situation, pod) if moves else _stays(situation, pod)]
+
+
+def _moved(situation: Situation, pod: Pod) -> Decision:
+    message = (
+        f"Node {pod.node} of the launcher is going away{_when(situation, pod)}; the launcher is told to write a "
+        "checkpoint and to end, and another one goes on from there on another node"
+    )
+    return Decision(situation.now, "LauncherMoved", message, warning=True)
+
+
+def _stays(situation: Situation, pod: Pod) -> Decision:
+    message = f"Node {pod.node} of the launcher is going away{_when(situation, pod)}, and the run ends with it: "
+    message += "no checkpoint was reported" if situation.shape.elastic else situation.shape.rigid
+    message += f", so that the launcher is not moved; {setbacks.KEEP_SOME}" if situation.shape.elastic else ""
+    return Decision(situation.now, "LauncherNodeLeaving", message, warning=True)
+
+
+def _when(situation: Situation, pod: Pod) -> str:
+    at = situation.observed.reclaims.get(pod.node)
+    return f" at {at:%H:%M:%S} UTC" if at is not None else ""
+
+
+def stopped(situation: Situation) -> tuple[Action, ...]:
+    pod, batch = situation.launcher, situation.observed.launcher_job
+    if pod is None or not pod.alive or not situation.ledger.relocated or pod.uid != situation.ledger.relocated:
+        return ()
+    if situation.shape.form is LauncherForm.POD:
+        return finishing.deletes((pod,))
+    suspends = batch is not None and not batch.suspended
+    return (
+        (Patch(Key("batch/v1", "Job", situation.shape.launcher_name), {"spec": {"suspend": True}}),) if suspends else ()
+    )

@@ -1,0 +1,72 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What training loses with its launcher: how far it had come, and where it goes on."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Final
+
+from springtide.jobs import causes, launching, progress
+from springtide.jobs.actions import Decision
+from springtide.jobs.ledger import Ledger, SetBack
+from springtide.jobs.observed import Pod
+from springtide.jobs.situation import Situation
+
+REASON: Final = "TrainingSetBack"
+NO_CHECKPOINT: Final = "NoCheckpoint"
+KEEP_SOME: Final = "elastic.State(checkpoint=DIR) keeps checkpoints, in a directory that all workers see"
+
+
+def after(situation: Situation) -> tuple[Ledger, list[Decision]]:
+    """Of a run that is over: what is told of it, and kept until the next run has come as far."""
+    ledger, pod = situation.ledger, launching.served(situation)
+    if pod is not None and pod.started is None:
+        return ledger, []  # its program never ran
+    reports = situation.observed.last_reports
+    said = progress.of(pod) if pod is not None else progress.read(reports.get(ledger.serves, "{}"))
+    cause = _cause(pod)
+    reached, kept = said.reached, said.kept
+    if reached is not None and kept is not None and kept >= reached:
+        message = f"The launcher {cause}; training goes on from step {kept}, its last checkpoint, and loses nothing"
+        return ledger, [Decision(situation.now, REASON, message)]
+    reason, rest = _fallen_back(reached, said.has_checkpoint, kept)
+    found = SetBack(reason, f"The launcher {cause}; {rest}", reached)
+    return replace(ledger, set_back=found), [Decision(situation.now, REASON, found.message, warning=True)]
+
+
+def _fallen_back(reached: int | None, has_checkpoint: bool, kept: int | None) -> tuple[str, str]:
+    if has_checkpoint:
+        start = "its last checkpoint" if kept is None else f"step {kept}, its last checkpoint"
+        origin = "" if reached is None else f" from step {reached}"
+        return "BackToCheckpoint", f"training falls back{origin} to {start}"
+    if reached is not None:
+        return NO_CHECKPOINT, (
+            f"training falls back from step {reached} to its start, because no checkpoint was reported; {KEEP_SOME}"
+        )
+    return "NotReported", (
+        "neither how far training had come nor a checkpoint was reported: it starts over, unless the program finds "
+        f"checkpoints of its own; {KEEP_SOME}"
+    )
+
+
+def _cause(pod: Pod | None) -> str:
+    if pod is None:
+        return "is gone"
+    if causes.lost(pod):
+        return f"was lost with node {pod.node}"
+    if causes.evicted(pod):
+        return "was evicted"
+    if pod.terminating:
+        return "was deleted"
+    return f"exited with code {pod.exit.code}" if pod.exit is not None and pod.exit.code is not None else "ended"
+
+
+def made_good(situation: Situation) -> Ledger:
+    """Forgotten once the next run has come as far as the last one, or runs at all where nobody knows how far."""
+    ledger = situation.ledger
+    if ledger.set_back is None or not situation.launcher_runs:
+        return ledger
+    reached, now = ledger.set_back.reached, progress.of(situation.launcher).reached
+    if reached is not None and (now is None or now < reached):
+        return ledger
+    return replace(ledger, set_back=None)
