@@ -46,6 +46,7 @@ class Found:
     leaving: frozenset[str]
     reclaims: Mapping[str, datetime]
     priorities: Mapping[str, int]
+    last_reports: Mapping[str, str]
     settings: Settings
 
 
@@ -86,6 +87,7 @@ def read(found: Found) -> Observed:
         leaving_nodes=found.leaving,
         reclaims=found.reclaims,
         priorities=found.priorities,
+        last_reports=found.last_reports,
         settings=found.settings,
     )
 
