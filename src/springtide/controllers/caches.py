@@ -58,6 +58,12 @@ def _by_node(pod: PodView) -> list[str]:
     return [pod.spec.node_name] if pod.spec.node_name else []
 
 
+def _last_line(pod: PodView) -> str:
+    ended = (each.state.terminated for each in pod.status.container_statuses)
+    found = (progress.last_line(each.message) for each in ended if each is not None)
+    return next(filter(None, found), "")
+
+
 class Caches:
     def __init__(self, informers: Informers, namespace: str, gang_scheduler: str) -> None:
         ours = Scope(namespace, labels=JOB)
@@ -84,11 +90,11 @@ class Caches:
 
     def _keep_report(self, change: Replaced[PodView]) -> None:
         """A launcher that is gone can no longer say how far it had come."""
-        pod = change.old
-        if pod is None or change.new is not None:
+        pod, new = change.old, change.new
+        if pod is None or (new is not None and new.metadata.uid == pod.metadata.uid):
             return
-        key, report = job_of(pod.metadata), pod.metadata.annotations.get(progress.ANNOTATION)
-        if key is not None and report is not None:
+        key, report = job_of(pod.metadata), pod.metadata.annotations.get(progress.ANNOTATION) or _last_line(pod)
+        if key is not None and report:
             self._last_reports[key] = pod.metadata.uid, report
 
     def last_reports(self, key: JobKey) -> dict[str, str]:

@@ -133,7 +133,7 @@ class Metrics:
             self._resizing[kind, key] = (direction, self._clock())
         if new.state not in _TRAINING:
             self.forgotten(kind, key)  # it waits for something else than its size
-        elif new.state == Word.RUNNING and ready >= wanted and (kind, key) in self._resizing:
+        elif new.state == Word.RUNNING and ready == wanted and (kind, key) in self._resizing:
             direction, since = self._resizing.pop((kind, key))
             self._resize_seconds.labels(kind, direction).observe(self._clock() - since)
 

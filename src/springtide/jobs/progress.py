@@ -45,8 +45,12 @@ def of(pod: Pod | None) -> Progress:
         return Progress()
     if (annotation := pod.annotations.get(ANNOTATION)) is not None:
         return read(annotation)
-    lines = pod.exit.message.splitlines() if pod.exit is not None else ()
-    return read(next((line for line in reversed(lines) if line.startswith(_LINE)), "{}"))
+    return read(last_line(pod.exit.message) if pod.exit is not None else "")
+
+
+def last_line(log: str) -> str:
+    """The last report among these lines of a log; empty where there is none."""
+    return next((line for line in reversed(log.splitlines()) if line.startswith(_LINE)), "")
 
 
 def read(text: str) -> Progress:

@@ -23,7 +23,7 @@ def after(situation: Situation) -> tuple[Ledger, list[Decision]]:
     if pod is not None and pod.started is None:
         return ledger, []  # its program never ran
     reports = situation.observed.last_reports
-    said = progress.of(pod) if pod is not None else progress.read(reports.get(ledger.serves, "{}"))
+    said = progress.of(pod) if pod is not None else progress.read(reports.get(ledger.serves, ""))
     cause = _cause(pod)
     reached, kept = said.reached, said.kept
     if reached is not None and kept is not None and kept >= reached:

@@ -1,11 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
 from __future__ import annotations
 
+from typing import Any
+
+import msgspec
 import pytest
 from tests.unit.controllers.cached import NAME, NAMESPACE, caches, fill, made
 
-from springtide.controllers.caches import JobKey, groups_of
-from springtide.kube.resources import CONFIGMAPS, NODES, PODS, Obj
+from springtide.controllers.caches import Caches, JobKey, groups_of
+from springtide.controllers.views import PodView
+from springtide.kube.cache import Replaced
+from springtide.kube.resources import CONFIGMAPS, NODES, PODS, Key, Obj
 
 
 def test_only_what_was_made_for_jobs_is_fetched() -> None:
@@ -53,3 +58,21 @@ def test_what_a_job_is_made_of_is_found_by_kind() -> None:
 )
 def test_groups_are_those_of_the_scheduler(scheduler: str, group: str | None) -> None:
     assert [each.group for each in groups_of(scheduler)] == ([group] if group else [])
+
+
+def gone(found: Caches, **body: Any) -> dict[str, str]:
+    """What is known of a pod after it went."""
+    decoded = msgspec.convert(made(PODS, "pi-launcher", **body), PodView)
+    for handler in found.pods._subscriptions:
+        handler(Replaced(Key(NAMESPACE, "pi-launcher"), decoded, None))
+    return found.last_reports(JobKey("MPIJob", NAMESPACE, NAME))
+
+
+def test_what_a_launcher_said_last_is_known_when_it_is_gone_and_forgotten_with_its_job() -> None:
+    found, line = caches(), '{"springtide":"progress","step":7}'
+    assert gone(found) == {}
+    assert gone(found, metadata={"annotations": {"springtide.dev/progress": "{}"}}) == {"uid-pi-launcher": "{}"}
+    ended = {"name": "main", "state": {"terminated": {"exitCode": 143, "message": f"a\n{line}\nb"}}}
+    assert gone(found, status={"containerStatuses": [ended]}) == {"uid-pi-launcher": line}
+    found.forget(JobKey("MPIJob", NAMESPACE, NAME))
+    assert found.last_reports(JobKey("MPIJob", NAMESPACE, NAME)) == {}

@@ -144,3 +144,14 @@ async def test_a_job_of_any_size_is_judged_at_once(scene: Scene) -> None:
         await reconciled(scene, raw)
     assert scene.server.done() == ["PATCH mpijobs/pi/status"]
     assert lag.longest < loop_lag.MOST
+
+
+async def test_what_is_a_warning_is_a_line_of_the_operators_log_too(
+    scene: Scene, caplog: pytest.LogCaptureFixture
+) -> None:
+    kept = {"springtide.dev/ledger": '{"serves":"uid-of-a-launcher-that-is-gone"}'}
+    fill(scene.caches.held[CONFIGMAPS], made(CONFIGMAPS, f"{NAME}-config", metadata={"annotations": kept}))
+    await reconciled(scene, a_job())
+    assert [record.getMessage().partition(";")[0] for record in caplog.records] == [
+        "MPIJob ns/pi: The launcher is gone"
+    ]
