@@ -169,6 +169,17 @@ def test_what_is_waited_for() -> None:
     assert list(unfinished(wanted(), a_job("Created", "Running"), []))
 
 
+def test_workers_of_a_launcher_that_is_not_elastic_are_waited_for_as_they_are_used() -> None:
+    launcher, config = a_pod("grows-launcher", "u-launcher", "Launcher"), a_config("w-0", "w-1")
+    ledger = {"serves": "u-launcher", "members": [0, 1], "started_with": [0, 1]}
+    config["metadata"]["annotations"]["springtide.dev/ledger"] = json.dumps(ledger)
+    keeps = a_job("Created", "Running", "SizeDeferred", state="Running", workers="2/1")
+    assert not list(lacking(keeps, [launcher, W0, W1], config, 1))
+    assert list(lacking(keeps, [launcher, W0], config, 1))
+    pretends = a_job("Created", "Running", state="Running", workers="1/1")
+    assert list(lacking(pretends, [launcher, W0, W1], config, 1))
+
+
 def test_a_seed_always_gives_the_same_schedule() -> None:
     def drawn(seed: int) -> tuple[list[Wanted], list[schedule.Act]]:
         chance = random.Random(seed)

@@ -97,15 +97,24 @@ def lacking(job: Obj, pods: Sequence[Obj], config: Obj | None, size: int | None)
         return
     workers = [pod for pod in pods if role(pod) == "Worker"]
     ready = sorted(pod["metadata"]["name"] for pod in workers if is_alive(pod) and is_ready(pod))
-    if len(workers) != size or len(ready) != size:
+    used = _used(job, config, size)
+    if len(workers) != max(size, used) or len(ready) != max(size, used):
         shown = {pod["metadata"]["name"]: phase(pod) for pod in workers}
-        yield f"{len(ready)} of {size} workers are ready among {shown}"
+        yield f"{len(ready)} of {size} workers are ready among {shown}, {used} are in use"
     listed = sorted(hosts(config)) if config else []
     if listed != ready:
         yield f"listed are {listed}, ready are {ready}"
     status = job.get("status") or {}
-    if (status.get("state"), status.get("workers")) != ("Running", f"{size}/{size}"):
+    if (status.get("state"), status.get("workers")) != ("Running", f"{used}/{size}"):
         yield f"its status is {status.get('state')} {status.get('workers')}: {status.get('explanation')}"
+
+
+def _used(job: Obj, config: Obj | None, size: int) -> int:
+    """Workers that train: a launcher that is not elastic keeps those it was started with."""
+    if "SizeDeferred" not in holding(job) or config is None:
+        return size
+    ledger = _ledger(config)
+    return len({*ledger.get("started_with", ())} & {*ledger.get("members", ())})
 
 
 def unfinished(wanted: Wanted, job: Obj, pods: Sequence[Obj]) -> Iterator[str]:
