@@ -94,7 +94,9 @@ def test_a_launcher_avoids_spot_nodes_and_leaves_a_node_that_is_going(space: Clu
         space.kubectl("cordon", node)
         try:
             assert node in until_told(job, "LauncherMoved")
-            assert resumed(job, before) >= 20
+            step = resumed(job, before)
+            assert step >= 20
+            assert f"step {step}, its last checkpoint" in until_told(job, "TrainingSetBack")
             assert node_of(job.pods("Launcher")[job.launcher()]) != node
             assert "Failed" not in job.conditions()
             assert not job.status.get("restarts")

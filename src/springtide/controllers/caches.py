@@ -58,10 +58,9 @@ def _by_node(pod: PodView) -> list[str]:
     return [pod.spec.node_name] if pod.spec.node_name else []
 
 
-def _last_line(pod: PodView) -> str:
+def _last_lines(pod: PodView) -> str:
     ended = (each.state.terminated for each in pod.status.container_statuses)
-    found = (progress.last_line(each.message) for each in ended if each is not None)
-    return next(filter(None, found), "")
+    return "\n".join(each.message for each in ended if each is not None)
 
 
 class Caches:
@@ -93,7 +92,7 @@ class Caches:
         pod, new = change.old, change.new
         if pod is None or (new is not None and new.metadata.uid == pod.metadata.uid):
             return
-        key, report = job_of(pod.metadata), pod.metadata.annotations.get(progress.ANNOTATION) or _last_line(pod)
+        key, report = job_of(pod.metadata), progress.last(pod.metadata.annotations, _last_lines(pod))
         if key is not None and report:
             self._last_reports[key] = pod.metadata.uid, report
 

@@ -78,13 +78,18 @@ _NEXT = timedelta(milliseconds=1)
 
 def _ongoing(seen: Situation) -> Plan:
     then, why, waits = _decided(seen)
-    going = (*fixed.removable(then), *resizing.removable(then), *launching.deleted(then))
+    going = (
+        *fixed.removable(then),
+        *resizing.removable(then),
+        *launching.deleted(then),
+        *relocating.deleted(then),
+    )
     actions = _hosts_written(seen, then, going, why)
     rewritten = any(isinstance(action, Patch) and action.key == seen.config_key for action in actions)
     actions += _group(then)
     actions += _worker_pods(then)
     actions += [*fixed.created(then), *launching.created(then), *finishing.switched(then)]
-    actions += relocating.stopped(then)
+    actions += relocating.suspended(then)
     actions += _freed(then)
     actions += finishing.deletes(going)
     if not rewritten:

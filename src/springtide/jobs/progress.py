@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a launcher says of itself: in an annotation of its own pod or, where it may not write that, in lines of its log,
-of which the last ones are kept with how it ended."""
+"""What a launcher says of itself: in an annotation of its own pod and, where it may not write that, in lines of its
+log, of which the last ones are kept with how it ended."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from datetime import datetime
 from typing import Any, Final
 
@@ -43,14 +44,17 @@ def of(pod: Pod | None) -> Progress:
     """What cannot be read is not said."""
     if pod is None:
         return Progress()
-    if (annotation := pod.annotations.get(ANNOTATION)) is not None:
-        return read(annotation)
-    return read(last_line(pod.exit.message) if pod.exit is not None else "")
+    return read(last(pod.annotations, pod.exit.message if pod.exit is not None else ""))
 
 
-def last_line(log: str) -> str:
-    """The last report among these lines of a log; empty where there is none."""
-    return next((line for line in reversed(log.splitlines()) if line.startswith(_LINE)), "")
+def last(annotations: Mapping[str, str], log: str) -> str:
+    """The later of what a pod's annotation and the last lines of its log say; empty where neither says anything. A
+    launcher that is told to end may no longer write on its pod."""
+    line = next((line for line in reversed(log.splitlines()) if line.startswith(_LINE)), "")
+    written = annotations.get(ANNOTATION, "")
+    said, printed = read(written).at, read(line).at
+    later = printed is not None and (said is None or said <= printed)
+    return line if later or not written else written
 
 
 def read(text: str) -> Progress:

@@ -11,7 +11,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from springtide.api.kinds.mpi_modes import LauncherForm
-from springtide.jobs import finishing, progress, setbacks
+from springtide.jobs import progress, setbacks
 from springtide.jobs.actions import Action, Decision, Patch
 from springtide.jobs.ledger import Ledger
 from springtide.jobs.observed import Key, Pod
@@ -56,13 +56,18 @@ def _when(situation: Situation, pod: Pod) -> str:
     return f" at {at:%H:%M:%S} UTC" if at is not None else ""
 
 
-def stopped(situation: Situation) -> tuple[Action, ...]:
-    pod, batch = situation.launcher, situation.observed.launcher_job
-    if pod is None or not pod.alive or not situation.ledger.relocated or pod.uid != situation.ledger.relocated:
+def deleted(situation: Situation) -> tuple[Pod, ...]:
+    pod = _leaving(situation)
+    return (pod,) if pod is not None and situation.shape.form is LauncherForm.POD else ()
+
+
+def suspended(situation: Situation) -> tuple[Action, ...]:
+    batch = situation.observed.launcher_job
+    if _leaving(situation) is None or batch is None or batch.suspended:
         return ()
-    if situation.shape.form is LauncherForm.POD:
-        return finishing.deletes((pod,))
-    suspends = batch is not None and not batch.suspended
-    return (
-        (Patch(Key("batch/v1", "Job", situation.shape.launcher_name), {"spec": {"suspend": True}}),) if suspends else ()
-    )
+    return (Patch(Key("batch/v1", "Job", situation.shape.launcher_name), {"spec": {"suspend": True}}),)
+
+
+def _leaving(situation: Situation) -> Pod | None:
+    pod, relocated = situation.launcher, situation.ledger.relocated
+    return pod if pod is not None and pod.alive and relocated and pod.uid == relocated else None

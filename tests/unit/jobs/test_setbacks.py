@@ -161,6 +161,16 @@ def test_a_launcher_without_rights_is_read_by_its_last_lines() -> None:
     assert (said.reached, said.kept, said.has_checkpoint) == (7, 5, True)
 
 
+def test_of_annotation_and_log_the_later_counts() -> None:
+    def said(step: int, second: int) -> str:
+        words = {"springtide": "progress", "at": f"2026-01-01T00:00:{second:02}Z", "step": step}
+        return json.dumps(words, separators=(",", ":"))
+
+    for annotation, line, step in ((said(7, 1), said(9, 2), 9), (said(9, 2), said(7, 1), 9), ("{}", said(7, 1), 7)):
+        pod = Pod("l", "u", "Launcher", exit=Exit(143, "", line), annotations={progress.ANNOTATION: annotation})
+        assert progress.of(pod).reached == step
+
+
 @pytest.mark.parametrize(
     "value", ["[", "[]", '{"step":1e999}', '{"step":true}', "[" * 100_000, f'{{"step":{"9" * 400}}}']
 )
