@@ -11,6 +11,7 @@ from typing import Any, Final
 import msgspec
 
 from springtide.api.kinds.fields import Wire
+from springtide.jobs.annotations import decoded
 from springtide.jobs.observed import Pod
 
 ANNOTATION: Final = "springtide.dev/progress"
@@ -58,10 +59,7 @@ def last(annotations: Mapping[str, str], log: str) -> str:
 
 
 def read(text: str) -> Progress:
-    try:
-        return msgspec.json.decode(text, type=Progress)
-    except (msgspec.DecodeError, RecursionError):
-        return Progress()
+    return decoded(text, Progress, Progress())
 
 
 def _whole(value: Any) -> int | None:
