@@ -11,7 +11,7 @@ import asyncio
 import uuid
 from base64 import b64decode
 from collections.abc import Callable
-from typing import Any, Final
+from typing import Annotated, Any, Final
 
 import msgspec
 
@@ -80,10 +80,13 @@ class ValidatingWebhooks:
         return None if response.allowed else denial(hook.name, response.status or Result())
 
 
+Int32 = Annotated[int, msgspec.Meta(ge=-(1 << 31), lt=1 << 31)]
+
+
 class Result(msgspec.Struct, frozen=True):
     """The webhook's own status. A field of another type makes the answer invalid."""
 
-    code: int | None = 0
+    code: Int32 | None = 0
     message: str | None = ""
     reason: str | None = ""
     details: dict[str, Any] | None = None
