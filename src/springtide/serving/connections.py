@@ -19,7 +19,7 @@ from typing import Any, Final
 from aiohttp import web
 from aiohttp.http_exceptions import HttpProcessingError
 
-from springtide.serving.framing import CHUNKED, END, BadRequest, Chunks, body_length, check_partial
+from springtide.serving.framing import CHUNKED, END, BadRequest, Chunks, check_partial, inspected
 from springtide.serving.slots import Limits, Slot, Slots
 
 # horovodrun puts its whole environment into an exec URL; kube-apiserver takes a mebibyte and a bit.
@@ -28,9 +28,9 @@ _AHEAD: Final = 16 << 10
 """Bytes that are read while the request before them is answered; more is left to the kernel."""
 
 Handler = Callable[[web.BaseRequest], Awaitable[web.StreamResponse]]
-Upgrade = Callable[[bytes, bytes, "Connection"], asyncio.Protocol | None]
-"""(a head that contains the word upgrade, the bytes after it, its connection) -> who gets the bytes from now on; None
-leaves the request to aiohttp."""
+Upgrade = Callable[[bytes, int, bytes, "Connection"], asyncio.Protocol | None]
+"""(a head with an Upgrade header, the length of its body, the bytes after the head, its connection) -> the protocol
+that gets the bytes from now on; None leaves the request to aiohttp."""
 
 
 class Service(web.Server):
@@ -172,9 +172,8 @@ class Connection(asyncio.Protocol):
         head = bytes(self._buffer[: end + len(END)])
         del self._buffer[: end + len(END)]
         self._searched = 0
-        length = body_length(head)
-        upgrade = self._service.upgrade
-        if upgrade is not None and b"upgrade" in head.lower() and self._leave_http(upgrade, head, length):
+        length, upgrading = inspected(head)
+        if upgrading and self._service.upgrade is not None and self._leave_http(self._service.upgrade, head, length):
             return False
         self._left, self._chunks = (0, Chunks()) if length == CHUNKED else (length, None)
         self._answering = True
@@ -223,10 +222,7 @@ class Connection(asyncio.Protocol):
             asyncio.get_running_loop().call_soon(self._advance)
 
     def _leave_http(self, upgrade: Upgrade, head: bytes, length: int) -> bool:
-        if length:
-            # What follows would be a body to one reader and frames to another.
-            raise BadRequest("a request that asks for an upgrade has a body")
-        taken = upgrade(head, bytes(self._buffer), self)
+        taken = upgrade(head, length, bytes(self._buffer), self)
         if taken is None:
             return False
         if isinstance(self._inner, web.RequestHandler):

@@ -17,6 +17,7 @@ CHUNKED: Final = -1
 
 _BARE_LINE_FEED: Final = re.compile(rb"(?<!\r)\n")
 _REQUEST_LINE: Final = re.compile(rb"([!#$%&'*+.^_`|~0-9A-Za-z-]+) [^\x00-\x20\x7f]+ HTTP/1\.([01])\r\n")
+_NOTEWORTHY: Final = re.compile(rb"\r\n(?:[ \t]|content-length|transfer-encoding|upgrade)", re.IGNORECASE)
 _NAME: Final = re.compile(rb"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
 _MOST_DIGITS: Final = 15
 _CHUNK_LINE: Final = 18
@@ -37,8 +38,11 @@ def check_partial(head: bytearray, start: int) -> None:
         raise BadRequest("a line of the request's head does not end with CR LF")
 
 
-def body_length(head: bytes) -> int:
-    """How many bytes of body follow this complete head, or `CHUNKED`. BadRequest when that is in doubt."""
+def inspected(head: bytes) -> tuple[int, bool]:
+    """How many bytes of body follow this complete head, or `CHUNKED`; and whether an upgrade is asked for.
+
+    BadRequest when the length is in doubt. Most heads have no line that matters here, which one search finds out.
+    """
     line = _REQUEST_LINE.match(head)
     if line is None:
         raise BadRequest("malformed request line")
@@ -47,12 +51,12 @@ def body_length(head: bytes) -> int:
     lines = head.count(b"\r\n")
     if head.count(b"\n") != lines or head.count(b"\r") != lines:
         raise BadRequest("a line of the request's head does not end with CR LF")
+    if not _NOTEWORTHY.search(head):
+        return 0, False
     if b"\r\n " in head or b"\r\n\t" in head:
         raise BadRequest("a header is continued on the next line")
     lowered = head.lower()
-    if b"content-length" not in lowered and b"transfer-encoding" not in lowered:
-        return 0
-    return _declared(lowered, old=line[2] == b"0")
+    return _declared(lowered, old=line[2] == b"0"), b"\r\nupgrade:" in lowered
 
 
 def _declared(lowered: bytes, *, old: bool) -> int:

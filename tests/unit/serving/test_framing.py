@@ -3,7 +3,7 @@ from __future__ import annotations
 
 import pytest
 
-from springtide.serving.framing import CHUNKED, BadRequest, Chunks, body_length, check_partial
+from springtide.serving.framing import CHUNKED, BadRequest, Chunks, check_partial, inspected
 
 
 def head(*lines: str, first: str = "POST /x HTTP/1.1") -> bytes:
@@ -22,7 +22,13 @@ def head(*lines: str, first: str = "POST /x HTTP/1.1") -> bytes:
     ],
 )
 def test_a_good_head_says_how_long_its_body_is(lines: tuple[str, ...], length: int) -> None:
-    assert body_length(head(*lines)) == length
+    assert inspected(head(*lines)) == (length, False)
+
+
+@pytest.mark.parametrize("line", ["Upgrade: websocket", "UPGRADE:x"])
+def test_an_upgrade_is_seen(line: str) -> None:
+    assert inspected(head("Content-Length: 7", line)) == (7, True)
+    assert inspected(head("X: upgrade", "Connection: Upgrade")) == (0, False)
 
 
 @pytest.mark.parametrize(
@@ -55,7 +61,7 @@ def test_a_good_head_says_how_long_its_body_is(lines: tuple[str, ...], length: i
 )
 def test_a_head_in_doubt_is_refused(lines: tuple[str, ...]) -> None:
     with pytest.raises(BadRequest):
-        body_length(head(*lines))
+        inspected(head(*lines))
 
 
 @pytest.mark.parametrize(
@@ -76,12 +82,12 @@ def test_a_head_in_doubt_is_refused(lines: tuple[str, ...]) -> None:
 )
 def test_a_malformed_request_line_is_refused(first: str) -> None:
     with pytest.raises(BadRequest):
-        body_length(head(first=first))
+        inspected(head(first=first))
 
 
 def test_the_encoding_of_an_old_client_is_refused() -> None:
     with pytest.raises(BadRequest):
-        body_length(head("Transfer-Encoding: chunked", first="POST / HTTP/1.0"))
+        inspected(head("Transfer-Encoding: chunked", first="POST / HTTP/1.0"))
 
 
 def test_lines_that_end_without_a_return_are_refused_before_the_head_is_complete() -> None:

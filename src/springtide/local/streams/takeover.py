@@ -44,10 +44,12 @@ Handler = Callable[[Upgrade], Awaitable[None]]
 def taking_over(upgraded: Handler) -> connections.Upgrade:
     """Gives upgrades to SPDY and WebSocket to `upgraded`, and leaves all other requests to the HTTP server."""
 
-    def take(head: bytes, rest: bytes, connection: Connection) -> asyncio.Protocol | None:
+    def take(head: bytes, length: int, rest: bytes, connection: Connection) -> asyncio.Protocol | None:
         request = _parsed(head)
         if request.upgrade not in ("spdy/3.1", "websocket"):
             return None
+        if length:  # what follows would be a body to one reader and frames to another
+            raise BadRequest("a request that asks for an upgrade has a body")
         transport = connection.transport
         protocol, duplex = _adopt(transport, rest)
         upgrade = Upgrade(request, duplex, certificate_of(transport), _peer(transport), connection.authenticated)
