@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import re
 import shlex
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import PurePosixPath
 from typing import Any, Final
@@ -58,20 +58,48 @@ def single_dashed(template: Mapping[str, Any]) -> tuple[str, ...]:
 
 
 def _words(container: Container) -> list[str]:
+    """With variables put in, unless that makes them too long: a few that hold each other twice grow beyond measure."""
     variables: dict[str, str] = {}
+    room = _LONGEST_EXPANSION
     for each in container.env or ():
         variables[each.name] = _expanded(each.value or "", variables)
-    words = [_expanded(word, variables) for word in (*(container.command or ()), *(container.args or ()))]
-    return [_REFERENCE.sub(lambda found: variables.get(found[1] or found[2], found[0]), word) for word in words]
+        room -= len(variables[each.name])
+        if room < 0:
+            return []
+    words = []
+    for word in (*(container.command or ()), *(container.args or ())):
+        meant = _replaced(_REFERENCE, _expanded(word, variables), lambda found: variables.get(found[1] or found[2]))
+        room -= len(meant)
+        if room < 0:
+            return []
+        words.append(meant)
+    return words
 
 
 _KUBERNETES_REFERENCE: Final = re.compile(r"\$\$|\$\(([-._a-zA-Z][-._a-zA-Z0-9]*)\)")
 _REFERENCE: Final = re.compile(r"\$(?:\{(\w+)\}|(\w+))")
+_LONGEST_EXPANSION: Final = 2**21
+"""Characters; more than an object can hold."""
 
 
 def _expanded(text: str, variables: Mapping[str, str]) -> str:
     """As the kubelet does: `$(NAME)` is a variable, an unknown one stays, `$$` is a dollar."""
-    return _KUBERNETES_REFERENCE.sub(lambda found: variables.get(found[1], found[0]) if found[1] else "$", text)
+    return _replaced(_KUBERNETES_REFERENCE, text, lambda found: variables.get(found[1]) if found[1] else "$")
+
+
+def _replaced(pattern: re.Pattern[str], text: str, value: Callable[[re.Match[str]], str | None]) -> str:
+    """A text that would become too long stays as it is."""
+    parts, at, length = [], 0, len(text)
+    for found in pattern.finditer(text):
+        new = value(found)
+        if new is None:
+            continue
+        length += len(new)
+        if length > _LONGEST_EXPANSION:
+            return text
+        parts += [text[at : found.start()], new]
+        at = found.end()
+    return "".join([*parts, text[at:]])
 
 
 _SHELLS: Final = frozenset({"sh", "ash", "bash", "dash", "ksh", "zsh"})

@@ -3,12 +3,14 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import Any, Final
 
 import pytest
 from tests.integration.controllers import chronicle
 from tests.integration.controllers.world import ELASTIC, MPIJOBS, NAME, V1, V2, World, job
 
+from springtide.kube import errors
 from springtide.kube.request import DeleteOptions
 from springtide.kube.resources import (
     CONFIGMAPS,
@@ -174,7 +176,8 @@ async def test_a_job_with_forged_pods_goes_on_with_its_own(operated: World) -> N
     }
     for name, labels in forged.items():
         await _theirs(operated, PODS, name, {"spec": POD_SPEC}, labels=labels, ownerReferences=[owner])
-        await operated.kubelet.run(name)
+        with suppress(errors.NotFound, errors.Conflict):  # it may be on its way out by now
+            await operated.kubelet.run(name)
     beyond = {f"{NAME}-worker-999999999", f"{NAME}-worker-{'9' * 40}"}
 
     async def left() -> set[str]:
@@ -192,6 +195,14 @@ async def test_a_job_with_forged_pods_goes_on_with_its_own(operated: World) -> N
     await operated.until(operated.workers, lambda found: f"{NAME}-worker-2" in found)
     await operated.kubelet.run(f"{NAME}-worker-2")
     await operated.until_listed(0, 1, 2)
+
+
+async def test_a_patch_with_the_uid_of_another_object_changes_nothing(world: World) -> None:
+    """What the operator relies on when a pod is replaced under its hands."""
+    made = await _theirs(world, PODS, LAUNCHER, {"spec": POD_SPEC})
+    with pytest.raises((errors.Conflict, errors.Invalid)):
+        await world.client.patch(PODS, world.key(LAUNCHER), {"metadata": {"uid": "other", "annotations": {"a": "b"}}})
+    assert await world.get(PODS, LAUNCHER) == made
 
 
 async def test_of_v2beta1_a_forged_batch_job_decides_nothing(operated: World) -> None:

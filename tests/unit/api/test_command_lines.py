@@ -239,3 +239,13 @@ def test_a_number_of_ranks_beyond_all_bounds_counts_as_not_said() -> None:
     launch = launch_of(a_template(command=["mpirun", "-np", "9" * 5000, "x"]))
     assert launch is not None
     assert launch.np is None
+
+
+def test_variables_that_grow_beyond_measure_say_nothing() -> None:
+    """Forty that each hold the one before twice would be a terabyte."""
+    laughs = [{"name": "V0", "value": "xx"}]
+    laughs += [{"name": f"V{number}", "value": f"$(V{number - 1})" * 2} for number in range(1, 41)]
+    assert launch_of(a_template("mpirun", "-np", "2", "$(V40)", env=laughs)) is None
+    big = [{"name": "BIG", "value": "x" * 1_000_000}]
+    assert launch_of(a_template("mpirun", "-np", "2", *["$(BIG)"] * 10_000, env=big)) is None
+    assert launch_of(a_template("mpirun", "-np", "2", "$(BIG)" * 100_000, env=big)) == Launch("mpirun", np=2)

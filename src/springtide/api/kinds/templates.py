@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The few fields of a pod template that are read here: who starts what, with which GPUs, and the names of its parts.
+"""The few fields of a pod template that are read or added to here, so that one of another type is named at its place.
 
 The template itself stays a raw mapping and goes to the API server as it was written.
 """
@@ -21,6 +21,18 @@ class Variable(Wire, frozen=True, kw_only=True):
 
 class Resources(Wire, frozen=True, kw_only=True):
     limits: dict[str, Any] | None = None
+    requests: dict[str, Any] | None = None
+
+
+class SecurityContext(Wire, frozen=True, kw_only=True):
+    run_as_user: int | None = None
+    fs_group: int | None = None
+
+
+class Named(Wire, frozen=True, kw_only=True):
+    """A volume, a mount or a container of which nothing else is read."""
+
+    name: str = ""
 
 
 class Container(Wire, frozen=True, kw_only=True):
@@ -30,21 +42,33 @@ class Container(Wire, frozen=True, kw_only=True):
     args: tuple[str, ...] | None = None
     env: tuple[Variable, ...] | None = None
     resources: Resources | None = None
+    volume_mounts: tuple[Named, ...] | None = None
+    security_context: SecurityContext | None = None
 
 
-class Named(Wire, frozen=True, kw_only=True):
-    """A volume, or a container of which nothing else is read."""
-
-    name: str = ""
+class DNSConfig(Wire, frozen=True, kw_only=True):
+    searches: tuple[str, ...] | None = None
 
 
 class PodSpec(Wire, frozen=True, kw_only=True):
     containers: tuple[Container, ...] | None = None
     init_containers: tuple[Named, ...] | None = None
     volumes: tuple[Named, ...] | None = None
+    dns_config: DNSConfig | None = None
+    host_network: bool | None = None
+    priority_class_name: str | None = None
+    restart_policy: str | None = None
+    security_context: SecurityContext | None = None
+    service_account_name: str | None = None
+
+
+class Metadata(Wire, frozen=True, kw_only=True):
+    labels: dict[str, str] | None = None
+    annotations: dict[str, str] | None = None
 
 
 class Template(Wire, frozen=True, kw_only=True):
+    metadata: Metadata | None = None
     spec: PodSpec | None = None
 
 

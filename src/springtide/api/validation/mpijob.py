@@ -23,6 +23,7 @@ from springtide.api.kinds.mpijob import (
 from springtide.api.kinds.replicas import LAUNCHER, WORKER, ReplicaSpec
 from springtide.api.kinds.run_policy import RunPolicy
 from springtide.api.kinds.templates import Container, Named, Template
+from springtide.api.names import container_complaints, mount_path_complaints
 from springtide.api.validation import shared
 
 _ROLES = "spec.mpiReplicaSpecs"
@@ -85,6 +86,10 @@ def _spec_errors(spec: MPIJobSpec, mode: Mode) -> Iterator[FieldError]:
     yield from shared.elastic_policy_errors(spec.elastic_policy or ElasticPolicy(), "spec.elasticPolicy")
     if spec.ssh_auth_mount_path == "":
         yield required("spec.sshAuthMountPath", "must have a mount path for SSH credentials")
+    elif spec.ssh_auth_mount_path and (wrong := mount_path_complaints(spec.ssh_auth_mount_path)):
+        yield invalid("spec.sshAuthMountPath", spec.ssh_auth_mount_path, ", ".join(wrong))
+    if spec.main_container and (wrong := container_complaints(spec.main_container)):
+        yield invalid("spec.mainContainer", spec.main_container, ", ".join(wrong))
     yield from _choice(spec.mpi_implementation, "spec.mpiImplementation", Implementation)
     yield from _choice(spec.launcher_creation_policy, "spec.launcherCreationPolicy", LauncherCreation)
 

@@ -16,7 +16,7 @@ from springtide.api.kinds.elastic_policy import ElasticPolicy
 from springtide.api.kinds.fields import Wire
 from springtide.api.kinds.replicas import ReplicaSpec
 from springtide.api.kinds.run_policy import CleanPodPolicy, RunPolicy, SchedulingPolicy
-from springtide.api.kinds.templates import Template, containers_of
+from springtide.api.kinds.templates import Container, Resources, Template, containers_of
 from springtide.api.names import label_complaints
 
 MESSAGE_LIMIT: Final = 1024
@@ -81,6 +81,18 @@ def _template_errors(raw: Mapping[str, Any], field: str) -> Iterator[FieldError]
         for name, value in (("name", container.name), ("image", container.image)):
             if not value:
                 yield required(f"{field}.spec.containers[{index}].{name}")
+        yield from _resource_errors(container, f"{field}.spec.containers[{index}].resources")
+
+
+def _resource_errors(container: Container, field: str) -> Iterator[FieldError]:
+    """They are added up for a PodGroup, before the API server sees them."""
+    given = container.resources or Resources()
+    for part, amounts in (("limits", given.limits), ("requests", given.requests)):
+        for name, amount in (amounts or {}).items():
+            try:
+                quantity.parse(str(amount))
+            except quantity.QuantityError as error:
+                yield invalid(f"{field}.{part}[{name}]", amount, str(error))
 
 
 def exactly_one(replicas: int | None, field: str) -> Iterator[FieldError]:

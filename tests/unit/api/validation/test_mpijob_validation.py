@@ -399,3 +399,49 @@ def test_an_object_of_any_shape_is_either_refused_or_has_a_meaning(
         assert all(role.replicas >= 1 for role in job.roles.values())
         mpijob.admission_errors(raw)
     assert msgspec.json.encode(raw) == before, "a raw object is only ever read"
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+@pytest.mark.parametrize(
+    ("field", "value", "why"),
+    [
+        ("mainContainer", "main; reboot", "a lowercase RFC 1123 label must consist of"),
+        ("mainContainer", "$(reboot)", "a lowercase RFC 1123 label must consist of"),
+        ("mainContainer", "main\n", "a lowercase RFC 1123 label must consist of"),
+        ("mainContainer", "a" * 64, "must be no more than 63 characters"),
+        ("sshAuthMountPath", "root/.ssh", "must be an absolute path"),
+        ("sshAuthMountPath", "/root/../etc", "must not contain '..'"),
+        ("sshAuthMountPath", "/root:ro", "must not contain ':'"),
+        ("sshAuthMountPath", "/root\nPermitRootLogin yes", "must not contain control characters"),
+        ("sshAuthMountPath", "/" + "ä" * 2048, "must be no more than 4096 bytes"),
+    ],
+)
+def test_what_goes_into_scripts_and_mounts_is_refused_at_its_place(
+    version: str, field: str, value: str, why: str
+) -> None:
+    (error,) = mpijob.errors(an_mpijob(version, **{field: value}))
+    assert error.field == f"spec.{field}"
+    assert why in str(error)
+
+
+@pytest.mark.parametrize(
+    ("place", "value", "field"),
+    [
+        (("metadata", "labels"), ["a"], "metadata.labels"),
+        (("metadata", "annotations"), {"a": 1}, "metadata.annotations[...]"),
+        (("spec", "volumes"), "v", "spec.volumes"),
+        (("spec", "dnsConfig"), {"searches": "x"}, "spec.dnsConfig.searches"),
+        (("spec", "securityContext"), {"fsGroup": "g"}, "spec.securityContext.fsGroup"),
+        (("spec", "serviceAccountName"), {}, "spec.serviceAccountName"),
+        (
+            ("spec", "containers"),
+            [{"name": "m", "image": "i", "resources": {"limits": {"cpu": "lots"}}}],
+            "spec.containers[0].resources.limits[cpu]",
+        ),
+    ],
+)
+def test_parts_of_a_template_of_another_type_are_named(place: tuple[str, str], value: Any, field: str) -> None:
+    template = a_template("mpirun")
+    template.setdefault(place[0], {})[place[1]] = value
+    (error,) = mpijob.errors(an_mpijob(launcher={"template": template}))
+    assert error.field == f"{ROLES}[Launcher].template.{field}"

@@ -4,10 +4,14 @@
 `discover_hosts.sh` always says slots, and fails rather than say nothing: Horovod crashes on either. `hosts_given.sh` is
 asked by the init container that holds the launcher back, and knows for which pod the list is meant: the successor of
 a launcher must not start on the hosts of its predecessor.
+
+Whatever goes into a script is quoted, although names of pods need none: what a user writes is never run by a shell that
+the user did not ask for.
 """
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Mapping
 
 from springtide.api.defaults.mpijob import MPI
@@ -48,31 +52,31 @@ def hostfile(job: Job[MPI], hosts: Hosts, settings: Settings) -> str:
 def discover_hosts(job: Job[MPI], hosts: Hosts, settings: Settings) -> str:
     """Only hosts that ranks can be started on now."""
     listed = _with_launcher(job, hosts.listed, settings) if hosts.serves else []
-    lines = [f"echo {name}:{job.own.slots_per_worker}" for name in listed]
+    lines = [f"echo {shlex.quote(f'{name}:{job.own.slots_per_worker}')}" for name in listed]
     return "\n".join(["#!/bin/sh", *(lines or ["exit 1"])]) + "\n"
 
 
 def hosts_given(hosts: Hosts) -> str:
     """Succeeds for the one launcher pod, named by its uid, that the list is for."""
-    return f'#!/bin/sh\n[ "$1" = "{hosts.serves or "nobody"}" ]\n'
+    return f'#!/bin/sh\n[ "$1" = {shlex.quote(hosts.serves or "nobody")} ]\n'
 
 
 def kubexec(job: Job[MPI]) -> str:
     """Upstream's calling convention: a pod's name, and then words that are one command. Where no kubectl was delivered
     the pod's own is used; a shell's own word on a missing one would not say what to do."""
-    container = f" --container {job.own.main_container}" if job.own.main_container else ""
+    container = f" --container {shlex.quote(job.own.main_container)}" if job.own.main_container else ""
     lines = (
         "#!/bin/sh",
         "KUBECTL=/opt/kube/kubectl",
         '[ -x "$KUBECTL" ] || KUBECTL=kubectl',
         'if ! command -v "$KUBECTL" >/dev/null; then',
-        f'  echo "{_NO_KUBECTL}" >&2',
+        f"  echo {shlex.quote(_NO_KUBECTL)} >&2",
         "  exit 127",
         "fi",
         "set -x",
         "POD_NAME=$1",
         "shift",
-        f'"$KUBECTL" exec ${{POD_NAME}}{container} -- /bin/sh -c "$*"',
+        f'"$KUBECTL" exec "$POD_NAME"{container} -- /bin/sh -c "$*"',
     )
     return "\n".join(lines) + "\n"
 
