@@ -65,7 +65,7 @@ def told(*objects: Obj) -> list[Seen]:
 
 W0, W1 = a_pod("w-0", "u0"), a_pod("w-1", "u1")
 LEAVING: dict[str, Any] = {"deletionTimestamp": "now"}
-START = (a_job("Created", "Running"), a_role("w-0", "w-1"), W0, W1, a_config("w-0", "w-1"))
+START = (a_job("Created", "Running"), W0, W1, a_role("w-0", "w-1"), a_config("w-0", "w-1"))
 ENDED = a_job("Created", "Succeeded", completionTime="now")
 
 
@@ -75,13 +75,13 @@ def test_a_job_that_was_left_alone_is_not_complained_about() -> None:
 
 
 def test_a_shrink_in_order_is_right() -> None:
-    seen = told(*START, a_config("w-0"), a_pod("w-1", "u1", **LEAVING), a_role("w-0"), ENDED)
+    seen = told(*START, a_config("w-0"), a_role("w-0"), a_pod("w-1", "u1", **LEAVING), ENDED)
     assert judge(wanted(), seen, [], Blows()) == []
 
 
 def test_a_replacement_that_is_explained_is_right() -> None:
     dead, other = a_pod("w-0", "u0", phase="Failed"), a_pod("w-2", "u2")
-    after = (a_role("w-1", "w-2"), other, a_config("w-1", "w-2", said="w-0 exited with code 137"), ENDED)
+    after = (other, a_role("w-1", "w-2"), a_config("w-1", "w-2", said="w-0 exited with code 137"), ENDED)
     assert judge(wanted(), told(*START, dead, a_config("w-1"), *after), [], Blows(pods={"u0"})) == []
 
 
@@ -89,9 +89,11 @@ def test_a_replacement_that_is_explained_is_right() -> None:
     "then",
     [
         pytest.param([a_config("w-0", "w-2")], id="listed without a pod"),
-        pytest.param([a_role("w-0", "w-1", "w-2"), a_pod("w-2", "u2", ready=False), a_config("w-2")], id="not ready"),
+        pytest.param([a_pod("w-2", "u2", ready=False), a_role("w-0", "w-1", "w-2"), a_config("w-2")], id="not ready"),
         pytest.param([a_pod("w-2", "u2"), a_config("w-2")], id="listed before the Role allows it"),
         pytest.param([a_role("w-0")], id="the Role forbids who is listed"),
+        pytest.param([a_role("w-0", "w-1", "w-2")], id="the Role names whose pod nobody has seen"),
+        pytest.param([a_config("w-0"), a_pod("w-1", "u1", **LEAVING)], id="deleted while the Role named it"),
         pytest.param([a_pod("w-1", "u1", **LEAVING)], id="deleted while it was listed"),
         pytest.param([a_config("w-0"), a_pod("w-1", "u9"), a_config("w-0", "w-1")], id="a name used twice"),
         pytest.param([a_config("w-0", "w-0")], id="listed twice"),
@@ -105,7 +107,7 @@ def test_a_write_in_the_wrong_order_is_seen(then: list[Obj]) -> None:
 def test_too_many_hosts_are_seen() -> None:
     names = [f"w-{n}" for n in range(5)]
     pods = [a_pod(name, f"u-{name}") for name in names]
-    assert judge(wanted(), told(a_job("Created"), a_role(*names), *pods, a_config(*names)), [], Blows())
+    assert judge(wanted(), told(a_job("Created"), *pods, a_role(*names), a_config(*names)), [], Blows())
 
 
 def test_a_replacement_without_a_reason_is_seen() -> None:

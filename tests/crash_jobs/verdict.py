@@ -201,6 +201,8 @@ class Tracing:
     def __init__(self, wanted: Wanted, blows: Blows) -> None:
         self._wanted, self._blows = wanted, blows
         self._pods: dict[str, Obj] = {}
+        self._there: set[str] = set()
+        """Names of all pods there ever were."""
         self._roles: dict[str, Obj] = {}
         self._configs: dict[str, Obj] = {}
         self._ended: set[str] = set()
@@ -264,21 +266,28 @@ class Tracing:
         if each.leaves:
             self._roles.pop(uid, None)
             return
+        before = self._reachable(uid)
         self._roles[uid] = each.object
+        if unseen := sorted(self._reachable(uid) - before - self._there):
+            yield f"the Role names {unseen} before there was such a pod"
         yield from self._unreachable(uid)
 
     def _unreachable(self, uid: str) -> Iterator[str]:
         if self._wanted.over_ssh or uid in self._ended or uid in self._blows.deleted or uid not in self._configs:
             return
-        rules = self._roles[uid]["rules"] if uid in self._roles else []
-        reachable = {name for rule in rules if "pods/exec" in rule["resources"] for name in rule["resourceNames"]}
-        if strangers := sorted(set(hosts(self._configs[uid])) - reachable):
+        alive = {name for name, pod in self._pods.items() if is_alive(pod)}
+        if strangers := sorted(set(hosts(self._configs[uid])) & alive - self._reachable(uid)):
             yield f"{strangers} are listed and the Role does not name them"
+
+    def _reachable(self, uid: str) -> set[str]:
+        rules = self._roles[uid]["rules"] if uid in self._roles else []
+        return {name for rule in rules if "pods/exec" in rule["resources"] for name in rule["resourceNames"]}
 
     def _pod(self, each: Seen) -> Iterator[str]:
         before, uid = self._pods.get(each.name), owner(each.object)
         first = each.leaves and not (before and "deletionTimestamp" in before["metadata"])
         self._pods[each.name] = each.object
+        self._there.add(each.name)
         if not is_alive(each.object) and uid not in self._ended and each.uid in self._used.values():
             self._lost[each.uid] = each.object
         if each.gone:
@@ -289,6 +298,8 @@ class Tracing:
             return
         if each.name in hosts(self._configs[uid]):
             yield f"{each.name} was deleted while it was listed"
+        if each.name in self._reachable(uid):
+            yield f"{each.name} was deleted while the Role named it"
 
 
 def judge_accounts(seen: Sequence[Seen], lines: Sequence[Line], blows: Blows) -> Iterator[str]:

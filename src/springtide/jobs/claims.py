@@ -16,6 +16,7 @@ from msgspec.structs import replace
 
 from springtide.api.kinds.conditions import condition, holds
 from springtide.api.kinds.status import JobStatus
+from springtide.jobs import causes
 from springtide.jobs.actions import Event, Plan, RequeueAfter, StatusPatch
 from springtide.jobs.conditions import REASON_LENGTH, Conditions, false, merged, true
 from springtide.jobs.kind import Hosts
@@ -44,9 +45,14 @@ def hosts(situation: Situation, going: Iterable[Pod] = ()) -> Hosts:
         listed=names(situation.ledger.listed),
         reachable=names(situation.workers),
         serves=situation.ledger.serves,
-        launcher_seen=stays(situation.launcher),
+        launcher_seen=_speaks(situation.launcher),
         fixed=situation.fixed,
     )
+
+
+def _speaks(pod: Pod | None) -> bool:
+    """A launcher that is told to end still says how far it came, and has its name until it is gone."""
+    return pod is not None and not pod.ended and not causes.lost(pod)
 
 
 def exists(kind: str, name: str, manager: str) -> str:

@@ -88,7 +88,7 @@ class Hosts:
     serves: str
     """The launcher pod the list is for; empty: it is for nobody."""
     launcher_seen: bool = False
-    """Whether the pod under the launcher's name was seen to be the job's own."""
+    """Whether the pod under the launcher's name was seen to be the job's own, and has not ended."""
     fixed: tuple[Replica, ...] = ()
     """Replicas that keep their names, of all roles."""
 

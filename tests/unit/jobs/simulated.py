@@ -174,7 +174,7 @@ class Cluster:
         if action.key.kind == "Pod":
             pod = self.pods.get(action.key.name)
             if pod is not None and pod.uid == action.uid:
-                named = self.rights() | set(self.listed()) | self.hostfile()
+                named = self.rights("pods/exec") | set(self.listed()) | self.hostfile()
                 assert pod.name not in named or not pod.alive, f"{pod.name} is deleted while it can be reached"
                 self.vanish(pod.name) if action.grace == 0 or pod.ended else self.terminate(pod.name)
         elif action.key.kind == "Job":
@@ -348,10 +348,11 @@ class Cluster:
     def has_role(self) -> bool:
         return any(key.kind == "Role" for key in self.objects)
 
-    def rights(self) -> set[str]:
+    def rights(self, *resources: str) -> set[str]:
         """Pods in which the launcher may run commands, and its own if it may change it."""
         roles = (body for key, body in self.objects.items() if key.kind == "Role")
-        return {name for role in roles for rule in role["rules"] for name in rule.get("resourceNames", ())}
+        rules = (rule for role in roles for rule in role["rules"] if not resources or rule["resources"] == [*resources])
+        return {name for rule in rules for name in rule.get("resourceNames", ())}
 
     def workers(self) -> list[str]:
         return sorted(pod.name for pod in self.of(WORKER))

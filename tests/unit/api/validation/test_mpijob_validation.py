@@ -419,7 +419,9 @@ def test_an_object_of_any_shape_is_either_refused_or_has_a_meaning(
 def test_what_goes_into_scripts_and_mounts_is_refused_at_its_place(
     version: str, field: str, value: str, why: str
 ) -> None:
-    (error,) = mpijob.errors(an_mpijob(version, **{field: value}))
+    raw = an_mpijob(version)
+    raw["spec"][field] = value
+    (error,) = mpijob.errors(raw)
     assert error.field == f"spec.{field}"
     assert why in str(error)
 
