@@ -69,7 +69,7 @@ class _Review(msgspec.Struct):
 async def answered(body: bytes, judges: Judges, find: Find) -> bytes:
     try:
         request = msgspec.json.decode(body, type=_Review).request
-    except msgspec.DecodeError as error:
+    except (msgspec.DecodeError, RecursionError) as error:
         raise NoReview(f"no AdmissionReview of admission.k8s.io/v1: {error}") from None
     asked = judges.get(request.resource.resource)
     if asked is None:

@@ -159,7 +159,7 @@ def from_answer(code: int, headers: Mapping[str, str], body: bytes) -> ApiError:
     retry_after = _seconds(headers.get("Retry-After", ""))
     try:
         status = msgspec.json.decode(body)
-    except msgspec.DecodeError:
+    except (msgspec.DecodeError, RecursionError):
         status = None
     if isinstance(status, dict) and status.get("kind") == "Status":
         return from_status({**status, "code": status.get("code") or code}, retry_after)

@@ -22,7 +22,7 @@ from typing import Any, Final
 
 import msgspec
 
-from springtide.local.runtime.shim import root
+from springtide.local.directory_trees import remove_tree
 from springtide.local.runtime.shims import interpreter, module_command
 
 PATIENCE: Final = 20.0
@@ -88,7 +88,7 @@ def probe() -> Findings:
         try:
             lines = _try_all(scratch)
         finally:
-            root.remove_tree(f"{scratch}/root")
+            remove_tree(f"{scratch}/root")
     return judge(lines, _switches(), os.geteuid() == 0)
 
 

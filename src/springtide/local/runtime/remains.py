@@ -5,10 +5,11 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from springtide.local.runtime.shim import memory, root
+from springtide.local.directory_trees import remove_tree
+from springtide.local.runtime.shim import memory
 
 
 def discard(directory: Path) -> None:
     """Remove the directory of a pod whose shim is gone, what its containers have left included."""
     memory.remove_groups(str(directory))
-    root.remove_tree(str(directory))
+    remove_tree(str(directory))

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from springtide.local.directory_trees import remove_tree
 from springtide.local.runtime.shim import init, kernel, memory, messages, notation, program, root
 
 
@@ -87,8 +88,8 @@ def test_trees_are_removed_with_what_cannot_be_read(tmp_path: Path) -> None:
     closed.chmod(0)
     (tmp_path / "tree" / "link").symlink_to(tmp_path / "kept")
     (tmp_path / "kept").mkdir()
-    root.remove_tree(str(tmp_path / "tree"))
-    root.remove_tree(str(tmp_path / "tree"))
+    remove_tree(str(tmp_path / "tree"))
+    remove_tree(str(tmp_path / "tree"))
     assert [path.name for path in tmp_path.iterdir()] == ["kept"]
 
 

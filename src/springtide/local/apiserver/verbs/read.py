@@ -116,7 +116,7 @@ def _write_token(token: Token) -> str:
 def _read_token(text: str) -> Token:
     try:
         return msgspec.json.decode(base64.urlsafe_b64decode(text + "=" * (-len(text) % 4)), type=Token)
-    except (binascii.Error, ValueError, msgspec.MsgspecError):
+    except (binascii.Error, ValueError, msgspec.MsgspecError, RecursionError):
         message = "invalid continue token: continue key is not valid: it was not made by this server"
         raise status.bad_request(message) from None
 

@@ -10,6 +10,7 @@ import sys
 import termios
 import time
 
+from springtide.local.directory_trees import remove_tree
 from springtide.local.runtime.shim.container import Attachment, Container
 from springtide.local.runtime.shim.execution import Execution
 from springtide.local.runtime.shim.init import children_of, pause, signal_number
@@ -31,7 +32,6 @@ from springtide.local.runtime.shim.memory import SAMPLING, remove_groups
 from springtide.local.runtime.shim.messages import Bounds, Client, Listener
 from springtide.local.runtime.shim.notation import decode, read_json, write_json
 from springtide.local.runtime.shim.program import IGNORED, report
-from springtide.local.runtime.shim.root import remove_tree
 from springtide.local.runtime.shim.sandbox import Sandbox
 
 TYPE_CHECKING = False

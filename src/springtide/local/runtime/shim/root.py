@@ -7,6 +7,7 @@ import errno
 import os
 import stat
 
+from springtide.local.directory_trees import remove_tree
 from springtide.local.runtime.shim.kernel import (
     MNT_DETACH,
     MS_BIND,
@@ -36,8 +37,6 @@ SYSTEM = ("bin", "etc", "lib", "lib32", "lib64", "libx32", "opt", "sbin", "usr",
 """Directories of the host that a pod of root sees but never writes."""
 SHARED_LIMIT = 256
 """Entries of a directory that are bound one by one; each takes a mount."""
-DEEPEST, LONGEST_PATH = 64, 2048
-"""Levels and characters of a path up to which directories are removed where they are."""
 PRIVATE = {"tmp": 0o1777, "root": 0o700}
 """Directories of a container's own, on disk."""
 PASS = 0o011
@@ -343,46 +342,6 @@ def open_part(volume: str, part: str) -> int:
         if name == ".." or stat.S_ISLNK(os.fstat(here).st_mode):
             raise OSError(errno.ELOOP, f"subPath {part} leads through a link or out of its volume")
     return here
-
-
-def remove_tree(path: str) -> None:
-    """Remove a directory with all it holds, overlay's unreadable work directories included; two may do so at once.
-
-    Programs nest directories as deep as they like, deeper than a path may be long: what is too deep is moved up first.
-    """
-    with Ignoring(FileNotFoundError):
-        deep: list[str] = []
-        while True:
-            _empty(path, path, deep, DEEPEST)
-            while deep:
-                with Ignoring(FileNotFoundError):
-                    top = deep.pop()
-                    _empty(top, path, deep, DEEPEST)
-                    os.rmdir(top)
-            try:
-                os.rmdir(path)
-                return
-            except OSError as error:
-                if error.errno != errno.ENOTEMPTY:  # the other one has moved something up meanwhile
-                    raise
-
-
-def _empty(directory: str, top: str, deep: list[str], levels: int) -> None:
-    os.chmod(directory, 0o700)
-    with os.scandir(directory) as found:
-        entries = list(found)
-    for entry in entries:
-        with Ignoring(FileNotFoundError):
-            if not entry.is_dir(follow_symlinks=False):
-                os.unlink(entry.path)
-            elif levels and len(entry.path) < LONGEST_PATH:
-                _empty(entry.path, top, deep, levels - 1)
-                os.rmdir(entry.path)
-            else:
-                os.chmod(entry.path, 0o700)  # a directory that changes its parent is written to
-                moved = f"{top}/.deep-{os.getpid()}-{entry.inode()}"
-                os.rename(entry.path, moved)
-                deep.append(moved)
 
 
 def _make(path: str, is_directory: bool) -> None:

@@ -9,9 +9,6 @@ whatever is interrupted, the next round finds the object or the claim and does t
 from __future__ import annotations
 
 import asyncio
-import os
-import shutil
-import stat
 from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
@@ -32,6 +29,7 @@ from springtide.kube.resources import (
     Obj,
     Resource,
 )
+from springtide.local.directory_trees import remove_tree
 from springtide.local.upkeep.storage import provisioning
 from springtide.local.upkeep.storage.volume_matching import class_of
 
@@ -157,21 +155,7 @@ def _erase(path: Path) -> None:
     if path.is_symlink():
         path.unlink()
     elif path.exists():
-        try:
-            shutil.rmtree(path)
-        except PermissionError:
-            _unprotect(path)
-            shutil.rmtree(path)
-
-
-def _unprotect(path: Path) -> None:
-    """Programs protect directories from themselves; their entries cannot be removed before that is undone."""
-    path.chmod(stat.S_IRWXU)
-    for parent, folders, _ in os.walk(path):
-        for folder in folders:
-            inner = Path(parent, folder)
-            if not inner.is_symlink():
-                inner.chmod(stat.S_IRWXU)
+        remove_tree(str(path))
 
 
 def controller(informers: Informers, client: Client, recorder: EventRecorder, volumes: Path) -> Controller[Work]:

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from springtide.local.runtime.shim.root import remove_tree
+from springtide.local.directory_trees import remove_tree
 
 
 def nest(top: Path, depth: int, name: str) -> None:
