@@ -4,6 +4,8 @@
 from __future__ import annotations
 
 import json
+import re
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -50,6 +52,17 @@ def test_a_job_that_was_made_smaller_than_it_began_starts_again(space: Cluster) 
     assert "CannotStart" not in job.conditions()
 
 
+def no_secret_is_on_a_command_line() -> None:
+    """Of the agents, and of what has started them."""
+    lines = []
+    for path in Path("/proc").glob("[0-9]*/cmdline"):
+        with suppress(OSError):
+            lines.append(path.read_bytes().decode(errors="replace"))
+    agents = [line for line in lines if "springtide.elastic.agent" in line and "--connect" in line]
+    assert agents
+    assert not [line for line in agents if re.search(r"\b[0-9a-f]{32}\b", line)]
+
+
 @pytest.mark.parametrize("version", [V1, V2])
 def test_a_job_grows_and_shrinks_while_it_trains(space: Cluster, version: str) -> None:
     annotations = {"springtide.dev/drain-seconds": DRAIN[version]}
@@ -58,6 +71,7 @@ def test_a_job_grows_and_shrinks_while_it_trains(space: Cluster, version: str) -
     until_size(job, 2)
     job.resize(3)
     until_size(job, 3)
+    no_secret_is_on_a_command_line()
     job.resize(1)
     until_size(job, 1)
     job.until("Succeeded")
