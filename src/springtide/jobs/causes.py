@@ -13,13 +13,18 @@ NODE_LOST: Final = "NodeLost"
 """Old servers write it; of newer ones it is read off the node."""
 LINES: Final = 10
 LENGTH: Final = 600
-_DISRUPTIONS: Final = frozenset(
-    {EVICTED, "Preempting", "Preempted", NODE_LOST, "NodeShutdown", "Terminated", "Shutdown"}
-)
+_SHUTDOWNS: Final = frozenset({"Terminated", "NodeShutdown", "Shutdown"})
+"""How kubelets of all releases call the end of a pod by a shutdown of its node."""
+_DISRUPTIONS: Final = frozenset({EVICTED, "Preempting", "Preempted", NODE_LOST, *_SHUTDOWNS})
 
 
 def evicted(pod: Pod) -> bool:
     return pod.reason == EVICTED
+
+
+def shut_down(pod: Pod) -> bool:
+    """Its node was shut down. That is no failure at all: the pod is made anew as often as it happens."""
+    return pod.ended and pod.reason in _SHUTDOWNS
 
 
 def lost(pod: Pod) -> bool:
@@ -55,6 +60,8 @@ def _signal(number: int | None) -> str:
 def worker(pod: Pod) -> str:
     if lost(pod):
         return f"was lost with node {pod.node}"
+    if shut_down(pod):
+        return f"was stopped with node {pod.node}" if pod.node else "was stopped with its node"
     if evicted(pod):
         return f"was evicted: {pod.message}" if pod.message else "was evicted"
     if pod.ended:

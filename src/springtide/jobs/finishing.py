@@ -67,6 +67,19 @@ def _batch_job_failed(situation: Situation) -> Outcome | None:
     return _failure(situation, reason, message)
 
 
+def _launcher_disrupted(situation: Situation) -> Outcome | None:
+    """A batch Job makes launchers anew that were taken down, without counting them."""
+    if situation.shape.form is not LauncherForm.BATCH_JOB:
+        return None
+    pods = [pod for pod in situation.observed.of(situation.shape.launcher) if pod.ended and causes.disrupted(pod)]
+    taken = [pod for pod in pods if not causes.shut_down(pod)]
+    if len(taken) <= workers.CAP:
+        return None
+    last, kind = taken[-1], situation.job.kind
+    message = f"{situation.title} has failed: launcher {last.name}, like {workers.CAP} before it, {causes.worker(last)}"
+    return _failure(situation, f"{kind}{'Evicted' if causes.evicted(last) else 'Failed'}", message)
+
+
 def _launcher_failed(situation: Situation) -> Outcome | None:
     pod = launching.failed(situation)
     if pod is None or not launching.exhausted(situation, pod):
@@ -114,6 +127,7 @@ def _failure(situation: Situation, reason: str, message: str) -> Outcome:
 ENDINGS: Final[tuple[Callable[[Situation], Outcome | None], ...]] = (
     _succeeded,
     _batch_job_failed,
+    _launcher_disrupted,
     _launcher_failed,
     _replica_failed,
     _deadline_passed,

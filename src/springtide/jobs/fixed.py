@@ -62,6 +62,8 @@ def _is_new(situation: Situation, pod: Pod) -> bool:
 
 def exhausted(situation: Situation, role: str, pod: Pod) -> bool:
     """No more tries, as with launchers; but what a role says of restarting comes before all counting."""
+    if causes.shut_down(pod):
+        return False
     if causes.disrupted(pod):
         return situation.ledger.disruptions >= workers.CAP
     policy, code = situation.job.roles[role].restart_policy, pod.exit.code if pod.exit else None
@@ -89,14 +91,15 @@ def answered(situation: Situation) -> tuple[Ledger, list[Decision]]:
 
 
 def _counted(ledger: Ledger, each: Replica, pod: Pod, situation: Situation) -> Ledger:
+    ledger = replace(ledger, retried=(*ledger.retried, pod.uid), restarted_at=situation.now)
+    if causes.shut_down(pod):
+        return ledger
     disrupted = causes.disrupted(pod)
     return replace(
         ledger,
-        retried=(*ledger.retried, pod.uid),
         tries={**ledger.tries, each.role: ledger.tries.get(each.role, 0) + 1},
         restarts=ledger.restarts + (not disrupted),
         disruptions=ledger.disruptions + disrupted,
-        restarted_at=situation.now,
     )
 
 

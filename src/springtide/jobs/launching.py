@@ -85,13 +85,17 @@ def last_ended(situation: Situation) -> Pod | None:
 def ending(situation: Situation) -> tuple[str, str]:
     """How the launcher that ended last did so, and what can be done about it."""
     last = last_ended(situation)
+    if last is not None and causes.shut_down(last):
+        return causes.worker(last), ""
     if last is None or last.exit is None:
         return "", ""
     return causes.ending(last), situation.kind.advice(situation.job, last.exit)
 
 
 def exhausted(situation: Situation, pod: Pod) -> bool:
-    """No more tries. One that its node took down has tries of its own."""
+    """No more tries. One that its node took down has tries of its own, and a shutdown uses up none."""
+    if causes.shut_down(pod):
+        return False
     if causes.disrupted(pod):
         return situation.ledger.disruptions >= workers.CAP
     return situation.ledger.restarts >= situation.job.run.retries.by_engine
@@ -99,6 +103,8 @@ def exhausted(situation: Situation, pod: Pod) -> bool:
 
 def counted(situation: Situation, pod: Pod) -> Ledger:
     ledger = replace(situation.ledger, retired=pod.uid, restarted_at=situation.now)
+    if causes.shut_down(pod):
+        return ledger
     if causes.disrupted(pod):
         return replace(ledger, disruptions=ledger.disruptions + 1)
     return replace(ledger, restarts=ledger.restarts + 1)

@@ -26,7 +26,7 @@ class Loss:
     index: int
     pod: Pod | None
     counts: bool
-    """Against the cap; a pod somebody deleted does not."""
+    """Against the cap; a pod that was deleted, or stopped with its node, does not."""
     evicted: bool
     cause: str
 
@@ -40,7 +40,7 @@ def losses(situation: Situation) -> tuple[Loss, ...]:
         if pod is None and index in used:
             found.append(Loss(index, None, counts=False, evicted=False, cause="was deleted"))
         elif pod is not None and (not pod.alive or causes.lost(pod)):
-            counts = pod.phase == FAILED or causes.lost(pod)
+            counts = (pod.phase == FAILED and not causes.shut_down(pod)) or causes.lost(pod)
             found.append(Loss(index, pod, counts, causes.evicted(pod), causes.worker(pod)))
     return tuple(found)
 

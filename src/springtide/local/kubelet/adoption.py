@@ -2,20 +2,23 @@
 """What an agent finds when it starts: pods in directories, some of them running.
 
 A shim that lives is taken over as it is; its containers notice nothing. Where the shim is gone (killed, or the machine
-was rebooted) the files tell how far its containers came. A pod whose object is gone is ended and removed by its first
-reconcile; all that is known of it stands in its record.
+was rebooted) the files tell how far its containers came, and marks beside them which ended with the node. A pod whose
+object is gone is ended and removed by its first reconcile; all that is known of it stands in its record.
 """
 
 from __future__ import annotations
 
 import asyncio
 import logging
+from pathlib import Path
 
 from springtide.kube.informer import Informer
 from springtide.kube.resources import Obj
+from springtide.local.kubelet import interruptions
 from springtide.local.kubelet.means import Means
 from springtide.local.kubelet.pods import LocalPod, Record, records
 from springtide.local.kubelet.starting import mend_log, with_last_words
+from springtide.local.runtime.contract import ContainerState
 from springtide.local.runtime.shims import ShimGoneError
 
 logger = logging.getLogger(__name__)
@@ -37,24 +40,41 @@ async def _adopt(means: Means, record: Record, obj: Obj | None) -> LocalPod:
     directory = facts.pod_directory(record.uid)
     shim = await means.runtime.adopt(directory)
     try:
-        states = await shim.states() if shim is not None else means.runtime.lost(directory)
+        states = await shim.states() if shim is not None else []
     except ShimGoneError:  # in this moment
-        shim, states = None, means.runtime.lost(directory)
+        shim = None
+    status = dict((obj or {}).get("status") or {})
+    if shim is None:
+        states = _left(means, directory, status)
     logs = facts.log_directory(record.namespace, record.name, record.uid)
     names = [state.name for state in states]
     pod = LocalPod(obj or _remains(record, names), directory, logs, record.address, shim)
     pod.earlier, pod.reset = dict(record.earlier), dict(record.reset)
     if record.address != facts.host_ip:
         means.addresses.keep(record.uid, record.address)
+    pod.interrupted = interruptions.marked(directory, states)
     for state in states:
         if shim is None:
             mend_log(pod, state)
-        pod.take_in(with_last_words(pod, state))
+        pod.take_in(interruptions.killed(with_last_words(pod, state), pod.interrupted))
     pod.stale = True
-    pod.status = dict((obj or {}).get("status") or {})
+    pod.status = status
     pod.images = _images(pod)
     logger.info("found pod %s, %s", pod.key, "running" if shim is not None else "without its shim")
     return pod
+
+
+def _left(means: Means, directory: Path, status: Obj) -> list[ContainerState]:
+    """The last states of a pod whose shim is gone, with those marked that its node interrupted.
+
+    No agent looked when the shim ended: everything was killed, or the machine was rebooted.
+    """
+    runtime = means.runtime
+    interruptions.mark(directory, interruptions.running(runtime.left(directory)))
+    states = runtime.lost(directory)
+    if runtime.rebooted(directory):
+        interruptions.mark(directory, interruptions.unreported_failures(states, status))
+    return states
 
 
 def _images(pod: LocalPod) -> dict[str, str]:

@@ -39,6 +39,12 @@ def conditions(
     return [_dated(pod, condition, before.get(condition["type"]), now) for condition in found]
 
 
+def disruption_target(pod: Mapping[str, Any], message: str, old: Iterable[Obj], now: str) -> Obj:
+    """Of a pod that ended with its node. The condition belongs to others as well, and is only ever added."""
+    before = next((condition for condition in old if condition["type"] == "DisruptionTarget"), None)
+    return _dated(pod, _condition("DisruptionTarget", True, "TerminationByKubelet", message), before, now)
+
+
 def _condition(kind: str, status: bool, reason: str = "", message: str = "") -> Obj:
     condition = {"type": kind, "status": "True" if status else "False"}
     return condition | ({"reason": reason} if reason else {}) | ({"message": message} if message else {})

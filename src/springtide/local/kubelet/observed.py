@@ -78,5 +78,7 @@ class Observed:
     """The object is gone from the API."""
     closing: bool = False
     """The agent was told to end its pods and to leave their objects alone."""
+    interrupted: Mapping[str, int] = field(default_factory=dict)
+    """Attempts that ended with the node; see `interruptions`."""
     finished: bool = False
     """All containers ended for good, and that is reported."""

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from springtide.kube.resources import Key, Obj
-from springtide.local.kubelet import specs
+from springtide.local.kubelet import interruptions, specs
 from springtide.local.kubelet.bodies import Prepared
 from springtide.local.kubelet.logs import files_of
 from springtide.local.kubelet.observed import Failure, Observed, Stop, Verdict
@@ -90,6 +90,7 @@ class LocalPod:
     images: dict[str, str] = field(default_factory=dict)
     earlier: dict[str, int] = field(default_factory=dict)
     reset: dict[str, int] = field(default_factory=dict)
+    interrupted: dict[str, int] = field(default_factory=dict)
     status: Obj = field(default_factory=dict)
     """As last reported to the API."""
     verdicts: dict[str, Verdict] = field(default_factory=dict)
@@ -143,6 +144,8 @@ class LocalPod:
         if known is None or known.attempt != state.attempt:
             self.verdicts.pop(state.name, None)
         self.states[state.name] = state
+        if state.status == "exited":
+            self.interrupted |= interruptions.marked(self.directory, [state])
         return True
 
     def observed(self) -> Observed:
@@ -163,6 +166,7 @@ class LocalPod:
             phase=str(self.status.get("phase") or ""),
             removed=self.removed,
             closing=self.closing,
+            interrupted=self.interrupted,
             finished=self.finished,
         )
 

@@ -14,7 +14,7 @@ from typing import Any
 
 from springtide.kube.resources import Obj
 from springtide.local.kubelet import specs
-from springtide.local.kubelet.conditions import OWN, Signs, conditions
+from springtide.local.kubelet.conditions import OWN, Signs, conditions, disruption_target
 from springtide.local.kubelet.container_status import UNKNOWN, statuses
 from springtide.local.kubelet.lifecycle import Ending, ending, is_initialized, starts_over
 from springtide.local.kubelet.moments import stamp
@@ -24,6 +24,10 @@ from springtide.local.kubelet.phases import phase
 _DEADLINE = {
     "reason": "DeadlineExceeded",
     "message": "Pod was active on the node longer than the specified deadline",
+}
+_SHUTDOWN = {
+    "reason": "Terminated",
+    "message": "Pod was terminated in response to imminent node shutdown.",
 }
 _LOST = {
     "terminated": {
@@ -73,6 +77,8 @@ def derive(pod: Mapping[str, Any], seen: Observed, old: Mapping[str, Any], place
     ours = [condition for condition in old.get("conditions") or () if condition["type"] in OWN]
     signs = Signs(seen.sandbox, starts_over(pod, seen))
     status["conditions"] = conditions(pod, status["phase"], _by_name(status), signs, [*others, *ours], stamp(now))
+    if status.get("reason") == _SHUTDOWN["reason"] and _is_interrupted(seen):
+        status["conditions"].append(disruption_target(pod, _SHUTDOWN["message"], others, stamp(now)))
     return status
 
 
@@ -95,10 +101,17 @@ def _phase(pod: Mapping[str, Any], seen: Observed, old: Mapping[str, Any], statu
         found = {"phase": phase(pod, _by_name(status), is_initialized(pod, seen), seen.finished)}
     if seen.finished and found["phase"] not in specs.TERMINAL:
         found = {"phase": "Failed"}
+    if found["phase"] == "Failed" and "reason" not in found and _is_interrupted(seen):
+        found |= _SHUTDOWN
     runs = any(state.status == "running" for state in seen.states.values())
     if found["phase"] in specs.TERMINAL and runs:
         found = {"phase": before}
     return found | (kept if found["phase"] == before else {})
+
+
+def _is_interrupted(seen: Observed) -> bool:
+    """Whether the newest attempt of a container ended with the node."""
+    return any(seen.interrupted.get(name) == state.attempt for name, state in seen.states.items())
 
 
 def _account_for_all(pod: Mapping[str, Any], status: Obj) -> None:

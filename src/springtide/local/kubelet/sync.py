@@ -12,7 +12,7 @@ import asyncio
 from springtide.kube.controller import Result, Retry
 from springtide.kube.informer import Informer
 from springtide.kube.resources import PODS, Obj
-from springtide.local.kubelet import actions, lifecycle, reporting, specs
+from springtide.local.kubelet import actions, interruptions, lifecycle, reporting, specs
 from springtide.local.kubelet.actions import Action
 from springtide.local.kubelet.bodies import NotReady
 from springtide.local.kubelet.lifecycle import Ending
@@ -134,6 +134,8 @@ class Sync:
         match action:
             case actions.BeginStop():
                 self._say_late(pod)
+                if pod.closing:
+                    interruptions.mark(pod.directory, {action.name: action.attempt})
                 self._stopper.begin(pod, action)
                 return True
             case actions.SignalStop():

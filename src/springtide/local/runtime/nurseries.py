@@ -25,7 +25,9 @@ class Nursery:
         self._requests: socket.socket | None = None
 
     adopt = staticmethod(shims.adopt)
+    left = staticmethod(shims.left)
     lost = staticmethod(shims.lost)
+    rebooted = staticmethod(shims.rebooted)
     discard = staticmethod(remains.discard)
 
     @property

@@ -149,14 +149,24 @@ def living(directory: Path) -> int | None:
     return int(named["pid"])
 
 
+def rebooted(directory: Path) -> bool:
+    """Whether the pod's last shim belongs to an earlier start of this machine."""
+    try:
+        boot = msgspec.json.decode((directory / "shim.json").read_bytes())["boot"]
+    except (OSError, ValueError, KeyError, TypeError):
+        return False
+    return bool(boot != kernel.boot_id())
+
+
 def lost(directory: Path) -> list[ContainerState]:
     """What the state files say of a pod whose shim is gone: what ran was killed with it."""
-    states = _written(directory)
+    states = left(directory)
     end: dict[str, Any] = {**process.LOST, "finished": time.time()}
     return [state if state.status == "exited" else msgspec.structs.replace(state, **end) for state in states]
 
 
-def _written(directory: Path) -> list[ContainerState]:
+def left(directory: Path) -> list[ContainerState]:
+    """What the state files say."""
     return [msgspec.convert(state, ContainerState) for state in process.left_states(str(directory))]
 
 
@@ -183,7 +193,7 @@ class Shim:
         except ShimError as error:
             if error.reason != NO_ANSWER:
                 raise
-            return _written(self.directory)
+            return left(self.directory)
         return msgspec.convert(answer["states"], list[ContainerState])
 
     async def changes(self) -> AsyncGenerator[ContainerState, None]:

@@ -14,6 +14,8 @@ from asyncio.subprocess import Process
 from collections.abc import Sequence
 
 from springtide.local.datadir import DataDir
+from springtide.local.kubelet import interruptions
+from springtide.local.runtime import shims
 from springtide.local.supervisor import credentials, leftovers, log_files
 from springtide.local.supervisor.processes import Kept, leashed
 
@@ -63,12 +65,20 @@ class Agents:
 
     async def end(self) -> None:
         """End all agents, and all pods within their grace. May be cancelled, for `end_now`."""
+        await asyncio.to_thread(self._interrupt)
         await asyncio.gather(*(kept.end(signal.SIGUSR1, None) for kept in self._kept.values()))
         await asyncio.to_thread(leftovers.kill, self._directory)
 
     async def end_now(self) -> None:
+        await asyncio.to_thread(self._interrupt)
         await asyncio.gather(*(kept.end(signal.SIGKILL, None) for kept in self._kept.values()))
         await asyncio.to_thread(leftovers.kill, self._directory)
+
+    def _interrupt(self) -> None:
+        """Mark all that runs as ended by the shutdown, before anything is signalled."""
+        for pod in leftovers.pods(self._directory):
+            if leftovers.shim(pod.path) is not None:
+                interruptions.mark(pod.path, interruptions.running(shims.left(pod.path)))
 
     async def _launch(self, node: str) -> Process:
         made = credentials.make(self._directory, node, self._server)

@@ -27,6 +27,7 @@ from springtide.local.kubelet.means import Means
 from springtide.local.kubelet.pods import Pods
 from springtide.local.kubelet.sync import Sync
 from springtide.local.runtime.contract import ContainerBody, ContainerState, PodBody
+from springtide.local.runtime.shim.process import LOST
 from springtide.local.runtime.shims import Shim, ShimError
 
 
@@ -91,7 +92,9 @@ class FakeRuntime:
         self.refusal: ShimError | None = None
         self.broken: dict[str, ShimError] = {}
         self.living: dict[Path, FakeShim] = {}
-        self.left: list[ContainerState] = []
+        self.states: list[ContainerState] = []
+        """On disk, of a pod whose shim is gone."""
+        self.has_rebooted = False
 
     async def spawn(self, directory: Path) -> Shim:
         if self.refusal is not None:
@@ -102,8 +105,17 @@ class FakeRuntime:
     async def adopt(self, directory: Path) -> Shim | None:
         return cast("Shim | None", self.living.get(directory))
 
+    def left(self, directory: Path) -> list[ContainerState]:
+        return self.states
+
     def lost(self, directory: Path) -> list[ContainerState]:
-        return self.left
+        killed: dict[str, Any] = {**LOST, "finished": NOW}
+        return [
+            state if state.status == "exited" else msgspec.structs.replace(state, **killed) for state in self.states
+        ]
+
+    def rebooted(self, directory: Path) -> bool:
+        return self.has_rebooted
 
     def discard(self, directory: Path) -> None:
         for path in sorted(directory.rglob("*"), reverse=True):

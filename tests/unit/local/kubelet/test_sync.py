@@ -176,7 +176,7 @@ async def test_a_shim_that_dies_takes_its_containers_with_it(stage: Stage) -> No
     stage.put(a_pod())
     await stage.settle()
     lost = ContainerState("main", 0, "exited", started=NOW, finished=NOW, exit_code=137, signal=9, reason="Error")
-    stage.runtime.left = [lost]
+    stage.runtime.states = [lost]
     stage.shim.die()
     await stage.settle()
     await stage.settle()
@@ -204,6 +204,7 @@ async def test_closing_ends_pods_and_leaves_their_objects_alone(stage: Stage) ->
     await stage.settle()
     assert (stage.shim.ended, pod.finished) == (True, True)
     assert (len(stage.client.patches), stage.client.deletions, stage.bodies.removed) == (count, [], [])
+    assert pod.interrupted == {"main": 0}
     assert stage.facts.pod_directory(UID).exists()
 
 

@@ -22,6 +22,10 @@ Raw = dict[str, Any]
 ISTIO: Final = "sidecar.istio.io/inject"
 _MESSAGE: Final = "terminationMessagePolicy"
 """Last lines of the log come with how a container ended, so that people need not look for them."""
+_NOT_ITS_FAULT: Final = {
+    "rules": [{"action": "Ignore", "onPodConditions": [{"type": "DisruptionTarget", "status": "True"}]}]
+}
+"""A launcher that a shutdown, a drain or a preemption ended is replaced without using up `backoffLimit`."""
 _WAIT: Final = 'until /etc/mpi/hosts_given.sh "$POD_UID"; do sleep 1; done'
 
 
@@ -76,7 +80,7 @@ def _batch_job(job: Job[MPI], pod: Mapping[str, Any]) -> Raw:
     }
     template = {name: pod["metadata"][name] for name in ("labels", "annotations")}
     spec: Raw = {name: value for name, value in limits.items() if value is not None}
-    spec |= {"podReplacementPolicy": "Failed", "suspend": run.suspend}
+    spec |= {"podReplacementPolicy": "Failed", "podFailurePolicy": _NOT_ITS_FAULT, "suspend": run.suspend}
     spec |= {"template": {"metadata": template, "spec": pod["spec"]}}
     metadata = named(job, names.launcher(job), labels=names.app(job))
     return {"apiVersion": "batch/v1", "kind": "Job", "metadata": metadata, "spec": spec}
