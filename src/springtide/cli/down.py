@@ -9,6 +9,7 @@ import time
 
 import click
 
+from springtide.cli import running_jobs
 from springtide.cli.durations import Duration
 from springtide.cli.options import Chosen, which_cluster
 from springtide.local.datadir import DataDir
@@ -33,7 +34,8 @@ _SILENCE = 2.0
 def down(cluster: Chosen, keep_pods: bool, grace: float | None) -> None:
     """Stop the embedded cluster; its objects are kept.
 
-    Its pods are ended within their grace. Returns when all has stopped. To get rid of the objects as well, remove the
+    Its pods are ended within their grace; jobs that run are named, and go on with the next `tide up`. Returns when all
+    has stopped. To get rid of the objects as well, remove the
     data directory that `tide status` names.
     """
     if keep_pods and grace is not None:
@@ -41,6 +43,7 @@ def down(cluster: Chosen, keep_pods: bool, grace: float | None) -> None:
     if not cluster.is_running():
         click.echo(f"Cluster {cluster.name!r} {cluster.state()}.")
         return
+    click.echo(running_jobs.notice(cluster.place.kubeconfig, keep_pods=keep_pods), nl=False)
     _leave_word(cluster.place, keep_pods, grace)
     process = _asked_to_stop(cluster)
     _wait(cluster, process)

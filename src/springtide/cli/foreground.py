@@ -15,6 +15,7 @@ from springtide.cli import messages
 from springtide.cli.background import Starter
 from springtide.cli.down import waiting_for
 from springtide.cli.options import Chosen
+from springtide.cli.saying import say
 from springtide.local.access.trust import UntrustedError
 from springtide.local.datadir import DEFAULT_PORT, InUseError
 from springtide.local.supervisor.failures import DeadError, FailedError, LostError
@@ -50,7 +51,7 @@ def run(
             starter.told(why)
         raise click.ClickException(why) from None
     if not starter:
-        click.echo(f"\nCluster {cluster.name!r} is down.")
+        say(f"\nCluster {cluster.name!r} is down.")
 
 
 class _Told:
@@ -61,18 +62,18 @@ class _Told:
 
     def up(self, report: Report) -> None:
         if report.moved_from is not None:
-            click.echo(f"Port {report.moved_from} is taken; taking another one.\n")
+            say(f"Port {report.moved_from} is taken; taking another one.\n")
         if self._starter:
             self._starter.told_up(report.port, report.notes)
             return
-        click.echo(messages.next_steps(self._cluster, report.port, has_nodes=self._has_nodes))
+        say(messages.next_steps(self._cluster, report.port, has_nodes=self._has_nodes))
         for note in report.notes:
-            click.echo(f"\n! {note}")
-        click.echo("\nCtrl-C stops it; its objects are kept.")
+            say(f"\n! {note}")
+        say("\nCtrl-C stops it; its objects are kept.")
 
     def waiting(self, pods: int) -> None:
         if pods and not self._starter:
-            click.echo(f"\n{waiting_for(pods)} Ctrl-C again ends them at once.")
+            say(f"\n{waiting_for(pods)} Ctrl-C again ends them at once.")
 
 
 def _explained(error: Exception, cluster: Chosen, port: int) -> str:

@@ -10,6 +10,8 @@ import asyncio
 import http.client
 import json
 import ssl
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -27,6 +29,10 @@ class SilentError(Exception):
     """The server does not answer, or not as it should."""
 
 
+class NotServedError(ValueError):
+    """The server has no such resource."""
+
+
 @dataclass(frozen=True, slots=True)
 class Found:
     counts: dict[str, int]
@@ -38,29 +44,38 @@ class Found:
 
 
 def look(kubeconfig: Path) -> Found:
+    with connected(kubeconfig) as server:
+        counts = {plural: _count(answer(server, f"/api/v1/{plural}?limit=1")) for plural in _COUNTED}
+        nodes = answer(server, "/api/v1/nodes")["items"] if counts["nodes"] else []
+        running = answer(server, "/api/v1/pods?fieldSelector=status.phase%3DRunning") if counts["pods"] else {}
+        return Found(counts, sum(_is_ready(node) for node in nodes), len(running.get("items") or ()))
+
+
+@contextmanager
+def connected(kubeconfig: Path, patience: float = _PATIENCE) -> Iterator[http.client.HTTPSConnection]:
+    """A connection for questions; SilentError when the server does not answer one within so many seconds."""
     try:
         connection = asyncio.run(config.from_kubeconfig(str(kubeconfig)))
     except config.ConfigError as error:
         raise SilentError(str(error)) from None
     address = urlsplit(connection.server)
     context = connection.ssl if isinstance(connection.ssl, ssl.SSLContext) else None
-    server = http.client.HTTPSConnection(address.hostname or "", address.port, timeout=_PATIENCE, context=context)
+    server = http.client.HTTPSConnection(address.hostname or "", address.port, timeout=patience, context=context)
     try:
-        counts = {plural: _count(_answer(server, f"/api/v1/{plural}?limit=1")) for plural in _COUNTED}
-        nodes = _answer(server, "/api/v1/nodes")["items"] if counts["nodes"] else []
-        running = _answer(server, "/api/v1/pods?fieldSelector=status.phase%3DRunning") if counts["pods"] else {}
-        return Found(counts, sum(_is_ready(node) for node in nodes), len(running.get("items") or ()))
+        yield server
     except (OSError, http.client.HTTPException, ValueError, KeyError, TypeError) as error:
         raise SilentError(str(error) or type(error).__name__) from None
     finally:
         server.close()
 
 
-def _answer(server: http.client.HTTPSConnection, path: str) -> Any:
+def answer(server: http.client.HTTPSConnection, path: str) -> Any:
     heads = _HEADS if "fieldSelector" in path else "application/json"
     server.request("GET", path, headers={"Accept": heads})
     response = server.getresponse()
     body = response.read()
+    if response.status == http.client.NOT_FOUND:
+        raise NotServedError(path)
     if response.status != http.client.OK:
         raise ValueError(f"GET {path} is answered with {response.status}")
     return json.loads(body)

@@ -26,6 +26,7 @@ import json
 import os
 import time
 from dataclasses import asdict, dataclass
+from io import FileIO
 from pathlib import Path
 from typing import IO
 
@@ -69,12 +70,12 @@ class Lock:
 
     def __init__(self, path: Path) -> None:
         self._path = path
-        self._held: IO[bytes] | None = None
+        self._held: FileIO | None = None
 
     def acquire(self, patience: float, *, for_child: bool = False) -> None:
         """Names this process as the one that holds it, unless that is to be a child; see `leave_to`."""
         self._path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-        handle = self._path.open("ab")
+        handle = self._path.open("ab", buffering=0)  # a full disk is heard of at once, and not again when it is closed
         deadline = time.monotonic() + patience
         while not _locked(handle, fcntl.LOCK_EX):
             if time.monotonic() > deadline:
@@ -99,7 +100,6 @@ class Lock:
     def _sign(self, process: int) -> None:
         assert self._held is not None
         self._held.write(f"{process}\n".encode())
-        self._held.flush()
 
     def release(self) -> None:
         if self._held is not None:

@@ -3,7 +3,8 @@
 
 How such an attempt ended says nothing about its program: also one that answers SIGTERM with exit code 0 is not done.
 Each is marked by an empty file beside its state, because a full disk still has room for that. The supervisor marks
-what runs on all nodes before it stops any: a launcher may fail because workers on another node are gone already. At the next start a pod that may run again does so; one with restart policy Never has failed, as after a graceful
+what runs on all nodes before it stops any: a launcher may fail because workers on another node are gone already. At
+the next start a pod that may run again does so; one with restart policy Never has failed, as after a graceful
 shutdown of a Kubernetes node.
 """
 

@@ -6,6 +6,7 @@ One JSON line over a pipe. A server that dies without a word closes the pipe, wh
 
 from __future__ import annotations
 
+import errno
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -53,6 +54,14 @@ def heard(line: bytes) -> Up | Exception | None:
     if said.get("errno") is not None:
         return OSError(said["errno"], said["text"], said["file"])
     return LostError(said["text"]) if said["lost"] else FailedError(said["text"])
+
+
+def with_advice(error: Exception, data_dir: str) -> str:
+    """Why a server that is tried again does not start, and what helps."""
+    full = error.errno in (errno.ENOSPC, errno.EDQUOT) if isinstance(error, OSError) else "disk is full" in str(error)
+    if full:
+        return f"the disk that holds {data_dir} is full. Free some space; the server is tried again until it starts"
+    return f"{error}. The server is tried again until it starts; `tide down --keep-pods` ends the tries"
 
 
 def _line(said: dict[str, Any]) -> bytes:

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """The server process, kept up: what it says when it starts, and when to give up on it.
 
-A server that cannot start says why, and at the first start that is the end of it. One that ran before may have met a
-disk that is full for a moment, so it is tried again; five times in a row without coming up is too often.
+A server that cannot start says why, and at the first start that is the end of it; one that dies without a word is given
+up after five tries. A server that was up before is started again for as long as it takes, and the log says why it does
+not come up and what helps: its pods run on, and somebody frees space on the disk or brings a damaged file back.
 """
 
 from __future__ import annotations
@@ -87,9 +88,11 @@ class Server:
         if self._telling is not None:
             await self._telling
         self._deaths += 1
-        if self._why is not None and not self._has_been_up:
+        if self._has_been_up:
+            if self._why is not None:
+                logger.warning("the server cannot start: %s", failures.with_advice(self._why, self._settings.data_dir))
+            return
+        if self._why is not None:
             raise self._why
         if self._deaths >= _TRIES:
-            raise DeadError(f"the server died {_TRIES} times in a row while starting: {self._why or ended(code)}")
-        if self._why is not None:
-            logger.warning("the server says: %s", self._why)
+            raise DeadError(f"the server died {_TRIES} times in a row while starting: {ended(code)}")

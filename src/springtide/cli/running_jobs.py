@@ -1,0 +1,108 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The jobs that run when a cluster is stopped, and what becomes of each: what `tide down` says before it stops them."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote
+
+from springtide.cli import probe
+
+_PATIENCE = 2.0
+"""Seconds to ask for jobs, in all: a server that hangs must not keep its cluster from being stopped."""
+_SHOWN = 10
+_PAGE = 200
+_MPI_JOBS = "/apis/kubeflow.org/v1/mpijobs"
+_BATCH_JOBS = "/apis/batch/v1/jobs"
+_FROM_CHECKPOINT = "goes on from its last checkpoint, or from the beginning if it has none"
+_FROM_BEGINNING = "starts from the beginning"
+
+
+@dataclass(frozen=True, slots=True)
+class RunningJob:
+    name: str
+    """With its namespace and kind."""
+    fate: str
+    """What becomes of it when its pods were stopped."""
+
+
+def notice(kubeconfig: Path, *, keep_pods: bool) -> str:
+    """Lines for people; empty where no job runs, or the cluster has not been up yet."""
+    if not kubeconfig.exists():
+        return ""
+    try:
+        found = _found(kubeconfig)
+    except probe.SilentError:
+        return "Its server does not answer, so running jobs cannot be listed; they go on with the next `tide up`.\n"
+    return told(found, keep_pods=keep_pods)
+
+
+def told(jobs: Iterable[RunningJob], *, keep_pods: bool) -> str:
+    jobs = list(jobs)
+    if not jobs:
+        return ""
+    count = "1 job is running" if len(jobs) == 1 else f"{len(jobs)} jobs are running"
+    if keep_pods:
+        head, lines = f"{count}, and so it stays; the next `tide up` takes the pods over:", [job.name for job in jobs]
+    else:
+        head = f"{count}. With the next `tide up`:"
+        lines = [f"{job.name} {job.fate}" for job in jobs]
+    more = [f"and {len(lines) - _SHOWN} more"] if len(lines) > _SHOWN else []
+    return "".join(f"{line}\n" for line in (head, *(f"  {line}" for line in (*lines[:_SHOWN], *more))))
+
+
+def _found(kubeconfig: Path) -> list[RunningJob]:
+    deadline = time.monotonic() + _PATIENCE
+    with probe.connected(kubeconfig, _PATIENCE) as server:
+
+        def listed(path: str) -> Iterator[Any]:
+            following = ""
+            while time.monotonic() < deadline:
+                try:
+                    page = probe.answer(server, f"{path}?limit={_PAGE}{following}")
+                except probe.NotServedError:
+                    return
+                yield from page.get("items") or ()
+                if not (token := page["metadata"].get("continue")):
+                    return
+                following = f"&continue={quote(token)}"
+
+        found = [mpi_job(job) for job in listed(_MPI_JOBS)]
+        found += [batch_job(job) for job in listed(_BATCH_JOBS)]
+    return [job for job in found if job is not None]
+
+
+def mpi_job(job: Any) -> RunningJob | None:
+    """None for one that has finished, is suspended, or has not been started."""
+    status = job.get("status") or {}
+    if status.get("state", "Created") in ("Created", "Suspended", "Succeeded", "Failed"):
+        return None
+    elastic = status.get("minReplicas") is not None
+    return RunningJob(_name(job, "MPIJob"), _FROM_CHECKPOINT if elastic else _FROM_BEGINNING)
+
+
+def batch_job(job: Any) -> RunningJob | None:
+    """None also for the launcher of another job."""
+    spec, status = job["spec"], job.get("status") or {}
+    if not status.get("active") or any(
+        owner.get("controller") for owner in job["metadata"].get("ownerReferences") or ()
+    ):
+        return None
+    limit = "" if _ignores_disruptions(spec) else f"; each pod counts towards its backoffLimit ({spec['backoffLimit']})"
+    return RunningJob(_name(job, "Job"), f"{_FROM_BEGINNING}{limit}")
+
+
+def _ignores_disruptions(spec: Any) -> bool:
+    return any(
+        rule.get("action") == "Ignore" and pattern.get("type") == "DisruptionTarget"
+        for rule in (spec.get("podFailurePolicy") or {}).get("rules") or ()
+        for pattern in rule.get("onPodConditions") or ()
+    )
+
+
+def _name(job: Any, kind: str) -> str:
+    return f"{kind} {job['metadata']['namespace']}/{job['metadata']['name']}"
