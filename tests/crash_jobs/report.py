@@ -26,6 +26,7 @@ ACTS = {
     "cordon": "nodes cordoned",
     "drain": "drained",
     "reclaim": "reclaimed",
+    "tide down": "stops of the cluster by `tide down`, and starts",
 }
 COUNTS = {
     "launchers": "launchers that ran",

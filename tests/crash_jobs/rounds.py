@@ -138,6 +138,7 @@ class Round:
             "scale": self._scale,
             "point at a victim": self._point,
             "suspend": self._suspend,
+            "tide down": self._stop,
             "recreate": self._recreate,
             "cordon": self._node,
             "uncordon": self._node,
@@ -200,6 +201,17 @@ class Round:
     async def _suspend(self, act: Act) -> bool:
         self._blows.suspended.add((await self._job(act.job))["metadata"]["uid"])
         await self._patch(act.job, {"runPolicy": {"suspend": True}})
+        return True
+
+    async def _stop(self, act: Act) -> bool:
+        """Jobs do not fail for it. What belongs to the cluster has ended, but for pods that are kept."""
+        options = schedule.ENDINGS[act.number % len(schedule.ENDINGS)]
+        before = set(self.cluster.pods_on_disk())
+        self.result.violations += await self.cluster.down(*options)
+        if "--keep-pods" not in options:
+            self._blows.stopped |= before | set(self.cluster.pods_on_disk())
+            self.result.violations += [f"left after tide down: {what}" for what in self.cluster.remains()]
+        self.cluster.start()
         return True
 
     async def _recreate(self, act: Act) -> bool:

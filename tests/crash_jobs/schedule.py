@@ -24,10 +24,13 @@ CHANGES = {
     "drain": 1,
     "reclaim": 1,
     "uncordon": 1,
+    "tide down": 2,
 }
 """What happens, and how often in relation to the others."""
-ONCE = frozenset({"kill the launcher", "reclaim", "recreate", "suspend"})
+ONCE = frozenset({"kill the launcher", "reclaim", "recreate", "suspend", "tide down"})
 """Each costs a back-off or a whole start: at most one of them in a round."""
+ENDINGS = ((), ("--grace", "1s"), ("--grace", "0"), ("--keep-pods",))
+"""How `tide down` is called, before the next `tide up`."""
 MOST_KILLS = 5
 """Of the operator in a round: whoever dies again and again is started after longer and longer pauses."""
 STEADY = "one"

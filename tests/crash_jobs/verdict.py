@@ -17,6 +17,8 @@ from springtide.kube.resources import Obj
 
 ENDINGS = ("Succeeded", "Failed")
 ROLE = "springtide.dev/role"
+SHUT_DOWN = "Terminated"
+"""Why a pod has ended that was stopped with its node, whatever else was done to it."""
 
 
 @dataclass
@@ -26,12 +28,16 @@ class Blows:
     pods: set[str] = field(default_factory=set)
     nodes: set[str] = field(default_factory=set)
     """Names of nodes that were drained or reclaimed."""
+    stopped: set[str] = field(default_factory=set)
+    """Pods that were on the nodes when the cluster was stopped."""
     suspended: set[str] = field(default_factory=set)
     deleted: dict[str, float] = field(default_factory=dict)
     """And when."""
 
     def took(self, pod: Obj | None) -> bool:
-        return pod is not None and (pod["metadata"]["uid"] in self.pods or pod["spec"].get("nodeName") in self.nodes)
+        if pod is None:
+            return False
+        return pod["metadata"]["uid"] in self.pods | self.stopped or pod["spec"].get("nodeName") in self.nodes
 
 
 # Single objects
@@ -183,6 +189,7 @@ def judge_outcome(wanted: Wanted, uid: str, seen: Sequence[Seen], blows: Blows) 
         for each in seen
         if each.kind == "Pod" and owner(each.object) == uid and role(each.object) == "Launcher"
         if phase(each.object) == "Failed" and each.uid in blows.pods
+        if each.object["status"].get("reason") != SHUT_DOWN
     ]
     certain = [each for each in killed if not each.leaves and each.object["spec"].get("nodeName") not in blows.nodes]
     must = wanted.retries == 0 and bool(certain)

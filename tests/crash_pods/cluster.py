@@ -56,11 +56,11 @@ class Cluster:
         with self._log.open("ab") as log:
             self._up = self._tide(log, "up", "--port", str(self.port), *nodes)
 
-    async def down(self) -> list[str]:
+    async def down(self, *options: str) -> list[str]:
         """What is wrong with how it ended."""
         await until_true(self.place.is_running)  # only just started, it has not taken its directory
         with (self.home / "down.log").open("ab") as log:
-            asking = self._tide(log, "down")
+            asking = self._tide(log, "down", *options)
         code = await asyncio.to_thread(asking.wait)
         faults = [] if code == 0 else [f"tide down ended with {code}: {(self.home / 'down.log').read_text()}"]
         assert self._up is not None

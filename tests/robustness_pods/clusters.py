@@ -75,12 +75,17 @@ class Victim:
 
     def agent(self) -> int:
         """The one that holds the node's lock; 0 while there is none."""
+        return min(self.processes("springtide.local.kubelet"), default=0)
+
+    def processes(self, module: str) -> set[int]:
+        """Those that run this module for the cluster."""
+        found = set()
         for path in Path("/proc").glob("[0-9]*/cmdline"):
             with suppress(OSError):
-                words = path.read_bytes().split(b"\0")
-                if b"springtide.local.kubelet" in words and os.fsencode(self.place.path) in words:
-                    return int(path.parent.name)
-        return 0
+                line = path.read_bytes()
+                if os.fsencode(module) in line.split(b"\0") and os.fsencode(self.place.path) in line:
+                    found.add(int(path.parent.name))
+        return found
 
     def holder(self) -> int:
         return int(json.loads((self.place.network / "holder.json").read_bytes())["pid"])

@@ -3,13 +3,21 @@
 
 from __future__ import annotations
 
+import asyncio
+import os
+import signal
+from collections.abc import Callable
+
 from tests.pods.manifests import WAIT, pod, py, sh
 from tests.pods.spaces import Space, state
 from tests.robustness_pods.clusters import Victim, filled, small_disk, space_on, victim
 
-from springtide.kube.resources import Obj
+from springtide.kube import errors
+from springtide.kube.request import Scope
+from springtide.kube.resources import PODS, Obj
 from springtide.local.runtime import shims
 
+SERVER = "springtide.local.supervisor.server"
 COUNTING = """
     import itertools, time
     for number in itertools.count():
@@ -83,3 +91,48 @@ async def test_a_cluster_on_a_full_disk_can_be_ended_and_goes_on_later(kind: str
         async with space_on(found) as space:
             await space.ready("counting")
         found.down("--grace", "0")
+
+
+SEVERAL = 6
+"""A server that never was up is tried five times."""
+
+
+async def test_whoever_dies_on_a_full_disk_is_started_for_as_long_as_it_takes(kind: str) -> None:
+    """Server, agent, operator and network holder."""
+    with victim(kind, "disk/c") as found, small_disk(found.home / "disk", found.home, "32m"):
+        found.up()
+        async with space_on(found) as space:
+            seen = await space.start(pod(sh(WAIT), name="quiet", restartPolicy="Never"))
+            shim, supervisor = found.shim(uid(seen)), found.supervisor()
+            await until(found.place.operator_process)
+            victims = {found.server(), found.agent(), found.holder(), found.place.operator_process()}
+            with filled(found.home / "disk"):
+                for process in victims:
+                    assert process
+                    os.kill(process, signal.SIGKILL)
+                tries: set[int] = set()
+                while len(tries - victims) < SEVERAL:
+                    tries |= found.processes(SERVER)
+                    await asyncio.sleep(0.05)
+            assert (found.supervisor(), found.shim(uid(seen))) == (supervisor, shim)
+            await until(found.place.server_process)
+            await until(lambda: found.place.operator_process() not in (None, *victims))
+            await until(lambda: found.agent() not in (0, *victims))
+            await space.eventually(lambda: answered(space), lambda names: names == ["quiet"])
+            await space.start(pod(sh(WAIT), name="another"))
+            assert found.shim(uid(seen)) == shim
+        found.down("--grace", "0")
+
+
+async def answered(space: Space) -> list[str]:
+    try:
+        return [each["metadata"]["name"] for each in (await space.client.list(PODS, Scope("default"))).items]
+    except errors.Unreachable:
+        return []
+
+
+async def until(what: Callable[[], object]) -> None:
+    deadline = asyncio.get_running_loop().time() + 90
+    while not what():
+        assert asyncio.get_running_loop().time() < deadline, "it did not come to this"
+        await asyncio.sleep(0.05)

@@ -6,10 +6,12 @@ import os
 import signal
 import socket
 import stat
+import time
 from pathlib import Path
 
 import pytest
 from tests.integration.cli.conftest import Tide
+from tests.integration.supervisor.conftest import until
 
 from springtide.kube.client import Client
 from springtide.kube.resources import NAMESPACES, Key
@@ -151,3 +153,43 @@ def test_looking_makes_nothing(tide: Tide) -> None:
     for command in ("status", "down", "kubeconfig", "doctor", "version"):
         tide.run(command)
     assert list(tide.home.iterdir()) == []
+
+
+def test_a_cluster_whose_output_nobody_reads_stays_up(tide: Tide) -> None:
+    """As `tide up 2>&1 | head -1` leaves it."""
+    with tide.start("up", "--port", "0") as process:
+        assert process.stdout
+        assert process.stderr
+        process.stderr.close()
+        assert "is up at" in process.stdout.readline()
+        process.stdout.close()
+        place = tide.place()
+        before = place.server_process()
+        assert before is not None
+        os.kill(before, signal.SIGKILL)  # something to complain about
+        until(lambda: place.server_process() not in (None, before))
+        until(lambda: tide.run("status").returncode == 0)
+        assert "is down" in tide.ok("down")
+        assert process.wait(timeout=10) == 0
+
+
+def test_a_server_that_hangs_does_not_keep_a_cluster_from_stopping(tide: Tide) -> None:
+    tide.ok("up", "-d", "--port", "0")
+    server = tide.place().server_process()
+    assert server is not None
+    os.kill(server, signal.SIGSTOP)
+    said = tide.ok("down")
+    assert "Its server does not answer, so running jobs cannot be listed" in said
+    assert "is down" in said
+
+
+@pytest.mark.parametrize("wait", [0.0, 0.3, 1.0])
+def test_a_cluster_that_is_only_starting_can_be_stopped(tide: Tide, wait: float) -> None:
+    with tide.start("up", "--port", "0") as process:
+        until(lambda: tide.place().is_running())
+        time.sleep(wait)  # one of several moments of its start
+        assert "is down" in tide.ok("down")
+        _, said = process.communicate(timeout=20)
+    assert process.returncode in (0, -signal.SIGTERM), said
+    assert "Traceback" not in said
+    tide.ok("up", "-d", "--port", "0")

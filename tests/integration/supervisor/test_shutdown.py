@@ -140,6 +140,9 @@ class World:
         until(lambda: all(self.state(name) == "Running" for name in RUNNING))
         until(lambda: self.batch().get("status", {}).get("active") == 1)
 
+    def until_started_again(self, times: int) -> None:
+        until(lambda: len(self.starts()) > times)
+
     def until_trained(self) -> None:
         """A checkpoint holds more than the run began with."""
         begun = self.starts()
@@ -214,7 +217,7 @@ def test_jobs_go_on_after_every_way_to_stop_a_cluster(tide: Tide) -> None:
         stop(world)
         tide.ok("up", "-d")
         world.until_all_run(but=launchers)
-        until(lambda starts=starts: len(world.starts()) > len(starts))
+        world.until_started_again(len(starts))
         assert world.starts()[-1] > starts[-1], f"{way}: training goes on from its checkpoint"
     assert world.bystanders() == before
     assert "restarts" not in world.job("plain")["status"]

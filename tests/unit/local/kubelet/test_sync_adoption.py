@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import cast
 
 import pytest
-from tests.unit.local.kubelet.builders import NOW, UID, a_pod, ended, runs
+from tests.unit.local.kubelet.builders import UID, a_pod, ended, runs
 from tests.unit.local.kubelet.fakes import FakeShim, Stage
 
 from springtide.kube import errors
