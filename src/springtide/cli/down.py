@@ -9,7 +9,6 @@ import time
 
 import click
 
-from springtide.cli import running_jobs
 from springtide.cli.durations import Duration
 from springtide.cli.options import Chosen, which_cluster
 from springtide.local.datadir import DataDir
@@ -43,6 +42,9 @@ def down(cluster: Chosen, keep_pods: bool, grace: float | None) -> None:
     if not cluster.is_running():
         click.echo(f"Cluster {cluster.name!r} {cluster.state()}.")
         return
+    # Imported here because a stopped cluster need not be asked.
+    from springtide.cli import running_jobs  # noqa: PLC0415
+
     click.echo(running_jobs.notice(cluster.place.kubeconfig, keep_pods=keep_pods), nl=False)
     _leave_word(cluster.place, keep_pods, grace)
     process = _asked_to_stop(cluster)
