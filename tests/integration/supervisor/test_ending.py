@@ -95,23 +95,25 @@ def test_a_server_that_cannot_start_is_tried_until_it_can_and_pods_run_on(tide: 
         asyncio.run(create(place, STUBBORN))
         until(lambda: asyncio.run(phase(place, "p")) == "Running")
         (shim,) = shims(place)
-        with place.database.open("r+b") as database:
-            whole = database.read(19)
-            database.seek(0)
-            database.write(b"this is no database")
-        kill(place.server_process())
+        server = place.server_process()
+        assert server is not None
+        os.kill(server, signal.SIGSTOP)
+        parts = [place.database, place.database.with_name("state.db-wal")]
+        whole = [part.read_bytes() for part in parts]
+        place.database.write_bytes(b"this is no database")
+        parts[1].unlink()
+        kill(server)
         assert process.stderr
         said = (line for line in iter(process.stderr.readline, "") if "the server cannot start" in line)
-        for line in itertools.islice(said, 6):
+        for line in itertools.islice(said, 5):
             assert "is damaged or not a database" in line
             assert "The server is tried again until it starts; `tide down --keep-pods` ends the tries" in line
-        with place.database.open("r+b") as database:
-            database.write(whole)
+        for part, content in zip(reversed(parts), reversed(whole), strict=True):
+            part.write_bytes(content)
         until(lambda: _phase(place) == "Running")
         assert shims(place) == [shim]
         assert len(agents(place)) == 1
-        process.send_signal(signal.SIGINT)
-        process.send_signal(signal.SIGINT)
+        tide.ok("down", "--grace", "0")
         process.communicate(timeout=60)
     assert process.returncode == 0
 
