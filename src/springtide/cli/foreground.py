@@ -15,7 +15,7 @@ from springtide.cli import messages
 from springtide.cli.background import Starter
 from springtide.cli.down import waiting_for
 from springtide.cli.options import Chosen
-from springtide.cli.saying import say
+from springtide.cli.saying import let_go, say
 from springtide.local.access.trust import UntrustedError
 from springtide.local.datadir import DEFAULT_PORT, InUseError
 from springtide.local.supervisor.failures import DeadError, FailedError, LostError
@@ -52,6 +52,7 @@ def run(
         raise click.ClickException(why) from None
     if not starter:
         say(f"\nCluster {cluster.name!r} is down.")
+    let_go()
 
 
 class _Told:

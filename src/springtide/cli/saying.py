@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import os
 import sys
+from typing import TextIO
 
 import click
 
@@ -14,13 +15,22 @@ def say(text: str) -> None:
     try:
         click.echo(text)
     except BrokenPipeError:
-        _silence()
+        _silence(sys.stdout)
     except OSError:
         return
 
 
-def _silence() -> None:
+def let_go() -> None:
+    """Before the process ends: what nobody reads is no failure of the process."""
+    for stream in (sys.stdout, sys.stderr):
+        try:
+            stream.flush()
+        except OSError:
+            _silence(stream)
+
+
+def _silence(stream: TextIO) -> None:
     """Whatever is printed from here on, and what the interpreter still holds, goes nowhere."""
     nowhere = os.open(os.devnull, os.O_WRONLY)
-    os.dup2(nowhere, sys.stdout.fileno())
+    os.dup2(nowhere, stream.fileno())
     os.close(nowhere)
