@@ -243,7 +243,7 @@ async def test_a_directory_without_a_record_is_passed_over(stage: Stage) -> None
 async def test_half_a_record_of_a_shim_that_was_killed_is_cut_off(stage: Stage) -> None:
     stage.put(a_pod())
     on_disk(stage)
-    stage.runtime.left = [ended(code=137)]
+    stage.runtime.states = [ended(code=137)]
     log = stage.facts.log_directory("default", "p", UID) / "main" / "0.log"
     log.parent.mkdir(parents=True)
     log.write_text("2026-11-16T04:30:00Z stdout F 1\n2026-11-16T04:30:00Z std")
