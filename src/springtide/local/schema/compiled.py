@@ -43,6 +43,8 @@ class CompiledSchema:
     def __init__(self, schema: Mapping[str, Any] | None) -> None:
         """`schema` is the version's `openAPIV3Schema`, accepted by `crd_rules`; None keeps everything."""
         self._schema = schema or {"type": "object", "x-kubernetes-preserve-unknown-fields": True}
+        self._run_rules: RunRules | None = None
+        self._is_compiled = False
 
     @cached_property
     def node(self) -> Node:
@@ -65,18 +67,22 @@ class CompiledSchema:
     def _has_lists(self) -> bool:
         return lists.mentions(self.node)
 
-    @cached_property
+    @property
     def _rules(self) -> RunRules | None:
-        return compile_rules(self._schema, self.node)
+        # No cached property: until Python 3.12 all of them wait while one is computed, which may be in a thread.
+        if not self._is_compiled:
+            self._run_rules = compile_rules(self._schema, self.node)
+            self._is_compiled = True
+        return self._run_rules
 
     @property
     def compiles_long(self) -> bool:
         """Whether the rules are still to be compiled, and `compile` would hold up the event loop."""
-        return "_rules" not in self.__dict__ and rule_length(self._schema) > LONG_RULES
+        return not self._is_compiled and rule_length(self._schema) > LONG_RULES
 
     def compile(self) -> None:
         """Compiles the rules, which `validate` does otherwise."""
-        self._rules  # noqa: B018 -- a cached property
+        self._rules  # noqa: B018 -- computed when it is first asked for
 
     def prune(self, obj: dict[str, Any]) -> list[str]:
         """Drops unknown fields in place and returns their paths. Raises `decode.DecodeError` for malformed metadata."""

@@ -14,7 +14,7 @@ from typing import Any, Final
 
 from springtide.api.field_errors import FieldError, forbidden, invalid, required
 from springtide.local.schema import structural
-from springtide.local.schema.cel import new_budget_errors, rule_errors
+from springtide.local.schema.cel import rule_errors
 from springtide.local.schema.paths import ROOT, Problem
 from springtide.local.schema.prune import prune_value
 from springtide.local.schema.structural_rules import structural_errors
@@ -54,19 +54,19 @@ def crd_schema_errors(spec: Mapping[str, Any]) -> list[FieldError]:
     return found
 
 
-def schema_errors(schema: Schema, path: str, has_status: bool = False, budgeted: bool = True) -> list[FieldError]:
+def schema_errors(schema: Schema, path: str, has_status: bool = False, with_rules: bool = True) -> list[FieldError]:
     """Complaints about one schema; `path` is where it stands in the CRD.
 
-    Without `budgeted` its rules may cost what they want: an update is measured against what was stored.
+    On an update the rules are left to `updated_rule_errors`.
     """
-    return _value_errors(schema, path, has_status) or rule_errors(schema, path, budgeted)
+    return _value_errors(schema, path, has_status) or (rule_errors(schema, path) if with_rules else [])
 
 
-def new_rule_budget_errors(schema: Schema, path: str, stored: Schema) -> list[FieldError]:
-    """Which rules of a schema are too expensive and were not so in the stored one that it replaces."""
+def updated_rule_errors(schema: Schema, path: str, stored: Schema) -> list[FieldError]:
+    """Complaints about the rules of a schema that replaces a stored one."""
     if schema == stored or _value_errors(schema, path):
         return []  # what is wrong with the schema itself is said by `schema_errors`
-    return new_budget_errors(schema, path, stored)
+    return rule_errors(schema, path, stored)
 
 
 def _value_errors(schema: Schema, path: str, has_status: bool = False) -> list[FieldError]:

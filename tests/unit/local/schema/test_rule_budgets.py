@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from springtide.local.apiserver.codecs import CustomCodec
-from springtide.local.kinds.groups.crd_versions import validate_rule_budgets, validate_versions
+from springtide.local.kinds.groups.crd_versions import validate_updated_rules, validate_versions
 from springtide.local.schema.cel import SHORT, TooLong
 from springtide.local.schema.compiled import CompiledSchema
 from springtide.local.schema.crd_rules import schema_errors
@@ -48,28 +48,38 @@ def verdict(fields: dict[str, Any], rule: str, spec: dict[str, Any]) -> list[str
 def test_a_stored_rule_is_not_refused_anew() -> None:
     stored = crd_spec(schema({"l": NUMBERS}, NESTED))
     assert validate_versions(stored)
-    assert validate_rule_budgets(stored, stored) == []
+    assert validate_updated_rules(stored, stored) == []
     documented = schema({"l": {**NUMBERS, "description": "numbers"}}, NESTED, "self.l.size() > 0")
     assert validate_versions(crd_spec(documented), is_update=True) == []
-    assert validate_rule_budgets(crd_spec(documented), stored) == []
+    assert validate_updated_rules(crd_spec(documented), stored) == []
 
 
 def test_an_update_may_not_add_an_expensive_rule() -> None:
     stored = crd_spec(schema({"l": NUMBERS}, NESTED))
     added = crd_spec(schema({"l": NUMBERS}, NESTED, "self.l.all(x, self.l.all(y, x < y))"))
-    errors = validate_rule_budgets(added, stored)
+    errors = validate_updated_rules(added, stored)
     place = "spec.validation.openAPIV3Schema.properties[spec].x-kubernetes-validations[1].rule"
     assert (place, True) in [(error.field, "estimated rule cost exceeds budget" in error.message) for error in errors]
 
 
 def test_a_stored_schema_may_be_copied_to_a_new_version() -> None:
     stored, other = schema({"l": NUMBERS}, NESTED), schema({"s": {"type": "string"}}, "self.s != ''")
-    assert validate_rule_budgets(crd_spec(other, stored), crd_spec(stored)) == []
+    assert validate_updated_rules(crd_spec(other, stored), crd_spec(stored)) == []
 
 
 def test_an_update_with_a_broken_schema_is_not_estimated() -> None:
     broken = {"type": "object", "properties": {"l": {"type": "array", "items": [{"type": "string"}]}}}
-    assert validate_rule_budgets(crd_spec(broken), crd_spec(schema({"l": NUMBERS}, NESTED))) == []
+    assert validate_updated_rules(crd_spec(broken), crd_spec(schema({"l": NUMBERS}, NESTED))) == []
+
+
+def test_all_rules_together_have_a_length() -> None:
+    rules = [f"self.s != '{number}{'x' * 9_000}'" for number in range(12)]
+    (error,) = schema_errors(schema(STRINGS, *rules), "root")
+    assert "more than 100000: shorten them" in error.message
+    stored = crd_spec(schema(STRINGS, *rules))
+    shortened = crd_spec(schema({**STRINGS, "l": NUMBERS}, *rules[:-1], "self.s != ''"))
+    assert validate_updated_rules(shortened, stored) == []
+    assert validate_updated_rules(stored, shortened)
 
 
 def test_rules_of_a_stored_crd_run_whatever_their_estimate() -> None:

@@ -19,7 +19,7 @@ from springtide.local.kinds.groups.admissionregistration import (
 from springtide.local.kinds.groups.crd_versions import (
     has_long_rules,
     unrecognized_formats,
-    validate_rule_budgets,
+    validate_updated_rules,
     validate_versions,
 )
 from springtide.local.kinds.metadata import IMMUTABLE
@@ -215,7 +215,7 @@ def _validate_preserve(spec: Obj) -> list[FieldError]:
 
 def _validate_update(new: Obj, old: Obj) -> list[FieldError]:
     spec, before = new["spec"], old["spec"]
-    errors = validate_rule_budgets(spec, before)
+    errors = validate_updated_rules(spec, before)
     if is_established(old):
         # Objects are stored under these.
         if spec.get("scope") != before.get("scope"):

@@ -14,7 +14,7 @@ from springtide.api.field_errors import FieldError, duplicate, invalid, required
 from springtide.local.kinds import names
 from springtide.local.kinds.strategy import Obj
 from springtide.local.schema.cel import LONG_RULES, rule_length
-from springtide.local.schema.crd_rules import new_rule_budget_errors, schema_errors
+from springtide.local.schema.crd_rules import schema_errors, updated_rule_errors
 from springtide.local.schema.formats import format_check
 
 _COLUMN_TYPES = "boolean,date,integer,number,string"
@@ -94,7 +94,7 @@ def _schema(version: Obj) -> Obj | None:
 
 
 def validate_versions(spec: Obj, is_update: bool = False) -> list[FieldError]:
-    """All complaints; on an update but for those that `validate_rule_budgets` has."""
+    """All complaints; on an update but for those about rules."""
     versions = _Versions(spec)
     errors = [
         required(f"spec.versions[{index}].schema.openAPIV3Schema")
@@ -105,22 +105,22 @@ def validate_versions(spec: Obj, is_update: bool = False) -> list[FieldError]:
         errors += _validate_version(version, index)
     errors += _validate_together(versions)
     for path, version in versions.places("schema"):
-        errors += _validate_schema(version, path, budgeted=not is_update)
+        errors += _validate_schema(version, path, with_rules=not is_update)
     for field, validate in _FIELD_RULES.items():
         for path, version in versions.places(field):
             errors += validate(version, path)
     return errors
 
 
-def validate_rule_budgets(spec: Obj, before: Obj) -> list[FieldError]:
-    """Complaints about rules that an update makes too expensive. Stored ones are not refused anew."""
+def validate_updated_rules(spec: Obj, before: Obj) -> list[FieldError]:
+    """Complaints about rules that an update changes. Stored ones are not refused anew."""
     stored = {version.get("name"): _schema(version) or {} for version in before.get("versions") or ()}
     errors: list[FieldError] = []
     for path, version in _Versions(spec).places("schema"):
         schema = _schema(version)
         if schema is not None and schema not in stored.values():
             replaced = stored.get(version.get("name"), {})
-            errors += new_rule_budget_errors(schema, f"{path}.openAPIV3Schema", replaced)
+            errors += updated_rule_errors(schema, f"{path}.openAPIV3Schema", replaced)
     return errors
 
 
@@ -172,9 +172,9 @@ def _validate_deprecation(version: Obj, path: str) -> list[FieldError]:
 # ------------------------------------------------------------------------------- subresources, columns, field selectors
 
 
-def _validate_schema(version: Obj, path: str, budgeted: bool) -> list[FieldError]:
+def _validate_schema(version: Obj, path: str, with_rules: bool) -> list[FieldError]:
     schema = _schema(version)
-    return [] if schema is None else schema_errors(schema, f"{path}.openAPIV3Schema", _has_status(version), budgeted)
+    return [] if schema is None else schema_errors(schema, f"{path}.openAPIV3Schema", _has_status(version), with_rules)
 
 
 def _validate_subresources(version: Obj, path: str) -> list[FieldError]:

@@ -30,19 +30,24 @@ def has_rules(schema: Schema) -> bool:
     return any(has_rules(inner) for inner in inside if isinstance(inner, Mapping))
 
 
+LONGEST: Final = 100_000
+"""Characters of an expression, as in cel-go."""
 LONG_RULES: Final = 5_000
 """Characters of rules that take some 50 milliseconds to compile."""
+MOST_RULES: Final = 100_000
+"""Characters that all rules of a schema may have: compiled they take 25 MB, and a second."""
 
 
 def rule_length(schema: Schema) -> int:
-    """Characters of all rules in a schema, well-formed or not."""
+    """Characters of all rules in a schema, well-formed or not. Those too long to be read at all do not count."""
     length, waiting = 0, [schema]
     while waiting:
         one = waiting.pop()
         rules = one.get("x-kubernetes-validations")
         for rule in rules if isinstance(rules, list) else ():
             if isinstance(rule, Mapping):
-                length += sum(len(rule[key]) for key in ("rule", "messageExpression") if isinstance(rule.get(key), str))
+                texts = (rule.get("rule"), rule.get("messageExpression"))
+                length += sum(len(text) for text in texts if isinstance(text, str) and len(text) <= LONGEST)
         properties = one.get("properties")
         inside = [*properties.values()] if isinstance(properties, Mapping) else []
         inside += [one.get("items"), one.get("additionalProperties")]
@@ -50,22 +55,16 @@ def rule_length(schema: Schema) -> int:
     return length
 
 
-def rule_errors(schema: Schema, path: str, budgeted: bool = True) -> list[FieldError]:
-    """What is wrong with the rules of a structural schema that stands at `path` in its CRD."""
-    if not has_rules(schema):
-        return []
-    from springtide.local.schema.cel import rules  # noqa: PLC0415 -- paid for only where there are rules
+def rule_errors(schema: Schema, path: str, stored: Schema | None = None) -> list[FieldError]:
+    """What is wrong with the rules of a structural schema that stands at `path` in its CRD.
 
-    return rules.rule_errors(schema, path, budgeted)
-
-
-def new_budget_errors(schema: Schema, path: str, stored: Schema) -> list[FieldError]:
-    """Which rules are too expensive that were not so in the stored schema."""
+    What the schema that is `stored` could cost already is not refused anew.
+    """
     if not has_rules(schema) or schema == stored:
         return []
     from springtide.local.schema.cel import rules  # noqa: PLC0415 -- paid for only where there are rules
 
-    return rules.new_budget_errors(schema, path, stored)
+    return rules.rule_errors(schema, path, stored or {})
 
 
 RunRules = Callable[[Any, Any, int | None], list[Problem]]

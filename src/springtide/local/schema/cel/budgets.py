@@ -44,17 +44,21 @@ def budget_errors(costs: Sequence[RuleCost], path: str, stored: Sequence[RuleCos
     """
     spared = {(each.field, each.text) for each in stored if each.exceeds}
     errors = [each.error for each in costs if each.exceeds and (each.field, each.text) not in spared]
-    if _total(stored) > PER_CRD:
+    if exceeds_total(stored):
         known = {(each.field, each.text, each.cost) for each in stored}
         costs = [each for each in costs if tuple(each) not in known]
     total = _total(costs)
-    if total > PER_CRD:
+    if exceeds_total(costs):
         expensive = sorted((each for each in costs if each.cost * 100 >= PER_CRD), key=lambda each: -each.cost)
         detail = "contributed to estimated rule cost total exceeding cost limit for entire OpenAPIv3 schema"
         errors += [forbidden(each.field, detail) for each in expensive[:_MOST_SHOWN]]
         name = "x-kubernetes-validations estimated rule cost total for entire OpenAPIv3 schema"
         errors.append(forbidden(path, _exceeded(name, total, PER_CRD)))
     return errors
+
+
+def exceeds_total(costs: Iterable[RuleCost]) -> bool:
+    return _total(costs) > PER_CRD
 
 
 def _total(costs: Iterable[RuleCost]) -> int:

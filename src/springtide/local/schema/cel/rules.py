@@ -13,10 +13,10 @@ from dataclasses import dataclass
 from typing import Any, Final, NamedTuple
 
 from springtide.api import field_errors
-from springtide.api.field_errors import FieldError, invalid, required
-from springtide.local.schema.cel import types
+from springtide.api.field_errors import FieldError, forbidden, invalid, required
+from springtide.local.schema.cel import MOST_RULES, rule_length, types
 from springtide.local.schema.cel.bounds import Bounds, bounds
-from springtide.local.schema.cel.budgets import RuleCost, budget_errors
+from springtide.local.schema.cel.budgets import RuleCost, budget_errors, exceeds_total
 from springtide.local.schema.cel.compiler import CelCompileError, Program, compile_expression
 from springtide.local.schema.cel.cost import capped
 from springtide.local.schema.cel.types import Type, from_schema, optional_of
@@ -40,23 +40,26 @@ class _Position(NamedTuple):
     """How often it can occur in an object; None: as often as a request has room for it."""
 
 
-def rule_errors(schema: Schema, path: str, budgeted: bool = True) -> list[FieldError]:
-    """What keeps the rules of a (structural) schema from being compiled, or makes them too expensive."""
+def rule_errors(schema: Schema, path: str, stored: Schema) -> list[FieldError]:
+    """What keeps the rules of a (structural) schema from being compiled, or makes them too long or too expensive.
+
+    `stored` is the schema that it replaces, or empty.
+    """
+    length = rule_length(schema)
+    if length > MOST_RULES and length > rule_length(stored):
+        detail = f"all rules and message expressions have {length} characters, more than {MOST_RULES}: shorten them"
+        return [forbidden(path, detail)]
     costs: list[RuleCost] = []
-    root = _Position(path, from_schema(schema, is_resource=True), bounds(schema, is_resource=True))
-    errors = list(_position_errors(schema, root, costs))
-    return errors + (budget_errors(costs, path) if budgeted else [])
+    errors = list(_position_errors(schema, _root(schema, path), costs))
+    if all(not each.exceeds for each in costs) and not exceeds_total(costs):
+        return errors
+    before: list[RuleCost] = []
+    list(_position_errors(stored, _root(stored, path), before))
+    return errors + budget_errors(costs, path, before)
 
 
-def new_budget_errors(schema: Schema, path: str, stored: Schema) -> list[FieldError]:
-    """Which rules are too expensive that were not so in the schema that is replaced."""
-    both: list[list[RuleCost]] = []
-    for each in (schema, stored):
-        costs: list[RuleCost] = []
-        root = _Position(path, from_schema(each, is_resource=True), bounds(each, is_resource=True))
-        list(_position_errors(each, root, costs))
-        both.append(costs)
-    return budget_errors(both[0], path, both[1])
+def _root(schema: Schema, path: str) -> _Position:
+    return _Position(path, from_schema(schema, is_resource=True), bounds(schema, is_resource=True))
 
 
 def _position_errors(schema: Schema, position: _Position, costs: list[RuleCost]) -> Iterator[FieldError]:

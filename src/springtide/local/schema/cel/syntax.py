@@ -11,6 +11,8 @@ import re
 from dataclasses import dataclass
 from typing import Final, NamedTuple, TypeAlias
 
+from springtide.local.schema.cel import LONGEST
+
 
 @dataclass(frozen=True, slots=True)
 class Literal:
@@ -136,8 +138,6 @@ _LEVELS: Final = (
     ("+", "-"),
     ("*", "/", "%"),
 )
-LONGEST: Final = 100_000
-"""Characters of an expression, as in cel-go."""
 _DEEPEST: Final = 50  # nested brackets: a dozen calls of ours each; nobody writes more by hand
 _LONGEST_CHAIN: Final = 150  # operators, selections or calls after one another, which nest in the tree
 
