@@ -32,6 +32,8 @@ from springtide.kube.resources import (
 
 BY_JOB: Final = "job"
 BY_NODE: Final = "node"
+_LONGEST_REPORT: Final = 10_000
+"""Characters; whoever may write on a launcher's pod must not fill the operator's memory."""
 HELD: Final = (CONFIGMAPS, SECRETS, SERVICES, SERVICEACCOUNTS, ROLES, ROLEBINDINGS)
 
 
@@ -93,7 +95,7 @@ class Caches:
         if pod is None or (new is not None and new.metadata.uid == pod.metadata.uid):
             return
         key, report = job_of(pod.metadata), progress.last(pod.metadata.annotations, _last_lines(pod))
-        if key is not None and report:
+        if key is not None and report and len(report) <= _LONGEST_REPORT:
             self._last_reports[key] = pod.metadata.uid, report
 
     def last_reports(self, key: JobKey) -> dict[str, str]:
