@@ -111,6 +111,7 @@ async def test_a_cycle_deleted_in_the_foreground_is_deleted_and_others_are_answe
 ) -> None:
     async with running(Options(tmp_path, port=0)) as cluster, an_editor(cluster) as client, loop_lag.measured() as lag:
         await cycle(client, members)
+        lag.longest = 0.0  # what the start took is over
         kind, name = members[0]
         await client.delete(kind, Key(SPACE, name), FOREGROUND)
         await until(lambda: left(client, members), lambda found: not found, PATIENCE)
@@ -145,6 +146,7 @@ async def test_a_cycle_held_by_somebodys_finalizer_stays_and_costs_nothing(tmp_p
     async with running(Options(tmp_path, port=0)) as cluster, an_editor(cluster) as client, loop_lag.measured() as lag:
         await cycle(client, members)
         await client.patch(CONFIGMAPS, Key(SPACE, "b"), {"metadata": {"finalizers": ["example.com/mine"]}})
+        lag.longest = 0.0
         await client.delete(CONFIGMAPS, Key(SPACE, "a"), FOREGROUND)
         await until(lambda: left(client, members), lambda found: found == ["b"], PATIENCE)
         await client.patch(CONFIGMAPS, Key(SPACE, "b"), {"metadata": {"finalizers": None}})

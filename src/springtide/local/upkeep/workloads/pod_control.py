@@ -27,7 +27,7 @@ T = TypeVar("T")
 R = TypeVar("R")
 BURST = 500
 """Pods made or deleted for one owner in one go."""
-AT_ONCE = 32
+AT_ONCE = 16
 """Of these at the same time: inside the server's process each runs up to its first await before anything else does."""
 FORGET_AFTER = timedelta(minutes=5)
 _NAMESPACE_TERMINATING = "NamespaceTerminating"
