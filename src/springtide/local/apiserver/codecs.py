@@ -3,11 +3,11 @@
 
 from __future__ import annotations
 
-import asyncio
 from functools import cached_property
 from typing import Any
 
 from springtide.api.field_errors import FieldError
+from springtide.local.apiserver.long_work import in_thread
 from springtide.local.kinds.strategy import Obj
 from springtide.local.schema import builtin
 from springtide.local.schema.cel import SHORT, TooLong
@@ -17,7 +17,6 @@ from springtide.local.schema.defaults import apply_defaults
 from springtide.local.schema.node import Node
 from springtide.local.status import bad_request
 
-_LONG_VALIDATIONS = 2  # at once, of one resource: more would only share the interpreter
 _META = "io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta"
 
 
@@ -47,7 +46,6 @@ class CustomCodec:
 
     def __init__(self, version: str, kind: str, schema: CompiledSchema) -> None:
         self._version, self._kind, self._schema = version, kind, schema
-        self._long = asyncio.Semaphore(_LONG_VALIDATIONS)
 
     @cached_property
     def node(self) -> Node:
@@ -71,12 +69,11 @@ class CustomCodec:
     async def validate(self, obj: Obj, old: Obj | None) -> list[FieldError]:
         """Rules may take seconds on a large object; those run in a thread, and the loop goes on beside it."""
         if self._schema.compiles_long:
-            await asyncio.to_thread(self._schema.compile)
+            await in_thread(self._schema.compile)
         try:
             return self._schema.validate(obj, old, SHORT)
         except TooLong:
-            async with self._long:
-                return await asyncio.to_thread(self._schema.validate, obj, old)
+            return await in_thread(lambda: self._schema.validate(obj, old))
 
 
 def _mismatch(kind: str, version: str, error: DecodeError) -> Exception:

@@ -8,7 +8,6 @@ gets a Conflict, as on the real server.
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -19,6 +18,7 @@ from springtide.local.access.attributes import require
 from springtide.local.apiserver import scales
 from springtide.local.apiserver.admission_requests import admission_request
 from springtide.local.apiserver.context import Call, Context
+from springtide.local.apiserver.long_work import in_thread
 from springtide.local.apiserver.objects import dump, load
 from springtide.local.apiserver.options import WriteOptions
 from springtide.local.apiserver.requests import attributes
@@ -335,7 +335,7 @@ async def _validate(resource: Resource, new: Obj, old: Obj | None) -> list[Field
     def complaints() -> list[FieldError]:
         return strategy.validate(new) + ([] if old is None else strategy.validate_update(new, old))
 
-    return await asyncio.to_thread(complaints) if strategy.validates_long(new) else complaints()
+    return await in_thread(complaints) if strategy.validates_long(new) else complaints()
 
 
 def _keep(new: Obj, old: Obj, part: str) -> None:
