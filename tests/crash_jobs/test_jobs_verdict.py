@@ -141,6 +141,17 @@ def test_a_status_that_cannot_be_is_seen(states: list[Obj]) -> None:
     assert list(judge_statuses(states))
 
 
+def test_no_job_fails_because_its_cluster_was_stopped() -> None:
+    stopped = a_pod("grows-launcher", "u-launcher", "Launcher", "Failed")
+    stopped["status"]["reason"] = "Terminated"
+    failed = a_job("Created", "Failed", completionTime="now")
+    blows = Blows(pods={"u-launcher"}, stopped={"u-launcher"})
+    assert judge(wanted(retries=0), told(*START, stopped, ENDED), [], blows) == []
+    assert judge(wanted(retries=0), told(*START, stopped, failed), [], blows)
+    lost = Line("grows", "u-launcher", {"at": 5.0, "lost": "w-0", "why": "forbidden", "listed": True})
+    assert not list(judge_accounts(told(*START), [lost], Blows(stopped={"u0"})))
+
+
 def test_what_launchers_say_of_their_hosts() -> None:
     seen = told(*START, a_pod("grows-launcher", "u-launcher", "Launcher"))
     lost = Line("grows", "u-launcher", {"at": 5.0, "lost": "w-0", "why": "forbidden", "listed": True})
