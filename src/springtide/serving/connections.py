@@ -49,6 +49,10 @@ class Service(web.Server):
             **options,
         )
 
+    async def shutdown(self, timeout: float | None = None) -> None:
+        await super().shutdown(timeout)
+        self.slots.close()
+
     def __call__(self) -> _Requests:
         return _Requests(self, loop=self._loop, **self._kwargs)
 
@@ -112,7 +116,7 @@ class Connection(asyncio.Protocol):
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         assert isinstance(transport, asyncio.Transport)
         self._transport = transport
-        self._slot.abort = transport.abort
+        self._slot.abort = self._abort
         if certificate_of(transport) is not None:
             self.authenticated("")
         self._start_timer()
@@ -239,6 +243,10 @@ class Connection(asyncio.Protocol):
         self._buffer.clear()
         self._transport.write(_plain(status, text))
         self._transport.close()
+
+    def _abort(self) -> None:
+        if not self._transport.is_closing():  # or the last bytes of an answer might be lost
+            self._transport.abort()
 
     def _start_timer(self) -> None:
         seconds = self._service.slots.limits.head_seconds

@@ -132,6 +132,11 @@ class Slots:
         self._of_user[user] += 1
         return True
 
+    def close(self) -> None:
+        """End all connections, also those that have not sent a request yet."""
+        for slot in (*self._unauthenticated, *self._authenticated):
+            slot.abort()
+
     def _forget_user(self, slot: Slot) -> None:
         self._of_user[slot.user] -= 1
         if not self._of_user[slot.user]:

@@ -218,3 +218,11 @@ async def test_a_client_that_leaves_is_no_error_of_the_servers(
         await listener.close()
         await service.shutdown(0.1)
     assert len([record for record in caplog.records if record.levelno >= logging.WARNING]) == complaints
+
+
+async def test_a_server_that_stops_ends_connections_without_a_request() -> None:
+    async with served() as (_, port, service):
+        reader, writer = await asyncio.open_connection("127.0.0.1", port)
+        await until(lambda: service.slots.unauthenticated == 1)
+    assert await Peer(reader, writer).ended()
+    writer.close()
