@@ -7,11 +7,12 @@ import asyncio
 import os
 import socket
 from collections.abc import Iterator
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 
 import pytest
+from tests import hostile
 
-from springtide.local.runtime.channels import Channel, ShimGoneError
+from springtide.local.runtime.channels import Channel, ShimError, ShimGoneError
 
 PATIENCE = 30.0
 
@@ -76,3 +77,18 @@ async def test_a_channel_that_is_closed_with_news_on_it_leaves_its_number_to_oth
     assert await asyncio.wait_for(ender, PATIENCE) == ({"ok": True}, [])
     with pytest.raises(ShimGoneError):
         await asyncio.wait_for(follower, PATIENCE)
+
+
+async def test_no_answer_ends_an_agent(sockets: Sockets) -> None:
+    """What cannot be read is an error of that shim's, and the connection is still good for the next line."""
+    ours, theirs = sockets.pair()
+    channel = Channel(ours)
+    for line in hostile.LINES.values():
+        sending = asyncio.create_task(asyncio.to_thread(theirs.sendall, line + b"\n"))
+        with suppress(ShimError):
+            answer, _ = await asyncio.wait_for(channel.receive(), PATIENCE)
+            assert isinstance(answer, dict)
+        await sending
+    theirs.sendall(b'{"ok":true}\n')
+    assert await channel.receive() == ({"ok": True}, [])
+    channel.close()
