@@ -93,7 +93,7 @@ class NodeStreams:
         until = asyncio.get_running_loop().time() + _START_PATIENCE
         while (
             kubelet.is_starting(pod, container, datetime.now(UTC))
-            and self._ctx.store.list("nodes")
+            and any(map(kubelet.is_ready, self._reader.list("nodes")))
             and asyncio.get_running_loop().time() < until
         ):
             await asyncio.sleep(_START_POLL)

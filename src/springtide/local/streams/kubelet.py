@@ -101,6 +101,11 @@ def node_name(pod: dict[str, Any]) -> str:
     return name
 
 
+def is_ready(node: dict[str, Any]) -> bool:
+    conditions = (node.get("status") or {}).get("conditions") or ()
+    return any(each["type"] == "Ready" and each["status"] == "True" for each in conditions)
+
+
 def is_starting(pod: dict[str, Any], container: str, now: datetime) -> bool:
     """Whether the container of a new pod is about to run, as far as is known: no error and no wait was reported."""
     reported, metadata = pod.get("status") or {}, pod["metadata"]
