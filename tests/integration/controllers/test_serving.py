@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import socket
 from collections.abc import AsyncIterator
 
@@ -74,3 +75,14 @@ def free_port() -> int:
         one.bind(("127.0.0.1", 0))
         port: int = one.getsockname()[1]
         return port
+
+
+async def test_the_ports_have_the_bounds_of_every_server() -> None:
+    """One request in doubt shows which server answers; the bounds themselves are tested with `springtide.serving`."""
+    async with serve(Options(health_port=0), lambda: True, Metrics()) as ports:
+        reader, writer = await asyncio.open_connection("127.0.0.1", ports["/healthz"])
+        writer.write(b"POST /healthz HTTP/1.1\r\nHost: h\r\nContent-Length: 0\r\nContent-Length: 5\r\n\r\n")
+        answer = await reader.read()
+        writer.close()
+    assert answer.startswith(b"HTTP/1.1 400 ")
+    assert b"more than one header says how long" in answer
