@@ -116,7 +116,7 @@ class Connection(asyncio.Protocol):
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         assert isinstance(transport, asyncio.Transport)
         self._transport = transport
-        self._slot.abort = self._abort
+        self._slot.abort, self._slot.is_closing = transport.abort, transport.is_closing
         if certificate_of(transport) is not None:
             self.authenticated("")
         self._start_timer()
@@ -243,10 +243,6 @@ class Connection(asyncio.Protocol):
         self._buffer.clear()
         self._transport.write(_plain(status, text))
         self._transport.close()
-
-    def _abort(self) -> None:
-        if not self._transport.is_closing():  # or the last bytes of an answer might be lost
-            self._transport.abort()
 
     def _start_timer(self) -> None:
         seconds = self._service.slots.limits.head_seconds

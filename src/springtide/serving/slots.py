@@ -49,10 +49,11 @@ class Limits:
 class Slot:
     """The place of one connection. `abort` ends the connection at once, whatever state it is in."""
 
-    __slots__ = ("abort", "authenticated", "bytes", "since", "user")
+    __slots__ = ("abort", "authenticated", "bytes", "is_closing", "since", "user")
 
     def __init__(self, since: float, abort: Callable[[], object]) -> None:
         self.since, self.abort = since, abort
+        self.is_closing: Callable[[], bool] = lambda: False
         self.bytes = 0
         self.authenticated = False
         self.user = ""
@@ -135,7 +136,8 @@ class Slots:
     def close(self) -> None:
         """End all connections, also those that have not sent a request yet."""
         for slot in (*self._unauthenticated, *self._authenticated):
-            slot.abort()
+            if not slot.is_closing():  # or the last bytes of an answer might be lost
+                slot.abort()
 
     def _forget_user(self, slot: Slot) -> None:
         self._of_user[slot.user] -= 1
