@@ -7,11 +7,41 @@ Paths are plain strings (`spec.containers[0].image`, `metadata.labels[app]`), bu
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Final
 
 import msgspec
+
+MOST_ERRORS: Final = 1000
+MOST_TEXT: Final = 1024 * 1024
+"""Errors, and characters of all their messages, that one validation lists. kube-apiserver has no such bounds."""
+LONGEST_VALUE: Final = 1024
+LONGEST_MESSAGE: Final = 32 * 1024
+"""Characters of a quoted value and of a whole message; the rest is cut off."""
+
+
+class TooManyErrorsError(Exception):
+    """More errors, or longer ones, were found than are listed."""
+
+
+class Found:
+    """The errors made so far where they are counted."""
+
+    def __init__(self) -> None:
+        self.errors: list[FieldError] = []
+        self._room = MOST_TEXT
+
+    def add(self, error: FieldError) -> None:
+        if len(self.errors) >= MOST_ERRORS or self._room < 0:
+            raise TooManyErrorsError
+        self.errors.append(error)
+        self._room -= len(error.field) + len(error.message)
+
+
+_found: ContextVar[Found | None] = ContextVar("field errors found", default=None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,8 +52,43 @@ class FieldError:
     field: str
     message: str
 
+    def __post_init__(self) -> None:
+        if len(self.field) > LONGEST_VALUE:
+            object.__setattr__(self, "field", cut(self.field, LONGEST_VALUE))
+        if len(self.message) > LONGEST_MESSAGE:
+            object.__setattr__(self, "message", cut(self.message, LONGEST_MESSAGE))
+        found = _found.get()
+        if found is not None:
+            found.add(self)
+
     def __str__(self) -> str:
         return f"{self.field}: {self.message}"
+
+
+def cut(text: str, longest: int) -> str:
+    return text if len(text) <= longest else f"{text[:longest]}..."
+
+
+@contextmanager
+def counted() -> Iterator[Found]:
+    """Errors made inside are counted and listed; the first one too many raises TooManyErrorsError."""
+    found = Found()
+    token = _found.set(found)
+    try:
+        yield found
+    finally:
+        _found.reset(token)
+
+
+def collected(validate: Callable[[], list[FieldError]]) -> list[FieldError]:
+    """What a validation finds; of too many the first, and a last one that says so."""
+    with counted() as found:
+        try:
+            return validate()
+        except TooManyErrorsError:
+            pass
+    why = f"Too many: more problems were found than are listed; correct these {len(found.errors)} first"
+    return [*found.errors, FieldError("FieldValueTooMany", "<nil>", why)]
 
 
 def required(field: str, detail: str = "") -> FieldError:
@@ -67,5 +132,32 @@ def too_many(field: str, actual: int, limit: int) -> FieldError:
 
 
 def shown(value: Any) -> str:
-    """The value as Kubernetes quotes it: strings in quotes, objects as JSON, nothing as null."""
-    return msgspec.json.encode(value).decode()
+    """The value as Kubernetes quotes it: strings in quotes, objects as JSON, nothing as null; a long one is cut."""
+    short, left = _shortened(value, LONGEST_VALUE)
+    return msgspec.json.encode(short).decode() + ("..." if left < 0 else "")
+
+
+def _shortened(value: Any, room: int) -> tuple[Any, int]:
+    """As much of the value as fits, and the room that is left: below 0 where anything was left out.
+
+    Nothing beyond the room is looked at: a thousand complaints may quote the same megabyte.
+    """
+    if isinstance(value, str):
+        return (value, room - len(value)) if len(value) <= room else (value[:room], -1)
+    if isinstance(value, dict):
+        out: dict[str, Any] = {}
+        for key, inner in value.items():
+            if room < 0:
+                break
+            name, room = _shortened(key, room)
+            out[name], room = _shortened(inner, room - 1)
+        return out, room
+    if isinstance(value, list | tuple):
+        items: list[Any] = []
+        for inner in value:
+            if room < 0:
+                break
+            item, room = _shortened(inner, room - 1)
+            items.append(item)
+        return items, room
+    return value, room - 1

@@ -10,7 +10,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from springtide.api.field_errors import FieldError
+from springtide.api.field_errors import LONGEST_VALUE, FieldError, cut
+
+LONGEST_MESSAGE = 64 * 1024
+"""Characters. kube-apiserver quotes whole objects, however large."""
 
 
 class StatusError(Exception):
@@ -24,6 +27,7 @@ class StatusError(Exception):
         details: dict[str, Any] | None = None,
         retry_after: int | None = None,
     ) -> None:
+        message = cut(message, LONGEST_MESSAGE)
         super().__init__(message)
         self.code, self.reason, self.message = code, reason, message
         self.details = dict(details or {})
@@ -56,7 +60,7 @@ def qualified(group: str, resource: str) -> str:
 def _details(group: str, kind: str, name: str = "", **more: Any) -> dict[str, Any]:
     details: dict[str, Any] = {}
     if name:
-        details["name"] = name
+        details["name"] = cut(name, LONGEST_VALUE)
     if group:
         details["group"] = group
     if kind:

@@ -6,7 +6,7 @@ from __future__ import annotations
 from functools import cached_property
 from typing import Any
 
-from springtide.api.field_errors import FieldError
+from springtide.api.field_errors import FieldError, collected
 from springtide.local.apiserver.long_work import in_thread
 from springtide.local.kinds.strategy import Obj
 from springtide.local.schema import builtin
@@ -24,6 +24,11 @@ class BuiltinCodec:
     def __init__(self, group: str, version: str, kind: str) -> None:
         self._group, self._version, self._kind = group, version, kind
 
+    @property
+    def costly(self) -> bool:
+        """Whether even a small object may take long: a few letters of a definition make a large program."""
+        return self._kind == "CustomResourceDefinition"
+
     @cached_property
     def node(self) -> Node:
         return builtin.kind_node(self._group, self._version, self._kind)
@@ -37,7 +42,7 @@ class BuiltinCodec:
     def default(self, obj: Obj) -> None:
         apply_defaults(obj, self.node)
 
-    async def validate(self, obj: Obj, old: Obj | None) -> list[FieldError]:
+    async def validate(self, obj: Obj, old: Obj | None, heavy: bool) -> list[FieldError]:
         return []  # the kind's strategy says all there is to say
 
 
@@ -46,6 +51,11 @@ class CustomCodec:
 
     def __init__(self, version: str, kind: str, schema: CompiledSchema) -> None:
         self._version, self._kind, self._schema = version, kind, schema
+
+    @property
+    def costly(self) -> bool:
+        """Whether even a small object may take long: the size of a pattern says nothing about its steps."""
+        return self._schema.costly
 
     @cached_property
     def node(self) -> Node:
@@ -66,14 +76,16 @@ class CustomCodec:
     def default(self, obj: Obj) -> None:
         self._schema.default(obj)
 
-    async def validate(self, obj: Obj, old: Obj | None) -> list[FieldError]:
+    async def validate(self, obj: Obj, old: Obj | None, heavy: bool) -> list[FieldError]:
         """Rules may take seconds on a large object; those run in a thread, and the loop goes on beside it."""
         if self._schema.compiles_long:
             await in_thread(self._schema.compile)
-        try:
-            return self._schema.validate(obj, old, SHORT)
-        except TooLong:
-            return await in_thread(lambda: self._schema.validate(obj, old))
+        if not heavy:
+            try:
+                return collected(lambda: self._schema.validate(obj, old, SHORT))
+            except TooLong:
+                pass
+        return await in_thread(lambda: collected(lambda: self._schema.validate(obj, old)))
 
 
 def _mismatch(kind: str, version: str, error: DecodeError) -> Exception:

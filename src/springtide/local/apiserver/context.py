@@ -16,6 +16,7 @@ from typing import Protocol
 from springtide.local.access.attributes import Authorizer
 from springtide.local.access.identity import User
 from springtide.local.admission.request import AdmissionRequest
+from springtide.local.apiserver.beside import is_heavy
 from springtide.local.apiserver.objects import decode
 from springtide.local.apiserver.replies import PLAIN, Form
 from springtide.local.apiserver.requests import Request, Target
@@ -64,6 +65,10 @@ class Call:
     target: Target
     resource: Resource
     form: Form = PLAIN
+
+    def is_heavy(self, stored: bytes = b"") -> bool:
+        """Whether the loop should leave the work on the body, and on what is stored, to a thread."""
+        return self.resource.codec.costly or is_heavy(self.request.body, stored)
 
     def key(self, name: str = "") -> Key:
         return Key(

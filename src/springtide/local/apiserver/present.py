@@ -4,13 +4,20 @@
 from __future__ import annotations
 
 from springtide.local.apiserver import tables
+from springtide.local.apiserver.beside import beside, is_heavy
 from springtide.local.apiserver.context import Call, Context
 from springtide.local.apiserver.objects import shown
-from springtide.local.apiserver.replies import Reply, check_shape, reply_bytes
+from springtide.local.apiserver.replies import JSON, Reply, check_shape, reply_bytes
 from springtide.local.store.backend import Record
 
 
-def present(ctx: Context, call: Call, record: Record, code: int = 200) -> Reply:
+async def present(ctx: Context, call: Call, record: Record, code: int = 200) -> Reply:
+    """Bytes as they are stored cost nothing; every other form of a large object is made on the thread."""
+    plain = call.form.media == JSON and not call.form.kind
+    return await beside(not plain and is_heavy(record.body), lambda: _presented(ctx, call, record, code))
+
+
+def _presented(ctx: Context, call: Call, record: Record, code: int) -> Reply:
     form = call.form
     check_shape(form, call.resource.go_type, is_list=False)
     if form.kind == "Table":

@@ -28,12 +28,15 @@ class Codec(Protocol):
     @property
     def node(self) -> Node: ...
 
+    @property
+    def costly(self) -> bool: ...
+
     def decode(self, obj: Obj) -> tuple[Obj, list[str]]:
         """The object as the schema keeps it, and the paths of the fields it does not know."""
 
     def default(self, obj: Obj) -> None: ...
 
-    async def validate(self, obj: Obj, old: Obj | None) -> list[FieldError]: ...
+    async def validate(self, obj: Obj, old: Obj | None, heavy: bool) -> list[FieldError]: ...
 
 
 @dataclass(frozen=True, slots=True)

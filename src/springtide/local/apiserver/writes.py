@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 
 from springtide.api import field_errors as field
 from springtide.api.field_errors import FieldError
@@ -17,8 +18,8 @@ from springtide.local import status
 from springtide.local.access.attributes import require
 from springtide.local.apiserver import scales
 from springtide.local.apiserver.admission_requests import admission_request
+from springtide.local.apiserver.beside import beside
 from springtide.local.apiserver.context import Call, Context
-from springtide.local.apiserver.long_work import in_thread
 from springtide.local.apiserver.objects import dump, load
 from springtide.local.apiserver.options import WriteOptions
 from springtide.local.apiserver.requests import attributes
@@ -55,8 +56,7 @@ async def create(ctx: Context, call: Call, obj: Obj, options: WriteOptions) -> O
     resource = call.resource
     meta = obj["metadata"]
     _check_namespace(call, meta)
-    _default(resource, obj)
-    call.request.warnings.extend(metadata_rules.drop_duplicate_owners(obj))
+    call.request.warnings.extend(await beside(call.is_heavy(), lambda: _settle(resource, obj)))
     generated = not meta.get("name") and bool(meta.get("generateName"))
     for attempt in range(NAME_ATTEMPTS if generated else 1):
         candidate = _copied(obj) if generated else obj
@@ -69,13 +69,19 @@ async def create(ctx: Context, call: Call, obj: Obj, options: WriteOptions) -> O
     raise AssertionError("unreachable")
 
 
+def _settle(resource: Resource, obj: Obj) -> list[str]:
+    """Fills in defaults and drops repeated owners; what is returned are warnings."""
+    _default(resource, obj)
+    return metadata_rules.drop_duplicate_owners(obj)
+
+
 def _copied(obj: Obj) -> Obj:
     return {**obj, "metadata": dict(obj["metadata"])}
 
 
 async def _create_named(ctx: Context, call: Call, obj: Obj, options: WriteOptions) -> Outcome:
-    resource, meta = call.resource, obj["metadata"]
-    _track(ctx, call, None, obj, options)
+    resource, meta, heavy = call.resource, obj["metadata"], call.is_heavy()
+    await beside(heavy, lambda: _track(ctx, call, None, obj, options))
     admission = admission_request(call, "CREATE", obj, None, options)
     await ctx.admission.mutate(admission)
     resource.strategy.prepare_create(obj)
@@ -85,14 +91,13 @@ async def _create_named(ctx: Context, call: Call, obj: Obj, options: WriteOption
         meta["generation"] = 1
     key = call.key(meta.get("name", ""))
     _complete(ctx, call, obj, None)
-    errors = metadata_rules.validate_metadata(
-        obj, resource.namespaced, resource.name_rule or _any_name, known_finalizers=not resource.custom
-    )
-    errors += await _validate(resource, obj, None) + await resource.codec.validate(obj, None)
+    errors = await beside(heavy, lambda: field.collected(lambda: _metadata_errors(resource, obj)))
+    errors += await _validate(resource, obj, None, heavy) + await resource.codec.validate(obj, None, heavy)
     if errors:
         raise status.invalid(resource.error_group, resource.kind, meta.get("name", ""), errors)
     await ctx.admission.validate(admission)
-    call.request.warnings.extend(admission.warnings + resource.strategy.warnings(obj) + _bare(resource, obj, None))
+    own = await beside(heavy, lambda: resource.strategy.warnings(obj) + _bare(resource, obj, None))
+    call.request.warnings.extend(admission.warnings + own)
     if ctx.store.get(key) is not None:
         raise status.already_exists(resource.group, resource.plural, key.name)
     _check_size(call, obj, b"")
@@ -106,6 +111,12 @@ async def _create_named(ctx: Context, call: Call, obj: Obj, options: WriteOption
     except FullError as error:
         raise storage_full(error) from None
     return Outcome(record, created=True)
+
+
+def _metadata_errors(resource: Resource, obj: Obj) -> list[FieldError]:
+    return metadata_rules.validate_metadata(
+        obj, resource.namespaced, resource.name_rule or _any_name, known_finalizers=not resource.custom
+    )
 
 
 def _check_served(ctx: Context, resource: Resource) -> None:
@@ -181,13 +192,13 @@ async def replace(
             # Whoever may only change what is there makes nothing new by changing what is not.
             require(ctx.authorizer, call.request.user, attributes(call.target)._replace(verb="create"))
             return await create(ctx, call, missing, options)
-        old = load(record, resource)
-        new = change(load(record, resource))
+        heavy = call.is_heavy(record.body)
+        old, new = await beside(heavy, partial(_changed, record, resource, change))
         _check_version(new, old, resource, key)
         if raw:
-            _track(ctx, call, old, new, options)
+            await beside(heavy, partial(_track, ctx, call, old, new, options))
         else:
-            await _prepare_update(ctx, call, new, old, options)
+            await _prepare_update(ctx, call, new, old, options, heavy)
         if _unchanged(new, old):
             return Outcome(record)
         _check_size(call, new, record.body)
@@ -195,6 +206,10 @@ async def replace(
         if outcome is not None:
             return outcome
     raise status.conflict(resource.group, resource.plural, key.name, status.STALE)
+
+
+def _changed(record: Record, resource: Resource, change: Change) -> tuple[Obj, Obj]:
+    return load(record, resource), change(load(record, resource))
 
 
 def _check_version(new: Obj, old: Obj, resource: Resource, key: Key) -> None:
@@ -240,30 +255,33 @@ def _unchanged(new: Obj, old: Obj) -> bool:
     return new == old
 
 
-async def _prepare_update(ctx: Context, call: Call, new: Obj, old: Obj, options: WriteOptions) -> None:
+async def _prepare_update(ctx: Context, call: Call, new: Obj, old: Obj, options: WriteOptions, heavy: bool) -> None:
     resource, meta = call.resource, new["metadata"]
     _check_identity(call, meta, old["metadata"])
     if not meta.get("resourceVersion") and not resource.unconditional_update and call.request.method == "PUT":
         error = field.invalid("metadata.resourceVersion", 0, "must be specified for an update")
         raise status.invalid(resource.group, resource.plural, call.target.name, [error])
     meta["resourceVersion"] = old["metadata"]["resourceVersion"]
-    _default(resource, new)
+    call.request.warnings.extend(await beside(heavy, lambda: _settle(resource, new)))
     metadata_rules.keep_system_fields(new, old)
     meta.pop("selfLink", None)
-    call.request.warnings.extend(metadata_rules.drop_duplicate_owners(new))
-    _track(ctx, call, old, new, options)
+    await beside(heavy, lambda: _track(ctx, call, old, new, options))
     admission = admission_request(call, "UPDATE", new, old, options)
     await ctx.admission.mutate(admission)
-    errors = await _carry_over(resource, call.target.subresource, new, old)
+    errors = await _carry_over(resource, call.target.subresource, new, old, heavy)
     _complete(ctx, call, new, old)
-    errors = 2 * metadata_rules.validate_metadata_update(new, old) + errors  # said twice, as by the real server
+    of_metadata = await beside(
+        heavy, lambda: field.collected(lambda: metadata_rules.validate_metadata_update(new, old))
+    )
+    errors = 2 * of_metadata + errors  # said twice, as by the real server
     if errors:
         raise status.invalid(resource.error_group, resource.kind, meta.get("name", ""), errors)
     await ctx.admission.validate(admission)
     call.request.warnings.extend(admission.warnings)
     if not call.target.subresource:
-        call.request.warnings.extend(resource.strategy.warnings(new) + _bare(resource, new, old))
-    managed_fields.settle(old, new)
+        own = await beside(heavy, lambda: resource.strategy.warnings(new) + _bare(resource, new, old))
+        call.request.warnings.extend(own)
+    await beside(heavy, lambda: managed_fields.settle(old, new))
 
 
 def check_name(call: Call, meta: Obj) -> None:
@@ -313,29 +331,32 @@ def wrong_uid(call: Call, wanted: str, found: str) -> str:
     )
 
 
-async def _carry_over(resource: Resource, subresource: str, new: Obj, old: Obj) -> list[FieldError]:
+async def _carry_over(
+    resource: Resource, subresource: str, new: Obj, old: Obj, heavy: bool
+) -> list[FieldError]:
     """Puts back what this door may not change, counts the generation, validates the rest."""
     strategy = resource.strategy
     if subresource == "status":
         _keep_all_but_status(resource, new, old)
         strategy.prepare_status(new, old)
-        return strategy.validate_status(new, old) + await resource.codec.validate(new, old)
+        errors = await beside(heavy, lambda: field.collected(lambda: strategy.validate_status(new, old)))
+        return errors + await resource.codec.validate(new, old, heavy)
     if strategy.has_status or (resource.custom and "status" in resource.subresources):
         _keep(new, old, "status")
     strategy.prepare_update(new, old)
     if strategy.has_generation and _spec_changed(new, old):
         new["metadata"]["generation"] = old["metadata"].get("generation", 0) + 1
-    return await _validate(resource, new, old) + await resource.codec.validate(new, old)
+    return await _validate(resource, new, old, heavy) + await resource.codec.validate(new, old, heavy)
 
 
-async def _validate(resource: Resource, new: Obj, old: Obj | None) -> list[FieldError]:
+async def _validate(resource: Resource, new: Obj, old: Obj | None, heavy: bool) -> list[FieldError]:
     """What the kind's strategy says; in a thread where that takes long, and the loop goes on beside it."""
     strategy = resource.strategy
 
     def complaints() -> list[FieldError]:
         return strategy.validate(new) + ([] if old is None else strategy.validate_update(new, old))
 
-    return await in_thread(complaints) if strategy.validates_long(new) else complaints()
+    return await beside(heavy or strategy.validates_long(new), lambda: field.collected(complaints))
 
 
 def _keep(new: Obj, old: Obj, part: str) -> None:

@@ -11,11 +11,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+import msgspec
+
 from springtide.api.field_errors import FieldError, forbidden, invalid, required, shown, too_long
 from springtide.local.kinds import names
 from springtide.local.kinds.names import Rule
 from springtide.local.kinds.strategy import Obj
 
+_encoded = msgspec.json.encode
 IMMUTABLE = "field is immutable"
 ANNOTATIONS_LIMIT = 256 * 1024
 ORPHAN, FOREGROUND = "orphan", "foregroundDeletion"
@@ -125,16 +128,14 @@ def drop_duplicate_owners(obj: Obj, after_admission: bool = False) -> list[str]:
     references = obj["metadata"].get("ownerReferences")
     if not references or len(references) == 1:
         return []
-    kept: list[Obj] = []
+    kept: dict[bytes, Obj] = {}
     doubled: list[str] = []
     for reference in references:
-        if reference in kept:
+        if kept.setdefault(_encoded(reference, order="deterministic"), reference) is not reference:
             doubled.append(reference.get("uid", ""))
-        else:
-            kept.append(reference)
     if not doubled:
         return []
-    obj["metadata"]["ownerReferences"] = kept
+    obj["metadata"]["ownerReferences"] = list(kept.values())
     when = " after mutating admission happens" if after_admission else ""
     return [
         f".metadata.ownerReferences contains duplicate entries{when}; API server dedups owner references in 1.20+, "

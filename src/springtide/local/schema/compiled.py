@@ -7,6 +7,7 @@ validate every object. Each part is compiled once, when it is first needed: a se
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping
 from functools import cached_property
 from typing import Any
@@ -37,6 +38,20 @@ _NOT_CHECKED = FieldError(
 )
 
 
+_LARGE_PATTERN = re.compile(r"\{[0-9]|\\[pP]")
+
+
+def _is_costly(schema: Any) -> bool:
+    if isinstance(schema, list):
+        return any(map(_is_costly, schema))
+    if not isinstance(schema, Mapping):
+        return False
+    pattern = schema.get("pattern")
+    if isinstance(pattern, str) and _LARGE_PATTERN.search(pattern):
+        return True
+    return any(map(_is_costly, schema.values()))
+
+
 class CompiledSchema:
     """What the API server does to objects of one custom kind in one version. Compiled at the first object."""
 
@@ -45,6 +60,11 @@ class CompiledSchema:
         self._schema = schema or {"type": "object", "x-kubernetes-preserve-unknown-fields": True}
         self._run_rules: RunRules | None = None
         self._is_compiled = False
+
+    @cached_property
+    def costly(self) -> bool:
+        """Whether a few letters may take long: patterns that repeat or name Unicode classes. Rules say so themselves."""
+        return _is_costly(self._schema)
 
     @cached_property
     def node(self) -> Node:

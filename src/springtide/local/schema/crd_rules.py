@@ -86,6 +86,7 @@ def _is_plain(schema: Schema) -> bool:
 
 
 def _below(schema: Schema) -> Iterator[Schema]:
+    """The schemas one level further down."""
     for word in ("allOf", "oneOf", "anyOf"):
         yield from schema.get(word) or ()
     yield from (schema.get("properties") or {}).values()

@@ -10,11 +10,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from itertools import islice
 from typing import Any
 
 import msgspec
 
 _encode = msgspec.json.encode
+_MOST_TOLD = 100  # Go's strict decoder stops counting here
 
 
 class _Pairs(list[tuple[str, Any]]):
@@ -26,7 +28,7 @@ def duplicate_fields(body: bytes, decoded: Any) -> list[str]:
     encoded = _encode(decoded)
     if len(encoded) == len(body.rstrip()) or _equally_quoted(encoded, body) or not _has_duplicates(body):
         return []
-    return list(_walk(json.loads(body, object_pairs_hook=_Pairs), ""))
+    return list(islice(_walk(json.loads(body, object_pairs_hook=_Pairs), ""), _MOST_TOLD))
 
 
 def _equally_quoted(encoded: bytes, body: bytes) -> bool:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Any, Final, NamedTuple, TypeAlias
 
-from springtide.api.field_errors import FieldError
+from springtide.api.field_errors import LONGEST_VALUE, FieldError, cut
 
 Path: TypeAlias = "tuple[Any, str | int] | None"
 """`(parent, key or index)`; None is the object itself."""
@@ -42,6 +42,8 @@ def written(path: Path) -> str:
     """`spec.containers[0].name`."""
     text = ""
     for step in steps(path):
+        if len(text) > LONGEST_VALUE:  # a key may be a megabyte, and everything below it complain
+            return cut(text, LONGEST_VALUE)
         if isinstance(step, int | Key):
             text += f"[{step}]"
         else:

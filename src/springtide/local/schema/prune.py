@@ -19,6 +19,7 @@ from springtide.local.schema.paths import ROOT, Path, written
 from springtide.local.schema.structural import META_FIELDS, OBJECT_META
 
 _META = frozenset(META_FIELDS)
+_MOST_TOLD = 100  # as many as Go's strict decoder tells of a built-in kind
 
 
 class Dropped:
@@ -27,6 +28,10 @@ class Dropped:
     def __init__(self) -> None:
         self.metadata: list[str] = []
         self.others: list[Path] = []
+
+    def add(self, path: Path) -> None:
+        if len(self.others) < _MOST_TOLD:
+            self.others.append(path)
 
     def paths(self) -> list[str]:
         return sorted(self.metadata) + sorted(written(path) for path in self.others)
@@ -63,7 +68,8 @@ def prune_value(value: Any, node: Node) -> bool:
 def _nothing_known(value: Any, path: Path, dropped: Dropped) -> None:
     """Under a position without a schema no object keeps anything."""
     if type(value) is dict:
-        dropped.others.extend((path, key) for key in value)
+        for key in value:
+            dropped.add((path, key))
         value.clear()
     elif type(value) is list:
         for index, inner in enumerate(value):
@@ -135,7 +141,7 @@ class _Keys:
     def _unknown(self, key: str, path: Path, dropped: Dropped) -> bool:
         if self._keeps_unknown or key in self._skipped:
             return False
-        dropped.others.append((path, key))
+        dropped.add((path, key))
         return True
 
 

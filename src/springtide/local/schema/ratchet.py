@@ -9,6 +9,8 @@ from __future__ import annotations
 
 from typing import Any, Final
 
+import msgspec
+
 from springtide.local.schema.node import Node
 from springtide.local.schema.paths import Path, Problem, steps
 
@@ -18,38 +20,69 @@ GONE: Final = object()
 
 def introduced(problems: list[Problem], new: Any, old: Any, node: Node) -> list[Problem]:
     """The problems that the update brings in."""
-    return [problem for problem in problems if not unchanged(problem.path, new, old, node)]
+    known = _Known()
+    return [problem for problem in problems if not _unchanged(problem.path, (new, old, node), known)]
 
 
-def unchanged(path: Path, new: Any, old: Any, node: Node | None) -> bool:
+class _Known:
+    """What the problems of one object have found out for each other, by the identities of values it keeps alive."""
+
+    def __init__(self) -> None:
+        self._equal: dict[tuple[int, int], bool] = {}
+        self._partners: dict[int, Partners] = {}
+
+    def equal(self, new: Any, old: Any) -> bool:
+        found = self._equal.get((id(new), id(old)))
+        if found is None:
+            found = self._equal[id(new), id(old)] = bool(new == old)
+        return found
+
+    def partner(self, item: Any, old: Any, node: Node | None) -> Any:
+        if id(old) not in self._partners:
+            self._partners[id(old)] = Partners(old, node)
+        return self._partners[id(old)].of(item)
+
+
+class Partners:
+    """The items of an old list, by the keys that tell which of them a new item stands for."""
+
+    def __init__(self, old: Any, node: Node | None) -> None:
+        self._node = node if node is not None and node.list_type == "map" and isinstance(old, list) else None
+        self._by_keys: dict[bytes, Any] = {}
+        if self._node is not None:
+            for item in old:
+                if isinstance(item, dict):
+                    self._by_keys.setdefault(_keys(item, self._node), item)
+
+    def of(self, item: Any) -> Any:
+        """The old item with the same keys, or `GONE`."""
+        if self._node is None or not isinstance(item, dict):
+            return GONE
+        return self._by_keys.get(_keys(item, self._node), GONE)
+
+
+def _keys(item: dict[str, Any], node: Node) -> bytes:
+    return msgspec.json.encode([item.get(key) for key in node.list_keys], order="deterministic")
+
+
+def _unchanged(path: Path, place: tuple[Any, Any, Node | None], known: _Known) -> bool:
     """Whether the value at the path, or one that contains it, is as it was."""
     for step in steps(path):
-        new, old, node = _down(new, old, node, step)
-        if old is GONE:
+        place = _down(*place, step, known)
+        if place[1] is GONE:
             return False
-        if new == old:
+        if known.equal(place[0], place[1]):
             return True
     return False
 
 
-def _down(new: Any, old: Any, node: Node | None, step: str | int) -> tuple[Any, Any, Node | None]:
+def _down(new: Any, old: Any, node: Node | None, step: str | int, known: _Known) -> tuple[Any, Any, Node | None]:
     """One step further in both objects; `GONE` where the old one has nothing that corresponds."""
     if isinstance(step, int):
         item = new[step]
-        return item, partner(item, old, node), node.item if node is not None else None
+        return item, known.partner(item, old, node), node.item if node is not None else None
     if not isinstance(old, dict) or step not in old or step not in new:
         return None, GONE, None
     field = node.fields.get(step) if node is not None else None
     inner = field.node if field is not None else node.item if node is not None else None
     return new[step], old[step], inner
-
-
-def partner(item: Any, old: Any, node: Node | None) -> Any:
-    """The old list's item with the same keys."""
-    if node is None or node.list_type != "map" or not isinstance(old, list) or not isinstance(item, dict):
-        return GONE
-    wanted = [item.get(key) for key in node.list_keys]
-    for candidate in old:
-        if isinstance(candidate, dict) and [candidate.get(key) for key in node.list_keys] == wanted:
-            return candidate
-    return GONE

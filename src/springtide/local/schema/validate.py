@@ -9,6 +9,7 @@ several failed alternatives, the one that matched most. Transition and list-type
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from functools import cache
 from typing import Any, Final
 
@@ -342,12 +343,16 @@ def _alternatives(schema: Schema) -> Check | None:
 
 
 def _attempts(checks: Sequence[Check], value: Any, path: Path) -> list[tuple[int, Problems]]:
-    tried = []
-    for check in checks:
-        problems: Problems = []
+    return [_attempt(check, value, path) for check in checks]
+
+
+def _attempt(check: Check, value: Any, path: Path) -> tuple[int, Problems]:
+    """The complaints of an alternative count only if no other one fits."""
+    problems: Problems = []
+    score = 0
+    with field_errors.counted(), suppress(field_errors.TooManyErrorsError):
         score = check(value, path, problems)
-        tried.append((score, problems))
-    return tried
+    return score, problems
 
 
 def _closest(tried: list[tuple[int, Problems]]) -> Problems:

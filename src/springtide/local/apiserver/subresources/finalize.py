@@ -25,4 +25,4 @@ async def finalize(ctx: Context, call: Call) -> Answer:
         return stored
 
     outcome = await writes.replace(ctx, call, change, options, raw=True)
-    return present(ctx, call, outcome.record)
+    return await present(ctx, call, outcome.record)

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from springtide.local.apiserver import bodies, writes
+from springtide.local.apiserver.beside import beside
 from springtide.local.apiserver.context import Call, Context
 from springtide.local.apiserver.options import write_options
 from springtide.local.apiserver.present import present
@@ -12,6 +13,6 @@ from springtide.local.apiserver.replies import Answer
 
 async def create(ctx: Context, call: Call) -> Answer:
     options = write_options(call.request, "CreateOptions")
-    obj = bodies.read_object(call, options.field_validation)
+    obj = await beside(call.is_heavy(), lambda: bodies.read_object(call, options.field_validation))
     outcome = await writes.create(ctx, call, obj, options)
-    return present(ctx, call, outcome.record, 201)
+    return await present(ctx, call, outcome.record, 201)

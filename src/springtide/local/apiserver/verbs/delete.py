@@ -37,7 +37,7 @@ async def delete(ctx: Context, call: Call) -> Answer:
     if gone and not resource.answers_deleted:
         uid = load(record, resource)["metadata"]["uid"]
         return reply(success(resource.group, resource.plural, call.target.name, uid), call.form)
-    return present(ctx, call, record)
+    return await present(ctx, call, record)
 
 
 def _options(call: Call) -> DeleteOptions:

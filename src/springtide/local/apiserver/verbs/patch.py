@@ -9,6 +9,7 @@ from typing import Any
 
 from springtide.api import field_errors as field
 from springtide.local.apiserver import bodies, bounds, writes
+from springtide.local.apiserver.beside import beside
 from springtide.local.apiserver.context import Call, Context
 from springtide.local.apiserver.go_json import NotJsonError
 from springtide.local.apiserver.objects import encode
@@ -43,7 +44,7 @@ async def patch(ctx: Context, call: Call) -> Answer:
     if applied:
         return await _apply(ctx, call, options)
     outcome = await writes.replace(ctx, call, lambda stored: patched(call, stored, options), options)
-    return present(ctx, call, outcome.record)
+    return await present(ctx, call, outcome.record)
 
 
 def _checked_media(call: Call) -> str:
@@ -91,7 +92,7 @@ def _unfit(shown: str, error: StatusError, resource: Resource) -> StatusError:
 
 async def _apply(ctx: Context, call: Call, options: WriteOptions) -> Answer:
     """Server-side apply. The merge sees the schema; ownership and conflicts are worked out there too."""
-    wanted = read_applied(call, options)
+    wanted = await beside(call.is_heavy(), lambda: read_applied(call, options))
     writer = writes.writer(ctx, call, options.manager)
     node = call.resource.codec.node
 
@@ -100,10 +101,12 @@ async def _apply(ctx: Context, call: Call, options: WriteOptions) -> Answer:
         return _converted(call, merged)
 
     existing = ctx.store.get(call.key())
-    missing = _first(change(None), call) if existing is None and not call.target.subresource else None
+    missing: Obj | None = None
+    if existing is None and not call.target.subresource:
+        missing = await beside(call.is_heavy(), lambda: _first(change(None), call))
     applied = replace(options, applied=True)
     outcome = await writes.replace(ctx, call, change, applied, missing=missing)
-    return present(ctx, call, outcome.record, 201 if outcome.created else 200)
+    return await present(ctx, call, outcome.record, 201 if outcome.created else 200)
 
 
 def _first(obj: Obj, call: Call) -> Obj:

@@ -35,7 +35,7 @@ async def get(ctx: Context, call: Call) -> Answer:
     record = ctx.store.get(call.key())
     if record is None:
         raise status.not_found(call.resource.group, call.resource.plural, call.target.name)
-    return present(ctx, call, record)
+    return await present(ctx, call, record)
 
 
 class Token(msgspec.Struct):

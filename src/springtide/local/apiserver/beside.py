@@ -1,0 +1,32 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Which requests are worked on in a thread beside the event loop, so that a large one does not hold up the others.
+
+The loop keeps short requests to itself: a change of threads costs more than they do. Work is handed over only in
+pieces that touch nothing but the request's own object.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Final, TypeVar
+
+from springtide.local.apiserver.long_work import in_thread
+
+LIGHT_BYTES: Final = 64 * 1024
+LIGHT_VALUES: Final = 1500
+"""What the loop does itself: some 50 microseconds for each value in the worst kind, 50 milliseconds in all."""
+
+_T = TypeVar("_T")
+
+
+def is_heavy(*bodies: bytes) -> bool:
+    """Whether work on these JSON texts may take longer than the loop can spare. Values are counted by their commas."""
+    size = sum(map(len, bodies))
+    return size > LIGHT_VALUES and (size > LIGHT_BYTES or sum(body.count(b",") for body in bodies) > LIGHT_VALUES)
+
+
+async def beside(heavy: bool, work: Callable[[], _T]) -> _T:
+    """The outcome of the work, done on the thread if it is heavy."""
+    if not heavy:
+        return work()
+    return await in_thread(work)
