@@ -43,7 +43,7 @@ class ServiceAddresses:
         if self._promised:
             self._taken()  # promises that have been kept are forgotten, so that a deletion frees the address
         before = (old or {}).get("spec") or {}
-        if old is None and (errors := validate_before_allocation(service)):
+        if old is None and (errors := field.collected(lambda: validate_before_allocation(service))):
             raise status.invalid("", "Service", service["metadata"].get("name", ""), errors)
         self._address(service, spec, before)
         spec.setdefault("ipFamilies", ["IPv4"])
@@ -98,27 +98,25 @@ class ServiceAddresses:
             self._take_back(wanted, service)
         taken = self._taken()
         self._check_ports(service, spec, before, taken)
+        unfree = taken | own
         by_port = {port["port"]: port["nodePort"] for port in spec.get("ports") or () if port.get("nodePort")}
         for port in spec.get("ports") or ():
             if not port.get("nodePort") and port["port"] in by_port:
                 port["nodePort"] = by_port[port["port"]]  # the same port over another protocol
             elif not port.get("nodePort"):
                 start = self._pick(len(NODE_PORTS))
-                port["nodePort"] = next(
-                    candidate
-                    for step in range(len(NODE_PORTS))
-                    if (candidate := NODE_PORTS[(start + step) % len(NODE_PORTS)]) not in taken | own
-                )
+                port["nodePort"] = _free_port(start, unfree)
                 own.add(port["nodePort"])
+                unfree.add(port["nodePort"])
                 by_port[port["port"]] = port["nodePort"]
         for given in own - set(_ports(before)):
             self._promise(given, service)
 
     def _check_ports(self, service: Obj, spec: Obj, before: Obj, taken: set[str | int]) -> None:
-        mine = set(_ports(before))
+        others = taken - set(_ports(before))
         for index, port in enumerate(spec.get("ports") or ()):
             wanted = port.get("nodePort")
-            if wanted in taken - mine:
+            if wanted in others:
                 raise _invalid(service, f"spec.ports[{index}].nodePort", wanted, "provided port is already allocated")
 
     def _taken(self) -> set[str | int]:
@@ -143,6 +141,14 @@ class ServiceAddresses:
         """A service may ask again for its own: refused the first time, or deleted since."""
         if self._promised.get(thing, ("", 0.0))[0] == _name(service):
             del self._promised[thing]
+
+
+def _free_port(start: int, unfree: set[str | int]) -> int:
+    for step in range(len(NODE_PORTS)):
+        candidate = NODE_PORTS[(start + step) % len(NODE_PORTS)]
+        if candidate not in unfree:
+            return candidate
+    raise status.internal("failed to allocate a nodePort: range is full")
 
 
 def _name(service: Obj) -> str:

@@ -51,6 +51,12 @@ def parse_json(body: bytes, what: str) -> tuple[Any, list[str]]:
 def decoded(body: bytes) -> tuple[Any, list[str]]:
     """A JSON body and its duplicate keys; NotJsonError in Go's words."""
     try:
+        bounds.check_size(body)
+    except bounds.TooMuch as error:
+        if str(error) == bounds.TOO_DEEP:
+            raise go_json.NotJsonError(bounds.TOO_DEEP) from None
+        raise StatusError(413, "RequestEntityTooLarge", f"Request entity too large: {error}") from None
+    try:
         value = msgspec.json.decode(body)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         return go_json.parse(body), []

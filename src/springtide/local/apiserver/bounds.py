@@ -9,11 +9,16 @@ too deep means a dead process.
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import yaml
 
 MAX_DEPTH = 128
+MAX_CONTAINERS = 65_536
+MAX_VALUES = 120_000
+"""Objects and lists of a JSON body, and values of all of them: two letters become an object of hundreds of bytes, and
+several times that while it is defaulted, tracked and validated. The largest definitions people write have half."""
 MAX_YAML_VALUES = 50_000
 TOO_DEEP = "exceeded max depth"
 
@@ -22,6 +27,30 @@ _Loader: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
 class TooMuch(ValueError):
     """Beyond a bound; the message says which."""
+
+
+_STRING = re.compile(rb'"[^"]*"')
+
+
+def check_size(body: bytes) -> None:
+    """Before a JSON body is read. Only what looks too large is looked at more closely: signs in strings are none."""
+    if _is_small(body):
+        return
+    without_escapes = body.replace(b"\\\\", b"").replace(b'\\"', b"")
+    strings = without_escapes.count(b'"') // 2
+    if strings <= 3 * MAX_VALUES:
+        structure = _STRING.sub(b"", without_escapes)
+        if _is_small(structure):
+            return
+        if structure.count(b"{") + structure.count(b"[") > MAX_DEPTH * (structure.count(b",") + 1):
+            raise TooMuch(TOO_DEEP)  # too few branches for so many levels
+    raise TooMuch(f"more than {MAX_CONTAINERS} objects and lists, or more than {MAX_VALUES} values, in one body")
+
+
+def _is_small(body: bytes) -> bool:
+    if len(body) <= MAX_CONTAINERS:
+        return True
+    return body.count(b"{") + body.count(b"[") <= MAX_CONTAINERS and body.count(b",") <= MAX_VALUES
 
 
 def check_json(body: bytes, value: Any) -> None:

@@ -222,6 +222,7 @@ def _map_list_errors(schema: Schema, path: str) -> Iterator[FieldError]:
         detail = "must be object if parent array's x-kubernetes-list-type is map"
         yield invalid(f"{path}.items.type", items.get("type", ""), detail)
         return
+    first = {name: index for index, name in reversed(list(enumerate(names)))}
     for index, name in enumerate(names):
         inner = items.get("properties", {}).get(name)
         if inner is None:
@@ -229,7 +230,7 @@ def _map_list_errors(schema: Schema, path: str) -> Iterator[FieldError]:
         elif inner.get("type") in ("array", "object"):
             detail = "must be a scalar type if parent array's x-kubernetes-list-type is map"
             yield invalid(f"{path}.items.properties[{name}].type", "object", detail)
-        if name in names[:index]:
+        if first[name] < index:
             yield invalid(f"{path}.{key}", names, "must not contain duplicate entries")
 
 

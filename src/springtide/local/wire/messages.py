@@ -10,6 +10,7 @@ Only `protobuf.py` calls this. It never looks at a kind's name: everything it kn
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable, Mapping
 from typing import Any, Final, TypeAlias
 
@@ -18,6 +19,9 @@ from springtide.local.wire.scalars import DELIMITED, NUMBERS, ZERO, Malformed, s
 
 # Deep enough for any schema people write, shallow enough for Python's stack.
 MAX_DEPTH: Final = 100
+
+# A message of two bytes becomes an object of hundreds.
+MAX_VALUES: Final = 65_536
 
 Fields: TypeAlias = dict[str, Any]
 # (object under construction, data, start, end, depth): reads a length-delimited field
@@ -28,6 +32,15 @@ Number: TypeAlias = Callable[[Fields, int], None]
 Element: TypeAlias = Callable[[bytes, int, int, int], Any]
 
 _DELIMITED: Final = 2
+
+
+class _Room(threading.local):
+    """How many values the message that this thread reads may still have."""
+
+    left = MAX_VALUES
+
+
+_room = _Room()
 
 
 class Message:
@@ -43,6 +56,7 @@ class Message:
         self._printed: tuple[tuple[str, Callable[[], Any]], ...] = ()
 
     def decode(self, data: bytes) -> Fields:
+        _room.left = MAX_VALUES
         return self.element(data, 0, len(data), 0)
 
     def element(self, data: bytes, at: int, end: int, depth: int) -> Fields:
@@ -64,7 +78,7 @@ class Message:
     def _walk(self, out: Fields, data: bytes, at: int, end: int, depth: int) -> None:
         # The hot loop: one-byte tags, lengths and numbers are read in place, everything else takes the slow road.
         # Bounds are checked by the sum at the end of each field: reading past `end` cannot go unnoticed.
-        delimited, numbers = self._delimited, self._numbers
+        delimited, numbers, room = self._delimited, self._numbers, _room
         while at < end:
             tag = data[at]
             at += 1
@@ -72,6 +86,9 @@ class Message:
                 tag, at = varint(data, at - 1, end)
             reader = delimited.get(tag)
             if reader is not None:
+                room.left -= 1
+                if room.left < 0:
+                    raise Malformed(f"more than {MAX_VALUES} values")
                 stop, at = _bounds(data, at, end)
                 reader(out, data, at, stop, depth)
                 at = stop

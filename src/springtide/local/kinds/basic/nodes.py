@@ -118,12 +118,12 @@ def _validate_node_update(new: Obj, old: Obj) -> list[FieldError]:
 
 def _validate_unique_addresses(node: Obj) -> list[FieldError]:
     errors: list[FieldError] = []
-    seen: list[Obj] = []
+    seen: set[tuple[str, str]] = set()
     for index, address in enumerate((node.get("status") or {}).get("addresses") or ()):
-        if address in seen:
-            shown = {"Type": address.get("type", ""), "Address": address.get("address", "")}
-            errors.append(duplicate(f"status.addresses[{index}]", shown))
-        seen.append(address)
+        kind, text = address.get("type", ""), address.get("address", "")
+        if (kind, text) in seen:
+            errors.append(duplicate(f"status.addresses[{index}]", {"Type": kind, "Address": text}))
+        seen.add((kind, text))
     return errors
 
 

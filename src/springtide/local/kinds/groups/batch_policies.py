@@ -112,10 +112,11 @@ def _validate_exit_codes(codes: Obj, containers: Collection[str], path: str) -> 
         errors.append(invalid(f"{path}.values", codes.get("values"), "at least one value is required"))
     elif len(values) > _MAX_EXIT_CODES:
         errors.append(too_many(f"{path}.values", len(values), _MAX_EXIT_CODES))
+    first = {value: index for index, value in reversed(list(enumerate(values)))}
     for index, value in enumerate(values):
         if operator == "In" and value == 0:
             errors.append(invalid(f"{path}.values[{index}]", value, "must not be 0 for the In operator"))
-        if value in values[:index]:
+        if first[value] < index:
             errors.append(duplicate(f"{path}.values[{index}]", value))
     if values != sorted(values):
         errors.append(invalid(f"{path}.values", values, "must be ordered"))

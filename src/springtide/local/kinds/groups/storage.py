@@ -56,27 +56,29 @@ def _validate_parameters(parameters: dict[str, str]) -> list[FieldError]:
 
 def _validate_topologies(terms: Sequence[Obj]) -> list[FieldError]:
     errors: list[FieldError] = []
-    seen: list[dict[str, set[str]]] = []
+    seen: set[frozenset[tuple[str, frozenset[str]]]] = set()
     for index, term in enumerate(terms):
         path = f"allowedTopologies[{index}].matchLabelExpressions"
-        keys: dict[str, set[str]] = {}
+        keys: dict[str, frozenset[str]] = {}
         for position, expression in enumerate(term.get("matchLabelExpressions") or ()):
             key, values = expression.get("key", ""), expression.get("values") or []
             errors += _validate_topology_values(values, f"{path}[{position}].values")
             errors += [invalid(f"{path}[{position}].key", key, why) for why in names.qualified_name(key)]
             if key in keys:
                 errors.append(duplicate(f"{path}[{position}].key", key))
-            keys[key] = set(values)
-        if keys in seen:
+            keys[key] = frozenset(values)
+        term_keys = frozenset(keys.items())
+        if term_keys in seen:
             errors.append(duplicate(path, ""))
-        seen.append(keys)
+        seen.add(term_keys)
     return errors
 
 
 def _validate_topology_values(values: Sequence[str], path: str) -> list[FieldError]:
     if not values:
         return [required(path)]
-    return [duplicate(f"{path}[{index}]", value) for index, value in enumerate(values) if value in values[:index]]
+    first = {value: index for index, value in reversed(list(enumerate(values)))}
+    return [duplicate(f"{path}[{index}]", value) for index, value in enumerate(values) if first[value] < index]
 
 
 def _validate_update(new: Obj, old: Obj) -> list[FieldError]:

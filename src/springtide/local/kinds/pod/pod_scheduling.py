@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 
 from springtide.api.field_errors import FieldError, duplicate, forbidden, invalid, not_supported, required
 from springtide.local.kinds import names
@@ -165,16 +165,18 @@ def _validate_label_keys(term: Obj, path: str) -> list[FieldError]:
             continue
         for index, key in enumerate(keys):
             errors += [invalid(f"{path}.{field}[{index}]", key, why) for why in names.qualified_name(key)]
-    for key in _keys_said_twice(selector or {}, wanted):
-        errors.append(invalid(f"{path}[{wanted.index(key)}]", key, "exists in both matchLabelKeys and labelSelector"))
+    places = {key: index for index, key in reversed(list(enumerate(wanted)))}
+    for key in _keys_said_twice(selector or {}, places):
+        errors.append(invalid(f"{path}[{places[key]}]", key, "exists in both matchLabelKeys and labelSelector"))
+    both = places.keys() & set(unwanted)
     for index, key in enumerate(wanted):
-        if key in unwanted:
+        if key in both:
             why = "exists in both matchLabelKeys and mismatchLabelKeys"
             errors.append(invalid(f"{path}.matchLabelKeys[{index}]", key, why))
     return errors
 
 
-def _keys_said_twice(selector: Obj, keys: Sequence[str]) -> Iterable[str]:
+def _keys_said_twice(selector: Obj, keys: Collection[str]) -> Iterable[str]:
     """By now the selector has one requirement made from each key; a second one is the user's."""
     seen = set(selector.get("matchLabels") or ())
     for need in selector.get("matchExpressions") or ():
@@ -220,12 +222,12 @@ def _validate_toleration_value(value: str, operator: str, path: str) -> list[Fie
 
 def validate_spread(constraints: Sequence[Obj], path: str) -> list[FieldError]:
     errors: list[FieldError] = []
-    for index, constraint in enumerate(constraints):
+    pairs = [(one.get("topologyKey", ""), one.get("whenUnsatisfiable", "")) for one in constraints]
+    last = {pair: index for index, pair in enumerate(pairs)}
+    for index, (constraint, pair) in enumerate(zip(constraints, pairs, strict=True)):
         where = f"{path}[{index}]"
         errors += _validate_constraint(constraint, where)
-        pair = (constraint.get("topologyKey", ""), constraint.get("whenUnsatisfiable", ""))
-        later = constraints[index + 1 :]
-        if any((one.get("topologyKey", ""), one.get("whenUnsatisfiable", "")) == pair for one in later):
+        if last[pair] > index:
             errors.append(duplicate(f"{where}.{{topologyKey, whenUnsatisfiable}}", f"{{{pair[0]}, {pair[1]}}}"))
         errors += _validate_inclusion(constraint, where)
         errors += _validate_label_keys(constraint, where)

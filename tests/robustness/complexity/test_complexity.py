@@ -1,0 +1,114 @@
+# SPDX-License-Identifier: Apache-2.0
+"""No request, however long, deep or repetitive its values, keeps the server from others or takes its memory.
+
+CI tries one case in sixteen, always the same; `SPRINGTIDE_COMPLEXITY=all` tries every one and takes some 20 minutes.
+`SPRINGTIDE_COMPLEXITY=spec.containers` tries those whose name contains the text.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
+import pytest
+from tests.robustness.asking import ask, send
+from tests.robustness.complexity.cases import Case, builtin_cases
+from tests.robustness.complexity.custom_cases import (
+    OBJECTS,
+    custom,
+    custom_cases,
+    patch_cases,
+    prepared,
+    selector_cases,
+)
+from tests.robustness.complexity.measuring import PLANTED, Measured, measured
+
+LAG = 0.2
+MEMORY = 64 << 20
+WORK = 2.5
+"""Seconds of processor time. The loop turns meanwhile, but all large requests wait for each other."""
+CHOICE = os.environ.get("SPRINGTIDE_COMPLEXITY", "")
+
+
+@pytest.fixture(scope="module")
+def process(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Measured]:
+    with measured(tmp_path_factory.mktemp("complexity") / "data") as running:
+        send(running.server, "POST", "/api/v1/namespaces", {"metadata": {"name": "tried"}})
+        send(running.server, "POST", "/api/v1/namespaces/tried/serviceaccounts", {"metadata": {"name": "default"}})
+        for path, obj in prepared():
+            assert send(running.server, "POST", path, obj).status == 201
+        while send(running.server, "POST", OBJECTS, custom({}) | {"metadata": {"name": "base"}}).status != 201:
+            pass
+        yield running
+
+
+def chosen(cases: Iterable[Case]) -> Iterator[Case]:
+    for case in cases:
+        if CHOICE == "all" or (CHOICE in case.id if CHOICE else case.share == 0):
+            yield case
+
+
+def too_costly(process: Measured, cases: Iterable[Case]) -> list[str]:
+    """The cases that took more than a request may, with what they took."""
+    found = []
+    for case in cases:
+        body = case.body
+        process.begin()
+        try:
+            status = ask(process.server, case.method, case.path, body, {"Content-Type": case.media}).status
+        except TimeoutError:
+            status = 504
+        cost = process.end()
+        took = f"lag {cost.lag * 1000:.0f} ms, work {cost.work * 1000:.0f} ms, {cost.memory >> 20} MiB"
+        if cost.lag > LAG or cost.memory > MEMORY or cost.work > WORK or status >= 500:
+            found.append(f"{case.id}: {status}, {took}")
+        if os.environ.get("SPRINGTIDE_COMPLEXITY_SHOWN"):
+            print(case.id, status, took, f"{len(body)} bytes", flush=True)
+    return found
+
+
+def collections(process: Measured) -> list[tuple[str, str, str]]:
+    """Kind, apiVersion and path of everything that can be created."""
+    server, found = process.server, []
+    groups = json.loads(ask(server, "GET", "/apis").body)["groups"]
+    paths = ["/api/v1", *(f"/apis/{group['preferredVersion']['groupVersion']}" for group in groups)]
+    for path in paths:
+        listed = json.loads(ask(server, "GET", path).body)
+        for each in listed["resources"]:
+            if "create" in each["verbs"] and "/" not in each["name"]:
+                place = "/namespaces/tried" if each["namespaced"] else ""
+                found.append((each["kind"], listed["groupVersion"], f"{path}{place}/{each['name']}"))
+    # Pods first: their spec is part of many other kinds, and tried where it is met first.
+    return sorted(found, key=lambda each: (each[0] != "Pod", each[0]))
+
+
+@pytest.mark.timeout(3600)
+def test_no_field_of_a_builtin_kind_is_costly(process: Measured) -> None:
+    assert too_costly(process, chosen(builtin_cases(collections(process)))) == []
+
+
+@pytest.mark.timeout(1800)
+def test_no_field_of_a_custom_resource_is_costly(process: Measured) -> None:
+    assert too_costly(process, chosen(custom_cases())) == []
+
+
+@pytest.mark.timeout(600)
+def test_no_patch_is_costly(process: Measured) -> None:
+    assert too_costly(process, patch_cases()) == []
+
+
+@pytest.mark.timeout(600)
+def test_no_selector_is_costly(process: Measured) -> None:
+    assert too_costly(process, selector_cases()) == []
+
+
+def test_a_validator_that_compares_all_with_all_is_found(tmp_path: Path) -> None:
+    labels = {f"k{number}": "v" for number in range(20_000)}
+    path = "/api/v1/namespaces?dryRun=All"
+    case = Case("labels", "POST", path, lambda: {"metadata": {"name": "x", "labels": labels}})
+    with measured(tmp_path / "honest") as honest:
+        assert too_costly(honest, [case]) == []
+    with measured(tmp_path / "planted", PLANTED) as planted:
+        assert len(too_costly(planted, [case])) == 1
