@@ -13,6 +13,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 import pytest
+from tests.contract.apiserver.servers import Server
 from tests.robustness.asking import ask, send
 from tests.robustness.complexity.cases import Case, builtin_cases
 from tests.robustness.complexity.custom_cases import (
@@ -56,10 +57,7 @@ def too_costly(process: Measured, cases: Iterable[Case]) -> list[str]:
     for case in cases:
         body = case.body
         process.begin()
-        try:
-            status = ask(process.server, case.method, case.path, body, {"Content-Type": case.media}).status
-        except TimeoutError:
-            status = 504
+        status = _status(process.server, case, body)
         cost = process.end()
         took = f"lag {cost.lag * 1000:.0f} ms, work {cost.work * 1000:.0f} ms, {cost.memory >> 20} MiB"
         if cost.lag > LAG or cost.memory > MEMORY or cost.work > WORK or status >= 500:
@@ -67,6 +65,21 @@ def too_costly(process: Measured, cases: Iterable[Case]) -> list[str]:
         if os.environ.get("SPRINGTIDE_COMPLEXITY_SHOWN"):
             print(case.id, status, took, f"{len(body)} bytes", flush=True)
     return found
+
+
+def _status(server: Server, case: Case, body: bytes) -> int:
+    """The machine may be busy with other tests: only what the server does itself counts."""
+    connection = server.connection()
+    connection.timeout = 60
+    try:
+        connection.request(case.method, case.path, body or None, {**server.headers, "Content-Type": case.media})
+        answer = connection.getresponse()
+        answer.read()
+        return answer.status
+    except TimeoutError:
+        return 504
+    finally:
+        connection.close()
 
 
 def collections(process: Measured) -> list[tuple[str, str, str]]:

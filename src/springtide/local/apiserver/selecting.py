@@ -3,8 +3,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 
+from springtide.local.apiserver.beside import beside
 from springtide.local.apiserver.objects import labels_of, load
 from springtide.local.apiserver.resources import Resource
 from springtide.local.kinds import label_selectors
@@ -14,7 +16,27 @@ from springtide.local.store.backend import Record
 
 Predicate = Callable[[Record], bool]
 
+LIGHT_SELECTOR = 1000
+"""Characters. Some twenty terms, which take microseconds for an object."""
 _KEY_FIELDS = ("metadata.name", "metadata.namespace")
+
+
+@dataclass(frozen=True, slots=True)
+class Selection:
+    """What a request selects; a long selector is left to the thread beside the loop."""
+
+    wanted: Predicate
+    heavy: bool
+
+    async def among(self, records: Sequence[Record]) -> list[Record]:
+        return await beside(self.heavy, lambda: [record for record in records if self.wanted(record)])
+
+
+async def selection(resource: Resource, labels: str, fields: str) -> Selection | None:
+    """None when everything is wanted, which is the fast and the common case."""
+    heavy = len(labels) + len(fields) > LIGHT_SELECTOR
+    wanted = await beside(heavy, lambda: predicate(resource, labels, fields))
+    return None if wanted is None else Selection(wanted, heavy)
 
 
 def predicate(resource: Resource, labels: str, fields: str, name: str = "") -> Predicate | None:

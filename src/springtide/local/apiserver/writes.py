@@ -199,9 +199,9 @@ async def replace(
             await beside(heavy, partial(_track, ctx, call, old, new, options))
         else:
             await _prepare_update(ctx, call, new, old, options, heavy)
-        if _unchanged(new, old):
+        if await beside(heavy, partial(_unchanged, new, old)):
             return Outcome(record)
-        _check_size(call, new, record.body)
+        await beside(heavy, partial(_check_size, call, new, record.body))
         outcome = await _store_update(ctx, resource, record, new, options)
         if outcome is not None:
             return outcome

@@ -16,7 +16,7 @@ from springtide.local.apiserver.options import DeleteOptions, WriteOptions, dele
 from springtide.local.apiserver.present import present
 from springtide.local.apiserver.replies import Answer, reply, reply_bytes, success
 from springtide.local.apiserver.resources import Resource
-from springtide.local.apiserver.selecting import predicate
+from springtide.local.apiserver.selecting import selection
 from springtide.local.schema import builtin
 from springtide.local.schema.decode import DecodeError, decode
 from springtide.local.store.backend import FullError, Record, StaleError
@@ -129,12 +129,13 @@ def _unmet(call: Call, what: str, wanted: str, found: str) -> status.StatusError
 
 async def delete_collection(ctx: Context, call: Call) -> Answer:
     options = _options(call)
-    selection = list_options(call.request.query, watch=False)
+    listed = list_options(call.request.query, watch=False)
     resource = call.resource
-    wanted = predicate(resource, selection.label_selector, selection.field_selector)
+    wanted = await selection(resource, listed.label_selector, listed.field_selector)
     namespace = call.target.namespace if resource.namespaced else ""
-    revision = ctx.store.revision
-    records = [record for record in ctx.store.list(resource.storage, namespace) if wanted is None or wanted(record)]
+    revision, records = ctx.store.revision, ctx.store.list(resource.storage, namespace)
+    if wanted is not None:
+        records = await wanted.among(records)
 
     async def delete_one(record: Record) -> bytes | None:
         target = call.target.named(record.key.namespace, record.key.name)

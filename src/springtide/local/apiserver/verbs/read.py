@@ -21,7 +21,7 @@ from springtide.local.apiserver.objects import encode, shown_item
 from springtide.local.apiserver.options import ListOptions, list_options, revision_of
 from springtide.local.apiserver.present import present
 from springtide.local.apiserver.replies import PARTIAL_LIST, Answer, Stream, check_shape, reply, reply_bytes
-from springtide.local.apiserver.selecting import predicate
+from springtide.local.apiserver.selecting import selection
 from springtide.local.store.backend import CompactedError, Record
 
 CHUNK = 500  # items written at once
@@ -47,10 +47,10 @@ class Token(msgspec.Struct):
 
 async def list_collection(ctx: Context, call: Call) -> Answer:
     options = list_options(call.request.query, watch=False)
-    wanted = predicate(call.resource, options.label_selector, options.field_selector)
+    wanted = await selection(call.resource, options.label_selector, options.field_selector)
     revision, records = _moment(ctx, call, options)
     if wanted is not None:
-        records = [record for record in records if wanted(record)]
+        records = await wanted.among(records)
     metadata: dict[str, Any] = {"resourceVersion": str(revision)}
     if call.resource.custom and not call.form.kind:
         metadata["continue"] = ""  # the real server writes it for custom resources, and only for them
