@@ -19,7 +19,7 @@ MOST_ERRORS: Final = 1000
 MOST_TEXT: Final = 1024 * 1024
 """Errors, and characters of all their messages, that one validation lists. kube-apiserver has no such bounds."""
 LONGEST_VALUE: Final = 1024
-LONGEST_MESSAGE: Final = 32 * 1024
+LONGEST_MESSAGE: Final = 256 * 1024
 """Characters of a quoted value and of a whole message; the rest is cut off."""
 
 

@@ -12,7 +12,7 @@ from typing import Any
 
 from springtide.api.field_errors import LONGEST_VALUE, FieldError, cut
 
-LONGEST_MESSAGE = 64 * 1024
+LONGEST_MESSAGE = 256 * 1024
 """Characters. kube-apiserver quotes whole objects, however large."""
 
 

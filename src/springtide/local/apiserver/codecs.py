@@ -42,7 +42,7 @@ class BuiltinCodec:
     def default(self, obj: Obj) -> None:
         apply_defaults(obj, self.node)
 
-    async def validate(self, obj: Obj, old: Obj | None, heavy: bool) -> list[FieldError]:
+    async def validate(self, obj: Obj, old: Obj | None, heavy: bool = False) -> list[FieldError]:
         return []  # the kind's strategy says all there is to say
 
 
@@ -76,7 +76,7 @@ class CustomCodec:
     def default(self, obj: Obj) -> None:
         self._schema.default(obj)
 
-    async def validate(self, obj: Obj, old: Obj | None, heavy: bool) -> list[FieldError]:
+    async def validate(self, obj: Obj, old: Obj | None, heavy: bool = False) -> list[FieldError]:
         """Rules may take seconds on a large object; those run in a thread, and the loop goes on beside it."""
         if self._schema.compiles_long:
             await in_thread(self._schema.compile)

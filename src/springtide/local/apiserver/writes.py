@@ -331,9 +331,7 @@ def wrong_uid(call: Call, wanted: str, found: str) -> str:
     )
 
 
-async def _carry_over(
-    resource: Resource, subresource: str, new: Obj, old: Obj, heavy: bool
-) -> list[FieldError]:
+async def _carry_over(resource: Resource, subresource: str, new: Obj, old: Obj, heavy: bool) -> list[FieldError]:
     """Puts back what this door may not change, counts the generation, validates the rest."""
     strategy = resource.strategy
     if subresource == "status":

@@ -63,7 +63,7 @@ class CompiledSchema:
 
     @cached_property
     def costly(self) -> bool:
-        """Whether a few letters may take long: patterns that repeat or name Unicode classes. Rules say so themselves."""
+        """Whether a few letters may take long: patterns that repeat or name Unicode classes."""
         return _is_costly(self._schema)
 
     @cached_property
