@@ -52,8 +52,8 @@ def _fallen_back(reached: int | None, has_checkpoint: bool, kept: int | None) ->
 def _cause(pod: Pod | None) -> str:
     if pod is None:
         return "is gone"
-    if causes.lost(pod):
-        return f"was lost with node {pod.node}"
+    if causes.lost(pod) or causes.shut_down(pod):
+        return causes.worker(pod)
     if causes.evicted(pod):
         return "was evicted"
     if pod.terminating:
