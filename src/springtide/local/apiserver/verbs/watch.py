@@ -14,11 +14,12 @@ from typing import Any
 
 from springtide.local import status
 from springtide.local.apiserver import tables
+from springtide.local.apiserver.beside import beside
 from springtide.local.apiserver.context import Call, Context
 from springtide.local.apiserver.objects import decode, encode, shown
 from springtide.local.apiserver.options import ListOptions, list_options, revision_of
 from springtide.local.apiserver.replies import PARTIAL, PARTIAL_LIST, Answer, Stream
-from springtide.local.apiserver.selecting import Predicate, predicate
+from springtide.local.apiserver.selecting import LIGHT_SELECTOR, Predicate, predicate
 from springtide.local.apiserver.verbs.read import too_new
 from springtide.local.store.backend import Change, CompactedError, Event, FutureRevisionError, Record, Subscription
 
@@ -32,7 +33,10 @@ Show = Callable[[Record], bytes]
 
 async def watch(ctx: Context, call: Call) -> Answer:
     options = list_options(call.request.query, watch=True)
-    wanted = predicate(call.resource, options.label_selector, options.field_selector, call.target.name)
+    labels, fields = options.label_selector, options.field_selector
+    wanted = await beside(
+        len(labels) + len(fields) > LIGHT_SELECTOR, lambda: predicate(call.resource, labels, fields, call.target.name)
+    )
     since = revision_of(options.version)
     if call.form.kind == "Table":
         tables.include_object(call.request.query.get("includeObject"))  # now: a stream that runs cannot say 400
