@@ -14,6 +14,7 @@ from springtide.jobs.situation import Situation
 
 REASON: Final = "TrainingSetBack"
 NO_CHECKPOINT: Final = "NoCheckpoint"
+NOT_REPORTED: Final = "NotReported"
 KEEP_SOME: Final = "elastic.State(checkpoint=DIR) keeps checkpoints, in a directory that all workers see"
 
 
@@ -30,8 +31,16 @@ def after(situation: Situation) -> tuple[Ledger, list[Decision]]:
         message = f"The launcher {cause}; training goes on from step {kept}, its last checkpoint, and loses nothing"
         return ledger, [Decision(situation.now, REASON, message)]
     reason, rest = _fallen_back(reached, said.has_checkpoint, kept)
-    found = SetBack(reason, f"The launcher {cause}; {rest}", reached)
+    found = _furthest(ledger.set_back, SetBack(reason, f"The launcher {cause}; {rest}", reached))
     return replace(ledger, set_back=found), [Decision(situation.now, REASON, found.message, warning=True)]
+
+
+def _furthest(before: SetBack | None, found: SetBack) -> SetBack:
+    """A run that is lost before it has made good for an earlier one does not make that loss smaller."""
+    if before is None or before.reached is None or (found.reached is not None and found.reached >= before.reached):
+        return found
+    message = f"{found.message}; a run before it had come to step {before.reached}"
+    return SetBack(before.reason if found.reached is None else found.reason, message, before.reached)
 
 
 def _fallen_back(reached: int | None, has_checkpoint: bool, kept: int | None) -> tuple[str, str]:
@@ -43,7 +52,7 @@ def _fallen_back(reached: int | None, has_checkpoint: bool, kept: int | None) ->
         return NO_CHECKPOINT, (
             f"training falls back from step {reached} to its start, because no checkpoint was reported; {KEEP_SOME}"
         )
-    return "NotReported", (
+    return NOT_REPORTED, (
         "neither how far training had come nor a checkpoint was reported: it starts over, unless the program finds "
         f"checkpoints of its own; {KEEP_SOME}"
     )

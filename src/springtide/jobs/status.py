@@ -13,7 +13,7 @@ from springtide.api.kinds.conditions import Condition, condition, finished, hold
 from springtide.api.kinds.mpi_modes import LauncherForm
 from springtide.api.kinds.status import JobStatus, ReplicaStatus
 from springtide.api.names import LABEL_LENGTH
-from springtide.jobs import claims, deferring, launching, refusing, state
+from springtide.jobs import claims, deferring, launching, refusing, setbacks, state
 from springtide.jobs.actions import Event
 from springtide.jobs.conditions import Conditions, false, merged, true, updated
 from springtide.jobs.finishing import Outcome
@@ -73,6 +73,8 @@ def ended(situation: Situation, outcome: Outcome) -> JobStatus:
     if condition(conditions, types.RUNNING) is None:
         message = f"{situation.title} is finished but Running condition was never set."
         conditions = merged(conditions, false(types.RUNNING, f"{kind}Running", message), outcome.at)
+    if outcome.succeeded:
+        conditions = _made_good(situation, conditions)  # launchers that may not report say nothing before they end
     type_ = types.SUCCEEDED if outcome.succeeded else types.FAILED
     conditions = merged(conditions, true(type_, outcome.reason, outcome.message[:_MESSAGE_LENGTH]), now)
     start = old.start_time or now
@@ -149,10 +151,18 @@ def _set_back(situation: Situation, conditions: Conditions) -> Conditions:
     lost = situation.ledger.set_back
     if lost is not None:
         return updated(conditions, true(SET_BACK, lost.reason, lost.message), situation.now)
-    if holds(conditions, SET_BACK):
+    return _made_good(situation, conditions)
+
+
+def _made_good(situation: Situation, conditions: Conditions) -> Conditions:
+    if not holds(conditions, SET_BACK):
+        return conditions
+    found = condition(conditions, SET_BACK)
+    if found is not None and found.reason == setbacks.NOT_REPORTED:
+        fine = false(SET_BACK, "RunsAgain", "A new launcher runs; how far training had come before is not known.")
+    else:
         fine = false(SET_BACK, "CaughtUp", "Training has come as far as it was before its launcher was lost.")
-        return merged(conditions, fine, situation.now)
-    return conditions
+    return merged(conditions, fine, situation.now)
 
 
 def _named(situation: Situation, conditions: Conditions) -> Conditions:

@@ -107,6 +107,42 @@ def test_a_second_loss_is_told_with_its_own_step() -> None:
     assert "from step 20 to its start" in message(cluster)
 
 
+@pytest.mark.parametrize("second", [{"step": 20}, {}], ids=["a few steps", "nothing reported"])
+def test_a_loss_holds_although_the_next_run_is_lost_sooner(second: dict[str, int]) -> None:
+    """Until a run has come as far as the best one."""
+    cluster = running(elastic(2, runPolicy={"backoffLimit": 9}))
+    for words in ({"step": 200}, second):
+        reports(cluster, **words)
+        cluster.fail("pi-launcher")
+        cluster.settle(300)
+    assert message(cluster).endswith("a run before it had come to step 200")
+    for step, status in ((21, "True"), (199, "True"), (200, "False")):
+        reports(cluster, step=step)
+        cluster.reconcile()
+        assert cluster.conditions["TrainingSetBack"] == status
+
+
+def test_where_nobody_knows_how_far_training_had_come_nobody_says_it_has_caught_up() -> None:
+    cluster = running(elastic(2, runPolicy={"backoffLimit": 3}))
+    cluster.fail("pi-launcher")
+    cluster.settle(300)
+    assert cluster.conditions["TrainingSetBack"] == "False"
+    assert message(cluster) == "A new launcher runs; how far training had come before is not known."
+
+
+@versions
+def test_a_job_that_succeeds_is_no_longer_set_back(version: str) -> None:
+    """Its last launcher may have had no right to say how far it came."""
+    cluster = running(elastic(2, version, runPolicy={"backoffLimit": 3}))
+    reports(cluster, step=200)
+    cluster.fail(cluster.launcher().name)
+    cluster.settle(300)
+    assert cluster.conditions["TrainingSetBack"] == "True"
+    cluster.succeed()
+    cluster.settle(300)
+    assert (cluster.conditions["Succeeded"], cluster.conditions["TrainingSetBack"]) == ("True", "False")
+
+
 def test_a_checkpoint_of_the_last_step_loses_nothing() -> None:
     cluster = running(elastic(2))
     reports(cluster, step=200, checkpoint=200)

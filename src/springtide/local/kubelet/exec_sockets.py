@@ -11,6 +11,7 @@ Links appear in a directory that is mounted already, so a launcher reaches worke
 
 from __future__ import annotations
 
+import os
 import secrets
 import shutil
 from pathlib import Path
@@ -50,6 +51,18 @@ def show(directory: Path, uid: str, client: str) -> None:
 
 def remove(directory: Path, uid: str) -> None:
     """Of a pod that is gone: its socket, what it was shown, and what others were shown of it."""
-    for link in (directory / name_of(uid), *directory.glob(f"*/{name_of(uid)}*")):
-        link.unlink(missing_ok=True)
+    name = name_of(uid)
+    (directory / name).unlink(missing_ok=True)
+    for shown in _listed(directory):
+        for link in _listed(directory / shown):
+            if link.startswith(name):
+                (directory / shown / link).unlink(missing_ok=True)
     shutil.rmtree(directory / uid, ignore_errors=True)
+
+
+def _listed(directory: Path) -> list[str]:
+    """The agents of other nodes remove their pods' directories meanwhile; `Path.glob` fails when one disappears."""
+    try:
+        return os.listdir(directory)
+    except (FileNotFoundError, NotADirectoryError):
+        return []

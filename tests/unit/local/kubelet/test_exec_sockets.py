@@ -3,8 +3,11 @@
 
 from __future__ import annotations
 
+import os
 import socket
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -57,4 +60,28 @@ def test_nothing_of_a_pod_is_left(facts: Facts) -> None:
     exec_sockets.remove(facts.exec_directory, "w")
     assert {path.name for path in facts.exec_directory.rglob("*")} == {"launcher", "launcher.sock", "pod"}
     exec_sockets.remove(facts.exec_directory, "launcher")
+    assert not list(facts.exec_directory.iterdir())
+
+
+def test_what_the_agents_of_other_nodes_remove_meanwhile_is_nobody_s_error(
+    facts: Facts, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """They share the directory, and a directory is gone between its listing and a look into it."""
+    exec_sockets.make(facts, "w")
+    others = [exec_sockets.make(facts, uid) for uid in ("a", "b", "c")]
+
+    def too_late(look: Callable[[Any], Any]) -> Callable[[Any], Any]:
+        def looked(path: Any) -> Any:
+            if path in others and Path(path).exists():
+                (Path(path) / exec_sockets.NOTE).unlink()
+                Path(path).rmdir()
+            return look(path)
+
+        return looked
+
+    for name in ("scandir", "listdir"):
+        monkeypatch.setattr(os, name, too_late(getattr(os, name)))
+    exec_sockets.remove(facts.exec_directory, "w")
+    monkeypatch.undo()
+    exec_sockets.remove(facts.exec_directory, "w")
     assert not list(facts.exec_directory.iterdir())
