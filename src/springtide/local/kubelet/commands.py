@@ -9,19 +9,33 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
+from typing import Final
+
+LONGEST: Final = 2**21
+"""Characters of a program's arguments, or of its variables: Linux starts no program with more."""
 
 # Only for text that ends with a parenthesis: then every `$(` is closed, and none is read to the end in vain.
 _REFERENCE = re.compile(r"\$(?:\$|\(([^)]*)\))")
 
 
-def expand(text: str, *variables: Mapping[str, str]) -> str:
-    """Every reference replaced by the value in the first mapping that knows it."""
+class TooLongError(ValueError):
+    """A text that no program could be given; it was not made."""
+
+
+def expand(text: str, *variables: Mapping[str, str], room: int = LONGEST) -> str:
+    """Every reference replaced by the value in the first mapping that knows it; TooLongError beyond `room`."""
+    left = room - len(text)
 
     def value(match: re.Match[str]) -> str:
+        nonlocal left
         name = match[1]
         if name is None:
             return "$"
-        return next((known[name] for known in variables if name in known), match[0])
+        found = next((known[name] for known in variables if name in known), match[0])
+        left -= len(found) - len(match[0])
+        if left < 0:
+            raise TooLongError(f"with the values of its variables it has more than {room} characters")
+        return found
 
     closed = text.rfind(")") + 1
     return _REFERENCE.sub(value, text[:closed]) + text[closed:].replace("$$", "$")
@@ -34,4 +48,9 @@ def unknown_references(text: str, variables: Mapping[str, str]) -> list[str]:
 
 
 def argv(command: Sequence[str], args: Sequence[str], variables: Mapping[str, str]) -> tuple[str, ...]:
-    return tuple(expand(part, variables) for part in (*command, *args))
+    """TooLongError when all of it together is too long."""
+    parts, room = [], LONGEST
+    for part in (*command, *args):
+        parts.append(expand(part, variables, room=room))
+        room = max(0, room - len(parts[-1]))
+    return tuple(parts)

@@ -224,7 +224,11 @@ def _server_on_host(url: str) -> Service:
 
 def _argv(container: Obj, environment: Environment, given: Mapping[str, str]) -> tuple[str, ...]:
     """An image's entrypoint is not known here; of most training images it is none, and `args` is the whole command."""
-    argv = commands.argv(container.get("command") or (), container.get("args") or (), given)
+    try:
+        argv = commands.argv(container.get("command") or (), container.get("args") or (), given)
+    except commands.TooLongError as error:
+        message = f'the command of container "{container["name"]}" is too long: {error}'
+        raise NotReady("CreateContainerConfigError", message) from None
     if not argv:
         field = f'the command of container "{container["name"]}"'
         raise NotReady(

@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 from springtide.local.environments.environment import Environment
 from springtide.local.kubelet import commands
@@ -23,6 +23,7 @@ PRIVATE = ("/root", "/tmp", "/run", "/dev/shm")
 BIN, EXEC = "/run/springtide/bin", "/run/springtide/exec"
 KUBECTL = "/opt/kube"
 """Where launchers look for the kubectl that their operator has brought."""
+_LONGEST_PATH: Final = 4096
 ETC = ("hosts", "resolv.conf", "hostname", "passwd", "group")
 
 
@@ -58,12 +59,13 @@ def of_volumes(
     """A container's volumeMounts. Parts of volumes that are missing are made."""
     for device in container.get("volumeDevices") or ():
         raise MountError(f'cannot find volume "{device["name"]}" to pass into container "{container["name"]}"')
+    known = {name: value for name, value in variables.items() if value}
     found = []
     for mount in container.get("volumeMounts") or ():
         volume = volumes.get(mount["name"])
         if volume is None:
             raise MountError(f'cannot find volume "{mount["name"]}" to mount into container "{container["name"]}"')
-        source, part = volume.path, _subpath(mount, variables)
+        source, part = volume.path, _subpath(mount, known)
         if part:
             source, part = _part(volume, part, mount["name"], container["name"])
         target = os.path.normpath(os.path.join("/", mount["mountPath"]))
@@ -71,14 +73,16 @@ def of_volumes(
     return found
 
 
-def _subpath(mount: Mapping[str, Any], variables: Mapping[str, str]) -> str:
+def _subpath(mount: Mapping[str, Any], known: Mapping[str, str]) -> str:
     expression = mount.get("subPathExpr")
     if not expression:
         return mount.get("subPath") or ""
-    known = {name: value for name, value in variables.items() if value}
     if missing := sorted(set(commands.unknown_references(expression, known))):
         raise MountError(f"missing value for {', '.join(missing)}")
-    return commands.expand(expression, known)
+    try:
+        return commands.expand(expression, known, room=_LONGEST_PATH)
+    except commands.TooLongError as error:
+        raise MountError(f'subPathExpr of volumeMount "{mount["name"]}" is too long: {error}') from None
 
 
 def _part(volume: Volume, part: str, name: str, container: str) -> tuple[Path, str]:

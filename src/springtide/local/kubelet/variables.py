@@ -14,7 +14,7 @@ from typing import Any
 import msgspec
 
 from springtide.local.kubelet import env_files, fields
-from springtide.local.kubelet.commands import expand
+from springtide.local.kubelet.commands import LONGEST, TooLongError, expand
 
 Data = Mapping[str, str | bytes]
 Find = Callable[[str], Data | None]
@@ -44,17 +44,40 @@ class World:
 def of_container(pod: Mapping[str, Any], container: Mapping[str, Any], world: World) -> dict[str, str]:
     """Everything the pod's author asked for, and the services. VariableError where a reference leads nowhere."""
     found: dict[str, str] = {}
+    room = LONGEST
     for source in container.get("envFrom") or ():
-        found |= _from_source(source, world)
+        added = _from_source(source, world)
+        room = _room_after(added, room)
+        found |= added
     for variable in container.get("env") or ():
-        value: str | bytes | None = variable.get("value") or ""
-        if isinstance(value, str) and value:
-            value = expand(value, found, world.services)
+        name, value = variable["name"], variable.get("value") or ""
+        if value:
+            value = _expanded(name, value, found, world)
         elif variable.get("valueFrom"):
             value = _value_from(pod, container, variable["valueFrom"], world)
         if value is not None:
-            found[variable["name"]] = _text(variable["name"], value)
+            added = {name: _text(name, value)}
+            room = _room_after(added, room)
+            found |= added
     return dict(world.services) | found
+
+
+def _expanded(name: str, value: str, found: Mapping[str, str], world: World) -> str:
+    try:
+        return expand(value, found, world.services)
+    except TooLongError as error:
+        raise VariableError(f"the value of variable {name} is too long: {error}") from None
+
+
+def _room_after(added: Mapping[str, str], room: int) -> int:
+    """Counted with every variable: a few short ones that hold each other can stand for gigabytes."""
+    left = room - sum(len(name) + len(value) + 2 for name, value in added.items())
+    if left < 0:
+        raise VariableError(
+            f"the container's variables have more than {LONGEST} characters together, and no program starts with so "
+            "many; mount long values as files instead"
+        )
+    return left
 
 
 def _from_source(source: Mapping[str, Any], world: World) -> dict[str, str]:

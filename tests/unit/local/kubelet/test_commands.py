@@ -61,3 +61,14 @@ def test_references_that_are_never_closed_are_read_once() -> None:
     assert commands.expand(text, {}) == text
     assert commands.expand(text + ")$$$", {}) == text + ")$$"
     assert commands.unknown_references(text, {}) == []
+
+
+def test_a_text_that_would_grow_beyond_measure_is_not_made() -> None:
+    value = "x" * 1000
+    assert len(commands.expand("$(A)" * 2000, {"A": value})) == 2_000_000
+    with pytest.raises(commands.TooLongError, match="more than 2097152 characters"):
+        commands.expand("$(A)" * 1_000_000, {"A": value})
+    with pytest.raises(commands.TooLongError):
+        commands.argv(["run", *["$(A)"] * 1_000_000], [], {"A": value})
+    with pytest.raises(commands.TooLongError):
+        commands.argv(["$(A)"], ["$(A)"] * 10, {"A": "x" * 1_000_000})

@@ -261,3 +261,20 @@ def test_the_environments_programs_come_first_and_the_built_in_kubectl_last() ->
 def test_a_label_is_written_as_go_writes_strings() -> None:
     pod = {"metadata": {"annotations": {"a": 'tab\t"q" \\ 中 \x01 \u2028'}}, "spec": {}}
     assert fields.field(pod, "metadata.annotations") == r'a="tab\t\"q\" \\ 中 \x01 \u2028"'
+
+
+def test_variables_that_hold_each_other_twice_do_not_fill_the_memory() -> None:
+    doubling = [{"name": f"E{index}", "value": f"$(E{index - 1})$(E{index - 1})"} for index in range(1, 60)]
+    with pytest.raises(VariableError, match=r"E\d+ is too long|more than 2097152 characters together"):
+        of(a_pod(env=[{"name": "E0", "value": "x" * 100}, *doubling]), a_world())
+
+
+def test_many_copies_of_a_long_value_do_not_fill_the_memory() -> None:
+    world = a_world(config_maps={"c": {"A": "x" * 900_000}})
+    copies = [{"prefix": f"P{index}_", "configMapRef": {"name": "c"}} for index in range(1000)]
+    assert len(of(a_pod(envFrom=copies[:2]), world)) == 2
+    with pytest.raises(VariableError, match="mount long values as files"):
+        of(a_pod(envFrom=copies), world)
+    references = [{"name": f"R{index}", "value": "$(P0_A)"} for index in range(1000)]
+    with pytest.raises(VariableError, match="mount long values as files"):
+        of(a_pod(envFrom=copies[:1], env=references), world)

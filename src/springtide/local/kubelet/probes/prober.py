@@ -160,7 +160,10 @@ def late(probe: Obj, container: Obj, address: str, timeout: float) -> str:
 def _command(action: Obj, container: Obj) -> list[str]:
     """With references to variables whose values stand in the container; of others a probe knows nothing."""
     known = {one["name"]: one.get("value", "") for one in container.get("env") or () if "valueFrom" not in one}
-    return list(commands.argv(action.get("command") or (), (), known))
+    try:
+        return list(commands.argv(action.get("command") or (), (), known))
+    except commands.TooLongError as error:
+        raise ProbeError(f"the probe's command is too long: {error}") from None
 
 
 async def _ask_command(command: list[str], shim: Shim, container: str, timeout: float) -> Answer:
