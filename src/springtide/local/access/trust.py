@@ -35,7 +35,7 @@ def check(directory: Path) -> None:
     if not stat.S_ISDIR(found.st_mode):
         return  # a better reason is given when it is used
     for path, held in _contents(directory):
-        _check_own(path, held)
+        _check_own(path, held, also=0)  # what belongs to root was put there by root
         if path.parent != directory and path.suffix == ".pem" and held.st_mode & 0o077:
             raise UntrustedError(f"{path} holds a key that others may read\nMake it yours alone: chmod 600 {path}")
 
@@ -65,8 +65,8 @@ def _check_way(above: Path, directory: Path) -> None:
         )
 
 
-def _check_own(path: Path, found: os.stat_result) -> None:
-    if found.st_uid != os.geteuid():
+def _check_own(path: Path, found: os.stat_result, also: int | None = None) -> None:
+    if found.st_uid not in (os.geteuid(), also):
         raise UntrustedError(
             f"{path} belongs to {_user(found.st_uid)}, not to {_user(os.geteuid())}\n"
             "Run the command as that user, or choose another place: --data-dir DIR"

@@ -92,3 +92,10 @@ def test_a_link_that_others_can_replace_is_refused(tmp_path: Path, directory: Pa
     (shared / "link").symlink_to(directory)
     with pytest.raises(UntrustedError, match=r"others may write to .*shared"):
         trust.check(shared / "link")
+
+
+@as_root
+def test_files_of_root_are_trusted_by_an_ordinary_user(directory: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    os.chown(directory, ANOTHER, -1)
+    monkeypatch.setattr(os, "geteuid", lambda: ANOTHER)
+    trust.check(directory)
