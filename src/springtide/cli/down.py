@@ -11,7 +11,6 @@ import click
 
 from springtide.cli.durations import Duration
 from springtide.cli.options import Chosen, which_cluster
-from springtide.local.datadir import DataDir
 from springtide.local.supervisor import leftovers
 from springtide.local.supervisor.endings import Ending, ask
 
@@ -40,13 +39,13 @@ def down(cluster: Chosen, keep_pods: bool, grace: float | None) -> None:
     if keep_pods and grace is not None:
         raise click.UsageError("--keep-pods and --grace contradict each other")
     if not cluster.is_running():
-        click.echo(f"Cluster {cluster.name!r} {cluster.state()}.")
+        click.echo(f"Cluster {cluster.name!r} {cluster.state()}.{_left_running(cluster)}")
         return
     # Imported here because a stopped cluster need not be asked.
     from springtide.cli import running_jobs  # noqa: PLC0415
 
     click.echo(running_jobs.notice(cluster.place.kubeconfig, keep_pods=keep_pods), nl=False)
-    _leave_word(cluster.place, keep_pods, grace)
+    _leave_word(cluster, keep_pods, grace)
     process = _asked_to_stop(cluster)
     _wait(cluster, process)
     kept = " Its pods run on." if keep_pods and leftovers.living(cluster.place) else ""
@@ -59,13 +58,25 @@ def waiting_for(pods: int) -> str:
     return f"Waiting for {'1 pod' if pods == 1 else f'{pods} pods'} to end."
 
 
-def _leave_word(place: DataDir, keep_pods: bool, grace: float | None) -> None:
+def _left_running(cluster: Chosen) -> str:
+    """After `--keep-pods`, or when everything but the pods was killed."""
+    count = leftovers.living(cluster.place)
+    if not count:
+        return ""
+    pods = "1 pod runs on" if count == 1 else f"{count} pods run on"
+    return f" {pods}. To end them: tide up -d{cluster.flags} and then tide down{cluster.flags}"
+
+
+def _leave_word(cluster: Chosen, keep_pods: bool, grace: float | None) -> None:
     """Only where there is something to say: a full disk must not keep a cluster from stopping."""
     if keep_pods or grace is not None:
         try:
-            ask(place, Ending(keep_pods, grace))
+            ask(cluster.place, Ending(keep_pods, grace))
         except OSError as error:
-            raise click.ClickException(f"cannot write to {place.path}: {error.strerror}") from None
+            raise click.ClickException(
+                f"cannot write to {cluster.place.path}: {error.strerror}\n"
+                f"Free some space, or leave the options out, which needs none: tide down{cluster.flags}"
+            ) from None
 
 
 def _asked_to_stop(cluster: Chosen) -> int | None:

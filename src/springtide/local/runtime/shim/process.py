@@ -33,6 +33,7 @@ from springtide.local.runtime.shim.messages import Bounds, Client, Listener
 from springtide.local.runtime.shim.notation import decode, read_json, write_json
 from springtide.local.runtime.shim.program import IGNORED, report
 from springtide.local.runtime.shim.sandbox import Sandbox
+from springtide.local.runtime.shim.tickets import Tickets
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -47,7 +48,6 @@ else:
     import _socket as socket
 
 
-TICKET_LIFE = 60.0
 TICKET_MESSAGE, TICKET_FDS = 1024, 3
 """What a client at the exec socket may send: a ticket and its streams."""
 MOST_UNPROVED = 32
@@ -81,7 +81,7 @@ class Shim:
         self.states: dict[str, Obj] = {}
         self._unwritten: list[Obj] = []
         self._watchers: list[Client] = []
-        self._tickets: dict[str, Obj] = {}
+        self._tickets = Tickets()
         self._sampling = self.ending = False
         self._listeners: list[Listener] = []
         self._exec_socket: str = body.get("exec_socket", "")
@@ -256,8 +256,8 @@ class Shim:
         act(client, message, fds)
 
     def _serve_ticket(self, client: Client, message: Obj, fds: list[int]) -> None:
-        granted = self._tickets.pop(str(message["ticket"]), None)
-        if not granted or time.monotonic() > granted["until"]:
+        granted = self._tickets.take(str(message["ticket"]), time.monotonic())
+        if not granted:
             raise Refusal("Forbidden", "this ticket was used before, has expired or was never given")
         client.proved = True
         self._exec(client, granted, fds)
@@ -334,9 +334,7 @@ class Shim:
 
     def _allow(self, client: Client, message: Obj, fds: list[int]) -> None:
         self._running(message)
-        now = time.monotonic()
-        self._tickets = {ticket: what for ticket, what in self._tickets.items() if what["until"] > now}
-        self._tickets[message["ticket"]] = dict(message, until=now + TICKET_LIFE)
+        self._tickets.give(message["ticket"], message, time.monotonic())
         client.send({"ok": True})
 
     def _usage(self, client: Client, message: Obj, fds: list[int]) -> None:
