@@ -11,11 +11,13 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from typing import NamedTuple
+from functools import cached_property
+from typing import Final, NamedTuple
 
 from springtide.api import whole_numbers
 from springtide.api.field_errors import FieldError, forbidden, invalid, required
 from springtide.local.kinds import names
+from springtide.local.kinds.label_index import LabelIndex
 from springtide.local.kinds.metadata import validate_labels
 from springtide.local.kinds.strategy import Obj
 
@@ -63,7 +65,10 @@ class Requirement:
         return f"{self.key}{_TEXT[self.operator]}{joined}"
 
 
-@dataclass(frozen=True, slots=True)
+_FEW: Final = 16
+
+
+@dataclass(frozen=True)
 class Selector:
     """All requirements at once; no requirement selects everything."""
 
@@ -78,7 +83,15 @@ class Selector:
         if self.nothing:
             return False
         present = labels or {}
+        if self._index is not None:
+            return self._index.matches(present)
         return all(requirement.matches(present) for requirement in self.requirements)
+
+    @cached_property
+    def _index(self) -> LabelIndex | None:
+        """None for the few conditions that nearly all selectors have: those are as quickly gone through."""
+        many = sum(1 + len(requirement.values) for requirement in self.requirements) > _FEW
+        return LabelIndex(self.requirements) if many else None
 
     def __str__(self) -> str:
         return ",".join(str(requirement) for requirement in self.requirements)

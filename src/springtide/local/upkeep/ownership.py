@@ -22,7 +22,8 @@ from springtide.kube.request import Patch
 from springtide.kube.resources import Key, Obj, Resource
 from springtide.local.kinds.label_selectors import NOTHING, Selector, SelectorError, from_object
 
-_LONGEST_KNOWN = 4096  # bytes of a selector; longer ones would fill the memory
+_LONGEST_KNOWN = 4096  # bytes of a selector; many longer ones would fill the memory
+_LONG_ONES = 32 << 20  # bytes of all longer selectors that are kept, as they are written
 
 T = TypeVar("T")
 
@@ -31,8 +32,34 @@ def selector_of(selector: Obj | None) -> Selector:
     """The selector of a workload; one that cannot be understood selects nothing."""
     if selector is None:
         return NOTHING
+    if (known := _LONG.find(selector)) is not None:
+        return known
     encoded = msgspec.json.encode(selector)
-    return _known(encoded) if len(encoded) <= _LONGEST_KNOWN else _parsed(encoded)
+    if len(encoded) <= _LONGEST_KNOWN:
+        return _known(encoded)
+    return _LONG.keep(selector, _parsed(encoded), len(encoded))
+
+
+class _LongSelectors:
+    """By the object they were read from, which informers never change: comparing takes as long as parsing."""
+
+    def __init__(self) -> None:
+        self._kept: dict[int, tuple[Obj, Selector, int]] = {}
+        self._bytes = 0
+
+    def find(self, written: Obj) -> Selector | None:
+        found = self._kept.get(id(written))
+        return None if found is None else found[1]
+
+    def keep(self, written: Obj, parsed: Selector, size: int) -> Selector:
+        self._kept[id(written)] = (written, parsed, size)
+        self._bytes += size
+        while self._bytes > _LONG_ONES:
+            self._bytes -= self._kept.pop(next(iter(self._kept)))[2]
+        return parsed
+
+
+_LONG = _LongSelectors()
 
 
 @lru_cache(maxsize=4096)

@@ -1,0 +1,83 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Many conditions on labels, ordered by label: an object is judged in the time its own labels take.
+
+Selectors of watches and disruption budgets may have tens of thousands of conditions, and are asked about every
+change of an object. Gone through one by one they would hold up the event loop.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Protocol
+
+from springtide.api import whole_numbers
+
+
+class Condition(Protocol):
+    """One condition, as `label_selectors.Requirement` has it."""
+
+    @property
+    def key(self) -> str: ...
+    @property
+    def operator(self) -> str: ...
+    @property
+    def values(self) -> tuple[str, ...]: ...
+
+
+@dataclass(slots=True)
+class _Allowed:
+    """What one label may be where it is present."""
+
+    values: set[str] | None = None
+    """None when all are allowed."""
+    refused: set[str] = field(default_factory=set)
+    absent: bool = False
+    above: int | None = None
+    below: int | None = None
+
+    def narrow(self, condition: Condition) -> None:
+        match condition.operator:
+            case "=" | "==" | "in":
+                self.values = (
+                    set(condition.values) if self.values is None else self.values.intersection(condition.values)
+                )
+            case "!=" | "notin":
+                self.refused.update(condition.values)
+            case "!":
+                self.absent = True
+            case "gt":
+                bound = int(condition.values[0])
+                self.above = bound if self.above is None else max(self.above, bound)
+            case "lt":
+                bound = int(condition.values[0])
+                self.below = bound if self.below is None else min(self.below, bound)
+
+    def includes(self, value: str) -> bool:
+        if self.absent or value in self.refused or (self.values is not None and value not in self.values):
+            return False
+        if self.above is None and self.below is None:
+            return True
+        number = whole_numbers.parse(value)
+        return (
+            number is not None
+            and (self.above is None or number > self.above)
+            and (self.below is None or number < self.below)
+        )
+
+
+class LabelIndex:
+    def __init__(self, conditions: Iterable[Condition]) -> None:
+        self._needed: set[str] = set()
+        self._allowed: dict[str, _Allowed] = {}
+        for condition in conditions:
+            self._allowed.setdefault(condition.key, _Allowed()).narrow(condition)
+            if condition.operator not in ("!=", "notin", "!"):
+                self._needed.add(condition.key)
+
+    def matches(self, labels: Mapping[str, str]) -> bool:
+        if len(self._needed) > len(labels) or any(key not in labels for key in self._needed):
+            return False
+        return all(
+            allowed.includes(value) for key, value in labels.items() if (allowed := self._allowed.get(key)) is not None
+        )
