@@ -9,6 +9,7 @@ from __future__ import annotations
 import random
 import time
 import uuid
+import weakref
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from typing import Protocol
@@ -55,6 +56,8 @@ class Context:
     """Storage name -> functions that complete an object about to be written (service addresses)."""
     guards: dict[str, Callable[[User, Obj, Obj | None], None]] = field(default_factory=dict)
     """Storage name -> whether this user may write this object in place of that one; raises StatusError (RBAC)."""
+    long_selectors: weakref.WeakKeyDictionary[object, int] = field(default_factory=weakref.WeakKeyDictionary)
+    """Watches that are under way -> characters of their selector, where it is a long one."""
 
 
 @dataclass(slots=True)

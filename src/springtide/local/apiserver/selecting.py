@@ -3,13 +3,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
 
 from springtide.local.apiserver.beside import beside
 from springtide.local.apiserver.objects import labels_of, load
 from springtide.local.apiserver.resources import Resource
 from springtide.local.kinds import label_selectors
+from springtide.local.kinds.label_index import LabelIndex
 from springtide.local.kinds.strategy import Obj
 from springtide.local.status import StatusError, bad_request
 from springtide.local.store.backend import Record
@@ -59,6 +60,10 @@ def predicate(resource: Resource, labels: str, fields: str, name: str = "") -> P
 
 
 def _by_labels(selector: label_selectors.Selector) -> Predicate:
+    if selector.long:
+        # Alone: a watch that kept the selector as well would need twice the memory.
+        index = LabelIndex(selector.requirements)
+        return lambda record: index.matches(labels_of(record.body) or {})
     return lambda record: selector.matches(labels_of(record.body))
 
 
@@ -66,22 +71,41 @@ def _by_fields(resource: Resource, wanted: tuple[label_selectors.FieldRequiremen
     for requirement in wanted:
         if requirement.field not in _KEY_FIELDS and requirement.field not in resource.strategy.fields:
             raise _unknown_field(resource, requirement.field)
-    by_key = [r for r in wanted if r.field in _KEY_FIELDS]
-    by_content = [r for r in wanted if r.field not in _KEY_FIELDS]
+    by_key = _by_field(r for r in wanted if r.field in _KEY_FIELDS)
+    by_content = _by_field(r for r in wanted if r.field not in _KEY_FIELDS)
     checks: list[Predicate] = []
     if by_key:
-        checks.append(lambda record: all(r.matches(lambda field: _key_field(record, field)) for r in by_key))
+        checks.append(lambda record: all(values.include(_key_field(record, name)) for name, values in by_key.items()))
     if by_content:
         checks.append(lambda record: _content_matches(load(record, resource), resource, by_content))
     return checks
+
+
+@dataclass(slots=True)
+class _Values:
+    """What one field may be; a watch asks for every change, however many conditions there are."""
+
+    equal: set[str] = field(default_factory=set)
+    unequal: set[str] = field(default_factory=set)
+
+    def include(self, value: str) -> bool:
+        return value not in self.unequal and (not self.equal or self.equal == {value})
+
+
+def _by_field(wanted: Iterable[label_selectors.FieldRequirement]) -> dict[str, _Values]:
+    found: dict[str, _Values] = {}
+    for requirement in wanted:
+        values = found.setdefault(requirement.field, _Values())
+        (values.equal if requirement.equal else values.unequal).add(requirement.value)
+    return found
 
 
 def _key_field(record: Record, field: str) -> str:
     return record.key.name if field == "metadata.name" else record.key.namespace
 
 
-def _content_matches(obj: Obj, resource: Resource, wanted: list[label_selectors.FieldRequirement]) -> bool:
-    return all(r.matches(lambda field: resource.strategy.fields[field](obj)) for r in wanted)
+def _content_matches(obj: Obj, resource: Resource, wanted: dict[str, _Values]) -> bool:
+    return all(values.include(resource.strategy.fields[name](obj)) for name, values in wanted.items())
 
 
 def _unknown_field(resource: Resource, field: str) -> StatusError:

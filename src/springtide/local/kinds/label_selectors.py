@@ -9,7 +9,7 @@ the sentences of kube-apiserver, because the API server sends them on as they ar
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Final, NamedTuple
@@ -87,11 +87,14 @@ class Selector:
             return self._index.matches(present)
         return all(requirement.matches(present) for requirement in self.requirements)
 
+    @property
+    def long(self) -> bool:
+        """Whether to go through all conditions takes longer than to look them up."""
+        return sum(1 + len(requirement.values) for requirement in self.requirements) > _FEW
+
     @cached_property
     def _index(self) -> LabelIndex | None:
-        """None for the few conditions that nearly all selectors have: those are as quickly gone through."""
-        many = sum(1 + len(requirement.values) for requirement in self.requirements) > _FEW
-        return LabelIndex(self.requirements) if many else None
+        return LabelIndex(self.requirements) if self.long else None
 
     def __str__(self) -> str:
         return ",".join(str(requirement) for requirement in self.requirements)
@@ -336,9 +339,6 @@ class FieldRequirement:
     field: str
     value: str
     equal: bool = True
-
-    def matches(self, read: Callable[[str], str]) -> bool:
-        return (read(self.field) == self.value) is self.equal
 
 
 _FIELD_TERM = re.compile(r"(?:[^\\,]|\\.)*(?:\\$)?", re.DOTALL)

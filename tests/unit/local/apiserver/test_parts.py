@@ -203,3 +203,17 @@ def test_a_definition_has_an_openapi_document(scope: str, path: str) -> None:
 @pytest.mark.parametrize("name", ["apis/nowhere.io/v1", "api/v9", "nonsense", ""])
 def test_there_is_no_document_of_what_is_not_served(name: str) -> None:
     assert a_served(a_crd()).document(name) is None
+
+
+def test_many_conditions_on_one_field_are_looked_up() -> None:
+    others = ",".join(f"metadata.name!=x{index}" for index in range(5000))
+    for selector, matches in [
+        (others, True),
+        (f"{others},metadata.name!=p", False),
+        (f"{others},metadata.name=p", True),
+        ("metadata.name=p,metadata.name=q", False),
+        ("metadata.name=p,metadata.name==p", True),
+    ]:
+        wanted = predicate(PODS, "", selector)
+        assert wanted is not None
+        assert wanted(a_record(PODS, "p")) is matches

@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import json
 from collections.abc import AsyncIterator
 from dataclasses import replace
@@ -13,7 +14,9 @@ from tests.unit.local.apiserver.builders import a_call, a_record, a_resource, dr
 from springtide.local.access.attributes import Authorizer
 from springtide.local.apiserver.context import Admission, Context
 from springtide.local.apiserver.replies import Form, Stream
+from springtide.local.apiserver.verbs import watch as verb
 from springtide.local.apiserver.verbs.watch import BOOKMARK_EVERY, _meaning, watch
+from springtide.local.status import StatusError
 from springtide.local.store.backend import Change, Event, Record, Store
 from springtide.local.store.history import Limits
 from springtide.local.store.opening import open_store
@@ -152,3 +155,17 @@ async def test_a_watch_that_falls_behind_is_told_so() -> None:
 
 async def rest_of_types(events: AsyncIterator[Any]) -> list[str]:
     return [event["type"] async for event in events]
+
+
+async def test_watches_with_long_selectors_are_bounded_together_until_they_end(monkeypatch: pytest.MonkeyPatch) -> None:
+    ctx = a_context(await open_store(None))
+    query = "timeoutSeconds=30&labelSelector=" + ",".join(f"a!=b{index}" for index in range(1000))
+    monkeypatch.setattr(verb, "LONG_SELECTORS", 2 * len(query))
+    under_way = [await watch(ctx, a_call(MAPS, query, "")) for _ in range(2)]
+    with pytest.raises(StatusError) as refused:
+        await watch(ctx, a_call(MAPS, query, ""))
+    assert refused.value.code == 429
+    assert isinstance(await watch(ctx, a_call(MAPS, "labelSelector=a!=b", "")), Stream)
+    under_way.pop()
+    gc.collect()
+    assert isinstance(await watch(ctx, a_call(MAPS, query, "")), Stream)

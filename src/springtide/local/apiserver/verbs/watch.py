@@ -26,6 +26,7 @@ from springtide.local.store.backend import Change, CompactedError, Event, Future
 BOOKMARK_EVERY = 60.0
 PIECE = 128 * 1024
 SHORTEST = 1800.0  # the real server ends a watch after a random time between 30 and 60 minutes
+LONG_SELECTORS = 8 << 20
 INITIAL_EVENTS_END = "k8s.io/initial-events-end"
 
 Show = Callable[[Record], bytes]
@@ -49,7 +50,25 @@ async def watch(ctx: Context, call: Call) -> Answer:
         # The real server holds such a watch open until that revision comes or the time is up.
         return Stream(_single(_line(b"ERROR", encode(too_new(since, ctx.store.revision).as_object()))))
     watcher = _Watcher(ctx, call, options, wanted)
+    try:
+        _count_selector(ctx, watcher, len(labels) + len(fields))
+    except status.StatusError:
+        subscription.close()
+        raise
     return Stream(watcher.lines(initial, subscription))
+
+
+def _count_selector(ctx: Context, watcher: _Watcher, length: int) -> None:
+    """A watch keeps its selector, ten times as large as it was written, for up to an hour."""
+    if length <= LIGHT_SELECTOR:
+        return
+    if sum(ctx.long_selectors.values()) + length > LONG_SELECTORS:
+        raise status.too_many_requests(
+            f"all watches with selectors of more than {LIGHT_SELECTOR} characters may have {LONG_SELECTORS} together; "
+            "use a shorter selector, or try again later",
+            5,
+        )
+    ctx.long_selectors[watcher] = length
 
 
 def _begin(ctx: Context, call: Call, options: ListOptions, since: int) -> tuple[Iterable[Record], Subscription]:

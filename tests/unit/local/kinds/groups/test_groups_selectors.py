@@ -141,9 +141,3 @@ def test_a_field_selector_that_makes_no_sense_is_refused_as_on_kube_apiserver(te
     with pytest.raises(SelectorError) as refusal:
         parse_fields(text)
     assert str(refusal.value) == message
-
-
-def test_a_field_requirement_asks_for_one_field() -> None:
-    (requirement,) = parse_fields("status.phase!=Running")
-    assert requirement.matches({"status.phase": "Pending"}.__getitem__)
-    assert not requirement.matches({"status.phase": "Running"}.__getitem__)
