@@ -8,9 +8,13 @@ from __future__ import annotations
 
 import errno
 import os
+import stat
+import sys
 
 DEEPEST, LONGEST_PATH = 64, 2048
 """Levels and characters of a path up to which directories are removed where they are."""
+GET_FLAGS, SET_FLAGS, LOCKED = 0x80086601, 0x40086602, 0x10 | 0x20
+"""Linux' requests for a file's attributes; those of `chattr +i` and `+a`, with which root's programs lock files."""
 
 
 def remove_tree(path: str) -> None:
@@ -40,7 +44,7 @@ def _remove(directory: str, top: str, deep: list[str], levels: int) -> None:
 
 
 def _empty(directory: str, top: str, deep: list[str], levels: int) -> None:
-    os.chmod(directory, 0o700)
+    _open_up(directory)
     with os.scandir(directory) as found:
         entries = list(found)
     for entry in entries:
@@ -54,16 +58,42 @@ def _empty(directory: str, top: str, deep: list[str], levels: int) -> None:
 
 def _unlink(path: str) -> None:
     try:
-        os.unlink(path)
+        try:
+            os.unlink(path)
+        except PermissionError:
+            _unlock(path)
+            os.unlink(path)
     except FileNotFoundError:
         return  # by the other process
+
+
+def _open_up(directory: str) -> None:
+    try:
+        os.chmod(directory, 0o700)
+    except PermissionError:
+        _unlock(directory)
+        os.chmod(directory, 0o700)
+
+
+def _unlock(path: str) -> None:
+    """So that it can be changed and removed again. OSError where only another user could do that."""
+    if sys.platform != "linux" or stat.S_IFMT(os.lstat(path).st_mode) not in (stat.S_IFDIR, stat.S_IFREG):
+        return
+    import fcntl  # noqa: PLC0415 - hardly ever needed
+
+    opened = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
+    try:
+        flags = int.from_bytes(fcntl.ioctl(opened, GET_FLAGS, bytes(8))[:4], sys.byteorder)
+        fcntl.ioctl(opened, SET_FLAGS, (flags & ~LOCKED).to_bytes(8, sys.byteorder))
+    finally:
+        os.close(opened)
 
 
 def _move_up(entry: os.DirEntry[str], top: str, deep: list[str]) -> None:
     """To where its path is short."""
     moved = f"{top}/.deep-{os.getpid()}-{entry.inode()}"
     try:
-        os.chmod(entry.path, 0o700)  # a directory that changes its parent is written to
+        _open_up(entry.path)  # a directory that changes its parent is written to
         os.rename(entry.path, moved)
     except FileNotFoundError:
         return

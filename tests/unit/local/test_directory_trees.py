@@ -4,6 +4,8 @@
 from __future__ import annotations
 
 import os
+import shutil
+import subprocess
 import threading
 from pathlib import Path
 
@@ -35,6 +37,25 @@ def test_a_tree_of_any_depth_is_removed(tmp_path: Path, depth: int, name: str) -
     remove_tree(str(tmp_path / "top"))
     assert os.listdir(tmp_path) == ["beside"]
     assert os.path.isdir("/etc")
+
+
+def test_files_that_a_program_has_locked_are_removed(tmp_path: Path) -> None:
+    """By `chattr`, as programs with root's capabilities can."""
+    if shutil.which("chattr") is None:
+        pytest.skip("there is no chattr")
+    top = tmp_path / "top"
+    for name in ("immutable", "append"):
+        (top / name / "below").mkdir(parents=True)
+        (top / name / "file").touch()
+    for name, attribute in (("immutable", "+i"), ("append", "+a")):
+        for each in (top / name / "file", top / name / "below", top / name):
+            done = subprocess.run(["chattr", attribute, each], capture_output=True, check=False)
+            if done.returncode:
+                pytest.skip("this user, or the file system, cannot lock files")
+    with pytest.raises(PermissionError):
+        (top / "immutable" / "file").unlink()
+    remove_tree(str(top))
+    assert not top.exists()
 
 
 def test_two_may_remove_the_same_tree(tmp_path: Path) -> None:
