@@ -58,7 +58,12 @@ def single_dashed(template: Mapping[str, Any]) -> tuple[str, ...]:
 
 
 def _words(container: Container) -> list[str]:
-    """With variables put in, unless that makes them too long: a few that hold each other twice grow beyond measure."""
+    """With variables put in, unless that makes them too long: a few that hold each other twice grow beyond measure.
+
+    A line of more words than anybody writes says nothing either: it is read several times in every reconcile.
+    """
+    if len(container.command or ()) + len(container.args or ()) > _MOST_WORDS or len(container.env or ()) > _MOST_WORDS:
+        return []
     variables: dict[str, str] = {}
     room = _LONGEST_EXPANSION
     for each in container.env or ():
@@ -78,6 +83,7 @@ def _words(container: Container) -> list[str]:
 
 _KUBERNETES_REFERENCE: Final = re.compile(r"\$\$|\$\(([-._a-zA-Z][-._a-zA-Z0-9]*)\)")
 _REFERENCE: Final = re.compile(r"\$(?:\{(\w+)\}|(\w+))")
+_MOST_WORDS: Final = 5000
 _LONGEST_EXPANSION: Final = 2**21
 """Characters; more than an object can hold."""
 

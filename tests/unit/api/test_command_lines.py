@@ -247,5 +247,12 @@ def test_variables_that_grow_beyond_measure_say_nothing() -> None:
     laughs += [{"name": f"V{number}", "value": f"$(V{number - 1})" * 2} for number in range(1, 41)]
     assert launch_of(a_template("mpirun", "-np", "2", "$(V40)", env=laughs)) is None
     big = [{"name": "BIG", "value": "x" * 1_000_000}]
-    assert launch_of(a_template("mpirun", "-np", "2", *["$(BIG)"] * 10_000, env=big)) is None
+    assert launch_of(a_template("mpirun", "-np", "2", *["$(BIG)"] * 4_000, env=big)) is None
     assert launch_of(a_template("mpirun", "-np", "2", "$(BIG)" * 100_000, env=big)) == Launch("mpirun", np=2)
+
+
+def test_more_words_or_variables_than_anybody_writes_say_nothing() -> None:
+    many = [{"name": f"V{number}", "value": "x"} for number in range(5001)]
+    assert launch_of(a_template("mpirun", "-np", "2", "x", env=many)) is None
+    assert launch_of(a_template(*["env"] * 5000, "mpirun", "-np", "2", "x")) is None
+    assert launch_of(a_template(*["env"] * 4000, "mpirun", "-np", "2", "x", env=many[:5000])) == Launch("mpirun", np=2)
