@@ -22,7 +22,7 @@ from springtide.local.apiserver.options import ListOptions, list_options, revisi
 from springtide.local.apiserver.present import present
 from springtide.local.apiserver.replies import PARTIAL_LIST, Answer, Stream, check_shape, reply, reply_bytes
 from springtide.local.apiserver.selecting import selection
-from springtide.local.store.backend import CompactedError, Record
+from springtide.local.store.backend import CompactedError, FutureRevisionError, Record
 
 CHUNK = 500  # items written at once
 
@@ -76,6 +76,8 @@ def _moment(ctx: Context, call: Call, options: ListOptions) -> tuple[int, Sequen
             records = ctx.store.list_at(resource.storage, token.revision, namespace)
         except CompactedError:
             raise _expired() from None
+        except FutureRevisionError:  # written by somebody else, or before the cluster's files were put back
+            raise too_new(token.revision, ctx.store.revision, retry=False) from None
         return token.revision, [r for r in records if (r.key.namespace, r.key.name) > token.after]
     wanted = _listed_revision(options.version)
     exact = options.match == "Exact" or (options.limit > 0 and not options.match)
