@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
+from hashlib import blake2b
 from typing import Generic, NamedTuple, TypeVar
 
 import msgspec
@@ -23,7 +24,7 @@ from springtide.kube.resources import Key, Obj, Resource
 from springtide.local.kinds.label_selectors import NOTHING, Selector, SelectorError, from_object
 
 _LONGEST_KNOWN = 4096  # bytes of a selector; many longer ones would fill the memory
-_LONG_ONES = 32 << 20  # bytes of all longer selectors that are kept, as they are written
+_LONG_ONES = 8 << 20  # bytes of all longer ones that are kept, which take ten times as much when parsed
 
 T = TypeVar("T")
 
@@ -32,31 +33,26 @@ def selector_of(selector: Obj | None) -> Selector:
     """The selector of a workload; one that cannot be understood selects nothing."""
     if selector is None:
         return NOTHING
-    if (known := _LONG.find(selector)) is not None:
-        return known
     encoded = msgspec.json.encode(selector)
-    if len(encoded) <= _LONGEST_KNOWN:
-        return _known(encoded)
-    return _LONG.keep(selector, _parsed(encoded), len(encoded))
+    return _known(encoded) if len(encoded) <= _LONGEST_KNOWN else _LONG.parsed(encoded)
 
 
 class _LongSelectors:
-    """By the object they were read from, which informers never change: comparing takes as long as parsing."""
+    """Parsed, by a digest of what is written; in all as many as `_LONG_ONES` allows, the oldest go first."""
 
     def __init__(self) -> None:
-        self._kept: dict[int, tuple[Obj, Selector, int]] = {}
+        self._kept: dict[bytes, tuple[Selector, int]] = {}
         self._bytes = 0
 
-    def find(self, written: Obj) -> Selector | None:
-        found = self._kept.get(id(written))
-        return None if found is None else found[1]
-
-    def keep(self, written: Obj, parsed: Selector, size: int) -> Selector:
-        self._kept[id(written)] = (written, parsed, size)
-        self._bytes += size
-        while self._bytes > _LONG_ONES:
-            self._bytes -= self._kept.pop(next(iter(self._kept)))[2]
-        return parsed
+    def parsed(self, encoded: bytes) -> Selector:
+        digest = blake2b(encoded, digest_size=32).digest()
+        found = self._kept.get(digest)
+        if found is None:
+            found = self._kept[digest] = (_parsed(encoded), len(encoded))
+            self._bytes += len(encoded)
+            while self._bytes > _LONG_ONES:
+                self._bytes -= self._kept.pop(next(iter(self._kept)))[1]
+        return found[0]
 
 
 _LONG = _LongSelectors()
