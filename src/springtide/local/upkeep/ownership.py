@@ -37,6 +37,14 @@ def selector_of(selector: Obj | None) -> Selector:
     return _known(encoded) if len(encoded) <= _LONGEST_KNOWN else _LONG.parsed(encoded)
 
 
+def parsed(selector: Obj | None) -> Selector:
+    """As `selector_of`, for whoever keeps the outcome; only short ones are shared."""
+    if selector is None:
+        return NOTHING
+    encoded = msgspec.json.encode(selector)
+    return _known(encoded) if len(encoded) <= _LONGEST_KNOWN else _parsed(encoded)
+
+
 class _LongSelectors:
     """Parsed, by a digest of what is written; in all as many as `_LONG_ONES` allows, the oldest go first."""
 

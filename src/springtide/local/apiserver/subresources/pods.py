@@ -3,21 +3,27 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
+
+import msgspec
 
 from springtide.api import field_errors as field
 from springtide.local import status
 from springtide.local.apiserver import bodies, writes
+from springtide.local.apiserver.beside import beside, is_heavy
 from springtide.local.apiserver.context import Call, Context, StoreReader
+from springtide.local.apiserver.objects import decode as decode_json
 from springtide.local.apiserver.objects import load
 from springtide.local.apiserver.options import WriteOptions, delete_options, write_options
 from springtide.local.apiserver.replies import Answer, reply
 from springtide.local.apiserver.verbs.delete import delete_object
-from springtide.local.kinds import label_selectors
 from springtide.local.kinds.strategy import Obj
+from springtide.local.kinds.written_selectors import WrittenSelector
 from springtide.local.schema import builtin
 from springtide.local.schema.decode import DecodeError, decode
+from springtide.local.store.backend import Record
 
 _CREATED = {"kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Success", "code": 201}
 _GROUPS = {"Binding": "", "Eviction": "policy"}
@@ -155,11 +161,9 @@ def _counts(pod: Obj) -> bool:
 async def _spend_budget(ctx: Context, call: Call, pod: Obj) -> None:
     labels = pod["metadata"].get("labels") or {}
     namespace = call.target.namespace
-    budgets = [
-        budget
-        for budget in StoreReader(ctx.store).list("poddisruptionbudgets.policy", namespace)
-        if label_selectors.from_object(budget.get("spec", {}).get("selector")).matches(labels)
-    ]
+    records = list(StoreReader(ctx.store).records("poddisruptionbudgets.policy", namespace))
+    heavy = is_heavy(*(record.body for record in records))
+    budgets = await beside(heavy, lambda: [decode_json(record.body) for record in records if _covers(record, labels)])
     if len(budgets) > 1:
         raise status.internal(
             "This pod has more than one PodDisruptionBudget, which the eviction subresource does not support."
@@ -173,6 +177,22 @@ async def _spend_budget(ctx: Context, call: Call, pod: Obj) -> None:
     target.subresource = "status"
     change = _spender(pod["metadata"]["name"], ctx.now())
     await writes.replace(ctx, Call(call.request, target, resource), change, _INTERNAL, raw=True)
+
+
+class _BudgetSpec(msgspec.Struct):
+    selector: WrittenSelector | None = None
+
+
+class _Budget(msgspec.Struct):
+    spec: _BudgetSpec = msgspec.field(default_factory=_BudgetSpec)
+
+
+_budget = msgspec.json.Decoder(_Budget)
+
+
+def _covers(record: Record, labels: Mapping[str, str]) -> bool:
+    selector = _budget.decode(record.body).spec.selector
+    return selector is not None and selector.matches(labels)
 
 
 def _spender(pod_name: str, now: str) -> writes.Change:

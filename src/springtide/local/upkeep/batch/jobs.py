@@ -8,6 +8,7 @@ the cache of Jobs, whose status holds the counts. So a Job is not looked at befo
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from datetime import datetime
 from functools import partial
 
@@ -25,7 +26,8 @@ from springtide.local.upkeep.batch.job_endings import COMPLETE, FAILED
 from springtide.local.upkeep.batch.job_plan import Plan, conclude, plan
 from springtide.local.upkeep.batch.job_pods import TRACKING, managed_elsewhere, new_pod, tracked
 from springtide.local.upkeep.batch.job_tally import Observed
-from springtide.local.upkeep.ownership import Keeper, selector_of
+from springtide.local.upkeep.ownership import Keeper
+from springtide.local.upkeep.selectors import Labelled, Selectors
 from springtide.local.upkeep.status_writes import LOOK_AGAIN, OwnWrites, write_status
 from springtide.local.upkeep.timestamps import Clock, utc_now
 from springtide.local.upkeep.views import PodView
@@ -40,25 +42,29 @@ class Jobs:
         self._client, self._events, self._clock = client, events, clock
         self._pods = views.pods(informers)
         self._jobs = informers.of(JOBS)
+        self._selectors = Selectors(self._jobs)
         self._keeper = Keeper(client, JOBS, PODS, belonging, finalizer=TRACKING)
         self._control = PodControl(client, events, JOBS, self._pods)
         self._writes = OwnWrites()
         self._known: dict[Key, _Memory] = {}
-        self.controller: Controller[Key] = Controller("jobs", self.reconcile, workers=_WORKERS)
+        self.controller: Controller[Key | Labelled] = Controller("jobs", self.reconcile, workers=_WORKERS)
         self.controller.watches(self._jobs)
         self.controller.watches(self._pods, keys=self._affected)
 
-    def _affected(self, pod: PodView) -> list[Key]:
+    def _affected(self, pod: PodView) -> Sequence[Key | Labelled]:
         """The Job that manages a pod, or those that might want to."""
         if pod.controller is not None:
             return views.managed_by(JOBS)(pod)
-        return [
-            Key.of(candidate)
-            for candidate in self._jobs.objects(pod.metadata.namespace)
-            if selector_of(candidate["spec"].get("selector")).matches(pod.metadata.labels)
-        ]
+        return [Labelled.of(pod.metadata.namespace, pod.metadata.labels)]
 
-    async def reconcile(self, key: Key) -> Result | None:
+    async def reconcile(self, work: Key | Labelled) -> Result | None:
+        if isinstance(work, Key):
+            return await self._reconcile(work)
+        for key in await self._selectors.selecting(work):
+            self.controller.enqueue(key)
+        return None
+
+    async def _reconcile(self, key: Key) -> Result | None:
         job = self._jobs.get(key)
         if job is None or is_finished(job):
             self._forget(key)
@@ -102,7 +108,7 @@ class Jobs:
             *self._pods.where(views.BY_CONTROLLER, metadata["uid"]),
             *self._pods.where(views.UNMANAGED, metadata["namespace"]),
         ]
-        claimed = await self._keeper.claim(job, selector_of(job["spec"].get("selector")), found)
+        claimed = await self._keeper.claim(job, self._selectors.of(job), found)
         memory.released &= {pod.uid for pod in claimed if tracked(pod)}
         settled = not self._control.expectations.wait(metadata["uid"], self._clock())
         return Observed(job, tuple(claimed), settled, memory.backoff, frozenset(memory.released))
@@ -184,5 +190,5 @@ async def release(client: Client, pod: PodView) -> bool:
     return True
 
 
-def controller(informers: Informers, client: Client, events: EventRecorder) -> Controller[Key]:
+def controller(informers: Informers, client: Client, events: EventRecorder) -> Controller[Key | Labelled]:
     return Jobs(informers, client, events).controller

@@ -8,6 +8,7 @@ from collections.abc import Iterable
 from springtide.api import quantity
 from springtide.api.quantity import Quantity
 from springtide.kube.resources import Obj
+from springtide.local.kinds.label_selectors import EVERYTHING
 from springtide.local.upkeep.ownership import selector_of
 
 BETA_CLASS = "volume.beta.kubernetes.io/storage-class"
@@ -72,13 +73,14 @@ def best_match(claim: Obj, volumes: Iterable[Obj], *, only_reserved: bool = Fals
     reserved = next((volume for volume in fitting if is_for(volume, claim)), None)
     if reserved is not None or only_reserved:
         return reserved
-    selector = claim["spec"].get("selector")
+    written = claim["spec"].get("selector")
+    selector = EVERYTHING if written is None else selector_of(written)
     free = [
         volume
         for volume in fitting
         if (volume.get("status") or {}).get("phase") == "Available"
         and class_of(volume) == class_of(claim)
-        and (selector is None or selector_of(selector).matches(volume["metadata"].get("labels") or {}))
+        and selector.matches(volume["metadata"].get("labels"))
     ]
     return min(
         free, key=lambda volume: (len(_modes(volume)), _capacity(volume), volume["metadata"]["name"]), default=None

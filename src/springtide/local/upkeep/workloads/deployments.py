@@ -8,6 +8,7 @@ the next name.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from datetime import datetime
 
 from springtide.kube import errors
@@ -18,7 +19,8 @@ from springtide.kube.informer import Informers
 from springtide.kube.request import DeleteOptions
 from springtide.kube.resources import DEPLOYMENTS, REPLICASETS, Key, Obj
 from springtide.local.upkeep import views
-from springtide.local.upkeep.ownership import Belonging, Keeper, manager_of, selector_of
+from springtide.local.upkeep.ownership import Belonging, Keeper, manager_of
+from springtide.local.upkeep.selectors import Labelled, Selectors
 from springtide.local.upkeep.status_writes import LOOK_AGAIN, OwnWrites, write_status
 from springtide.local.upkeep.timestamps import Clock, utc_now
 from springtide.local.upkeep.views import PodView
@@ -37,26 +39,23 @@ class Deployments:
         self._client, self._events, self._clock = client, events, clock
         self._pods = views.pods(informers)
         self._deployments = informers.of(DEPLOYMENTS)
+        self._selectors = Selectors(self._deployments)
         self._sets = informers.of(REPLICASETS)
         self._sets.add_index(BY_MANAGER, manager_uids)
         self._sets.add_index(_UNMANAGED, _unmanaged)
         self._writes, self._set_writes = OwnWrites(), OwnWrites()
         self._keeper = Keeper(client, DEPLOYMENTS, REPLICASETS, _belonging)
-        self.controller: Controller[Key] = Controller("deployments", self.reconcile, workers=_WORKERS)
+        self.controller: Controller[Key | Labelled] = Controller("deployments", self.reconcile, workers=_WORKERS)
         self.controller.watches(self._deployments)
         self.controller.watches(self._sets, keys=self._affected)
         self.controller.watches(self._pods, keys=self._waiting_for)
 
-    def _affected(self, replica_set: Obj) -> list[Key]:
+    def _affected(self, replica_set: Obj) -> Sequence[Key | Labelled]:
         """The deployment that manages a replica set, or those that might want to."""
         if manager_of(replica_set) is not None:
             return owned_by(DEPLOYMENTS)(replica_set)
         metadata = replica_set["metadata"]
-        return [
-            Key.of(candidate)
-            for candidate in self._deployments.objects(metadata["namespace"])
-            if selector_of(candidate["spec"]["selector"]).matches(metadata.get("labels"))
-        ]
+        return [Labelled.of(metadata["namespace"], metadata.get("labels"))]
 
     def _waiting_for(self, pod: PodView) -> list[Key]:
         """Deployments of the Recreate kind wait for their old pods to go; to all others replica sets say enough."""
@@ -68,7 +67,14 @@ class Deployments:
                     return [owner]
         return []
 
-    async def reconcile(self, key: Key) -> Result | None:
+    async def reconcile(self, work: Key | Labelled) -> Result | None:
+        if isinstance(work, Key):
+            return await self._reconcile(work)
+        for key in await self._selectors.selecting(work):
+            self.controller.enqueue(key)
+        return None
+
+    async def _reconcile(self, key: Key) -> Result | None:
         deployment = self._deployments.get(key)
         if deployment is None:
             self._writes.forget(key)
@@ -94,7 +100,7 @@ class Deployments:
             *self._sets.where(BY_MANAGER, metadata["uid"]),
             *self._sets.where(_UNMANAGED, metadata["namespace"]),
         ]
-        claimed = await self._keeper.claim(deployment, selector_of(deployment["spec"]["selector"]), found)
+        claimed = await self._keeper.claim(deployment, self._selectors.of(deployment), found)
         running = frozenset(
             replica_set["metadata"]["uid"]
             for replica_set in claimed
@@ -179,5 +185,5 @@ def _unmanaged(replica_set: Obj) -> list[str]:
     return [] if manager_of(replica_set) else [replica_set["metadata"]["namespace"]]
 
 
-def controller(informers: Informers, client: Client, events: EventRecorder) -> Controller[Key]:
+def controller(informers: Informers, client: Client, events: EventRecorder) -> Controller[Key | Labelled]:
     return Deployments(informers, client, events).controller

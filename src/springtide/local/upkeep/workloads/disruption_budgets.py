@@ -20,7 +20,8 @@ from springtide.kube.informer import Informers
 from springtide.kube.resources import DEPLOYMENTS, PODDISRUPTIONBUDGETS, PODS, REPLICASETS, Key, Obj
 from springtide.local.upkeep import conditions, views
 from springtide.local.upkeep.autoscaling.scales import NoSuchKind, NotScalable, Scales
-from springtide.local.upkeep.ownership import manager_of, selector_of
+from springtide.local.upkeep.ownership import manager_of
+from springtide.local.upkeep.selectors import Labelled, Selectors, in_turns
 from springtide.local.upkeep.status_writes import LOOK_AGAIN, OwnWrites, write_status
 from springtide.local.upkeep.timestamps import Clock, read, stamp, utc_now
 from springtide.local.upkeep.views import OwnerView, PodView
@@ -140,24 +141,25 @@ class DisruptionBudgets:
         self._client, self._events, self._clock = client, events, clock
         self._pods = views.pods(informers)
         self._budgets = informers.of(PODDISRUPTIONBUDGETS)
+        self._selectors = Selectors(self._budgets)
         self._sets = informers.of(REPLICASETS)
         self._deployments = informers.of(DEPLOYMENTS)
         self._scales = Scales(client)
         self._writes = OwnWrites()
-        self.controller: Controller[Key] = Controller("disruption budgets", self.reconcile)
+        self.controller: Controller[Key | Labelled] = Controller("disruption budgets", self.reconcile)
         self.controller.watches(self._budgets)
-        self.controller.watches(self._pods, keys=self._affected)
+        self.controller.watches(self._pods, keys=_labels)
         self.controller.reads(self._sets)
         self.controller.reads(self._deployments)
 
-    def _affected(self, pod: PodView) -> list[Key]:
-        return [
-            Key.of(budget)
-            for budget in self._budgets.objects(pod.metadata.namespace)
-            if selector_of(budget["spec"].get("selector")).matches(pod.metadata.labels)
-        ]
+    async def reconcile(self, work: Key | Labelled) -> Result | None:
+        if isinstance(work, Key):
+            return await self._reconcile(work)
+        for key in await self._selectors.selecting(work):
+            self.controller.enqueue(key)
+        return None
 
-    async def reconcile(self, key: Key) -> Result | None:
+    async def _reconcile(self, key: Key) -> Result | None:
         budget = self._budgets.get(key)
         if budget is None:
             self._writes.forget(key)
@@ -184,9 +186,9 @@ class DisruptionBudgets:
         self._events.warning(about, "NotDeleted", message)
 
     async def _observe(self, budget: Obj) -> Observed:
-        selector = selector_of(budget["spec"].get("selector"))
-        namespace = budget["metadata"]["namespace"]
-        pods = tuple(pod for pod in self._pods.objects(namespace) if selector.matches(pod.metadata.labels))
+        selector = self._selectors.of(budget)
+        present = in_turns(self._pods.objects(budget["metadata"]["namespace"]))
+        pods = tuple([pod async for pod in present if selector.matches(pod.metadata.labels)])
         if not pods:
             self._events.normal(budget, "NoPods", "No matching pods found")
         if not needs_scale(budget):
@@ -238,5 +240,9 @@ class DisruptionBudgets:
         return replica_set["metadata"]["uid"], replica_set["spec"]["replicas"]
 
 
-def controller(informers: Informers, client: Client, events: EventRecorder) -> Controller[Key]:
+def _labels(pod: PodView) -> list[Key | Labelled]:
+    return [Labelled.of(pod.metadata.namespace, pod.metadata.labels)]
+
+
+def controller(informers: Informers, client: Client, events: EventRecorder) -> Controller[Key | Labelled]:
     return DisruptionBudgets(informers, client, events).controller

@@ -19,7 +19,8 @@ from springtide.kube.events import EventRecorder
 from springtide.kube.informer import Informers
 from springtide.kube.resources import PODS, REPLICASETS, Key, Obj
 from springtide.local.upkeep import conditions, views
-from springtide.local.upkeep.ownership import Keeper, manager_of, selector_of
+from springtide.local.upkeep.ownership import Keeper, manager_of
+from springtide.local.upkeep.selectors import Labelled, Selectors
 from springtide.local.upkeep.status_writes import LOOK_AGAIN, OwnWrites, write_status
 from springtide.local.upkeep.timestamps import Clock, stamp, utc_now
 from springtide.local.upkeep.views import PodView
@@ -115,26 +116,30 @@ class ReplicaSets:
         self._client, self._clock = client, clock
         self._pods = views.pods(informers)
         self._sets = informers.of(REPLICASETS)
+        self._selectors = Selectors(self._sets)
         self._sets.add_index(BY_MANAGER, manager_uids)
         self._keeper = Keeper(client, REPLICASETS, PODS, belonging)
         self._control = PodControl(client, events, REPLICASETS, self._pods)
         self._writes = OwnWrites()
         self._uids: dict[Key, str] = {}
-        self.controller: Controller[Key] = Controller("replica sets", self.reconcile, workers=_WORKERS)
+        self.controller: Controller[Key | Labelled] = Controller("replica sets", self.reconcile, workers=_WORKERS)
         self.controller.watches(self._sets)
         self.controller.watches(self._pods, keys=self._affected)
 
-    def _affected(self, pod: PodView) -> list[Key]:
+    def _affected(self, pod: PodView) -> Sequence[Key | Labelled]:
         """The replica set that manages a pod, or those that might want to."""
         if pod.controller is not None:
             return views.managed_by(REPLICASETS)(pod)
-        return [
-            Key.of(candidate)
-            for candidate in self._sets.objects(pod.metadata.namespace)
-            if selector_of(candidate["spec"]["selector"]).matches(pod.metadata.labels)
-        ]
+        return [Labelled.of(pod.metadata.namespace, pod.metadata.labels)]
 
-    async def reconcile(self, key: Key) -> Result | None:
+    async def reconcile(self, work: Key | Labelled) -> Result | None:
+        if isinstance(work, Key):
+            return await self._reconcile(work)
+        for key in await self._selectors.selecting(work):
+            self.controller.enqueue(key)
+        return None
+
+    async def _reconcile(self, key: Key) -> Result | None:
         replica_set = self._sets.get(key)
         if replica_set is None:
             self._control.expectations.forget(self._uids.pop(key, ""))
@@ -155,7 +160,7 @@ class ReplicaSets:
 
     async def _observe(self, replica_set: Obj) -> Observed:
         metadata = replica_set["metadata"]
-        selector = selector_of(replica_set["spec"]["selector"])
+        selector = self._selectors.of(replica_set)
         mine = self._pods.where(views.BY_CONTROLLER, metadata["uid"])
         found = [*mine, *self._pods.where(views.UNMANAGED, metadata["namespace"])]
         claimed = await self._keeper.claim(replica_set, selector, (pod for pod in found if pod.active))
@@ -197,5 +202,5 @@ def manager_uids(obj: Obj) -> list[str]:
     return [] if manager is None else [manager["uid"]]
 
 
-def controller(informers: Informers, client: Client, events: EventRecorder) -> Controller[Key]:
+def controller(informers: Informers, client: Client, events: EventRecorder) -> Controller[Key | Labelled]:
     return ReplicaSets(informers, client, events).controller
