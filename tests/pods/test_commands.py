@@ -73,9 +73,11 @@ async def test_a_command_on_a_terminal(space: Space) -> None:
     await space.start(pod(sh(WAIT)))
     with on_a_terminal(space, "exec", "-it", "p", "--", "sh", rows=33, columns=101) as shell:
         # The size comes on a channel of its own, maybe after the shell is there.
-        shell.type("while stty size | grep -qx '0 0'; do sleep 0.05; done; stty size; tty; echo di''rect\n")
+        shell.type(
+            "while stty size | grep -qx '0 0'; do sleep 0.05; done; stty size; tty; ls -x /dev/pts; echo di''rect\n"
+        )
         assert "33 101" in shell.shows("direct")
-        assert "/dev/pts/" in shell.shown
+        assert "/dev/pts/0\r\n0  ptmx\r\n" in shell.shown
         shell.type("exit 9\n")
         assert shell.process.wait(timeout=30) == 9
 

@@ -34,6 +34,23 @@ async def test_scratch_places_can_be_written_to(space: Space) -> None:
     assert await space.run(pod(sh(script))) == "/tmp\n/run\n/root\n/dev/shm\n"
 
 
+async def test_terminals_of_others_cannot_be_opened(space: Space) -> None:
+    """Who can open one reads what somebody types into `kubectl exec -it`, and writes to that screen."""
+    typing = sh(f"test -t 0 && tty && echo typing; {WAIT}", stdin=True, tty=True)
+    await space.create(pod(typing, sh(WAIT, "beside"), name="typing"))
+    assert await space.says("typing", "typing", "main") == "/dev/pts/0\r\ntyping\r\n"
+    assert space.kubectl("exec", "typing", "-c", "beside", "--", "ls", "/dev/pts") == "ptmx\n"
+    script = """
+        import os, pty
+        print(os.listdir("/dev/pts"))
+        master, slave = pty.openpty()
+        os.write(master, b"x\\n")
+        print(os.ttyname(slave), os.read(slave, 9), os.readlink("/dev/ptmx"), os.listdir("/dev/pts"))
+    """
+    seen = await space.run(pod(py(script), name="spy"))
+    assert seen == "['ptmx']\n/dev/pts/0 b'x\\n' pts/ptmx ['0', 'ptmx']\n"
+
+
 async def test_containers_of_a_pod_share_memory(space: Space) -> None:
     two = sh("while [ ! -e /dev/shm/x ]; do sleep 0.05; done; cat /dev/shm/x", "two")
     await space.create(pod(sh("echo shared > /dev/shm/x; sleep 1", "one"), two))

@@ -18,6 +18,7 @@ from springtide.local.runtime.shim import kernel, messages, notation
 from springtide.local.runtime.shims import ShimError
 
 UP = "echo up; sleep 300"
+TERMINAL = "tty; stty size; exec 3<>/dev/tty && echo controls; read line; echo got $line"
 
 
 def read_terminal(master: int) -> str:
@@ -102,13 +103,42 @@ async def test_a_command_with_a_terminal(pods: Pods) -> None:
     pod = await a_running_pod(pods)
     master, slave = os.openpty()
     fcntl.ioctl(master, termios.TIOCSWINSZ, struct.pack("HHHH", 33, 77, 0, 0))
-    script = "tty -s && stty size; exec 3<>/dev/tty && echo controls; read line; echo got $line"
-    execution = await pod.shim.exec("main", ["sh", "-c", script], [slave], tty=True)
+    execution = await pod.shim.exec("main", ["sh", "-c", TERMINAL], [slave], tty=True)
     os.close(slave)
+    os.close(master)
+    assert execution.terminal is not None
+    os.write(execution.terminal, b"hello\n")
+    assert await execution.wait() == 0
+    printed = read_terminal(execution.terminal).replace("\r", "")
+    seen = ["/dev/pts/0", "33 77", "controls", "got hello"]
+    assert [line for line in printed.splitlines() if line != "hello"] == seen
+
+
+async def test_a_container_that_has_no_terminals_of_its_own(pods: Pods) -> None:
+    """Where the kernel refuses to mount them: commands then get what the caller brings."""
+    pod = await pods.make()
+    place = pod.directory / "containers" / "main"
+    place.mkdir(parents=True)
+    (place / "terminals.0").touch()
+    await pod.script("tty -s && echo up; sleep 300", tty=True)
+    await pod.printed("up")
+    master, slave = os.openpty()
+    fcntl.ioctl(master, termios.TIOCSWINSZ, struct.pack("HHHH", 33, 77, 0, 0))
+    execution = await pod.shim.exec("main", ["sh", "-c", TERMINAL], [slave], tty=True)
+    os.close(slave)
+    assert execution.terminal is None
     os.write(master, b"hello\n")
     assert await execution.wait() == 0
-    printed = read_terminal(master).replace("\r", "")
-    assert [line for line in printed.splitlines() if line != "hello"] == ["33 77", "controls", "got hello"]
+    assert "33 77\ncontrols\n" in read_terminal(master).replace("\r", "")
+
+
+async def test_terminals_go_with_their_container(pods: Pods) -> None:
+    pod = await a_running_pod(pods, "echo up; read x", stdin=True, tty=True)
+    place = pod.directory / "containers" / "main" / "terminals.0"
+    assert place.is_dir()
+    await pod.shim.stop("main", 0)
+    await pod.ended()
+    await until(lambda: not place.exists())
 
 
 async def test_a_ticket_lets_a_stranger_run_one_command_once(pods: Pods) -> None:

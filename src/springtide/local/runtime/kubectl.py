@@ -367,7 +367,7 @@ def _connected(name: str) -> Iterator[socket.socket]:
 
 
 def _hand_over(channel: socket.socket, ticket: dict[str, Any], streams: Sequence[int]) -> None:
-    line = json.dumps({"ticket": ticket["ticket"]}).encode() + b"\n"
+    line = json.dumps({"ticket": ticket["ticket"], "takes_terminal": len(streams) == 1}).encode() + b"\n"
     channel.sendmsg([line], [(socket.SOL_SOCKET, socket.SCM_RIGHTS, array.array("i", streams))])
 
 
@@ -376,10 +376,13 @@ class Answers:
 
     def __init__(self, channel: socket.socket) -> None:
         self._channel, self._text = channel, b""
+        self.terminals: list[int] = []
+        """The terminal that the command has in its pod, once it runs; none where it has the one that was given."""
 
     def look(self) -> int | None:
         """Wait for the next words; the exit code when it is among them."""
-        data = self._channel.recv(1 << 16)
+        data, terminals, _, _ = socket.recv_fds(self._channel, 1 << 16, 1)
+        self.terminals += terminals
         if not data:
             raise Failed("the connection to the pod was lost: its shim has ended")
         *lines, self._text = (self._text + data).split(b"\n")
@@ -408,12 +411,15 @@ def _on_terminal(channel: socket.socket, ticket: dict[str, Any], interactive: bo
     _hand_over(channel, ticket, [theirs])
     os.close(theirs)
     with _raw_keyboard(interactive):
-        signal.signal(signal.SIGWINCH, lambda *_: _copy_size(ours))
-        return _relay(ours, channel, interactive)
+        answers = Answers(channel)
+        code = answers.look()
+        terminal = answers.terminals[0] if answers.terminals else ours
+        signal.signal(signal.SIGWINCH, lambda *_: _copy_size(terminal))
+        _copy_size(terminal)  # it may have changed meanwhile
+        return _relay(terminal, channel, answers, code, interactive)
 
 
-def _relay(terminal: int, channel: socket.socket, interactive: bool) -> int:
-    answers, code = Answers(channel), None
+def _relay(terminal: int, channel: socket.socket, answers: Answers, code: int | None, interactive: bool) -> int:
     sources = [terminal, channel.fileno(), *([0] if interactive else [])]
     while True:
         # What the command has written last is shown before its end is told.

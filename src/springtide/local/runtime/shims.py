@@ -223,15 +223,19 @@ class Shim:
         tty: bool = False,
         env: dict[str, str] | None = None,
     ) -> Execution:
-        """Run a command in a container on [stdin, stdout, stderr] or [terminal]; it goes on when the caller is gone."""
+        """Run a command in a container on [stdin, stdout, stderr] or [terminal]; it goes on when the caller is gone.
+
+        With `tty` the command gets a terminal of the container in place of the given one, which only tells the size,
+        unless the container has none (see `Execution.terminal`).
+        """
         channel = await self._connect()
         request = {"do": "exec", "container": container, "argv": list(argv), "env": env, "tty": tty}
         try:
-            answer, _ = await channel.ask(request, fds)
+            answer, received = await channel.ask(request | {"takes_terminal": tty}, fds)
         except BaseException:
             self._drop(channel)
             raise
-        return Execution(self, channel, answer["pid"])
+        return Execution(self, channel, answer["pid"], received[0] if received else None)
 
     async def attach(
         self, container: str, *, stdin: int | None = None, stdout: int | None = None, stderr: int | None = None
@@ -331,8 +335,10 @@ class Shim:
 class Execution:
     """A command that runs in a container."""
 
-    def __init__(self, shim: Shim, channel: Channel, pid: int) -> None:
+    def __init__(self, shim: Shim, channel: Channel, pid: int, terminal: int | None) -> None:
         self.pid = pid
+        self.terminal = terminal
+        """The master of the command's terminal, which is the caller's to close; None where it has what was given."""
         self._shim = shim
         self._channel = channel
 

@@ -51,7 +51,11 @@ async def execute(shim: PodShim, container: str, argv: Sequence[str], wanted: Wa
     except asyncio.CancelledError:
         ours.close()
         raise
-    ours.hand_over()
+    if process.terminal is None:
+        ours.hand_over()
+    else:
+        ours.close()
+        ours = ends.master(process.terminal)
 
     async def resize(width: int, height: int) -> None:
         if wanted.tty and ours.stdout is not None:

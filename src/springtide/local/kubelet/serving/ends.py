@@ -72,9 +72,16 @@ def _lasting(number: int) -> int:
 
 
 def terminal() -> Ends:
+    """One of the machine, for a container that has no terminals of its own."""
     ours, theirs = pty.openpty()
     end = Descriptor(ours)
     return Ends(end, end, None, (theirs, theirs, theirs))
+
+
+def master(number: int) -> Ends:
+    """Of a terminal that the shim has made."""
+    end = Descriptor(number)
+    return Ends(end, end, None, (None, None, None))
 
 
 def set_size(end: Descriptor, width: int, height: int) -> None:

@@ -23,8 +23,15 @@ class Running(Protocol):
         ...
 
 
+class Command(Running, Protocol):
+    @property
+    def terminal(self) -> int | None:
+        """The master of the terminal that it has in place of the given one."""
+        ...
+
+
 class PodShim(Protocol):
-    async def exec(self, container: str, argv: Sequence[str], fds: Sequence[int], *, tty: bool = False) -> Running: ...
+    async def exec(self, container: str, argv: Sequence[str], fds: Sequence[int], *, tty: bool = False) -> Command: ...
 
     async def attach(self, container: str, *, stdin: int | None, stdout: int | None, stderr: int | None) -> Running: ...
 

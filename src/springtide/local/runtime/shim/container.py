@@ -8,7 +8,16 @@ import select
 import time
 
 from springtide.local.runtime.shim.init import END_ALL, Init, parents
-from springtide.local.runtime.shim.kernel import CLONE_NEWPID, Ignoring, Refusal, close_others, describe, setns, unshare
+from springtide.local.runtime.shim.kernel import (
+    CLONE_NEWPID,
+    Ignoring,
+    Refusal,
+    close_others,
+    complain,
+    describe,
+    setns,
+    unshare,
+)
 from springtide.local.runtime.shim.logs import Log
 from springtide.local.runtime.shim.loop import Loop
 from springtide.local.runtime.shim.memory import (
@@ -24,6 +33,7 @@ from springtide.local.runtime.shim.messages import MAX_BACKLOG
 from springtide.local.runtime.shim.notation import decode, write_json
 from springtide.local.runtime.shim.program import report
 from springtide.local.runtime.shim.root import Root
+from springtide.local.runtime.shim.terminals import Terminals
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -64,6 +74,8 @@ class Container:
         """Until its end is in the state file."""
         self.attachments: list[Attachment] = []
         self.execution_time = 0.0
+        self.terminals: Terminals | None = None
+        """Its own; without them terminals are the machine's, where every pod of the same user can open them."""
         self.master = -1
         self.stdin = -1
         self.fresh_proc = False
@@ -94,6 +106,8 @@ class Container:
             place = (own_group(), f"tide-{self.shim.uid}-{self.name}")
             write_json(f"{self.folder}/{GROUP_NOTE}", place)
             self.group = MemoryGroup.make(*place, self.body["memory_limit"])
+        if self.shim.isolated:
+            self._add_terminals()
         stdio = self._make_streams()
         self._report, reporting = os.pipe()
         waiting, self._go = os.pipe()
@@ -113,10 +127,16 @@ class Container:
             self._between_ended(0, None)
         self._watch_streams()
 
+    def _add_terminals(self) -> None:
+        try:
+            self.terminals = Terminals(f"{self.folder}/terminals.{self.attempt}")
+        except OSError as error:
+            complain(f"container {self.name} shares the machine's terminals: {describe(error)}")
+
     def _make_streams(self) -> list[int]:
         """What the program gets as 0, 1 and 2; our ends are noted."""
         if self.body.get("tty"):
-            self.master, slave = os.openpty()
+            self.master, slave = self.terminals.open() if self.terminals else os.openpty()
             self._closing.append(self.master)
             os.set_blocking(self.master, False)
             self._streams[self.master] = "stdout"
@@ -152,7 +172,8 @@ class Container:
             else:
                 unshare(CLONE_NEWPID)
             init.user = shim.user
-            init.root = Root(f"{self.folder}/root/{self.attempt}", shim.user is None, shim.shm)
+            terminals = self.terminals.place if self.terminals else ""
+            init.root = Root(f"{self.folder}/root/{self.attempt}", shim.user is None, shim.shm, terminals)
             pid = Loop.fork(init.run)
         except OSError as error:
             report(init.report_fd, error=describe(error))
@@ -350,6 +371,8 @@ class Container:
         self.log.close()
         if self.group:
             self.group.remove()
+        if self.terminals:
+            self.terminals.remove()
         self.shim.container_closed(self)
 
     def _change(self, **facts: Any) -> None:

@@ -22,6 +22,7 @@ from springtide.local.runtime.shim.kernel import (
 from springtide.local.runtime.shim.loop import Loop
 from springtide.local.runtime.shim.notation import decode
 from springtide.local.runtime.shim.program import become, execute, report
+from springtide.local.runtime.shim.terminals import copy_size
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -53,16 +54,23 @@ class Execution:
         self._settled = self._failed = False
         if len(fds) not in (1, 3):
             raise Refusal("BadRequest", "a command needs three descriptors, or one for a terminal")
-        stdio = fds * 3 if len(fds) == 1 else fds
+        self._masters = list[int]()
+        """Of the terminal that was made for the command, until the client has it."""
+        stdio, made = fds * 3 if len(fds) == 1 else fds, list[int]()
         self._report, reporting = os.pipe()
         os.set_blocking(self._report, False)
         try:
+            if self._terminal and message.get("takes_terminal"):
+                made = self._make_terminal(fds[0])
+                stdio = made * 3 or stdio
             child = self.loop.fork(lambda: self._child(stdio, reporting))
         except OSError:
             os.close(self._report)
+            self._close_masters()
             raise
         finally:
-            os.close(reporting)
+            for fd in (*made, reporting):
+                os.close(fd)
         self.loop.watch(self._report, select.POLLIN, lambda _: self.read_report())
         container.shim.unsettled.append(self)
         if container.shim.isolated:
@@ -70,6 +78,20 @@ class Execution:
         else:
             self.pid = child
             container.shim.executions[child] = self
+
+    def _make_terminal(self, like: int) -> list[int]:
+        """In the container, where programs find it in /dev/pts; what the client brought is of another place."""
+        if not self.container.terminals:
+            return []
+        master, slave = self.container.terminals.open()
+        self._masters.append(master)
+        copy_size(like, master)
+        return [slave]
+
+    def _close_masters(self) -> None:
+        for fd in self._masters:
+            os.close(fd)
+        self._masters.clear()
 
     def _child(self, stdio: Sequence[int], reporting: int) -> None:
         shim = self.container.shim
@@ -135,8 +157,9 @@ class Execution:
             self._failed = True
             self.client.refuse("StartError", errors[0])
         else:
-            self.client.send({"ok": True, "pid": self.pid})
+            self.client.send({"ok": True, "pid": self.pid}, self._masters)
             self._tell()
+        self._close_masters()
 
     def ended(self, status: int, usage: Any) -> None:
         self.container.execution_time += usage.ru_utime + usage.ru_stime

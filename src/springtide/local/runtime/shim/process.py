@@ -260,7 +260,7 @@ class Shim:
         if not granted:
             raise Refusal("Forbidden", "this ticket was used before, has expired or was never given")
         client.proved = True
-        self._exec(client, granted, fds)
+        self._exec(client, {**granted, "takes_terminal": message.get("takes_terminal")}, fds)
 
     def _running(self, message: Obj) -> Container:
         name = message["container"]

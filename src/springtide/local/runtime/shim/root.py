@@ -52,13 +52,15 @@ class Root:
     it is built. What programs write lies in the pod's directory on disk, not in memory: it may be checkpoints.
     """
 
-    def __init__(self, base: str, is_root: bool, shm: str) -> None:
+    def __init__(self, base: str, is_root: bool, shm: str, terminals: str = "") -> None:
+        """Without a devpts of the container's own at `terminals` it shows the machine's."""
         self.base = base
         self.top = f"{base}/top"
         self.fresh_proc = False
         self.overlay_refusal = ""
         self._is_root = is_root
         self._shm = shm
+        self._terminals = terminals
         self._layers = 0
         self._own = {"/"}  # where missing mount points are simply made
         self._host: set[str] = set()  # what lies there and is the host's own
@@ -143,9 +145,14 @@ class Root:
             file.write(f"export PATH='{quoted}'\n")
 
     def _add_system(self) -> None:
-        devices = _entries("/dev", _useless_device)
+        replaced = ("ptmx", "pts") if self._terminals else ()
+        devices = _entries("/dev", lambda entry: entry.name in replaced or _useless_device(entry))
         _make_places(devices, f"{self.top}/dev")
         self._show(devices, f"{self.top}/dev")
+        if self._terminals:
+            os.mkdir(f"{self.top}/dev/pts")
+            mount(self._terminals, f"{self.top}/dev/pts", flags=MS_BIND)
+            os.symlink("pts/ptmx", f"{self.top}/dev/ptmx")
         os.mkdir(f"{self.top}/dev/shm")
         mount(self._shm, f"{self.top}/dev/shm", flags=MS_BIND)
         self._own.add("/dev/shm")
