@@ -65,7 +65,8 @@ class FieldError:
         return f"{self.field}: {self.message}"
 
 
-def cut(text: str, longest: int) -> str:
+def cut(text: str, longest: int = LONGEST_VALUE) -> str:
+    """What a message quotes of a text that a user wrote."""
     return text if len(text) <= longest else f"{text[:longest]}..."
 
 

@@ -7,13 +7,15 @@ suite compares them. Anything in `local` may raise one; only the API server's ed
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
-from springtide.api.field_errors import LONGEST_VALUE, FieldError, cut
+from springtide.api.field_errors import MOST_ERRORS, MOST_TEXT, FieldError, cut
 
 LONGEST_MESSAGE = 256 * 1024
-"""Characters. kube-apiserver quotes whole objects, however large."""
+LONGEST_SENTENCE = 16 * 1024
+"""Characters of a message that lists many problems, and of any other. kube-apiserver quotes whole objects and queries,
+however large."""
 
 
 class StatusError(Exception):
@@ -30,7 +32,7 @@ class StatusError(Exception):
         message = cut(message, LONGEST_MESSAGE)
         super().__init__(message)
         self.code, self.reason, self.message = code, reason, message
-        self.details = dict(details or {})
+        self.details = _bounded(details or {})
         self._shows_details = details is not None
         self.retry_after = retry_after
         if retry_after is not None:
@@ -52,6 +54,20 @@ class StatusError(Exception):
         return status
 
 
+def _bounded(details: Mapping[str, Any]) -> dict[str, Any]:
+    """With as many causes as are listed. A validation ends its own with one more, which says that there are others."""
+    causes = details.get("causes")
+    if not isinstance(causes, list):
+        return dict(details)
+    room, kept = MOST_TEXT, []
+    for cause in causes[: MOST_ERRORS + 1]:
+        if room < 0:
+            break
+        room -= sum(len(str(text)) for text in cause.values()) if isinstance(cause, dict) else len(str(cause))
+        kept.append(cause)
+    return {**details, "causes": kept}
+
+
 def qualified(group: str, resource: str) -> str:
     """`pods`, or `mpijobs.kubeflow.org`: how messages name a resource."""
     return f"{resource}.{group}" if group else resource
@@ -60,7 +76,7 @@ def qualified(group: str, resource: str) -> str:
 def _details(group: str, kind: str, name: str = "", **more: Any) -> dict[str, Any]:
     details: dict[str, Any] = {}
     if name:
-        details["name"] = cut(name, LONGEST_VALUE)
+        details["name"] = cut(name)
     if group:
         details["group"] = group
     if kind:
@@ -69,7 +85,7 @@ def _details(group: str, kind: str, name: str = "", **more: Any) -> dict[str, An
 
 
 def bad_request(message: str) -> StatusError:
-    return StatusError(400, "BadRequest", message)
+    return StatusError(400, "BadRequest", cut(message, LONGEST_SENTENCE))
 
 
 def unauthorized() -> StatusError:
@@ -79,15 +95,15 @@ def unauthorized() -> StatusError:
 def forbidden(group: str, resource: str, name: str, why: str) -> StatusError:
     """`why` is the rest of the sentence, such as `User "x" cannot get resource ...` or a quota's complaint."""
     if name:
-        message = f'{qualified(group, resource)} "{name}" is forbidden: {why}'
+        message = f'{qualified(group, resource)} "{cut(name)}" is forbidden: {why}'
     else:
         message = f"{qualified(group, resource)} is forbidden: {why}" if resource else f"forbidden: {why}"
-    return StatusError(403, "Forbidden", message, _details(group, resource, name))
+    return StatusError(403, "Forbidden", cut(message, LONGEST_SENTENCE), _details(group, resource, name))
 
 
 def not_found(group: str, resource: str, name: str) -> StatusError:
     return StatusError(
-        404, "NotFound", f'{qualified(group, resource)} "{name}" not found', _details(group, resource, name)
+        404, "NotFound", f'{qualified(group, resource)} "{cut(name)}" not found', _details(group, resource, name)
     )
 
 
@@ -110,13 +126,16 @@ def not_acceptable(offered: Sequence[str], *, known_media: bool = True) -> Statu
 
 def already_exists(group: str, resource: str, name: str) -> StatusError:
     return StatusError(
-        409, "AlreadyExists", f'{qualified(group, resource)} "{name}" already exists', _details(group, resource, name)
+        409,
+        "AlreadyExists",
+        f'{qualified(group, resource)} "{cut(name)}" already exists',
+        _details(group, resource, name),
     )
 
 
 def conflict(group: str, resource: str, name: str, why: str) -> StatusError:
-    message = f'Operation cannot be fulfilled on {qualified(group, resource)} "{name}": {why}'
-    return StatusError(409, "Conflict", message, _details(group, resource, name))
+    message = f'Operation cannot be fulfilled on {qualified(group, resource)} "{cut(name)}": {why}'
+    return StatusError(409, "Conflict", cut(message, LONGEST_SENTENCE), _details(group, resource, name))
 
 
 STALE = "the object has been modified; please apply your changes to the latest version and try again"
@@ -139,7 +158,7 @@ def invalid(group: str, kind: str, name: str, errors: Sequence[FieldError]) -> S
     unique = list(dict.fromkeys(map(str, errors)))
     text = unique[0] if len(unique) == 1 else "[" + ", ".join(unique) + "]"
     causes = [{"reason": error.reason, "message": error.message, "field": error.field} for error in errors]
-    message = f'{qualified(group, kind)} "{name}" is invalid: {text}'
+    message = f'{qualified(group, kind)} "{cut(name)}" is invalid: {text}'
     return StatusError(422, "Invalid", message, _details(group, kind, name, causes=causes))
 
 
@@ -156,6 +175,7 @@ def body_timeout(seconds: float) -> StatusError:
 
 
 def internal(message: str) -> StatusError:
+    message = cut(message, LONGEST_SENTENCE)
     return StatusError(500, "InternalError", f"Internal error occurred: {message}", {"causes": [{"message": message}]})
 
 

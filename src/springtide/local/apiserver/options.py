@@ -121,9 +121,9 @@ def _from_query(query: Query) -> dict[str, Any]:
 def whole_number(text: str) -> int:
     digits = text[1:] if text[:1] in ("+", "-") else text
     if not (digits.isascii() and digits.isdigit()):
-        raise bad_request(f'strconv.ParseInt: parsing "{text}": invalid syntax')
+        raise bad_request(f'strconv.ParseInt: parsing "{field.cut(text)}": invalid syntax')
     if len(digits) > _INT64_DIGITS or not -(2**63) <= int(text) < 2**63:
-        raise bad_request(f'strconv.ParseInt: parsing "{text}": value out of range')
+        raise bad_request(f'strconv.ParseInt: parsing "{field.cut(text)}": value out of range')
     return int(text)
 
 
@@ -217,5 +217,5 @@ def revision_of(version: str) -> int:
 
 
 def _bad_version(version: str, why: str) -> StatusError:
-    error = field.invalid("resourceVersion", version, f'strconv.ParseUint: parsing "{version}": {why}')
+    error = field.invalid("resourceVersion", version, f'strconv.ParseUint: parsing "{field.cut(version)}": {why}')
     return bad_request(str(error))

@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 
+from springtide.api.field_errors import cut
 from springtide.local.apiserver.beside import beside
 from springtide.local.apiserver.objects import labels_of, load
 from springtide.local.apiserver.resources import Resource
@@ -113,9 +114,9 @@ def _unknown_field(resource: Resource, field: str) -> StatusError:
         resource.plural in ("pods", "nodes", "namespaces", "secrets", "events", "jobs", "services")
         and not resource.custom
     ):
-        return bad_request(f"field label not supported: {field}")
+        return bad_request(f"field label not supported: {cut(field)}")
     return bad_request(
-        f'"{field}" is not a known field selector: only "metadata.name", "metadata.namespace"'
+        f'"{cut(field)}" is not a known field selector: only "metadata.name", "metadata.namespace"'
         if not resource.custom
-        else f"field label not supported: {field}"
+        else f"field label not supported: {cut(field)}"
     )

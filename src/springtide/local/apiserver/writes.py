@@ -216,7 +216,7 @@ def _check_version(new: Obj, old: Obj, resource: Resource, key: Key) -> None:
     """A writer who names a version means that one and no other."""
     named = new["metadata"].get("resourceVersion")
     if named and not named.isdecimal():
-        raise status.bad_request(f'strconv.ParseUint: parsing "{named}": invalid syntax')
+        raise status.bad_request(f'strconv.ParseUint: parsing "{field.cut(named)}": invalid syntax')
     if named and named != "0" and named != old["metadata"]["resourceVersion"]:
         raise status.conflict(resource.group, resource.plural, key.name, status.STALE)
 
@@ -292,7 +292,9 @@ def check_name(call: Call, meta: Obj) -> None:
             f"the name of the object ({name} based on URL) was undeterminable: name must be provided"
         )
     if given is not None and given != name:
-        raise status.bad_request(f"the name of the object ({given}) does not match the name on the URL ({name})")
+        raise status.bad_request(
+            f"the name of the object ({field.cut(given)}) does not match the name on the URL ({name})"
+        )
     meta["name"] = name
 
 

@@ -15,7 +15,7 @@ from functools import cached_property
 from typing import Final, NamedTuple
 
 from springtide.api import whole_numbers
-from springtide.api.field_errors import FieldError, forbidden, invalid, required
+from springtide.api.field_errors import MOST_ERRORS, FieldError, cut, forbidden, invalid, required
 from springtide.local.kinds import names
 from springtide.local.kinds.label_index import LabelIndex
 from springtide.local.kinds.metadata import validate_labels
@@ -230,7 +230,7 @@ class _Parser:
         if self.peek() is _END:
             return EVERYTHING
         if not self._starts_requirement():
-            raise SelectorError(f"found '{self.peek().text}', expected: !, identifier, or 'end of string'")
+            raise SelectorError(f"found '{cut(self.peek().text)}', expected: !, identifier, or 'end of string'")
         while True:
             try:
                 found.append(self.requirement())
@@ -240,9 +240,9 @@ class _Parser:
             if token is _END:
                 return _sorted(found)
             if token.text != ",":
-                raise SelectorError(f"found '{token.text}', expected: ',' or 'end of string'")
+                raise SelectorError(f"found '{cut(token.text)}', expected: ',' or 'end of string'")
             if not self._starts_requirement():
-                raise SelectorError(f"found '{self.peek().text}', expected: identifier after ','")
+                raise SelectorError(f"found '{cut(self.peek().text)}', expected: identifier after ','")
 
     def _starts_requirement(self) -> bool:
         token = self.peek()
@@ -254,7 +254,7 @@ class _Parser:
         if negated:
             token = self.take()
         if not token.word:
-            raise SelectorError(f"found '{token.text}', expected: identifier")
+            raise SelectorError(f"found '{cut(token.text)}', expected: identifier")
         if complaints := names.qualified_name(token.text):
             raise SelectorError(str(invalid("<nil>", token.text, "; ".join(complaints))))
         if negated or self.peek() is _END or self.peek().text == ",":
@@ -267,7 +267,7 @@ class _Parser:
         token = self.take()
         operator = _COMPARE.get(token.text)
         if operator is None:
-            raise SelectorError(f"found '{token.text}', expected: {_EXPECTED_OPERATOR}")
+            raise SelectorError(f"found '{cut(token.text)}', expected: {_EXPECTED_OPERATOR}")
         return operator
 
     def value(self) -> set[str]:
@@ -276,19 +276,19 @@ class _Parser:
             return {""}
         self.take()
         if not token.word:
-            raise SelectorError(f"found '{token.text}', expected: identifier")
+            raise SelectorError(f"found '{cut(token.text)}', expected: identifier")
         return {token.text}
 
     def values(self) -> set[str]:
         token = self.take()
         if token.text != "(":
-            raise SelectorError(f"found '{token.text}' expected: '('")
+            raise SelectorError(f"found '{cut(token.text)}' expected: '('")
         token = self.peek()
         if token.text == ")":
             self.take()
             return {""}
         if not token.word and token.text != ",":
-            raise SelectorError(f"found '{token.text}', expected: ',', ')' or identifier")
+            raise SelectorError(f"found '{cut(token.text)}', expected: ',', ')' or identifier")
         found = self._listed()
         self.take()
         return found
@@ -301,7 +301,7 @@ class _Parser:
             if token.word:
                 found.add(token.text)
                 if self.peek().text not in (",", ")"):
-                    raise SelectorError(f"found '{self.peek().text}', expected: ',' or ')'")
+                    raise SelectorError(f"found '{cut(self.peek().text)}', expected: ',' or ')'")
                 if self.peek().text == ")":
                     return found
             elif token.text == ",":
@@ -310,7 +310,7 @@ class _Parser:
                 if self.peek().text == ")":
                     return found
             else:
-                raise SelectorError(f"found '{token.text}', expected: ',', or identifier")
+                raise SelectorError(f"found '{cut(token.text)}', expected: ',', or identifier")
 
 
 def _requirement(key: str, operator: str, values: tuple[str, ...]) -> Requirement:
@@ -323,7 +323,7 @@ def _requirement(key: str, operator: str, values: tuple[str, ...]) -> Requiremen
     if operator in ("gt", "lt") and _integer(values[0]) is None:
         errors.append(invalid("values[0]", values[0], "for 'Gt', 'Lt' operators, the value must be an integer"))
     for index, value in enumerate(values):
-        if complaints := names.label_value(value):
+        if len(errors) < MOST_ERRORS and (complaints := names.label_value(value)):
             errors.append(invalid(f"values[{index}][{key}]", value, "; ".join(complaints)))
     if errors:
         texts = list(dict.fromkeys(str(error) for error in errors))
@@ -353,7 +353,7 @@ def parse_fields(text: str) -> tuple[FieldRequirement, ...]:
             continue
         operator = _FIELD_OPERATOR.search(term)
         if operator is None:
-            raise SelectorError(f"invalid selector: '{text}'; can't understand '{term}'")
+            raise SelectorError(f"invalid selector: '{cut(text)}'; can't understand '{cut(term)}'")
         value = _unescaped(term[operator.end() :])
         found.append(FieldRequirement(term[: operator.start()], value, operator.group() != "!="))
     return tuple(found)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from springtide.api.field_errors import cut
 from springtide.local.patches.comparison import DEDUCED, ElementError, element_of
 from springtide.local.patches.field_sets import shown_element
 from springtide.local.schema.node import Node, Shape
@@ -26,6 +27,7 @@ def _check(value: Any, node: Node, path: str, open_: bool) -> list[str]:
     """`open_`: someone above said that unknown fields are welcome."""
     if value is None or node.shape is Shape.ANY:
         return []
+    path = cut(path)  # a long key stands before every complaint about what is below it
     if node.shape is Shape.LIST:
         return _check_list(value, node, path, open_)
     if node.shape is Shape.SCALAR:
@@ -42,7 +44,7 @@ def _check_map(value: dict[str, Any], node: Node, path: str, open_: bool) -> lis
         found = node.fields.get(name)
         below = found.node if found is not None else node.item
         if below is None and not open_ and node.fields:
-            out.append(f"{path}.{name}: field not declared in schema")
+            out.append(f"{path}.{cut(name)}: field not declared in schema")
             continue
         out += _check(value[name], below or DEDUCED, f"{path}.{name}", open_)
     return out

@@ -16,6 +16,7 @@ from typing import Any, Final, TypeAlias
 import msgspec
 
 from springtide.api import whole_numbers
+from springtide.api.field_errors import cut
 
 _LONGEST_KNOWN = 256  # characters; longer ones would fill the memory
 
@@ -242,10 +243,11 @@ def _paths(prefix: str, fields: FieldSet) -> Iterator[str]:
     elements = sorted((element for element in fields if element != SELF), key=_rank)
     for element in elements:
         if is_member(fields[element]):
-            yield prefix + shown_element(element)
+            yield cut(prefix + shown_element(element))
     for element in elements:
         if fields[element]:
-            yield from _paths(prefix + shown_element(element), fields[element])
+            # Cut on the way: a long key stands before each of the thousands of keys below it.
+            yield from _paths(cut(prefix + shown_element(element)), fields[element])
 
 
 def _rank(element: str) -> tuple[Any, ...]:

@@ -40,7 +40,7 @@ def parse_name(text: str, kind: str) -> Name:
     else:
         name = Name("", "", "")
     if not name.name:
-        raise status.bad_request(f'invalid {kind} request "{text}"')
+        raise status.bad_request(f'invalid {kind} request "{text[:_SHOWN]}"')
     return name
 
 

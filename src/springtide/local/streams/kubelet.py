@@ -17,7 +17,7 @@ from typing import Any, Final
 from urllib.parse import unquote, urlencode
 
 from springtide.api import field_errors
-from springtide.api.field_errors import FieldError
+from springtide.api.field_errors import FieldError, cut
 from springtide.local import status
 from springtide.local.streams.channels import Wanted
 
@@ -127,7 +127,7 @@ def container_of(pod: dict[str, Any], asked: str) -> str:
     names = [container["name"] for kind in kinds for container in spec.get(kind) or []]
     if asked:
         if asked not in names:
-            raise status.bad_request(f"container {asked} is not valid for pod {name}")
+            raise status.bad_request(f"container {cut(asked)} is not valid for pod {name}")
         return asked
     containers = spec.get("containers") or []
     if len(containers) == 1:
@@ -154,10 +154,10 @@ def number(query: Query, name: str) -> int | None:
         return None
     digits = text[1:] if text[0] in "+-" else text
     if not (digits.isascii() and digits.isdigit()):
-        raise status.bad_request(f'strconv.ParseInt: parsing "{text}": invalid syntax')
+        raise status.bad_request(f'strconv.ParseInt: parsing "{cut(text)}": invalid syntax')
     value = int(text) if len(digits) < _MAX_DIGITS else None
     if value is None or not -(1 << 63) <= value < 1 << 63:
-        raise status.bad_request(f'strconv.ParseInt: parsing "{text}": value out of range')
+        raise status.bad_request(f'strconv.ParseInt: parsing "{cut(text)}": value out of range')
     return value
 
 
@@ -171,7 +171,7 @@ def _since_time(query: Query) -> str:
         moment = None
     if moment is None or moment.tzinfo is None:
         layout = "2006-01-02T15:04:05Z07:00"
-        raise status.bad_request(f'parsing time "{text}" as "{layout}": cannot parse "{text}" as "2006"')
+        raise status.bad_request(f'parsing time "{cut(text)}" as "{layout}": cannot parse "{cut(text)}" as "2006"')
     return moment.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 

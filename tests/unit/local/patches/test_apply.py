@@ -4,12 +4,14 @@ from __future__ import annotations
 import copy
 from typing import Any
 
+import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from tests.unit.local.patches.shapes import a_wid
 
 from springtide.local.patches.apply import LAST_APPLIED, apply
+from springtide.local.patches.field_sets import paths
 from springtide.local.patches.managed_fields import Writer
 from springtide.local.schema.builtin import kind_node
 from springtide.local.status import StatusError
@@ -285,3 +287,16 @@ def test_a_manager_that_applies_nothing_any_more_leaves_the_others_work(mine: Ob
     left = apply_spec(shared, {"n": theirs["n"]}, "m1")["spec"]
     assert set(left.get("set", ())) == set(theirs.get("set", ()))
     assert left.get("m", {}) == theirs.get("m", {})
+
+
+def test_fifty_thousand_conflicts_are_counted_and_the_first_thousand_listed() -> None:
+    once = applied(None, a_config_map({f"k{i}": "1" for i in range(50_000)}), "m2")
+    error = refusal(once, a_config_map({f"k{i}": "2" for i in range(50_000)}))
+    assert error.message.startswith('Apply failed with 50000 conflicts: conflicts with "m2"')
+    assert len(error.details["causes"]) <= 1001
+    assert len(msgspec.json.encode(error.as_object())) < 1024 * 1024
+
+
+def test_long_keys_are_cut_before_they_stand_in_front_of_all_below_them() -> None:
+    below: Obj = {f"f:k{i}": {} for i in range(1000)}
+    assert sum(map(len, paths({"f:" + "x" * 100_000: below}))) < 2_000_000
