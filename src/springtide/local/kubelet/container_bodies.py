@@ -65,6 +65,7 @@ class ContainerBodies:
         self._facts = facts
         self._sources = sources
         self._devices = devices
+        self._last_services: tuple[list[Service], Mapping[str, str]] = ([], {})
 
     def make(
         self, pod: Obj, container: Obj, environment: Environment, attempt: int, prepared: Prepared
@@ -139,16 +140,22 @@ class ContainerBodies:
         def file(volume: str, path: str) -> str:
             return _file(prepared.volumes.get(volume), volume, path)
 
-        services = variables.of_services(self._services(pod))
         address, host = prepared.body.address or self._facts.host_ip, self._facts.host_ip
-        world = variables.World(config_map, secret, file, services, address, host, self._facts.allocatable)
         wanted = _extended_resources(container)
         try:
+            services = self._service_variables(self._services(pod))
+            world = variables.World(config_map, secret, file, services, address, host, self._facts.allocatable)
             given = variables.of_container(pod, container, world)
             devices = self._devices.allocate(pod["metadata"]["uid"], container["name"], wanted)
         except (VariableError, NoDeviceError) as error:
             raise NotReady("CreateContainerConfigError", str(error)) from None
         return devices | given
+
+    def _service_variables(self, services: list[Service]) -> Mapping[str, str]:
+        """Made again when a service has changed: the containers of a namespace mostly start with the same ones."""
+        if services != self._last_services[0]:
+            self._last_services = (services, variables.of_services(services))
+        return self._last_services[1]
 
     def _services(self, pod: Obj) -> list[Service]:
         """The API server, and all services of the pod's namespace unless it wants none."""

@@ -44,7 +44,7 @@ class World:
 def of_container(pod: Mapping[str, Any], container: Mapping[str, Any], world: World) -> dict[str, str]:
     """Everything the pod's author asked for, and the services. VariableError where a reference leads nowhere."""
     found: dict[str, str] = {}
-    room = LONGEST
+    room = LONGEST - _length(world.services)
     for source in container.get("envFrom") or ():
         added = _from_source(source, world)
         room = _room_after(added, room)
@@ -71,13 +71,18 @@ def _expanded(name: str, value: str, found: Mapping[str, str], world: World) -> 
 
 def _room_after(added: Mapping[str, str], room: int) -> int:
     """Counted with every variable: a few short ones that hold each other can stand for gigabytes."""
-    left = room - sum(len(name) + len(value) + 2 for name, value in added.items())
+    left = room - _length(added)
     if left < 0:
         raise VariableError(
             f"the container's variables have more than {LONGEST} characters together, and no program starts with so "
             "many; mount long values as files instead"
         )
     return left
+
+
+def _length(variables: Mapping[str, str]) -> int:
+    """Characters, with what stands between a name and its value and after it."""
+    return sum(len(name) + len(value) + 2 for name, value in variables.items())
 
 
 def _from_source(source: Mapping[str, Any], world: World) -> dict[str, str]:
@@ -189,12 +194,37 @@ class Service(msgspec.Struct, frozen=True):
 
 
 def of_services(services: Iterable[Service]) -> dict[str, str]:
-    """Where services are found; those without an address of their own have no variables."""
+    """Where services are found; those without an address of their own have no variables.
+
+    VariableError where a container cannot have so many, mostly before they are made.
+    """
+    found = [service for service in services if service.spec.cluster_ip not in ("", "None") and service.spec.ports]
+    if sum(map(_least_length, found)) > LONGEST:
+        raise _too_many(found)
     variables: dict[str, str] = {}
-    for service in sorted(services, key=lambda service: service.metadata.name):
-        if service.spec.cluster_ip not in ("", "None") and service.spec.ports:
-            variables |= _of_service(service.metadata.name, service.spec.cluster_ip, service.spec.ports)
+    for service in sorted(found, key=lambda service: service.metadata.name):
+        variables |= _of_service(service.metadata.name, service.spec.cluster_ip, service.spec.ports)
+    if _length(variables) > LONGEST:
+        raise _too_many(found)
     return variables
+
+
+def _too_many(services: Iterable[Service]) -> VariableError:
+    largest = max(services, key=_least_length)
+    return VariableError(
+        f"the variables of the namespace's services have more than {LONGEST} characters together, and no program "
+        f'starts with so many; service "{largest.metadata.name}" has {len(largest.spec.ports)} ports. Set '
+        "enableServiceLinks: false in the pod's spec to do without these variables"
+    )
+
+
+_OF_A_PORT = len("_PORT_1_TCP=tcp://:1" + "_PORT_1_TCP_PROTO=tcp" + "_PORT_1_TCP_PORT=1" + "_PORT_1_TCP_ADDR=") + 4
+
+
+def _least_length(service: Service) -> int:
+    """Of the four variables of each port, without looking at the ports."""
+    once = 4 * len(service.metadata.name) + 2 * len(service.spec.cluster_ip) + _OF_A_PORT
+    return len(service.spec.ports) * once
 
 
 def _of_service(name: str, address: str, ports: Sequence[ServicePort]) -> dict[str, str]:

@@ -14,7 +14,7 @@ import pytest
 
 from springtide.kube.resources import Key, Obj
 from springtide.local.environments.environment import Environment, Files
-from springtide.local.kubelet import mounts, rewriting, sandboxes
+from springtide.local.kubelet import mounts, rewriting, sandboxes, variables
 from springtide.local.kubelet.bodies import zero_byte
 from springtide.local.kubelet.container_bodies import ContainerBodies, Prepared
 from springtide.local.kubelet.facts import Facts
@@ -114,6 +114,34 @@ def test_a_plain_container(node: Node) -> None:
 def test_nothing_of_the_agents_own_environment_comes_through(node: Node, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("LD_PRELOAD", "x")
     assert not {"LD_PRELOAD", "XDG_DATA_HOME", "PWD"} & node.body(a_pod()).env.keys()
+
+
+def test_variables_of_services_are_made_once_for_the_containers_of_a_namespace(
+    node: Node, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made: list[int] = []
+    make = variables.of_services
+
+    def counting(services: list[Service]) -> dict[str, str]:
+        made.append(len(services))
+        return make(services)
+
+    monkeypatch.setattr(variables, "of_services", counting)
+    for _ in range(5):
+        assert node.body(a_pod()).env["WEB_SERVICE_HOST"] == "10.96.0.9"
+    assert len(made) == 1
+    assert "WEB_SERVICE_HOST" not in node.body(a_pod({"enableServiceLinks": False})).env
+
+
+def test_services_with_too_many_ports_are_a_reason_not_to_start(tmp_path: Path) -> None:
+    ports = [{"name": f"p{port}", "port": port} for port in range(1, 20_000)]
+    spec = {"clusterIP": "10.96.0.7", "ports": ports}
+    large = msgspec.convert({"metadata": {"name": "large", "namespace": "team"}, "spec": spec}, Service)
+    node = Node(tmp_path)
+    node.bodies = ContainerBodies(node.facts, Known({}, [*SERVICES, large]), Gpus())
+    with pytest.raises(NotReady, match="enableServiceLinks: false"):
+        node.body(a_pod())
+    assert node.body(a_pod({"enableServiceLinks": False})).env["KUBERNETES_SERVICE_HOST"] == "10.96.0.1"
 
 
 def test_the_pods_author_has_the_last_word_on_variables(node: Node) -> None:

@@ -252,6 +252,46 @@ def test_headless_services_have_no_variables() -> None:
     assert variables.of_services([a_service("a", "None", {"port": 1}), a_service("b", "", {"port": 1})]) == {}
 
 
+def test_services_with_too_many_ports_are_refused_before_their_variables_are_made(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    made: list[str] = []
+    make = variables._of_service
+
+    def counting(name: str, *rest: Any) -> dict[str, str]:
+        made.append(name)
+        return make(name, *rest)
+
+    monkeypatch.setattr(variables, "_of_service", counting)
+    large = a_service("large", "10.96.0.7", *({"name": f"p{port}", "port": port} for port in range(1, 20_000)))
+    small = a_service("small", "10.96.0.8", {"port": 1})
+    with pytest.raises(VariableError, match=r'service "large" has 19999 ports\. Set enableServiceLinks: false'):
+        variables.of_services([small, large])
+    assert not made
+    assert variables.of_services([small])
+    assert made == ["small"]
+
+
+def test_long_names_of_ports_count_as_well() -> None:
+    ports = ({"name": f"{'p' * 40}-{port}", "port": port} for port in range(1, 15_000))
+    with pytest.raises(VariableError, match="have more than 2097152 characters together"):
+        variables.of_services([a_service("s", "10.96.0.7", *ports)])
+
+
+def test_no_port_has_shorter_variables_than_are_reckoned_with() -> None:
+    shortest = a_service("a", "::", {"port": 1})
+    links = {name: value for name, value in variables.of_services([shortest]).items() if "_PORT_1_" in name}
+    assert variables._length(links) >= variables._least_length(shortest)
+
+
+def test_variables_of_services_take_from_the_room_of_all() -> None:
+    services = {f"S{number}": "x" * 1000 for number in range(2000)}
+    own = [{"name": "OWN", "value": "x" * 100_000}]
+    assert of(a_pod(env=own), a_world())
+    with pytest.raises(VariableError, match="more than 2097152 characters together"):
+        of(a_pod(env=own), a_world(services=services))
+
+
 def test_the_environments_programs_come_first_and_the_built_in_kubectl_last() -> None:
     assert variables.search_path(["/opt/env"]) == (
         "/opt/env/bin:/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin:/run/springtide/bin"
