@@ -67,6 +67,13 @@ class ServerProcess:
             assert time.monotonic() < deadline, f"the server does not answer:\n{self.last_words()}"
             await asyncio.sleep(0.02)
 
+    async def settled(self) -> None:
+        """Returns when `tide up` has said that the cluster is up: before that a failure is one of its start."""
+        deadline = time.monotonic() + START_LIMIT
+        while b" is up at " not in self._log.read_bytes():
+            assert time.monotonic() < deadline, f"the cluster does not come up:\n{self.last_words()}"
+            await asyncio.sleep(0.02)
+
     async def fail_to_start(self) -> str | None:
         """What it says when it refuses to start; None when it starts."""
         before = self._log.stat().st_size

@@ -26,6 +26,7 @@ async def started(directory: Path) -> AsyncIterator[tuple[ServerProcess, aiohttp
     process = ServerProcess(directory / "data")
     try:
         await process.start()
+        await process.settled()
         async with session_to(process) as session:
             yield process, session
         assert process.stop() == 0
