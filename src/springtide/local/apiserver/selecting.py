@@ -3,16 +3,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from springtide.api.field_errors import cut
 from springtide.local.apiserver.beside import beside
-from springtide.local.apiserver.objects import labels_of, load
+from springtide.local.apiserver.objects import labels_of
 from springtide.local.apiserver.resources import Resource
+from springtide.local.apiserver.selected_fields import field_values
 from springtide.local.kinds import label_selectors
 from springtide.local.kinds.label_index import LabelIndex
-from springtide.local.kinds.strategy import Obj
 from springtide.local.status import StatusError, bad_request
 from springtide.local.store.backend import Record
 
@@ -78,7 +78,7 @@ def _by_fields(resource: Resource, wanted: tuple[label_selectors.FieldRequiremen
     if by_key:
         checks.append(lambda record: all(values.include(_key_field(record, name)) for name, values in by_key.items()))
     if by_content:
-        checks.append(lambda record: _content_matches(load(record, resource), resource, by_content))
+        checks.append(lambda record: _content_matches(field_values(record, resource), by_content))
     return checks
 
 
@@ -105,8 +105,8 @@ def _key_field(record: Record, field: str) -> str:
     return record.key.name if field == "metadata.name" else record.key.namespace
 
 
-def _content_matches(obj: Obj, resource: Resource, wanted: dict[str, _Values]) -> bool:
-    return all(values.include(resource.strategy.fields[name](obj)) for name, values in wanted.items())
+def _content_matches(present: Mapping[str, str], wanted: dict[str, _Values]) -> bool:
+    return all(values.include(present[name]) for name, values in wanted.items())
 
 
 def _unknown_field(resource: Resource, field: str) -> StatusError:

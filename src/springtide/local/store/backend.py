@@ -9,7 +9,7 @@ resource shares one body) and never change: a new revision is a new record.
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import Enum
 from typing import NamedTuple, Protocol
 
@@ -26,6 +26,11 @@ class Record:
     key: Key
     revision: int
     body: bytes
+    fields: tuple[object, dict[str, str]] | None = field(default=None, init=False, compare=False, repr=False)
+    """What was read from the body for field selectors, and by what; a body never changes, so neither does this."""
+
+    def keep_fields(self, readers: object, values: dict[str, str]) -> None:
+        object.__setattr__(self, "fields", (readers, values))
 
 
 class Change(Enum):
