@@ -58,3 +58,14 @@ words = ["x" * {LONG // 20}] * 20
 subprocess.run(["/opt/kube/kubectl", "exec", "p", "--", "python3", "-c", {COUNT!r}, *words], check=True)
 """
     assert await space.run(pod(py(ask), name="launcher")) == f"20 {LONG // 20 * 20}\n"
+
+
+async def test_the_built_in_kubectl_opens_a_terminal_in_the_other_pod(embedded: Cluster, space: Space) -> None:
+    space.kubectl(
+        "create", "rolebinding", "all", "--clusterrole=cluster-admin", f"--serviceaccount={space.name}:default"
+    )
+    await space.start(pod(sh(f"echo > /tmp/other; {WAIT}")))
+    inside = "test -e /tmp/other && tty; ls -x /dev/pts; stty size"
+    ask = f"stty rows 33 cols 101; tty; /opt/kube/kubectl exec -it p -- sh -c '{inside}'"
+    log = await space.run(pod(sh(ask, stdin=True, tty=True), name="launcher"))
+    assert log.split() == ["/dev/pts/0", "/dev/pts/0", "0", "ptmx", "33", "101"]

@@ -171,6 +171,36 @@ async def test_a_ticket_lets_a_stranger_run_one_command_once(pods: Pods) -> None
             await asyncio.to_thread(come, ticket)
 
 
+@pytest.mark.parametrize("takes", [True, None], ids=["takes the pod's", "brings its own, as earlier versions do"])
+async def test_a_ticket_for_a_command_with_a_terminal(pods: Pods, takes: bool | None) -> None:
+    socket_path = pods.data / "exec.sock"
+    pod = await pods.make(exec_socket=str(socket_path))
+    await pod.script(UP)
+    await pod.printed("up")
+    await pod.shim.allow("secret", "main", ["sh", "-c", TERMINAL], tty=True)
+
+    def come() -> tuple[int, str]:
+        with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as stranger:
+            stranger.connect(str(socket_path))
+            master, slave = os.openpty()
+            message = {"ticket": "secret"} | ({"takes_terminal": True} if takes else {})
+            _, received = messages.ask(stranger, message, [slave])
+            os.close(slave)
+            used = received[0] if received else master
+            os.write(used, b"hello\n")
+            with stranger.makefile("r") as rest:
+                assert notation.decode(rest.readline()) == {"exited": 0}
+            if received:
+                os.close(master)
+            return len(received), read_terminal(used)
+
+    received, printed = await asyncio.to_thread(come)
+    assert received == (1 if takes else 0)
+    assert ("/dev/pts/0\r\n" in printed) == bool(takes)
+    assert "controls\r\n" in printed
+    assert "got hello\r\n" in printed
+
+
 async def test_attaching_shows_new_output_and_takes_input(pods: Pods) -> None:
     pod = await a_running_pod(pods, "echo up; read a; echo got $a; echo err >&2; read b || echo end", stdin=True)
     given, giving = os.pipe()
