@@ -45,7 +45,7 @@ _STREAMS = (*_COMMANDS, "portforward")
 _CONNECTIONS = (*_STREAMS, "proxy")
 _METRICS_PATH = "metrics.k8s.io/resource-metrics-path"  # the metrics server minds it; one KWOK stands for many nodes
 _OPTIONS = WriteOptions(False, "Ignore", "")
-_START_PATIENCE, _START_POLL = 5.0, 0.05
+_START_PATIENCE, _START_POLL = 3.0, 0.05
 """Seconds that a request for a log waits for a container that is being started, and between two looks."""
 _PLAIN = "/:@!$&'()*+,;="
 """What stands as it is in the path of a URL."""
