@@ -180,8 +180,8 @@ async def prepare(kubeconfig: str, contender: Contender) -> None:
 
 
 async def _define(client: Client, wanted: Obj) -> None:
-    found = await client.find(CUSTOMRESOURCEDEFINITIONS, Key.of(wanted))
-    if found is None:
+    try:
         await client.create(CUSTOMRESOURCEDEFINITIONS, wanted)
-    else:
+    except errors.AlreadyExists:  # an embedded server brings its own, a moment after it answers
+        found = await client.get(CUSTOMRESOURCEDEFINITIONS, Key.of(wanted))
         await client.replace(CUSTOMRESOURCEDEFINITIONS, found | {"spec": wanted["spec"]})
