@@ -19,7 +19,7 @@ from contenders import Contender
 from springtide.kube import errors
 from springtide.kube.client import Client
 from springtide.kube.informer import Informer
-from springtide.kube.request import Request, Scope
+from springtide.kube.request import Patch, Request, Scope
 from springtide.kube.resources import (
     CUSTOMRESOURCEDEFINITIONS,
     JOBS,
@@ -183,5 +183,4 @@ async def _define(client: Client, wanted: Obj) -> None:
     try:
         await client.create(CUSTOMRESOURCEDEFINITIONS, wanted)
     except errors.AlreadyExists:  # an embedded server brings its own, a moment after it answers
-        found = await client.get(CUSTOMRESOURCEDEFINITIONS, Key.of(wanted))
-        await client.replace(CUSTOMRESOURCEDEFINITIONS, found | {"spec": wanted["spec"]})
+        await client.patch(CUSTOMRESOURCEDEFINITIONS, Key.of(wanted), {"spec": wanted["spec"]}, Patch.MERGE)
