@@ -112,23 +112,20 @@ def _bounded(situation: Situation, conditions: Conditions) -> Conditions:
 
 
 def _startable(situation: Situation, conditions: Conditions) -> Conditions:
-    message = launching.refusal(situation)
-    if message:
-        return updated(conditions, true(CANNOT_START, "TooFewWorkers", message), situation.now)
-    if holds(conditions, CANNOT_START):
-        fine = false(CANNOT_START, "EnoughWorkers", "The launcher can start with the workers that are asked for.")
-        return merged(conditions, fine, situation.now)
-    return conditions
+    fine = false(CANNOT_START, "EnoughWorkers", "The launcher can start with the workers that are asked for.")
+    return _explained(situation, conditions, "TooFewWorkers", launching.refusal(situation), fine)
 
 
 def _deferred(situation: Situation, conditions: Conditions) -> Conditions:
-    message = deferring.explained(situation)
+    fine = false(DEFERRED, "SizeApplied", "The launcher runs with the size that is asked for.")
+    return _explained(situation, conditions, "LauncherNotElastic", deferring.explained(situation), fine)
+
+
+def _explained(situation: Situation, conditions: Conditions, reason: str, message: str, fine: Condition) -> Conditions:
+    """True with the message as long as there is one; `fine` once there was one and is none any more."""
     if message:
-        return updated(conditions, true(DEFERRED, "LauncherNotElastic", message), situation.now)
-    if holds(conditions, DEFERRED):
-        fine = false(DEFERRED, "SizeApplied", "The launcher runs with the size that is asked for.")
-        return merged(conditions, fine, situation.now)
-    return conditions
+        return updated(conditions, true(fine.type, reason, message), situation.now)
+    return merged(conditions, fine, situation.now) if holds(conditions, fine.type) else conditions
 
 
 def _limited(situation: Situation, conditions: Conditions) -> Conditions:
