@@ -1,5 +1,4 @@
 # The only door: everything anybody runs here is a target of this file.
-PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
@@ -8,40 +7,69 @@ READY := $(VENV)/.ready
 AGAIN ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test check check-generated format generate lock oracle test-oracle record test-pods test-crash test-crash-elastic test-programs test-robustness e2e e2e-horovod e2e-elastic bench bench-pods bench-operator bench-resize bench-allreduce campaign
+.PHONY: help demo install uninstall test test-unit test-pythons check check-generated format generate lock oracle test-oracle record test-pods test-crash test-crash-elastic test-programs test-robustness e2e e2e-horovod e2e-elastic bench bench-pods bench-operator bench-resize bench-allreduce campaign
 
 help: ## what there is
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 16
 
 # uv makes the environments, from constraints.txt. A machine without uv gets it in a corner of its own, .venv-uv.
-# uv chooses among the interpreters that are there; UV_PYTHON=3.13 make ... chooses for it.
-UV = $(or $(shell uv --version >/dev/null 2>&1 && command -v uv),$(VENV)-uv/bin/uv)
+# Any Python from 3.11 on will do; UV_PYTHON=3.13 make ... chooses one that this machine has, and so does a path.
+OWN_UV := .venv-uv/bin/uv
+UV = $(or $(shell uv --version >/dev/null 2>&1 && command -v uv),$(OWN_UV))
+REQUEST := $(or $(UV_PYTHON),$(PYTHON))
 # $(call environment,FOLDER,GROUPS): made if missing, then everything installed that the groups name
-environment = test -x $(1)/bin/python || $(UV) venv --quiet --no-python-downloads $(1); \
-  VIRTUAL_ENV=$(CURDIR)/$(1) $(UV) pip install --quiet --constraint constraints.txt --editable . $(2:%=--group %)
+environment = UV_PYTHON='$(REQUEST)' hack/make_environment.sh $(UV) $(1) $(2)
+# An environment of another interpreter than the one that was asked for is not ready.
+ifneq ($(REQUEST),)
+OTHER_PYTHON := $(shell hack/find_python.sh --is '$(REQUEST)' $(BIN)/python || echo other-python)
+.PHONY: other-python
+endif
 
-$(VENV)-uv/bin/uv:
-	@echo 'Fetching uv into $(VENV)-uv ...'
-	@$(PYTHON) -m venv $(VENV)-uv && $(VENV)-uv/bin/pip install --quiet 'uv>=0.9'
+$(OWN_UV):
+	@echo 'Fetching uv into .venv-uv ...'
+	@python=$$(hack/find_python.sh '$(REQUEST)') && "$$python" -m venv .venv-uv && .venv-uv/bin/pip install --quiet --disable-pip-version-check 'uv>=0.9'
 
-$(READY): pyproject.toml constraints.txt | $(UV)
+$(READY): pyproject.toml constraints.txt $(OTHER_PYTHON) | $(UV)
 	@echo 'Making $(VENV) ...'
 	@$(call environment,$(VENV),dev) && touch $@
 
 lock: | $(UV) ## choose the newest versions of all dependencies
-	@$(UV) pip compile --quiet --universal --upgrade --no-header --no-annotate pyproject.toml \
+	@eval "$$("$$(hack/find_python.sh '$(REQUEST)')" -I src/springtide/local/environments/pip_settings.py)" && unset UV_PYTHON && \
+	  $(UV) pip compile --quiet --universal --upgrade --no-header --no-annotate pyproject.toml \
 	  --group dev --group conformance --group robustness --output-file constraints.txt
 
 # Less than 100 MB the first time: what only tests need is fetched by them.
-$(VENV)/.ready-demo: pyproject.toml constraints.txt | $(UV)
+$(VENV)/.ready-demo: pyproject.toml constraints.txt $(OTHER_PYTHON) | $(UV)
 	@echo 'Making $(VENV) ...'
 	@$(call environment,$(VENV),demo) && touch $@
 
 demo: $(VENV)/.ready-demo ## the product's main job on an embedded cluster; ends by itself
 	@$(BIN)/python examples/demo.py
 
+# PREFIX=/usr/local make install puts them elsewhere.
+PREFIX ?= $(HOME)/.local
+installer = python=$$(hack/find_python.sh '$(REQUEST)') && "$$python" hack/install.py --uv $(UV) --prefix '$(PREFIX)'
+
+install: | $(UV) ## tide and tiderun on your PATH: links in ~/.local/bin (PREFIX=DIR: DIR/bin)
+	@$(installer) install
+
+uninstall: ## remove what make install has installed; clusters are kept
+	@$(installer) uninstall
+
 test: $(READY) ## the tests; needs neither Go nor kubectl
 	@$(AGAIN) $(BIN)/pytest -n 2 -q
+
+test-unit: $(READY) ## the unit tests alone
+	@$(AGAIN) $(BIN)/pytest -n 2 -q tests/unit
+
+# Each in an environment of its own. The one that .venv is made of has had both by `make demo` and `make test`.
+PYTHONS ?= 3.11 3.14
+test-pythons: $(READY) ## the demo and the unit tests on the oldest and the newest Python, fetched if missing (needs mvn then)
+	@for version in $(PYTHONS); do \
+		if hack/find_python.sh --is $$version $(BIN)/python; then echo "$(VENV) is of Python $$version: make demo and make test"; continue; fi; \
+		echo "=== Python $$version"; \
+		hack/find_python.sh $$version >/dev/null 2>&1 || $(BIN)/python hack/fetch_python.py $$version || exit 1; \
+		$(MAKE) --no-print-directory VENV=.venv-$$version UV_PYTHON=$$version demo test-unit || exit 1; done
 
 check: $(READY) ## format, lint, types, layers
 	@$(BIN)/ruff format --check .

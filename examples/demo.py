@@ -111,7 +111,7 @@ async def imports() -> AsyncIterator[asyncio.subprocess.Process]:
     would do it anew."""
     environment = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
     process = await asyncio.create_subprocess_exec(
-        *(sys.executable, "-c", "import sklearn.datasets"), env=environment, start_new_session=True
+        *(sys.executable, "-c", "import springtide.stand_ins.digits"), env=environment, start_new_session=True
     )
     try:
         yield process
@@ -307,7 +307,7 @@ async def show(wanted: Iterable[Obj], scratch: Path) -> None:
     view.say(f"{training.accuracy:.1%} of the digits that it never saw are read right")
     for change in training.changes:
         view.say(f"  {change}")
-    view.say("the cluster is gone. For one of your own: .venv/bin/tide up")
+    view.say("the cluster is gone. For one of your own: make install, then tide up")
 
 
 class Interrupts:

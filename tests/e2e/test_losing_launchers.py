@@ -11,6 +11,8 @@ from tests.e2e.jobs import V1, V2, Job, mpijob, submitted
 from tests.e2e.test_tiderun import OPTIONS, progress
 from tests.programs.world import Cluster, Obj, node_of
 
+GOING = "ToBeDeletedByClusterAutoscaler"
+"""The taint by which a cluster autoscaler says that it takes a node away."""
 pytestmark = pytest.mark.timeout(300)
 
 PROGRAM = (Path(__file__).parents[1] / "integration" / "elastic" / "saved.py").read_text()
@@ -91,7 +93,7 @@ def test_a_launcher_avoids_spot_nodes_and_leaves_a_node_that_is_going(space: Clu
         node, before = node_of(job.pods("Launcher")[job.launcher()]), uid(job)
         assert not node.startswith("spot")
         space.until(lambda: progress(job).get("checkpoint"), "the checkpoint is reported")
-        space.kubectl("cordon", node)
+        space.kubectl("taint", "node", node, f"{GOING}=1:NoSchedule")
         try:
             assert node in until_told(job, "LauncherMoved")
             step = resumed(job, before)
@@ -101,7 +103,7 @@ def test_a_launcher_avoids_spot_nodes_and_leaves_a_node_that_is_going(space: Clu
             assert "Failed" not in job.conditions()
             assert not job.status.get("restarts")
         finally:
-            space.kubectl("uncordon", node)
+            space.kubectl("taint", "node", node, f"{GOING}-")
     finally:
         for name in ("spot-a", "spot-b"):
             space.tide.ok("node", "remove", name)

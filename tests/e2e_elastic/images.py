@@ -14,8 +14,8 @@ from tests.e2e_elastic.environments import ROOT, Kit
 from tests.programs.world import Cluster
 
 from springtide.local.environments.environment import Environment, Files
-from springtide.local.environments.making import Tools
 from springtide.local.environments.shelf import Environments
+from springtide.local.environments.tools import Tools
 
 EXAMPLES = ROOT / "examples" / "elastic"
 KITS = {"torch": environments.TORCH, "tensorflow": environments.TENSORFLOW}
@@ -29,7 +29,7 @@ def offer(cluster: Cluster, name: str) -> None:
         shelf = Environments(cluster.tide.home / ".local/share/springtide/environments")
         with shelf.lock(name):
             shelf.put(_environment(name, shelf.root / name / "cached", KITS[name]))
-    else:  # NumPy and scikit-learn are among what runs the tests
+    else:  # NumPy is among what runs the tests
         cluster.tide.ok("env", "create", name, "--image", f"example/{name}:*", "--files", f"{EXAMPLES}:/examples")
 
 
@@ -38,6 +38,6 @@ def _environment(name: str, place: Path, kit: Kit) -> Environment:
     tools.virtual_environment(place, "")
     tools.install(place, ["--no-deps", str(ROOT)])
     (environments.packages(place) / "framework.pth").write_text(f"{environments.packages(environments.made(kit))}\n")
-    version, paths = tools.probe(place)
+    found = tools.probe(place)
     files = (Files(str(EXAMPLES), "/examples"),)
-    return Environment(name, str(place), (f"example/{name}:*",), files, paths=paths, python=version)
+    return Environment(name, str(place), (f"example/{name}:*",), files, paths=found.paths, python=found.version)

@@ -36,10 +36,17 @@ class Cluster:
     kubeconfig: Path
     place: DataDir | None = None
     """The files of an embedded one."""
+    is_of_another: bool = False
+    """Whether it was started by another user than the tests."""
 
     @property
     def is_embedded(self) -> bool:
         return self.place is not None
+
+    def tide(self, *words: str) -> None:
+        """As the user of an embedded cluster."""
+        assert self.place is not None
+        _tide(self.is_of_another, self.place.path.parent, *words)
 
     @property
     def patience(self) -> float:
@@ -59,7 +66,7 @@ def running(kind: str) -> Iterator[Cluster]:
     place = DataDir(home / "cluster")
     try:
         _tide(is_another, home, "up", "--detach", "--port", "0", *NODES, "--data-dir", str(place.path))
-        yield Cluster(kind, place.kubeconfig, place)
+        yield Cluster(kind, place.kubeconfig, place, is_another)
         _complain_of_crashes(place)
     finally:
         _tide(is_another, home, "down", "--grace", "0", "--data-dir", str(place.path))

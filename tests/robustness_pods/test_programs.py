@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from tests.pods.manifests import mount, pod, py, sh
+from tests.pods.manifests import IMAGE, mount, pod, py, sh
 from tests.pods.spaces import Space, containers, state
 from tests.robustness_pods.clusters import Victim, space_on, victim
 
@@ -25,7 +25,7 @@ def shared(request: pytest.FixtureRequest) -> Iterator[Victim]:
 
 
 def plain(name: str, **fields: Any) -> Obj:
-    return pod({"name": "main", "image": "nothing/here:1", **fields}, name=name)
+    return pod({"name": "main", "image": IMAGE, **fields}, name=name)
 
 
 CANNOT_START: dict[str, tuple[dict[str, Any], str]] = {

@@ -11,9 +11,11 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any, Final, TypeVarTuple
 
 import msgspec
+
+Arguments = TypeVarTuple("Arguments")
 
 MOST_ERRORS: Final = 1000
 MOST_TEXT: Final = 1024 * 1024
@@ -81,12 +83,12 @@ def counted() -> Iterator[Found]:
         _found.reset(token)
 
 
-def collected(validate: Callable[[], list[FieldError]]) -> list[FieldError]:
+def collected(validate: Callable[[*Arguments], list[FieldError]], *arguments: *Arguments) -> list[FieldError]:
     """What a validation finds; of too many the first, and a last one that says so."""
     found = Found()
     token = _found.set(found)  # not by `counted`: every write comes here, and a generator costs microseconds
     try:
-        return validate()
+        return validate(*arguments)
     except TooManyErrorsError:
         pass
     finally:

@@ -21,7 +21,7 @@ def rules() -> list[dict[str, Any]]:
         *own,
         _rule("", ("configmaps", "pods", "secrets", "serviceaccounts", "services"), _KEEP),
         _rule("", ("pods/exec",), ("get", "create")),
-        _rule("", ("events",), ("create", "patch")),
+        _rule("", ("events",), ("list", "create", "patch")),
         _rule("", ("nodes",), _READ),
         _rule("batch", ("jobs",), _KEEP),
         _rule("rbac.authorization.k8s.io", ("rolebindings", "roles"), _KEEP),

@@ -16,14 +16,19 @@ from springtide.cli import last_resort
 _COMMANDS = {
     "up": ("springtide.cli.up", "up", "Start the embedded cluster."),
     "down": ("springtide.cli.down", "down", "Stop the embedded cluster; its objects are kept."),
+    "delete": ("springtide.cli.delete", "delete", "Delete a cluster: its objects, files and kubeconfig context."),
     "status": ("springtide.cli.status", "status", "Say whether the embedded cluster runs, and what is in it."),
     "kubeconfig": ("springtide.cli.kubeconfig", "kubeconfig", "Print the embedded cluster's kubeconfig, or merge it."),
     "node": ("springtide.cli.node", "node", "Show, add, drain, remove and reclaim nodes."),
     "env": ("springtide.cli.env", "env", "Make, list and delete environments: what images stand for."),
     "operator": ("springtide.cli.operator", "operator", "Run the operator, which keeps training jobs going."),
+    "example": ("springtide.cli.example", "example", "Print the manifest of a job to try out."),
     "doctor": ("springtide.cli.doctor", "doctor", "Check this machine, with a fix for everything that is missing."),
+    "completion": ("springtide.cli.completion", "completion", "Print the script that completes tide by TAB."),
     "version": ("springtide.cli.app", "version", "Print the version, and the Kubernetes version it follows."),
 }
+_OTHER_WORDS = {"start": "up", "create": "up", "stop": "down", "remove": "delete", "rm": "delete", "destroy": "delete"}
+"""What other programs of this kind call a command."""
 
 _INTERRUPTED = 130
 _VERSION = f"springtide {springtide.__version__} (follows Kubernetes {springtide.KUBERNETES_VERSION})"
@@ -46,6 +51,17 @@ class _Lazy(click.Group):
         command = getattr(importlib.import_module(module), name)
         return command if isinstance(command, click.Command) else None
 
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """click compares a mistyped name with the commands it has imported, of which there are none here."""
+        name = args[0]
+        if name not in _COMMANDS and not name.startswith("-") and not ctx.resilient_parsing:
+            meant = _OTHER_WORDS.get(name)
+            message = f"No such command {name!r}. Did you mean {meant!r}?" if meant else None
+            raise click.NoSuchCommand(name, message, possibilities=None if meant else _COMMANDS, ctx=ctx)
+        return super().resolve_command(ctx, args)
+
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         with formatter.section("Commands"):
             formatter.write_dl([(name, text) for name, (_, _, text) in _COMMANDS.items()])
@@ -61,7 +77,7 @@ class _Lazy(click.Group):
 @click.group(
     cls=_Lazy,
     context_settings={"help_option_names": ["-h", "--help"]},
-    epilog='Complete commands by TAB: eval "$(_TIDE_COMPLETE=bash_source tide)"  (or zsh_source, fish_source)',
+    epilog="Complete commands, options and names by TAB: tide completion --help",
 )
 @click.version_option(message=_VERSION)
 def tide() -> None:

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import fcntl
 import json
-import os
 import re
 import resource
 import shutil
@@ -24,6 +23,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 import springtide
+from springtide.cli.data_directories import ADVICE, nearest_existing, problem
 from springtide.cli.wrong import Wrong
 from springtide.local.datadir import DataDir
 
@@ -49,7 +49,9 @@ def python_version(place: DataDir) -> str:
 
 def data_directory(place: DataDir) -> str:
     """Write, lock and commit in the directory, or where it would be made."""
-    folder = _nearest(place.path)
+    folder = nearest_existing(place.path)
+    if why := problem(place.path):
+        raise Wrong(why, f"{ADVICE}: --data-dir DIR")
     try:
         with tempfile.TemporaryDirectory(prefix=".tide-doctor-", dir=folder) as scratch:
             took = _durable_write(Path(scratch))
@@ -80,7 +82,7 @@ def _durable_write(scratch: Path) -> float:
 
 
 def free_space(place: DataDir) -> str:
-    folder = _nearest(place.path)
+    folder = nearest_existing(place.path)
     free = shutil.disk_usage(folder).free
     if free < _SPACE:
         raise Wrong(
@@ -160,13 +162,6 @@ CHECKS: tuple[Callable[[DataDir], str], ...] = (
     clock,
     kubectl,
 )
-
-
-def _nearest(path: Path) -> Path:
-    """The directory itself, or the one in which it would be made."""
-    while not os.path.lexists(path) and path != path.parent:
-        path = path.parent
-    return path
 
 
 def _minor(version: str) -> int:

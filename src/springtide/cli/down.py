@@ -33,8 +33,7 @@ def down(cluster: Chosen, keep_pods: bool, grace: float | None) -> None:
     """Stop the embedded cluster; its objects are kept.
 
     Its pods are ended within their grace; jobs that run are named, and go on with the next `tide up`. Returns when all
-    has stopped. To get rid of the objects as well, remove the
-    data directory that `tide status` names.
+    has stopped. `tide delete` removes the objects as well.
     """
     if keep_pods and grace is not None:
         raise click.UsageError("--keep-pods and --grace contradict each other")
@@ -45,13 +44,18 @@ def down(cluster: Chosen, keep_pods: bool, grace: float | None) -> None:
     from springtide.cli import running_jobs  # noqa: PLC0415
 
     click.echo(running_jobs.notice(cluster.place.kubeconfig, keep_pods=keep_pods), nl=False)
-    _leave_word(cluster, keep_pods, grace)
-    process = _asked_to_stop(cluster)
-    _wait(cluster, process)
+    stop(cluster, keep_pods=keep_pods, grace=grace)
     kept = " Its pods run on." if keep_pods and leftovers.living(cluster.place) else ""
     click.echo(
         f"Cluster {cluster.name!r} is down.{kept} Its objects are kept: tide up{cluster.flags} brings them back."
     )
+
+
+def stop(cluster: Chosen, *, keep_pods: bool = False, grace: float | None = None) -> None:
+    """Stop a cluster that runs, and wait until it has."""
+    _leave_word(cluster, keep_pods, grace)
+    process = _asked_to_stop(cluster)
+    _wait(cluster, process)
 
 
 def waiting_for(pods: int) -> str:

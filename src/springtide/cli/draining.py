@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Emptying a node: no new pods, and those on it are evicted as far as disruption budgets allow.
 
-As `kubectl drain` does it: a pod that nobody would make again is not evicted unless that is asked for.
+As `kubectl drain` does it: a pod that nobody would make again is not evicted unless that is asked for. But jobs get
+notice first: the node says by an annotation that it is being drained, and workers of elastic jobs, which are replaced
+before they leave, are evicted only if they are still there after a minute.
 """
 
 from __future__ import annotations
@@ -9,16 +11,24 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
+from springtide.api.kinds.conditions import Condition, finished
+from springtide.api.kinds.registry import RESOURCES
+from springtide.api.kinds.replicas import WORKER
+from springtide.controllers.leaving import DRAIN
+from springtide.jobs.objects import JOB, KIND, ROLE
 from springtide.kube.errors import NotFound, TooManyRequests
 from springtide.kube.request import Scope
-from springtide.kube.resources import NODES, PODS, Key, Obj
+from springtide.kube.resources import NODES, PODS, Key, Obj, Resource
 
 if TYPE_CHECKING:
     from springtide.kube.client import Client
 
 _LOOK_AGAIN = 0.3
+_NOTICE = 60.0
+"""Seconds for jobs to replace workers before these are evicted."""
 Say = Callable[[str], None]
 
 
@@ -37,7 +47,14 @@ class Terms:
 
 
 async def cordon(client: Client, node: str, cordoned: bool = True) -> None:
-    await client.patch(NODES, Key("", node), {"spec": {"unschedulable": cordoned or None}})
+    """A node that takes pods again is not being drained any more."""
+    mark = {} if cordoned else {"metadata": {"annotations": {DRAIN: None}}}
+    await client.patch(NODES, Key("", node), {"spec": {"unschedulable": cordoned or None}, **mark})
+
+
+async def _give_notice(client: Client, node: str) -> None:
+    when = datetime.now(UTC).isoformat(timespec="seconds").replace("+00:00", "Z")
+    await client.patch(NODES, Key("", node), {"metadata": {"annotations": {DRAIN: when}}})
 
 
 async def drain(client: Client, node: str, terms: Terms, say: Say) -> None:
@@ -50,12 +67,18 @@ async def drain(client: Client, node: str, terms: Terms, say: Say) -> None:
             f"nobody would make these pods again: {listed(alone)}\nEvict them nevertheless with --force, "
             f"or let the node take pods again: tide node uncordon {node}"
         )
+    await _give_notice(client, node)
     evictions = _Evictions(client, terms, say)
     loop = asyncio.get_running_loop()
     deadline = loop.time() + terms.timeout if terms.timeout else float("inf")
+    notice = loop.time() + _NOTICE
     while pods:
+        moving = await _moved_by_their_jobs(client, pods) if loop.time() < notice else ()
         for pod in pods:
-            await evictions.ask(pod)
+            if pod["metadata"]["uid"] in moving:
+                evictions.leave(pod)
+            else:
+                await evictions.ask(pod)
         if loop.time() > deadline:
             raise DrainError(evictions.given_up(node, pods))
         await asyncio.sleep(_LOOK_AGAIN)
@@ -65,6 +88,35 @@ async def drain(client: Client, node: str, terms: Terms, say: Say) -> None:
 
 async def pods_on(client: Client, node: str) -> list[Obj]:
     return (await client.list(PODS, Scope(fields=f"spec.nodeName={node}"))).items
+
+
+async def _moved_by_their_jobs(client: Client, pods: Iterable[Obj]) -> frozenset[str]:
+    """Uids of workers of jobs that can be resized while they run: their operator replaces them, and lets them go."""
+    found: dict[tuple[str, Key], bool] = {}
+    moved = set()
+    for pod in pods:
+        labels = pod["metadata"].get("labels") or {}
+        kind, role, key = labels.get(KIND, ""), labels.get(ROLE), Key(Key.of(pod).namespace, labels.get(JOB, ""))
+        if role != WORKER or _has_ended(pod) or not key.name:
+            continue
+        if (kind, key) not in found:
+            found[kind, key] = await _is_elastic(client, kind, key)
+        if found[kind, key]:
+            moved.add(pod["metadata"]["uid"])
+    return frozenset(moved)
+
+
+async def _is_elastic(client: Client, kind: str, key: Key) -> bool:
+    definition = next((each for each in RESOURCES if each.kind == kind), None)
+    if definition is None:
+        return False
+    job = await client.find(Resource(definition.group, definition.versions[-1].name, definition.plural, kind), key)
+    status = (job or {}).get("status") or {}
+    return status.get("minReplicas") is not None and not finished(_conditions(status))
+
+
+def _conditions(status: Obj) -> list[Condition]:
+    return [Condition(type=each["type"], status=each["status"]) for each in status.get("conditions") or ()]
 
 
 def unmanaged(pods: Iterable[Obj]) -> list[Obj]:
@@ -91,6 +143,7 @@ class _Evictions:
         self._client, self._terms, self._say = client, terms, say
         self._evicted: dict[str, str] = {}
         """Names of pods on their way out, by uid."""
+        self._left_to_jobs: dict[str, str] = {}
         self._refused: dict[str, str] = {}
         """Why pods may not go yet, by name."""
 
@@ -108,13 +161,22 @@ class _Evictions:
             self._refused[key] = error.message
             return
         self._refused.pop(key, None)
+        self._left_to_jobs.pop(uid, None)
         self._evicted[uid] = key
         self._say(f"{key} is evicted")
 
+    def leave(self, pod: Obj) -> None:
+        """To its job."""
+        key, uid = str(Key.of(pod)), pod["metadata"]["uid"]
+        if uid not in self._left_to_jobs:
+            self._left_to_jobs[uid] = key
+            self._say(f"{key} is replaced by its job before it goes")
+
     def left(self, pods: Iterable[Obj]) -> None:
         here = {pod["metadata"]["uid"] for pod in pods}
-        for uid in [uid for uid in self._evicted if uid not in here]:
-            self._say(f"{self._evicted.pop(uid)} is gone")
+        for gone in (self._evicted, self._left_to_jobs):
+            for uid in [uid for uid in gone if uid not in here]:
+                self._say(f"{gone.pop(uid)} is gone")
 
     def given_up(self, node: str, pods: Iterable[Obj]) -> str:
         reasons = "".join(f"\n  {key}: {why}" for key, why in sorted(self._refused.items()))

@@ -42,9 +42,10 @@ def run(
         nodes=nodes,
         operator=operator,
         accept_loss=accept_loss,
+        flags=cluster.flags,
     )
     try:
-        asyncio.run(supervise(settings, _Told(cluster, starter, has_nodes=nodes is not None)))
+        asyncio.run(supervise(settings, _Told(cluster, starter, has_nodes=nodes is not None, has_operator=operator)))
     except (InUseError, UntrustedError, FailedError, DeadError, OSError) as error:
         why = _explained(error, cluster, wanted)
         if starter:
@@ -58,8 +59,9 @@ def run(
 class _Told:
     """What is said on the way, to whoever is there."""
 
-    def __init__(self, cluster: Chosen, starter: Starter | None, *, has_nodes: bool) -> None:
-        self._cluster, self._starter, self._has_nodes = cluster, starter, has_nodes
+    def __init__(self, cluster: Chosen, starter: Starter | None, *, has_nodes: bool, has_operator: bool) -> None:
+        self._cluster, self._starter = cluster, starter
+        self._has_nodes, self._has_operator = has_nodes, has_operator
 
     def up(self, report: Report) -> None:
         if report.moved_from is not None:
@@ -67,10 +69,11 @@ class _Told:
         if self._starter:
             self._starter.told_up(report.port, report.notes)
             return
-        say(messages.next_steps(self._cluster, report.port, has_nodes=self._has_nodes))
+        has = {"has_nodes": self._has_nodes, "has_operator": self._has_operator}
+        say(messages.next_steps(self._cluster, report.port, **has))
         for note in report.notes:
             say(f"\n! {note}")
-        say("\nCtrl-C stops it; its objects are kept.")
+        say("\nThese commands are for another terminal. Ctrl-C stops the cluster; its objects are kept.")
 
     def waiting(self, pods: int) -> None:
         if pods and not self._starter:

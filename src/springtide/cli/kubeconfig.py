@@ -9,9 +9,9 @@ from pathlib import Path
 import click
 import yaml
 
+from springtide.cli import places
 from springtide.cli.merging import foreign_server
 from springtide.cli.options import Chosen, which_cluster
-from springtide.cli.places import user_kubeconfig
 from springtide.kube import kubeconfig as kubeconfigs
 
 
@@ -29,7 +29,7 @@ def kubeconfig(cluster: Chosen, merge: bool) -> None:
     if not merge:
         click.echo(_own(cluster).read_text(), nl=False)
         return
-    target = user_kubeconfig()
+    target = places.user_kubeconfig()
     try:
         known = cluster.name in (kubeconfigs.read(str(target)).contexts if target.exists() else {})
         before = _merged(cluster, target)
@@ -41,6 +41,8 @@ def kubeconfig(cluster: Chosen, merge: bool) -> None:
     click.echo(f"{done} {target} and made it the current context.")
     if before and before != cluster.name:
         click.echo(f"Go back with: kubectl config use-context {before}")
+    if target not in places.user_kubeconfigs():
+        click.echo("This shell does not use it, because KUBECONFIG names another file: unset KUBECONFIG")
 
 
 def _own(cluster: Chosen) -> Path:
@@ -56,8 +58,6 @@ def _merged(cluster: Chosen, target: Path) -> str:
     from springtide.local.access import kubeconfig, pki  # noqa: PLC0415
 
     own = _own(cluster)
-    if target.resolve() == own.resolve():
-        raise click.ClickException("$KUBECONFIG names the cluster's own file\nTo merge into yours: unset KUBECONFIG")
     choice = kubeconfigs.read(str(own)).choose()
     theirs = kubeconfigs.read(str(target)) if target.exists() else kubeconfigs.Config("", {}, {}, {})
     if other := foreign_server(theirs, choice.context):

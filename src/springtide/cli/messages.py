@@ -5,26 +5,52 @@ from __future__ import annotations
 
 import errno
 import shlex
+import shutil
 
+from springtide.cli.data_directories import ADVICE
 from springtide.cli.merging import outdated
 from springtide.cli.options import Chosen
-from springtide.cli.places import user_kubeconfig
+from springtide.cli.places import cluster_names, clusters, program, user_kubeconfig
+from springtide.local.datadir import DataDir
+
+KUBECTL = "https://kubernetes.io/docs/tasks/tools/"
 
 
-def next_steps(cluster: Chosen, port: int, *, has_nodes: bool) -> str:
+def next_steps(cluster: Chosen, port: int, *, has_nodes: bool, has_operator: bool) -> str:
+    """Commands that work as they stand, in this order, in the shell that ran `tide up`."""
     own, theirs = cluster.place.kubeconfig, user_kubeconfig()
+    tide, flags = program(), cluster.flags
     commands = [f"export KUBECONFIG={shlex.quote(str(own))}", f"kubectl get {'nodes' if has_nodes else 'namespaces'}"]
-    if has_nodes:
-        commands += [
-            "kubectl run hello --image=python --restart=Never -- python -c 'print(42)'",
-            "kubectl logs -f hello",
-        ]
     what = f"Renew its entry in {theirs}" if outdated(theirs, own) else "Or add it to your own kubeconfig"
     return (
         f"Cluster {cluster.name!r} is up at https://127.0.0.1:{port}\n\n"
-        + "".join(f"  {command}\n" for command in commands)
-        + f"\n{what}: tide kubeconfig --merge{cluster.flags}"
+        + _lines(commands)
+        + (_first_work(tide, has_operator) if has_nodes else "")
+        + f"\n{what}: {tide} kubeconfig --merge{flags}"
+        + ("" if shutil.which("kubectl") else f"\n\n! kubectl is not on the PATH. Install it: {KUBECTL}")
     )
+
+
+def _first_work(tide: str, has_operator: bool) -> str:
+    if not has_operator:
+        run = "kubectl run hello --image=python --restart=Never -- python -c 'print(42)'"
+        return _lines([run, "kubectl logs -f hello"])
+    return "\nStart a training job, watch it until Ctrl-C, and resize it while it trains:\n\n" + _lines(
+        [
+            f"{tide} example mpijob | kubectl apply -f -",
+            "kubectl get mpijob example -w",
+            "kubectl scale mpijob example --replicas=3",
+            "kubectl logs -f example-launcher",
+        ]
+    )
+
+
+def _lines(commands: list[str]) -> str:
+    return "".join(f"  {command}\n" for command in commands)
+
+
+def how_to_stop(cluster: Chosen) -> str:
+    return f"Stop it with: {program()} down{cluster.flags}"
 
 
 def already_up(cluster: Chosen) -> str:
@@ -32,17 +58,42 @@ def already_up(cluster: Chosen) -> str:
     return f"cluster {cluster.name!r} is up already\nSee it with: tide status{flags}\nStop it with: tide down{flags}"
 
 
+def partly_deleted(cluster: Chosen) -> str:
+    return (
+        f"cluster {cluster.name!r} is partly deleted: its deletion is under way or was interrupted\n"
+        f"Delete the rest of it, then start anew: tide delete{cluster.flags}"
+    )
+
+
+def unusable_directory(why: str) -> str:
+    return f"{why}\n{ADVICE}: tide up --data-dir DIR"
+
+
 def explained(error: OSError, cluster: Chosen, port: int | None) -> str:
     path = cluster.place.path
     if error.errno == errno.EADDRINUSE:
-        return f"port {port} is taken\nTake any that is free: tide up --port 0{cluster.flags}"
+        return f"port {port} is taken: {_listener(port)}\nTake any that is free: tide up --port 0{cluster.flags}"
     if error.errno == errno.EACCES and error.filename is None:
         return f"port {port} may only be used by root\nTake any that is free: tide up --port 0{cluster.flags}"
     if error.errno in (errno.ENOSPC, errno.EDQUOT):
-        return f"the disk that holds {path} is full\nFree some space, or choose another place: tide up --data-dir DIR"
+        elsewhere = "choose a directory on another disk: tide up --data-dir DIR"
+        return f"the disk that holds {path} is full\nFree some space, or {elsewhere}"
+    if error.errno in (errno.ENOLCK, errno.EOPNOTSUPP, errno.ENOSYS):
+        return unusable_directory(
+            f"files in {path} cannot be locked, as on some network file systems: {error.strerror}"
+        )
     if error.errno in (errno.EACCES, errno.EPERM, errno.EROFS, errno.ENOTDIR, errno.EEXIST):
-        return f"cannot write to {path}: {error.strerror}\nChoose another place: tide up --data-dir DIR"
+        return unusable_directory(f"cannot write to {path}: {error.strerror}")
     return f"cannot start: {error}"
+
+
+def _listener(port: int | None) -> str:
+    """Who has the port, as far as that is easily known."""
+    for name in cluster_names():
+        place = DataDir(clusters() / name)
+        if (last := place.last()) and last.port == port and place.is_running():
+            return f"the cluster {name!r} of yours listens on it"
+    return "another program listens on it"
 
 
 def lost(complaint: str, cluster: Chosen) -> str:

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from springtide.cli import draining, node_table
+from springtide.cli import completing, draining, node_table
 from springtide.cli.durations import Duration, shown
 from springtide.cli.options import Chosen, which_cluster
 from springtide.cli.talking import talk
@@ -88,7 +88,7 @@ def add(cluster: Chosen, specs: Sequence[str], no_wait: bool) -> None:
 
 @node.command()
 @which_cluster
-@click.argument("names", nargs=-1, required=True, metavar="NAME...")
+@click.argument("names", nargs=-1, required=True, metavar="NAME...", shell_complete=completing.nodes)
 @click.option("--force", is_flag=True, help="Do not drain first; whatever runs there is ended within its grace.")
 @click.option("--timeout", type=Duration(), default=0, metavar="TIME", help="Give up after so long, such as 2m.")
 def remove(cluster: Chosen, names: Sequence[str], force: bool, timeout: float) -> None:
@@ -109,15 +109,18 @@ def remove(cluster: Chosen, names: Sequence[str], force: bool, timeout: float) -
 
 @node.command()
 @which_cluster
-@click.argument("names", nargs=-1, required=True, metavar="NAME...")
+@click.argument("names", nargs=-1, required=True, metavar="NAME...", shell_complete=completing.nodes)
 def cordon(cluster: Chosen, names: Sequence[str]) -> None:
-    """Let nodes take no new pods; those that are there go on."""
+    """Let nodes take no new pods; those that are there go on.
+
+    Nobody is moved; training jobs that shrink leave such nodes first. To move pods away: tide node drain.
+    """
     _set_cordoned(cluster, names, True)
 
 
 @node.command()
 @which_cluster
-@click.argument("names", nargs=-1, required=True, metavar="NAME...")
+@click.argument("names", nargs=-1, required=True, metavar="NAME...", shell_complete=completing.nodes)
 def uncordon(cluster: Chosen, names: Sequence[str]) -> None:
     """Let nodes take pods again."""
     _set_cordoned(cluster, names, False)
@@ -125,12 +128,16 @@ def uncordon(cluster: Chosen, names: Sequence[str]) -> None:
 
 @node.command()
 @which_cluster
-@click.argument("name_of_node", metavar="NAME")
+@click.argument("name_of_node", metavar="NAME", shell_complete=completing.nodes)
 @click.option("--timeout", type=Duration(), default=0, metavar="TIME", help="Give up after so long, such as 2m.")
 @click.option("--force", is_flag=True, help="Evict also pods that nobody would make again.")
 @click.option("--grace", type=Duration(), metavar="TIME", help="Time for pods to end, instead of their own.")
 def drain(cluster: Chosen, name_of_node: str, timeout: float, force: bool, grace: float | None) -> None:
-    """Cordon a node and evict its pods, as far as disruption budgets allow."""
+    """Cordon a node and evict its pods, as far as disruption budgets allow.
+
+    Elastic training jobs get notice first: they replace their workers on the node before these go. Workers that are
+    still there after a minute are evicted like other pods.
+    """
     terms = draining.Terms(timeout, force, None if grace is None else round(grace))
 
     async def carry_out(client: Client) -> None:
@@ -143,7 +150,7 @@ def drain(cluster: Chosen, name_of_node: str, timeout: float, force: bool, grace
 
 @node.command()
 @which_cluster
-@click.argument("name_of_node", metavar="NAME")
+@click.argument("name_of_node", metavar="NAME", shell_complete=completing.nodes)
 @click.option(
     "--notice", type=Duration(), default="30s", show_default=True, metavar="TIME", help="Time until it is gone."
 )

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import difflib
 import functools
 import re
 import shlex
@@ -14,6 +15,7 @@ from typing import Any
 import click
 
 from springtide.cli import places
+from springtide.cli.data_directories import ADVICE, kernel_problem, length_problem, root_problem
 from springtide.local.access import trust
 from springtide.local.datadir import DataDir
 
@@ -34,7 +36,12 @@ class Chosen:
 
     def state(self) -> str:
         """Of a cluster that does not run; a name mistyped should not look like a cluster that rests."""
-        return "is stopped" if self.place.last() else f"has never been started in {self.place.path}"
+        if self.place.is_being_deleted():
+            return f"is partly deleted; finish it with: tide delete{self.flags}"
+        if self.place.last():
+            return "is stopped"
+        similar = difflib.get_close_matches(self.name, places.cluster_names(), 1)
+        return f"has never been started in {self.place.path}" + (f"; did you mean {similar[0]!r}?" if similar else "")
 
     def must_run(self) -> None:
         if not self.is_running():
@@ -47,23 +54,29 @@ def which_cluster(command: Callable[..., Any]) -> Callable[..., Any]:
     @functools.wraps(command)
     def with_chosen(*args: Any, name: str | None, data_dir: Path | None, **options: Any) -> Any:
         cluster = chosen(name, data_dir)
+        if why := kernel_problem(cluster.place.path):
+            raise click.ClickException(f"{why}\n{ADVICE}: --data-dir DIR")
         try:
             trust.check(cluster.place.path)
         except trust.UntrustedError as error:
             raise click.ClickException(str(error)) from None
         return command(cluster, *args, **options)
 
-    directory = click.Path(readable=False, path_type=Path)  # unchecked: whoever uses it knows what is wrong, and a fix
+    # Imported here because it needs this module to know which cluster is meant.
+    from springtide.cli import completing  # noqa: PLC0415
+
     with_chosen = click.option(
         "--data-dir",
-        type=directory,
+        type=_Directory(),
         metavar="DIR",
+        shell_complete=completing.directories,
         help="Directory of the cluster's files, instead of one found by name.",
     )(with_chosen)
     return click.option(
         "--name",
         metavar="NAME",
         callback=_valid,
+        shell_complete=completing.clusters,
         help=f"Name of the cluster, to tell several apart.  [default: {places.DEFAULT_NAME}, or the directory's name]",
     )(with_chosen)
 
@@ -93,6 +106,21 @@ def _last_name(place: DataDir) -> str | None:
     except PermissionError:
         return None  # whoever asks for more than the name is told
     return last.name if last else None
+
+
+class _Directory(click.Path):
+    """A path that can exist. Whether a cluster can be kept there is found out by the commands that want to."""
+
+    def __init__(self) -> None:
+        super().__init__(readable=False, path_type=Path)
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        if not str(value):
+            self.fail("it is empty, perhaps because of a variable that is not set", param, ctx)
+        path = Path(value).absolute()
+        if why := length_problem(path) or root_problem(path):
+            self.fail(why, param, ctx)
+        return super().convert(value, param, ctx)
 
 
 def _valid(ctx: click.Context, param: click.Parameter, value: str | None) -> str | None:

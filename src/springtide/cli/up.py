@@ -12,7 +12,7 @@ from collections.abc import Sequence
 
 import click
 
-from springtide.cli import background, messages
+from springtide.cli import background, completing, data_directories, messages
 from springtide.cli.node_options import Asked, which_nodes
 from springtide.cli.options import Chosen, which_cluster
 
@@ -29,16 +29,32 @@ from springtide.cli.options import Chosen, which_cluster
 @click.option("--audit", is_flag=True, help="Write a line per change to audit.log in the data directory.")
 @click.option("--no-operator", is_flag=True, help="Run no operator: training jobs wait for a `tide operator` of yours.")
 @click.option("--accept-data-loss", is_flag=True, help="Start although objects are lost or damaged on disk.")
+@click.option(
+    "--preset",
+    "presets",
+    metavar="NAME[,NAME]",
+    default="",
+    shell_complete=completing.presets,
+    help="First make the environments of these presets, where they are missing; see `tide env presets`.",
+)
 @which_nodes
-def up(cluster: Chosen, port: int | None, detach: bool, asked: Asked, **flags: bool) -> None:
+def up(cluster: Chosen, port: int | None, detach: bool, presets: str, asked: Asked, **flags: bool) -> None:
     """Start the embedded cluster and say how to reach it.
 
     Without -d it runs until Ctrl-C. Its objects are kept in the data directory and come back with the next start, on
     the same port. Pods run as processes of this machine, on the nodes it is cut into. Several clusters run side by side
     under different names.
     """
+    if why := data_directories.problem(cluster.place.path):
+        raise click.ClickException(messages.unusable_directory(why))
+    if cluster.place.is_being_deleted():
+        raise click.ClickException(messages.partly_deleted(cluster))
     if cluster.is_running():
         raise click.ClickException(messages.already_up(cluster))
+    if presets:
+        from springtide.cli import presets as own_presets  # noqa: PLC0415 - seldom needed
+
+        own_presets.prepare(filter(None, presets.split(",")))
     if detach:
         more = [f"--{name.replace('_', '-')}" for name, given in flags.items() if given]
         _in_background(cluster, port, more, asked)
@@ -59,7 +75,8 @@ def _in_background(cluster: Chosen, port: int | None, more: Sequence[str], asked
         raise click.ClickException(str(error)) from None
     except OSError as error:
         raise click.ClickException(messages.explained(error, cluster, port)) from None
-    click.echo(messages.next_steps(cluster, port, has_nodes=asked.nodes is not None))
+    has_operator = "--no-operator" not in more
+    click.echo(messages.next_steps(cluster, port, has_nodes=asked.nodes is not None, has_operator=has_operator))
     for note in notes:
         click.echo(f"\n! {note}")
-    click.echo(f"\nStop it with: tide down{cluster.flags}")
+    click.echo(f"\n{messages.how_to_stop(cluster)}")

@@ -17,13 +17,15 @@ from typing import Any, Final
 import msgspec
 from msgspec.structs import replace
 
+from springtide.api.kinds.conditions import condition
 from springtide.api.kinds.status import JobStatus
 from springtide.controllers import keys
-from springtide.controllers.caches import Caches
+from springtide.controllers.caches import Caches, JobKey
+from springtide.controllers.inquiring import Inquirer
 from springtide.controllers.metrics import Metrics
 from springtide.controllers.views import JobView
-from springtide.jobs import claims
-from springtide.jobs.actions import Action, Create, Delete, Event, Patch, RequeueAfter, Secrets, StatusPatch
+from springtide.jobs import claims, wait_causes
+from springtide.jobs.actions import Action, Create, Delete, Event, Inquire, Patch, RequeueAfter, Secrets, StatusPatch
 from springtide.jobs.kinds.mpi import ssh
 from springtide.jobs.objects import ROLE
 from springtide.jobs.observed import Key as Name
@@ -46,6 +48,7 @@ _AT_ONCE: Final = 16
 _SOON: Final = 30.0
 """Seconds; what is due within them is not left to the back-off of a refusal."""
 _REFUSALS: Final = (errors.Forbidden, errors.Invalid, errors.BadRequest)
+_WEBHOOK: Final = "failed calling webhook"
 
 
 class Taken(Exception):
@@ -78,8 +81,11 @@ class _Refused:
         return labels
 
     @property
-    def told(self) -> str:
-        return str(self.refusal) if isinstance(self.refusal, Taken) else _failed(self.create.manifest, self.refusal)
+    def cause(self) -> wait_causes.Cause:
+        metadata = self.create.manifest["metadata"]
+        kind, name = self.create.manifest["kind"], metadata["name"]
+        what = f"A {self.role.lower()} pod" if self.role else f'{kind} "{name}"'
+        return wait_causes.refused(metadata["namespace"], what, str(self.refusal))
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,6 +100,10 @@ class Subject:
     version: str = ""
     """The resourceVersion it was looked at in."""
 
+    @property
+    def job(self) -> JobKey:
+        return JobKey(self.kind, self.key.namespace, self.key.name)
+
     @classmethod
     def of(cls, raw: Mapping[str, Any]) -> Subject:
         metadata = raw["metadata"]
@@ -106,10 +116,20 @@ class Hands:
     """Whatever touches the cluster for jobs of one kind."""
 
     def __init__(
-        self, client: Client, caches: Caches, jobs: Informer[JobView], recorder: EventRecorder, metrics: Metrics
+        self,
+        client: Client,
+        caches: Caches,
+        jobs: Informer[JobView],
+        recorder: EventRecorder,
+        inquirer: Inquirer,
+        metrics: Metrics,
     ) -> None:
         self._client, self._caches, self._jobs = client, caches, jobs
-        self._recorder, self._metrics = recorder, metrics
+        self._recorder, self._inquirer, self._metrics = recorder, inquirer, metrics
+
+    def forget(self, job: JobKey) -> None:
+        """The job is gone, or no longer asks what events say."""
+        self._inquirer.forget(job)
 
     async def act(self, subject: Subject, old: JobStatus, actions: Sequence[Action]) -> Result | None:
         refused: list[_Refused] = []
@@ -121,10 +141,9 @@ class Hands:
         wait = next((each.delay.total_seconds() for each in actions if isinstance(each, RequeueAfter)), None)
         if not refused:
             return None if wait is None else Result(requeue_after=wait)
-        taken = _taken(refused)
-        if taken and not any(isinstance(each, StatusPatch) for each in actions):
+        if not any(isinstance(each, StatusPatch) for each in actions):
             await self._write_status(subject, old, _without(old, old, refused))
-        raise _until(taken or refused[0].refusal, wait)
+        raise _until(_taken(refused) or refused[0].refusal, wait)
 
     async def _do(self, subject: Subject, old: JobStatus, action: Action, refused: Sequence[_Refused]) -> None:
         match action:
@@ -138,35 +157,40 @@ class Hands:
                 self._recorder.record(subject.reference, kind, reason, message)
             case StatusPatch(status):
                 await self._write_status(subject, old, _without(old, status, refused))
+            case Inquire(_, uid):
+                self._inquirer.ask(subject.job, uid)
 
     async def _create_pods(self, subject: Subject, old: JobStatus, creates: Sequence[Action]) -> list[_Refused]:
-        """Those that were refused: one word of each role is enough."""
+        """Those that were refused."""
         pods = [each for each in creates if isinstance(each, Create)]
         done = await asyncio.gather(*(self._create(subject, each) for each in pods), return_exceptions=True)
         refused = []
         for create, failure in zip(pods, done, strict=True):
-            if isinstance(failure, (*_REFUSALS, Taken)):
+            if isinstance(failure, errors.ApiError | Taken) and _is_refusal(failure):
                 refused.append(_Refused(create, failure))
             elif failure is not None:
                 raise failure
-        for each in {each.role: each for each in reversed(refused)}.values():
-            self._tell(subject, old, each.refusal, each.told)
+        self._tell(subject, old, refused)
         return refused
 
-    def _tell(self, subject: Subject, old: JobStatus, refusal: errors.ApiError | Taken, message: str) -> None:
-        """A name stays taken for as long as it takes somebody to see it: that is said once."""
-        if not isinstance(refusal, Taken):
-            self._recorder.record(subject.reference, "Warning", f"{subject.kind}Failed", message)
-        elif claims.is_news(old, message):
-            self._recorder.record(subject.reference, "Warning", refusal.reason, message)
+    def _tell(self, subject: Subject, old: JobStatus, refused: Sequence[_Refused]) -> None:
+        """Once: a name stays taken, and a quota used up, for as long as it takes somebody to see it."""
+        taken = _taken(refused)
+        if taken is not None and claims.is_news(old, str(taken)):
+            self._recorder.record(subject.reference, "Warning", taken.reason, str(taken))
+        cause, before = _cause(refused), condition(old.conditions, wait_causes.WAITING)
+        if cause is not None and wait_causes.is_news(before, cause.reason, cause.message):
+            self._recorder.record(subject.reference, "Warning", cause.reason, f"{cause.message}.")
 
     async def _create_or_tell(self, subject: Subject, old: JobStatus, create: Create) -> None:
         """Without this object nothing else can be done, and a refusal is all there is to say of the job."""
         try:
             await self._create(subject, create)
-        except (*_REFUSALS, Taken) as refusal:
+        except (errors.ApiError, Taken) as refusal:
+            if not _is_refusal(refusal):
+                raise
             found = _Refused(create, refusal)
-            self._tell(subject, old, refusal, found.told)
+            self._tell(subject, old, [found])
             held_up = replace(old, state=old.state or Word.CREATED.value)
             await self._write_status(subject, old, _without(old, held_up, [found]))
             raise _until(refusal, None) from refusal
@@ -193,7 +217,9 @@ class Hands:
             return
         name, kind = manifest["metadata"]["name"], manifest["kind"]
         if (owner.get("kind"), owner.get("name")) == (subject.kind, subject.key.name):
-            raise Taken(claims.REMAINS, claims.remains(subject.kind, [f"{kind} {name}"]), REMAINS_RETRY)
+            raise Taken(
+                claims.REMAINS, claims.remains(subject.kind, {f"{kind} {name}": None}, datetime.now(UTC)), REMAINS_RETRY
+            )
         raise Taken(claims.EXISTS, claims.exists(kind, name, subject.kind), TAKEN_RETRY)
 
     async def _patch(self, subject: Subject, patch: Patch) -> None:
@@ -237,15 +263,20 @@ class Hands:
         return self._caches.named(api_version, kind)
 
 
-def _failed(manifest: Mapping[str, Any], refusal: errors.ApiError) -> str:
-    metadata = manifest["metadata"]
-    role = metadata["labels"].get(ROLE, "")
-    what = f"{role.lower()} pod" if role else f'{manifest["kind"]} "{metadata["name"]}"'
-    return f"{what} created failed: {refusal}"
+def _is_refusal(failure: errors.ApiError | Taken) -> bool:
+    """Whether people have to hear of it: an admission webhook that does not answer is a failure of the server, and may
+    last as long as a quota."""
+    webhook = isinstance(failure, errors.ServerError) and _WEBHOOK in str(failure)
+    return isinstance(failure, (*_REFUSALS, Taken)) or webhook
 
 
 def _taken(refused: Sequence[_Refused]) -> Taken | None:
     return next((each.refusal for each in refused if isinstance(each.refusal, Taken)), None)
+
+
+def _cause(refused: Sequence[_Refused]) -> wait_causes.Cause | None:
+    """One is enough: pods of a job are refused for the same reason most of the time."""
+    return next((each.cause for each in refused if not isinstance(each.refusal, Taken)), None)
 
 
 def _without(old: JobStatus, planned: JobStatus, refused: Sequence[_Refused]) -> JobStatus:
@@ -253,10 +284,14 @@ def _without(old: JobStatus, planned: JobStatus, refused: Sequence[_Refused]) ->
     same words every time, so that a job nothing happens to is not written again and again."""
     if not refused:
         return planned
-    missing = sum(each.is_selected(planned.selector) for each in refused)
-    less = replace(planned, replicas=max(planned.replicas - missing, 0), explanation=refused[0].told)
-    taken = _taken(refused)
-    return claims.told(old, less, taken.reason, str(taken), datetime.now(UTC)) if taken else less
+    missing, now = sum(each.is_selected(planned.selector) for each in refused), datetime.now(UTC)
+    less = replace(planned, replicas=max(planned.replicas - missing, 0))
+    if (taken := _taken(refused)) is not None:
+        return claims.told(old, less, taken.reason, str(taken), now)
+    before, cause = condition(old.conditions, wait_causes.WAITING), _cause(refused)
+    kept = (before if before is not None and each.type == before.type else each for each in less.conditions)
+    conditions = wait_causes.told(tuple(kept), cause, now)
+    return replace(less, conditions=conditions, explanation=wait_causes.explained(conditions, cause))
 
 
 def _until(refusal: errors.ApiError | Taken, wait: float | None) -> Exception:
@@ -264,7 +299,7 @@ def _until(refusal: errors.ApiError | Taken, wait: float | None) -> Exception:
     what the plan waits for anyway, the end of a drain for instance, must not be missed."""
     if isinstance(refusal, Taken):
         return Retry(str(refusal), refusal.retry if wait is None else min(wait, refusal.retry))
-    passing = isinstance(refusal, errors.Forbidden)
+    passing = isinstance(refusal, errors.Forbidden | errors.ServerError)
     if wait is not None and (wait < _SOON or not passing):
         return Retry(str(refusal), wait)
     return refusal if passing else Terminal(str(refusal))

@@ -90,6 +90,8 @@ async def _verdict(request: _Request, asked: Judging, find: Find) -> tuple[Verdi
         if job is None:
             return Verdict(), ()
         old, new = job, _resized(job, definition.scale, (new.get("spec") or {}).get("replicas", 0))
+    if definition.scale is not None and (over := updates.resized_when_finished(definition.scale, old, new)):
+        return Verdict(over), ()
     verdict = updates.judged(judge, old, new)
     readable = old.get("spec") != new.get("spec") and not judge(old) and not judge(new)
     return verdict, cautions(new, old) if readable else ()

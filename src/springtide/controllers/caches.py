@@ -6,13 +6,14 @@ Objects of anybody else are never fetched, so a cluster with ten thousand other 
 
 from __future__ import annotations
 
-from datetime import datetime
+from dataclasses import replace
 from typing import Any, Final, NamedTuple
 
-from springtide.controllers.leaving import leaving, reclaims, silent
+from springtide.controllers.leaving import NodeFacts, facts, is_evicted
 from springtide.controllers.views import BatchJobView, HeldView, JobView, Metadata, NodeView, PodView, PriorityView
 from springtide.jobs import gangs, progress
 from springtide.jobs.objects import JOB, KIND
+from springtide.jobs.observed import Trouble
 from springtide.kube.cache import Replaced
 from springtide.kube.informer import Informer, Informers
 from springtide.kube.request import Scope
@@ -86,7 +87,12 @@ class Caches:
         for informer in self.made:
             informer.add_index(BY_JOB, _by_job)
         self.pods.add_index(BY_NODE, _by_node)
+        self._facts: NodeFacts | None = None
+        """Of nodes as they are; read off them when somebody asks, and not again until one changes."""
+        self.nodes.on_replace(self._nodes_changed)
         self._last_reports: dict[JobKey, tuple[str, str]] = {}
+        self.troubles: dict[JobKey, dict[str, Trouble]] = {}
+        """What events say of an object of a job that makes no progress, by its uid; see `inquiring`."""
         self.pods.on_replace(self._keep_report)
 
     def _keep_report(self, change: Replaced[PodView]) -> None:
@@ -105,6 +111,7 @@ class Caches:
     def forget(self, key: JobKey) -> None:
         """The job is gone."""
         self._last_reports.pop(key, None)
+        self.troubles.pop(key, None)
 
     def jobs(self, resource: Resource) -> Informer[JobView]:
         return self._informers.of(resource, Scope(self.namespace), into=JobView)
@@ -113,20 +120,19 @@ class Caches:
         """The cache of objects of this kind; KeyError for one that no job is made of."""
         return self._by_name[api_version, kind]
 
-    def leaving_nodes(self) -> frozenset[str]:
-        return leaving(self.nodes.objects())
+    def node_facts(self) -> NodeFacts:
+        """With cordoned nodes that pods are being evicted from among those that leave."""
+        if self._facts is None:
+            self._facts = facts(self.nodes.objects())
+        known = self._facts
+        drained = frozenset(node for node in known.cordoned - known.leaving if self._is_drained(node))
+        return replace(known, leaving=known.leaving | drained) if drained else known
 
-    def silent_nodes(self) -> frozenset[str]:
-        return silent(self.nodes.objects())
+    def _is_drained(self, node: str) -> bool:
+        return any(is_evicted(pod) for pod in self.pods.where(BY_NODE, node))
 
-    def reclaims(self) -> dict[str, datetime]:
-        return reclaims(self.nodes.objects())
-
-    def news_of_nodes(self) -> frozenset[tuple[str, str]]:
-        """All that jobs want to know of nodes: each that leaves, when it does, and each that is gone."""
-        leaves = {(node, "leaves") for node in self.leaving_nodes()}
-        times = {(node, at.isoformat()) for node, at in self.reclaims().items()}
-        return frozenset(leaves | times | {(node, "silent") for node in self.silent_nodes()})
+    def _nodes_changed(self, _: Replaced[NodeView]) -> None:
+        self._facts = None
 
     def priorities(self) -> dict[str, int]:
         found = self._priorities.objects() if self._priorities is not None else ()

@@ -13,6 +13,8 @@ import msgspec
 from springtide.api.job import Job
 from springtide.api.kinds.mpi_modes import LauncherForm
 from springtide.controllers.caches import BY_JOB, Caches, JobKey
+from springtide.controllers.leaving import NodeFacts, evicted_by_taints
+from springtide.controllers.pod_waiting import waiting
 from springtide.controllers.views import (
     BatchJobView,
     Condition,
@@ -25,7 +27,7 @@ from springtide.controllers.views import (
 from springtide.jobs.causes import NODE_LOST
 from springtide.jobs.kind import Kind, Shape
 from springtide.jobs.objects import ROLE, index_of
-from springtide.jobs.observed import FAILED, Exit, Held, Key, LauncherJob, Observed, Pod, Settings
+from springtide.jobs.observed import FAILED, Exit, Held, Key, LauncherJob, Observed, Pod, Settings, Trouble
 from springtide.kube.resources import Key as ObjectKey
 from springtide.kube.resources import Resource
 
@@ -42,11 +44,10 @@ class Found:
     batch_job: BatchJobView | None
     """Under the launcher's name, whoever made it."""
     held: Sequence[tuple[Resource, HeldView]]
-    silent: Container[str]
-    leaving: frozenset[str]
-    reclaims: Mapping[str, datetime]
+    nodes: NodeFacts
     priorities: Mapping[str, int]
     last_reports: Mapping[str, str]
+    troubles: Mapping[str, Trouble]
     settings: Settings
 
 
@@ -58,11 +59,10 @@ def found(job: Job[Any], kind: Kind, caches: Caches, settings: Settings) -> Foun
         pods=caches.pods.where(BY_JOB, key),
         batch_job=caches.batch_jobs.get(ObjectKey(job.metadata.namespace, kind.shape(job).launcher_name)),
         held=[(resource, view) for resource, each in caches.held.items() for view in each.where(BY_JOB, key)],
-        silent=caches.silent_nodes(),
-        leaving=caches.leaving_nodes(),
-        reclaims=caches.reclaims(),
+        nodes=caches.node_facts(),
         priorities=caches.priorities(),
         last_reports=caches.last_reports(key),
+        troubles=caches.troubles.get(key, {}),
         settings=settings,
     )
 
@@ -73,23 +73,33 @@ def observed(job: Job[Any], kind: Kind, caches: Caches, settings: Settings) -> O
 
 def read(found: Found) -> Observed:
     job, shape = found.job, found.kind.shape(found.job)
-    batch = _batch(found, shape)
+    batch, evicting = _batch(found, shape), evicted_by_taints(found.nodes, _tolerations(job, shape))
     pods = (each for each in found.pods if _is_part(each, job, found.kind, shape, batch))
     return Observed(
         job=job,
-        pods=tuple(pod(each, found.silent) for each in pods),
+        pods=tuple(pod(each, found.nodes.silent) for each in pods),
         objects={
             Key(resource.api_version, resource.kind, view.metadata.name): held(view)
             for resource, view in found.held
             if _owned(view.metadata, job)
         },
         launcher_job=launcher_job(batch) if batch else None,
-        leaving_nodes=found.leaving,
-        reclaims=found.reclaims,
+        leaving_nodes=found.nodes.leaving | evicting.keys(),
+        cordoned_nodes=found.nodes.cordoned,
+        reclaims={**{node: at for node, at in evicting.items() if at is not None}, **found.nodes.reclaims},
         priorities=found.priorities,
         last_reports=found.last_reports,
+        troubles=found.troubles,
         settings=found.settings,
     )
+
+
+def _tolerations(job: Job[Any], shape: Shape) -> Sequence[Any]:
+    """Of the workers, which are most of a job's pods."""
+    role = job.roles.get(shape.workers)
+    spec = role.template.get("spec") if role is not None else None
+    found = spec.get("tolerations") if isinstance(spec, Mapping) else None
+    return found if isinstance(found, list) else ()
 
 
 def _batch(found: Found, shape: Shape) -> BatchJobView | None:
@@ -112,17 +122,17 @@ def _is_part(view: PodView, job: Job[Any], kind: Kind, shape: Shape, batch: Batc
     return index is not None and metadata.name == kind.pod_name(job, role, index)
 
 
-def predecessors(job: Job[Any], caches: Caches) -> frozenset[str]:
-    """What is left of an earlier job of this name, and is being cleaned away."""
+def predecessors(job: Job[Any], caches: Caches) -> dict[str, datetime | None]:
+    """What is left of an earlier job of this name, and by when it has to be gone, if it is being deleted."""
     key = JobKey(job.kind, job.metadata.namespace, job.metadata.name)
-    return frozenset(
-        f"{informer.resource.kind} {view.metadata.name}"
+    return {
+        f"{informer.resource.kind} {view.metadata.name}": view.metadata.deletion_timestamp
         for informer in caches.made
         for view in informer.where(BY_JOB, key)
         if (owner := view.metadata.controller) is not None
         and (owner.kind, owner.name) == (job.kind, job.metadata.name)
         and owner.uid != job.metadata.uid
-    )
+    }
 
 
 def _owner(metadata: Metadata) -> str:
@@ -173,19 +183,21 @@ def pod(view: PodView, silent: Container[str] = ()) -> Pod:
         terminating=metadata.deletion_timestamp is not None,
         node=view.spec.node_name,
         reason=status.reason or (NODE_LOST if view.spec.node_name in silent else ""),
-        message=status.message or (disruption.message if disruption else ""),
-        disrupted=disruption is not None,
+        message=status.message or (disruption.message if disruption and status.phase == FAILED else ""),
+        disrupted=disruption is not None and status.phase == FAILED,
+        disruption=disruption.reason if disruption else "",
         created=metadata.creation_timestamp,
         started=_started(main),
         exit=_exit(view, main),
+        waiting=waiting(view),
         annotations=metadata.annotations,
     )
 
 
 def _disruption(view: PodView) -> Condition | None:
-    """Why a pod has ended that was taken down: by an eviction, by its node, or because that is gone. Of one that has
-    not ended it says only what is meant to become of it."""
-    if view.status.phase != FAILED:
+    """Why a pod has ended, or is told to end, that is taken down: by an eviction, by its node, or because that is gone.
+    Of any other it says only what is meant to become of it."""
+    if view.status.phase != FAILED and view.metadata.deletion_timestamp is None:
         return None
     found = (each for each in view.status.conditions if each.type == "DisruptionTarget" and each.status == "True")
     return next(found, None)

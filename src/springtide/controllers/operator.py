@@ -13,7 +13,9 @@ from collections.abc import Iterator
 from springtide.controllers import prerequisites
 from springtide.controllers.acting import Hands
 from springtide.controllers.caches import Caches, JobKey, job_of
+from springtide.controllers.inquiring import Inquirer
 from springtide.controllers.kinds import SERVED, Served
+from springtide.controllers.leaving import is_evicted
 from springtide.controllers.metrics import Figures, Metrics, figures
 from springtide.controllers.options import Options
 from springtide.controllers.reconciling import Reconciler
@@ -22,6 +24,7 @@ from springtide.controllers.views import BatchJobView, HeldView, PodView
 from springtide.controllers.webhook import judging
 from springtide.jobs.observed import Settings
 from springtide.kube import config
+from springtide.kube.cache import Replaced
 from springtide.kube.client import Client
 from springtide.kube.controller import Controller
 from springtide.kube.counting import Counted
@@ -68,10 +71,12 @@ class Operator:
         self._client, self._options, self._metrics = client, options, metrics or Metrics()
         self._informers = Informers(client)
         self._caches = Caches(self._informers, options.namespace, options.gang_scheduler)
+        self._inquirer = Inquirer(client, self._caches, self._look_again)
         self._recorders: list[EventRecorder] = []
         self._controllers = {kind.kind: self._controller(kind, resource) for kind, resource in served}
         self._news: frozenset[tuple[str, str]] = frozenset()
         self._caches.nodes.on_change(self._node_changed)
+        self._caches.pods.on_replace(self._pod_replaced)
 
     def ready(self) -> bool:
         return self._informers.synced
@@ -82,6 +87,7 @@ class Operator:
             for recorder in self._recorders:
                 for number in range(_EVENT_SENDERS):
                     group.create_task(recorder.run(), name=f"events {number}")
+            group.create_task(self._inquirer.run(), name="inquiries")
             group.create_task(self._led(), name="controllers")
 
     async def _led(self) -> None:
@@ -104,7 +110,7 @@ class Operator:
         recorder = EventRecorder(self._client, served.component)
         self._recorders.append(recorder)
         jobs = self._caches.jobs(resource)
-        hands = Hands(self._client, self._caches, jobs, recorder, self._metrics)
+        hands = Hands(self._client, self._caches, jobs, recorder, self._inquirer, self._metrics)
         settings = Settings(
             self._options.gang_scheduler,
             self._options.cluster_domain,
@@ -132,9 +138,20 @@ class Operator:
     def _node_changed(self, _key: Key) -> None:
         """Nodes say every few seconds that they are well; only one that leaves, says when, is gone or is back is
         news to jobs."""
-        before, self._news = self._news, self._caches.news_of_nodes()
+        before, self._news = self._news, self._caches.node_facts().news()
         affected: set[JobKey] = set()
         for node, _ in before ^ self._news:
             affected |= self._caches.jobs_on(node)
         for job in affected:
-            self._controllers[job.kind].enqueue(Key(job.namespace, job.name))
+            self._look_again(job)
+
+    def _pod_replaced(self, change: Replaced[PodView]) -> None:
+        """The first pod that is evicted from a cordoned node tells all jobs there that it is being drained."""
+        old, new = change.old, change.new
+        if new is None or not is_evicted(new) or (old is not None and is_evicted(old)):
+            return
+        for job in self._caches.jobs_on(new.spec.node_name):
+            self._look_again(job)
+
+    def _look_again(self, job: JobKey) -> None:
+        self._controllers[job.kind].enqueue(Key(job.namespace, job.name))

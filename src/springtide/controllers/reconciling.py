@@ -6,7 +6,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -24,7 +24,7 @@ from springtide.controllers.kinds import Served
 from springtide.controllers.metrics import ERROR, OK, RETRY, Metrics
 from springtide.controllers.views import JobView
 from springtide.jobs import claims, engine, refusing
-from springtide.jobs.actions import Plan
+from springtide.jobs.actions import Inquire, Plan
 from springtide.jobs.observed import Settings
 from springtide.kube import errors
 from springtide.kube.controller import Result, Retry
@@ -74,7 +74,9 @@ class Reconciler:
         view = self._jobs.get(key)
         if view is None:
             self._metrics.forgotten(self._served.kind, key)
-            self._caches.forget(JobKey(self._served.kind, key.namespace, key.name))
+            job_key = JobKey(self._served.kind, key.namespace, key.name)
+            self._caches.forget(job_key)
+            self._hands.forget(job_key)
             return None
         raw = self._raw(view)
         if managed_elsewhere(raw) or raw["metadata"].get("deletionTimestamp"):
@@ -98,11 +100,13 @@ class Reconciler:
     def _plan(self, found: observing.Found) -> Plan:
         return engine.plan(observing.read(found), self._served.adapter, _now())
 
-    async def _wait(self, raw: Mapping[str, Any], job: Job[Any], remains: Collection[str]) -> Result | None:
+    async def _wait(
+        self, raw: Mapping[str, Any], job: Job[Any], remains: Mapping[str, datetime | None]
+    ) -> Result | None:
         now, created = _now(), job.metadata.creation_timestamp
         if finished(job.status.conditions) or created is None or now - created < PREDECESSOR_PATIENCE:
             return Result(requeue_after=PREDECESSOR_RETRY.total_seconds())
-        message = claims.remains(job.kind, remains)
+        message = claims.remains(job.kind, remains, now)
         return await self._act(raw, job.status, claims.waits(job.status, message, now, PREDECESSOR_RETRY))
 
     async def _refuse(self, raw: Mapping[str, Any], wrong: Sequence[FieldError]) -> Result | None:
@@ -110,9 +114,12 @@ class Reconciler:
         return await self._act(raw, status, refusing.refused(status, wrong, _now()))
 
     async def _act(self, raw: Mapping[str, Any], old: JobStatus, plan: Plan) -> Result | None:
+        subject = Subject.of(raw)
+        if not any(isinstance(action, Inquire) for action in plan.actions):
+            self._hands.forget(subject.job)
         if not plan.actions:
             return None
-        result = await self._hands.act(Subject.of(raw), old, plan.actions)
+        result = await self._hands.act(subject, old, plan.actions)
         for decision in plan.decisions:
             if decision.warning:
                 logger.warning("%s %s: %s", self._served.kind, Key.of(raw), decision.message)

@@ -78,7 +78,13 @@ class Terminated(View):
     started_at: datetime | None = None
 
 
+class WaitingState(View):
+    reason: str = ""
+    message: str = ""
+
+
 class ContainerState(View):
+    waiting: WaitingState | None = None
     running: Started | None = None
     terminated: Terminated | None = None
 
@@ -93,6 +99,7 @@ class PodStatus(View):
     phase: str = ""
     reason: str = ""
     message: str = ""
+    start_time: datetime | None = None
     conditions: tuple[Condition, ...] = ()
     container_statuses: tuple[ContainerStatus, ...] = ()
     init_container_statuses: tuple[ContainerStatus, ...] = ()
@@ -152,6 +159,9 @@ class HeldView(View):
 
 class Taint(View):
     key: str = ""
+    value: str = ""
+    effect: str = ""
+    time_added: datetime | None = None
 
 
 class NodeSpec(View):

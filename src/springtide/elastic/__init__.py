@@ -19,7 +19,7 @@ Standard library alone; NumPy, PyTorch and TensorFlow are used where a program u
 
     launcher side   membership (who trains together), hosts, discovery, starting, coordinator, agent, output, progress
     rank side       session (link to the launcher), connections, collectives, sums, groups, ring, flow, state, samplers,
-                    orders, checkpoints, running, reporting
+                    orders, checkpoints, running, reporting, mpi (ranks that mpirun has started)
     both            wire, members
 
 What a program uses is loaded when it is first used: agents and launchers, which come before all programs, use none.

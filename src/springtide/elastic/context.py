@@ -1,18 +1,21 @@
 # SPDX-License-Identifier: Apache-2.0
 """Where this process stands among the others right now. There is one of these per process.
 
-Without a launcher it is a group of one, and everything works the same. With one it belongs to a generation from the
-moment it begins to train; until then it is told what its launcher expects, to choose a GPU or a learning rate by.
+Without a launcher it is a group of one, and everything works the same. Under `tiderun` it belongs to a generation from
+the moment it begins to train; until then it is told what its launcher expects, to choose a GPU or a learning rate by.
+Under `mpirun` it joins the only generation there is when it is first asked for.
 """
 
 from __future__ import annotations
 
 import functools
 import os
+import socket
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, Protocol
 
+from springtide.elastic import mpi
 from springtide.elastic.groups import BrokenError, Group, Solo
 from springtide.elastic.ring import Ring
 from springtide.elastic.session import Entry, Place, Session
@@ -44,7 +47,8 @@ class Context:
         self.members: tuple[Member, ...] = ()
         self.local_rank = 0
         self.local_size = 1
-        self.hosts: tuple[str, ...] = (place.host,) if place else ("localhost",)
+        self.host = place.host if place else "localhost"
+        self.hosts: tuple[str, ...] = (self.host,)
         self.reported: int | None = None
         """The step that was reported last."""
         self.on_resize: list[Resized] = []
@@ -77,6 +81,13 @@ class Context:
         self._note_hosts(mine, entry.members)
         if self.attach is not None:
             self.attach(self)
+
+    def join(self, group: Group, world: mpi.World) -> None:
+        """Enter the one generation of a group that never changes."""
+        names = [name.decode() for name in group.allgather(socket.gethostname().encode())]
+        self.group, self.generation = group, 1
+        self.local_rank, self.local_size = world.local_rank, world.local_size
+        self.host, self.hosts = names[group.rank], tuple(dict.fromkeys(names))
 
     def settle(self) -> None:
         """Before anything is kept or handed on. Groups of our own do nothing behind our back."""
@@ -140,9 +151,13 @@ def current() -> Context:
     """Made when first asked for: the launcher hears of this rank at that moment."""
     global _current  # noqa: PLW0603 - one per process, as there is one launcher
     if _current is None:
-        _current = Context(Place.read(os.environ))
+        place = Place.read(os.environ)
+        _current = Context(place)
         for name in _OURS_ALONE:
             os.environ.pop(name, None)
+        if place is None and (world := mpi.found(os.environ)) is not None:
+            _current.join(mpi.joined(), world)
+            os.environ[mpi.JOINED] = "1"
     return _current
 
 
@@ -162,7 +177,8 @@ def group() -> Group:
 def expected() -> Expected:
     """Its rank is a guess: who is there first is known when training begins."""
     if not (_current.session if _current is not None else os.environ.get("TIDE_COORDINATOR")):
-        return Expected()
+        world = mpi.found(os.environ)
+        return Expected() if world is None else Expected(world.rank, world.size, world.local_rank, world.local_size)
     size = int(os.environ.get("TIDE_SIZE", "1"))
     slot, local = int(os.environ.get("TIDE_SLOT", "0")), int(os.environ.get("TIDE_LOCAL_SIZE", "1"))
     return Expected(min(int(os.environ.get("TIDE_WORKER", "0")), size - 1), size, slot, local)

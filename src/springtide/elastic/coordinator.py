@@ -25,7 +25,7 @@ from springtide.elastic.deeds import Deed, Drop, Kill, Say, Start, Tell
 from springtide.elastic.members import Address
 from springtide.elastic.options import Options
 from springtide.elastic.output import NAMES, Output, Voice
-from springtide.elastic.progress import Notice, Pace, Progress
+from springtide.elastic.progress import Moment, Notice, Pace, Progress
 from springtide.elastic.starter import Patience, Starter, StartError
 from springtide.elastic.starting import Call, Starting
 from springtide.elastic.strangers import Strangers
@@ -101,6 +101,10 @@ class Coordinator:
         self._here: dict[str, bool] = {}
         self._room = asyncio.Semaphore(_AT_ONCE)
         self._pace = Pace()
+        self._told = 0
+        """The number of the last change of the membership that a line of progress had."""
+        self._waited = False
+        """Something was told of the run before it began."""
         self._words: dict[str, Any] = {}
         self._checkpoint: dict[str, int | None] = {}
         """The step of the newest one, as far as it is known; nothing while there is none."""
@@ -175,14 +179,26 @@ class Coordinator:
 
     def report(self) -> None:
         """How far it has come, if that is news."""
-        if not self.course.began:
+        course, now = self.course, self._now()
+        idle = tuple(course.idle(now))
+        if not (course.began or idle or self._waited):
             return
-        size = len(self.course.membership.members)
-        progress = Progress(size, tuple(self.course.hosts_in_use), self.course.listing, self._words | self._checkpoint)
-        if self._pace.due(progress, self._now()):
-            written = progress.written(datetime.now(UTC))
-            self._output.print(written)
-            self._notice.put(written)
+        self._waited = True  # and when that is over, it is told
+        progress = Progress(
+            size=len(course.membership.members),
+            hosts=tuple(course.hosts_in_use),
+            listing=course.listing,
+            words=self._words | self._checkpoint,
+            training_hosts=course.training_hosts,
+            idle=idle,
+            changes=tuple(course.changes.last),
+        )
+        if self._pace.due(progress, now):
+            moment = Moment(now, datetime.now(UTC))
+            self._notice.put(progress.written(moment))
+            if course.began:
+                self._output.print(progress.written(moment, after=self._told))
+                self._told = course.changes.number
 
     def _now(self) -> float:
         return self._loop.time()

@@ -28,6 +28,7 @@ from springtide.elastic.deeds import Deed, Drop, Kill, Say, Start, Tell
 from springtide.elastic.failures import Failure
 from springtide.elastic.members import Address, Member
 from springtide.elastic.membership import Membership
+from springtide.elastic.membership_changes import NAMED, Changes, Idle
 from springtide.elastic.saving import PATIENCE, Saving
 from springtide.elastic.seats import Seat, named, place
 from springtide.elastic.shortage import Muster, Shortage
@@ -40,6 +41,8 @@ _ENDING: Final = 8.0
 """Seconds for everybody to end when the run is over."""
 _NO_MORE_COME: Final = 15.0
 """Seconds after which a list of hosts that is too short to begin with is taken for what is meant."""
+_LATE: Final = 5.0
+"""Seconds after which a host whose ranks have not joined is said to have none that train."""
 _LONG: Final = 10.0
 _AGAIN: Final = 60.0
 """Seconds until it is said whom a run waits for that is over, and until it is said again."""
@@ -77,6 +80,7 @@ class Course:
         self.first_failure: Failure | None = None
         self.listing = 0
         """How often the hosts that are listed have changed."""
+        self.changes = Changes()
         self._cooling = Cooling(*settings.cooldown)
         self._listed: dict[str, int] = {}
         self._resting: frozenset[str] = frozenset()
@@ -109,6 +113,53 @@ class Course:
     @property
     def hosts_in_use(self) -> list[str]:
         return list(dict.fromkeys(seat.worker.host for seat in self.seats.values() if not seat.ended))
+
+    @property
+    def training_hosts(self) -> int | None:
+        """Hosts that ranks train on; none while there are too few ranks. None as long as nobody has joined: programs
+        that do not use the library never do."""
+        if not self.began and not self._too_few():
+            return None
+        members = () if self.membership.held else self.membership.members
+        return len({self.seats[id_].worker.host for id_ in members if id_ in self.seats})
+
+    def idle(self, now: float) -> list[Idle]:
+        """Listed hosts without a rank that trains, and why; the first few. One that has just been listed, or whose
+        rank is being started, is not idle yet; nor is any before ranks have begun to wait for others."""
+        training = {self.seats[id_].worker.host for id_ in self.membership.members if id_ in self.seats}
+        without = [host for host in self._listed if host not in training]
+        found = self._too_few()
+        if not without or not (self.began or found):
+            return found
+        resting, youngest = self._cooling.resting(now), dict[str, Seat]()
+        for seat in self._alive():
+            youngest[seat.worker.host] = seat  # later ones were started later
+        for host in without:
+            if len(found) >= NAMED:
+                break
+            if (why := self._idle_because(host, youngest.get(host), resting, now)) is not None:
+                found.append(Idle(host, why, resting.get(host)))
+        return found
+
+    def _too_few(self) -> list[Idle]:
+        if not self.membership.held and (self.began or not self._shortage.noticed):
+            return []
+        muster = self._muster()
+        have = "has" if muster.joined == 1 else "have"
+        return (
+            [Idle("", f"{muster.joined} of {muster.needed} required ranks {have} joined")] if not muster.enough else []
+        )
+
+    def _idle_because(self, host: str, seat: Seat | None, resting: Mapping[str, float], now: float) -> str | None:
+        most = self.membership.limits.most
+        if host in resting:
+            return "rests after a failure"
+        if seat is None:
+            full = self.began and most is not None and len(self.membership.workers) >= most
+            return f"is not needed with --max-np {most}" if full else None
+        if now - seat.since < _LATE:
+            return None
+        return "runs a rank that has not joined" if seat.called else "does not answer"
 
     def label(self, id_: int) -> str:
         seat = self.seats.get(id_)
@@ -384,6 +435,7 @@ class Course:
 
     def _failed(self, seat: Seat, failure: Failure, now: float) -> list[Deed]:
         self.first_failure = self.first_failure or failure
+        self.changes.lost(failure.id, failure.host, failure.why, now)
         if seat.called:
             self._blame.failed(failure, self._newest)
         if not self.settings.elastic:
@@ -408,7 +460,7 @@ class Course:
         match order:
             case Spawn(worker):
                 self._newest = worker.id
-                self.seats[worker.id] = Seat(worker, place(worker) if self.began else str(worker.id))
+                self.seats[worker.id] = Seat(worker, place(worker) if self.began else str(worker.id), since=now)
                 return [Start(worker)]
             case End(id_):
                 return [Kill(id_, signal.SIGTERM)]
@@ -419,13 +471,14 @@ class Course:
             case Over():
                 return self._over(order, now)
             case Switch() | Regroup():
-                return self._grouped(order)
+                return self._grouped(order, now)
 
-    def _grouped(self, order: Switch | Regroup) -> list[Deed]:
+    def _grouped(self, order: Switch | Regroup, now: float) -> list[Deed]:
         for seat in self._alive():  # those that leave and those that come bear no number, which is another's now
             seat.label = place(seat.worker)
         for rank, id_ in enumerate(self.membership.members):
             self.seats[id_].label = str(rank)
+        self.changes.grouped({id_: self.seats[id_].worker.host for id_ in self.membership.members}, now)
         words: dict[str, Any] = {"generation": order.generation, "source": order.source, "hold": order.hold}
         size = len(self.membership.members)
         tell = Tell(f"generation {order.generation}: {size} {'rank' if size == 1 else 'ranks'}", detail=True)

@@ -91,12 +91,12 @@ def _check(given: Options) -> None:
         raise OSError(f"the directory that it was started in: {error.strerror}") from error
 
 
-def main() -> None:
-    given = options.read(sys.argv[1:], os.environ)
+def main(program: str = options.TIDERUN) -> None:
+    given = options.read(sys.argv[1:], os.environ, program)
     try:
         _check(given)
     except OSError as error:
-        print(f"tiderun: {error}", file=sys.stderr)
+        print(f"{program}: {error}", file=sys.stderr)
         sys.exit(2)
     descriptors.claim()
     leash = Leash() if given.script is not None else None  # a process of its own, made before there are threads

@@ -20,14 +20,22 @@ from springtide import __version__
 from springtide.elastic import hosts
 from springtide.elastic.workers import Limits
 
-_USAGE: Final = "tiderun -np N [options] PROGRAM [ARGUMENTS]"
+_USAGE: Final = "{program} -np N [options] PROGRAM [ARGUMENTS]"
 _EXAMPLES: Final = """
 examples:
-  tiderun -np 4 python train.py                                 four ranks on this machine
-  tiderun -np 4 -H a:2,b:2 python train.py                      two on each of two machines, over ssh
-  tiderun -np 2 --min-np 1 --max-np 4 --host-discovery-script ./hosts.sh python train.py
-                                                                as many as the script lists, between one and four
+  {program} -np 4 python train.py
+      four ranks on this machine
+  {program} -np 4 -H a:2,b:2 python train.py
+      two on each of two machines, over ssh
+  {program} -np 2 --min-np 1 --max-np 4 --host-discovery-script ./hosts.sh python train.py
+      as many as the script lists, between one and four
 """
+TIDERUN: Final = "tiderun"
+_VERSIONS: Final = {
+    TIDERUN: f"tiderun {__version__}",
+    "horovodrun": f"horovodrun of Springtide {__version__} (tiderun with Horovod's command line, not Horovod)",
+}
+"""What each program that reads this command line says of itself."""
 _NO_EFFECT: Final[Mapping[str, int]] = {
     "--gloo": 0, "--use-gloo": 0, "--disable-cache": 0, "--no-stall-check": 0, "--autotune": 0,
     "--hierarchical-allreduce": 0, "--no-hierarchical-allreduce": 0, "--hierarchical-allgather": 0,
@@ -75,18 +83,19 @@ class Options:
 
 class _Parser(argparse.ArgumentParser):
     def error(self, message: str) -> NoReturn:
-        self.exit(2, f"tiderun: {message}\ntiderun: usage: {_USAGE}; `tiderun --help` lists the options\n")
+        program = self.prog
+        self.exit(2, f"{program}: {message}\n{program}: usage: {self.usage}; `{program} --help` lists the options\n")
 
     def remark(self, message: str) -> None:
-        self._print_message(f"tiderun: {message}\n", sys.stderr)
+        self._print_message(f"{self.prog}: {message}\n", sys.stderr)
 
 
-def read(arguments: Sequence[str], environment: Mapping[str, str]) -> Options:
+def read(arguments: Sequence[str], environment: Mapping[str, str], program: str = TIDERUN) -> Options:
     """Ends the process with a clear word on anything that cannot be meant."""
-    parser = parser_of()
+    parser = parser_of(program)
     given, beyond = parser.parse_known_args(arguments)
     if beyond:
-        parser.error(f"{beyond[0]} is not an option of tiderun, or stands in the wrong place")
+        parser.error(f"{beyond[0]} is not an option of {program}, or stands in the wrong place")
     command = tuple(given.command[1:] if given.command[:1] == ["--"] else given.command)
     if not command:
         parser.error("no program is given")
@@ -112,16 +121,16 @@ def read(arguments: Sequence[str], environment: Mapping[str, str]) -> Options:
     )
 
 
-def parser_of() -> _Parser:
+def parser_of(program: str = TIDERUN) -> _Parser:
     parser = _Parser(
-        prog="tiderun",
-        usage=_USAGE,
+        prog=program,
+        usage=_USAGE.format(program=program),
         description="Starts a program on many hosts, and lets it grow and shrink while it trains.",
-        epilog=_EXAMPLES,
+        epilog=_EXAMPLES.format(program=program),
         formatter_class=argparse.RawDescriptionHelpFormatter,
         allow_abbrev=False,
     )
-    parser.add_argument("-v", "--version", action="version", version=f"tiderun {__version__}")
+    parser.add_argument("-v", "--version", action="version", version=_VERSIONS[program])
     parser.add_argument(
         "-cb", "--check-build", action=_Build, nargs=0, help="say which frameworks are found here, and exit"
     )
@@ -310,7 +319,7 @@ class _Build(argparse.Action):
     ) -> None:
         names = ("numpy", "torch", "tensorflow")
         found = ", ".join(f"{name} ({'found' if find_spec(name) else 'not found'})" for name in names)
-        print(f"tiderun {__version__}: {found}")
+        print(f"{_VERSIONS[parser.prog]}: {found}")
         parser.exit()
 
 
@@ -319,7 +328,7 @@ def _refusing(why: str) -> type[argparse.Action]:
         def __call__(
             self, parser: argparse.ArgumentParser, _space: object, _values: object, name: str | None = None
         ) -> None:
-            parser.error(f"{name} is not an option of tiderun: {why}")
+            parser.error(f"{name} is not an option of {parser.prog}: {why}")
 
     return Refusing
 

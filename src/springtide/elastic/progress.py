@@ -3,8 +3,9 @@
 
     {"springtide":"progress","at":"2030-01-02T03:04:05.678Z","size":2,"hosts":["a","b"],"step":40,"loss":0.25,…}
 
-Told when the hosts in use or the size change, at once, because whoever drains a host waits for it; otherwise when
-anything has changed, at most every ten seconds. Where there is no pod, or its token may not, there is no annotation.
+Told at once when the hosts in use, the size or the membership change, because drains and events of the job wait for it;
+otherwise when anything has changed, at most every ten seconds. Where there is no pod, or its token may not, there is no
+annotation. The annotation has the last few changes of the membership, a line only those that no line has had yet.
 """
 
 from __future__ import annotations
@@ -15,12 +16,15 @@ import json
 import ssl
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from enum import Enum, auto
 from pathlib import Path
 from typing import Any, Final
 
+from springtide.elastic.membership_changes import Change, Idle
+
 ANNOTATION: Final = "springtide.dev/progress"
+_OURS: Final = frozenset({"springtide", "at", "size", "hosts", "training_hosts", "idle", "changes"})
 _OFTEN: Final = 10.0
 _ACCOUNT: Final = Path("/var/run/secrets/kubernetes.io/serviceaccount")
 _PATIENCE: Final = 5.0
@@ -39,12 +43,56 @@ class Progress:
     """How often the hosts that are listed have changed: whoever changed them wants to hear."""
     words: Mapping[str, Any] = field(default_factory=dict)
     """What the program says: step, loss, samples_per_second and whatever else it likes."""
+    training_hosts: int | None = None
+    """None: nobody knows, or will."""
+    idle: tuple[Idle, ...] = ()
+    changes: tuple[Change, ...] = ()
 
-    def written(self, at: datetime) -> str:
-        stamp = at.astimezone(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
-        ours = {"springtide": "progress", "at": stamp, "size": self.size, "hosts": list(self.hosts)}
-        said = {name: value for name, value in self.words.items() if name not in ours}
-        return json.dumps({**ours, **said}, separators=(",", ":"))
+    @property
+    def urgent(self) -> tuple[object, ...]:
+        """What is told at once."""
+        newest = self.changes[-1].number if self.changes else 0
+        return self.size, self.hosts, self.listing, self.training_hosts, self.idle, newest
+
+    def written(self, moment: Moment, after: int = 0) -> str:
+        """With the changes of higher numbers than `after`."""
+        told = [_change(each, moment) for each in self.changes if each.number > after]
+        idle = [_idle(each, moment) for each in self.idle]
+        ours = {
+            "springtide": "progress",
+            "at": moment.stamp(moment.now),
+            "size": self.size,
+            "hosts": list(self.hosts),
+        }
+        ours |= {} if self.training_hosts is None else {"training_hosts": self.training_hosts}
+        lists = {name: value for name, value in (("idle", idle), ("changes", told)) if value}
+        said = {name: value for name, value in self.words.items() if name not in _OURS}
+        return json.dumps({**ours, **said, **lists}, separators=(",", ":"))
+
+
+@dataclass(frozen=True, slots=True)
+class Moment:
+    """Now, by the clock that the run goes by and by that of people."""
+
+    now: float
+    wall: datetime
+
+    def stamp(self, at: float) -> str:
+        """A time of the run as people write it."""
+        there = self.wall.astimezone(UTC) + timedelta(seconds=at - self.now)
+        return there.isoformat(timespec="milliseconds").replace("+00:00", "Z")
+
+
+def _change(change: Change, moment: Moment) -> dict[str, Any]:
+    told: dict[str, Any] = {"number": change.number, "at": moment.stamp(change.at), "what": change.what}
+    told |= {"size": change.size, "hosts": list(change.hosts), "count": change.count}
+    told |= {} if change.rank is None else {"rank": change.rank}
+    return told | ({"why": change.why} if change.why else {})
+
+
+def _idle(idle: Idle, moment: Moment) -> dict[str, Any]:
+    told = {name: value for name, value in (("host", idle.host), ("why", idle.why)) if value}
+    return told if idle.until is None else told | {"until": moment.stamp(idle.until)}
 
 
 class Pace:
@@ -58,11 +106,7 @@ class Pace:
         last = self._last
         if last is not None and progress == last:
             return False
-        urgent = last is None or (progress.size, progress.hosts, progress.listing) != (
-            last.size,
-            last.hosts,
-            last.listing,
-        )
+        urgent = last is None or progress.urgent != last.urgent
         if not urgent and now - self._at < _OFTEN:
             return False
         self._last, self._at = progress, now

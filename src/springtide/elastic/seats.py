@@ -22,6 +22,8 @@ class Seat:
 
     worker: Worker
     label: str
+    since: float = 0.0
+    """When it was started."""
     called: bool = False
     """Its agent is there."""
     started: bool = False

@@ -49,6 +49,11 @@ class Shortage:
     def trained(self) -> None:
         self._before = 0.0
 
+    @property
+    def noticed(self) -> bool:
+        """Whether it lasts longer than a moment."""
+        return self._noticed
+
     def over(self, now: float) -> None:
         if self._since is not None:
             self._before += now - self._since

@@ -123,15 +123,16 @@ class State:
     def begin(self) -> None:
         """Enter the first generation of this process."""
         now = context.current()
-        self._probe(first=now.session is None or (not now.generation and context.expected().rank == 0))
+        expected = not now.generation and context.expected().rank == 0
+        self._probe(first=expected if now.session is not None else now.rank == 0)
+        if now.generation:
+            self._share()
+            return
         if now.session is None:
             loaded = None if self._looked else self._load()
             boundary, old = loaded or (max(self.newest, 0), 1)
             self._saved = self._taken(boundary, old)
             _tell(now, old)
-            return
-        if now.generation:
-            self._share()
             return
         # Memory that was never touched takes longer to fill than to send: not while the others wait.
         self._memory = [leaves.twin(each) for each in self._live(0, 1).arrays]
@@ -171,13 +172,13 @@ class State:
     def _share(self) -> None:
         """For a process that has trained with others before it came to this state: all begin with the first one's."""
         now = context.current()
-        assert now.session is not None
+        reached = now.session.boundary if now.session is not None else max(self.newest, 0)
         loaded = self._load() if now.rank == 0 and not self._looked else None
         boundary, old = loaded or (0, now.size)
-        self._saved = self._taken(max(boundary, now.session.boundary), old)
+        self._saved = self._taken(max(boundary, reached), old)
         self._looked = True
         entry = Entry(now.generation, (), source=0, graceful=False)
-        _tell(now, self._pass_on(now.group, entry, now.session.boundary, everybody=True))
+        _tell(now, self._pass_on(now.group, entry, reached, everybody=True))
         self._announce(now)
 
     def _switch(self, entry: Entry) -> None:
@@ -238,9 +239,8 @@ class State:
             memory = self._memory if self._saved is None else []
             arrived = _receive(group, entry.source, memory, everybody=everybody)
             self._put(arrived.skeleton, arrived.arrays)
-        session = context.current().session
-        assert session is not None
-        session.boundary = arrived.boundary
+        if (session := context.current().session) is not None:
+            session.boundary = arrived.boundary
         if group.rank != entry.source:
             self._saved = Snapshot(arrived.boundary, arrived.size, copy.deepcopy(arrived.skeleton), arrived.arrays)
         return arrived.size

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The command `tiderun`. Whoever thinks better of it while it is still being loaded is told nothing of where it was."""
+"""The commands `tiderun` and `horovodrun`, which is tiderun with Horovod's command line. Ctrl-C while they are still
+being loaded prints no traceback."""
 
 from __future__ import annotations
 
@@ -8,9 +9,17 @@ import sys
 
 
 def main() -> None:
+    _run("tiderun")
+
+
+def horovodrun() -> None:
+    _run("horovodrun")
+
+
+def _run(program: str) -> None:
     try:
         from springtide.elastic import launcher  # noqa: PLC0415 - this is what takes its time
 
-        launcher.main()
+        launcher.main(program)
     except KeyboardInterrupt:
         sys.exit(128 + signal.SIGINT)

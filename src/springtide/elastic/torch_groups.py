@@ -50,6 +50,8 @@ _NCCL: Final = {
 def use(backend: str = "gloo") -> None:
     """Have a default group of this kind in every generation."""
     now = context.current()
+    if now.session is None and now.size > 1:
+        raise NotImplementedError("torch_groups needs tiderun; under mpirun use torch.distributed or Horovod's names")
     if now.session is None:
         _prepare(backend)
         dist.init_process_group(backend, store=dist.HashStore(), rank=0, world_size=1)

@@ -64,11 +64,20 @@ class StatusPatch:
 
 
 @dataclass(frozen=True, slots=True)
+class Inquire:
+    """Look up the newest Warning event about an object whose status does not say what it waits for. The answer is in
+    what is observed next."""
+
+    key: Key
+    uid: str
+
+
+@dataclass(frozen=True, slots=True)
 class RequeueAfter:
     delay: timedelta
 
 
-Action: TypeAlias = Create | Patch | Delete | Event | StatusPatch | RequeueAfter
+Action: TypeAlias = Create | Patch | Delete | Event | StatusPatch | Inquire | RequeueAfter
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,7 +6,7 @@ from __future__ import annotations
 import signal
 from typing import Final
 
-from springtide.jobs.observed import Pod
+from springtide.jobs.observed import Exit, Pod
 
 EVICTED: Final = "Evicted"
 NODE_LOST: Final = "NodeLost"
@@ -15,6 +15,12 @@ LINES: Final = 10
 LENGTH: Final = 600
 _SHUTDOWNS: Final = frozenset({"Terminated", "NodeShutdown", "Shutdown"})
 """How kubelets of all releases call the end of a pod by a shutdown of its node."""
+_MOVES: Final = {
+    "EvictionByEvictionAPI": "was evicted from node {}",
+    "DeletionByTaintManager": "was evicted from node {} by a taint",
+    "PreemptionByScheduler": "was preempted on node {}",
+}
+"""Reasons of the condition `DisruptionTarget`, in words."""
 _DISRUPTIONS: Final = frozenset({EVICTED, "Preempting", "Preempted", NODE_LOST, *_SHUTDOWNS})
 
 
@@ -25,6 +31,11 @@ def evicted(pod: Pod) -> bool:
 def shut_down(pod: Pod) -> bool:
     """Its node was shut down. That is no failure at all: the pod is made anew as often as it happens."""
     return pod.ended and pod.reason in _SHUTDOWNS
+
+
+def moved(pod: Pod) -> bool:
+    """It is told to leave its node, which is no failure of its own: by a drain, a taint or a pod of higher priority."""
+    return pod.terminating and pod.disruption in _MOVES
 
 
 def lost(pod: Pod) -> bool:
@@ -38,12 +49,17 @@ def disrupted(pod: Pod) -> bool:
 
 
 def ending(pod: Pod) -> str:
-    """`exited with code 137 (OOMKilled, SIGKILL): last lines`, as far as it is known."""
-    if pod.exit is None or pod.exit.code is None:
+    """How its main container ended, as far as it is known."""
+    return exited(pod.exit) if pod.exit is not None else ""
+
+
+def exited(ended: Exit) -> str:
+    """`exited with code 137 (OOMKilled, SIGKILL): last lines`."""
+    if ended.code is None:
         return ""
-    hints = [hint for hint in (pod.exit.reason if pod.exit.reason != "Error" else "", _signal(pod.exit.signal)) if hint]
-    said = f": {_end(pod.exit.message)}" if pod.exit.message.strip() else ""
-    return f"exited with code {pod.exit.code}" + (f" ({', '.join(hints)})" if hints else "") + said
+    hints = [hint for hint in (ended.reason if ended.reason != "Error" else "", _signal(ended.signal)) if hint]
+    said = f": {_end(ended.message)}" if ended.message.strip() else ""
+    return f"exited with code {ended.code}" + (f" ({', '.join(hints)})" if hints else "") + said
 
 
 def _end(message: str) -> str:
@@ -62,6 +78,8 @@ def worker(pod: Pod) -> str:
         return f"was lost with node {pod.node}"
     if shut_down(pod):
         return f"was stopped with node {pod.node}" if pod.node else "was stopped with its node"
+    if moved(pod):
+        return _MOVES[pod.disruption].format(pod.node)
     if evicted(pod):
         return f"was evicted: {pod.message}" if pod.message else "was evicted"
     if pod.ended:

@@ -8,7 +8,7 @@ when that pod is about to be deleted.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
+from collections.abc import Iterable, Mapping
 from datetime import datetime, timedelta
 from typing import Final
 
@@ -22,6 +22,7 @@ from springtide.jobs.conditions import REASON_LENGTH, Conditions, false, merged,
 from springtide.jobs.kind import Hosts
 from springtide.jobs.observed import Pod
 from springtide.jobs.situation import Situation
+from springtide.jobs.times import clock
 
 NAME_TAKEN: Final = "NameTaken"
 EXISTS: Final = "ErrResourceExists"
@@ -63,11 +64,13 @@ def exists(kind: str, name: str, manager: str) -> str:
     )
 
 
-def remains(kind: str, names: Collection[str]) -> str:
-    """Of objects of a job that had this job's name."""
-    more = f" and {len(names) - _NAMED} more" if len(names) > _NAMED else ""
-    named = ", ".join(sorted(names)[:_NAMED])
-    return f"The job waits until what is left of an earlier {kind} of its name has been deleted: {named}{more}"
+def remains(kind: str, left: Mapping[str, datetime | None], now: datetime) -> str:
+    """Of objects of a job that had this job's name, and when each has to be gone."""
+    more = f" and {len(left) - _NAMED} more" if len(left) > _NAMED else ""
+    named = ", ".join(sorted(left)[:_NAMED])
+    latest = max((at for at in left.values() if at is not None and at > now), default=None)
+    until = f"; what is being deleted has until {clock(latest, now)} to end" if latest is not None else ""
+    return f"The job waits until what is left of an earlier {kind} of its name has been deleted: {named}{more}{until}"
 
 
 def told(old: JobStatus, planned: JobStatus, reason: str, message: str, now: datetime) -> JobStatus:

@@ -29,11 +29,14 @@ from springtide.jobs import (
     launching,
     moving,
     objects,
+    rank_changes,
     relocating,
     resizing,
     setbacks,
     situation,
     status,
+    training_progress,
+    wait_causes,
     workers,
 )
 from springtide.jobs import decisions as log
@@ -99,6 +102,9 @@ def _ongoing(seen: Situation) -> Plan:
     waits += [finishing.deadline_left(then), launching.restart_left(then)]
     waits += [moving.left(then, index) for index in moving.leavers(then)]
     waits += [resizing.drain_left(then, index) for index in then.ledger.draining]
+    inquiries, wait = wait_causes.inquiries(then)
+    actions += inquiries
+    waits.append(wait)
     return _told(then, actions, why, status.ongoing(foreseen(then, actions)), waits)
 
 
@@ -122,7 +128,8 @@ def _relieved(seen: Situation, why: list[Decision]) -> Situation:
         return seen
     for loss in lost:
         name = seen.worker_name(loss.index)
-        why.append(Decision(seen.now, "WorkerReplaced", f"{name} {loss.cause}; another takes its place", loss.counts))
+        reason = "WorkersMoved" if loss.pod is not None and causes.moved(loss.pod) else "WorkerReplaced"
+        why.append(Decision(seen.now, reason, f"{name} {loss.cause}; another takes its place", loss.counts))
     return seen.with_ledger(workers.without(seen, lost))
 
 
@@ -186,7 +193,7 @@ def _resized(seen: Situation, why: list[Decision]) -> tuple[Situation, timedelta
             why.append(Decision(seen.now, "ScalingIn", message))
         return seen.with_ledger(resizing.shrunk(seen, gone)), finishing.NEVER
     ledger, wait = workers.filled(seen, wanted - size)
-    grows = len(ledger.members) > len(seen.ledger.members) and not {"WorkerReplaced", "NodeLeaving"} & {
+    grows = len(ledger.members) > len(seen.ledger.members) and not {"WorkerReplaced", "WorkersMoved", "NodeLeaving"} & {
         decision.reason for decision in why
     }
     if grows and seen.ledger.serves and not seen.ledger.owed:
@@ -315,9 +322,10 @@ def _told(
     told: list[Action] = [*actions, *log.events(why)]
     if (part := _one_turn(actions)) is not None:
         return Plan((*part, *log.events(why), RequeueAfter(_NEXT)), old, why)
-    if new != old:
-        told += (StatusPatch(new), *status.events(old, new))
-    soonest = min((wait for wait in waits if wait > timedelta(0)), default=finishing.NEVER)
+    throttle = training_progress.too_soon(then, new)
+    if new != old and throttle <= timedelta(0):
+        told += (StatusPatch(new), *status.events(old, new), *rank_changes.events(then, new))
+    soonest = min((wait for wait in (*waits, throttle) if wait > timedelta(0)), default=finishing.NEVER)
     if soonest != finishing.NEVER:
         told.append(RequeueAfter(soonest))
     return Plan(tuple(told), new, why)

@@ -16,7 +16,7 @@ from springtide.api.kinds import conditions
 from springtide.api.kinds.conditions import condition
 from springtide.api.kinds.mpi_modes import LauncherForm
 from springtide.api.kinds.run_policy import CleanPodPolicy
-from springtide.jobs import causes, fixed, launching, objects, workers
+from springtide.jobs import causes, fixed, launching, objects, wait_causes, workers
 from springtide.jobs.actions import Action, Delete, Patch
 from springtide.jobs.observed import PLACING, SUCCEEDED, Key, LauncherJob, Pod
 from springtide.jobs.situation import Situation
@@ -63,7 +63,7 @@ def _batch_job_failed(situation: Situation) -> Outcome | None:
     if last is not None:
         reason = f"{reason}/{last.reason}" if reason == BACKOFF_EXCEEDED else reason
         said = last.message or causes.ending(last)
-        message = f"{message}: {said}" if said else message
+        message = _with_log(situation, f"{message}: {said}" if said else message, last)
     return _failure(situation, reason, message)
 
 
@@ -87,7 +87,8 @@ def _launcher_failed(situation: Situation) -> Outcome | None:
     kind = situation.job.kind
     reason = f"{kind}Evicted" if causes.evicted(pod) else pod.reason or f"{kind}Failed"
     why = causes.ending(pod) or pod.message
-    return _failure(situation, reason, f"{situation.title} has failed" + (f": launcher {why}" if why else ""))
+    message = f"{situation.title} has failed" + (f": launcher {why}" if why else "")
+    return _failure(situation, reason, _with_log(situation, message, pod))
 
 
 def _replica_failed(situation: Situation) -> Outcome | None:
@@ -96,7 +97,8 @@ def _replica_failed(situation: Situation) -> Outcome | None:
     if each is None or pod is None:
         return None
     reason = f"{situation.job.kind}{'Evicted' if causes.evicted(pod) else 'Failed'}"
-    return _failure(situation, reason, f"{situation.title} has failed: {each.name} {causes.worker(pod)}")
+    message = f"{situation.title} has failed: {each.name} {causes.worker(pod)}"
+    return _failure(situation, reason, _with_log(situation, message, pod))
 
 
 def _deadline_passed(situation: Situation) -> Outcome | None:
@@ -118,6 +120,14 @@ def _workers_used_up(situation: Situation) -> Outcome | None:
     name = situation.worker_name(last.index)
     message = f"{situation.title} has failed: {name}, like {workers.CAP} before it in its place, {last.cause}"
     return _failure(situation, f"{kind}Failed", message)
+
+
+def _with_log(situation: Situation, message: str, pod: Pod) -> str:
+    """Where the rest of what a program said is, if it ran, if its pod stays, and unless a command is named already."""
+    stays = situation.job.run.clean_pod_policy is not CleanPodPolicy.ALL and not causes.disrupted(pod)
+    if not stays or pod.exit is None or wait_causes.names_command(message):
+        return message
+    return f"{message}; see kubectl logs {pod.name} -n {situation.job.metadata.namespace}"
 
 
 def _failure(situation: Situation, reason: str, message: str) -> Outcome:

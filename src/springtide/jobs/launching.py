@@ -17,6 +17,7 @@ from springtide.jobs.actions import Action, Create, Patch
 from springtide.jobs.ledger import Ledger
 from springtide.jobs.observed import FAILED, RUNNING, SUCCEEDED, Key, Pod
 from springtide.jobs.situation import Situation
+from springtide.jobs.times import after
 
 SETTLE_SECONDS: Final = 30
 START_SECONDS: Final = 60
@@ -133,11 +134,16 @@ def may_be_created(situation: Situation) -> bool:
 
 
 def restart_left(situation: Situation) -> timedelta:
+    at = restarts_at(situation)
+    return timedelta(0) if at is None else max(at - situation.now, timedelta(0))
+
+
+def restarts_at(situation: Situation) -> datetime | None:
+    """When what failed last may be created again, or could."""
     ledger = situation.ledger
     if ledger.restarted_at is None:
-        return timedelta(0)
-    tries = ledger.restarts + ledger.disruptions
-    return max(ledger.restarted_at + workers.backoff(tries) - situation.now, timedelta(0))
+        return None
+    return ledger.restarted_at + workers.backoff(ledger.restarts + ledger.disruptions)
 
 
 def predecessors(situation: Situation) -> tuple[Pod, ...]:
@@ -182,8 +188,21 @@ def _first_list(situation: Situation, pod: Pod) -> tuple[Ledger, timedelta]:
     given = replace(_listing(ledger, found), serves=pod.uid, started_with=found)
     if len(found) >= situation.wanted_size:
         return given, NEVER
-    patience = situation.seconds("start-seconds", START_SECONDS) - situation.since(pod.created or situation.now)
+    patience = _start_time(situation, pod) - situation.now
     return (ledger, patience) if patience > timedelta(0) else (given, NEVER)
+
+
+def starts_at(situation: Situation) -> datetime | None:
+    """When a launcher starts with the workers that are ready, if no more come; None where they do not suffice, or where
+    nobody else is waited for."""
+    least, pod, found = situation.shape.start_size, situation.launcher, ready(situation)
+    if least is None or pod is None or not pod.alive or situation.ledger.serves or predecessors(situation):
+        return None
+    return _start_time(situation, pod) if least.workers <= len(found) < situation.wanted_size else None
+
+
+def _start_time(situation: Situation, pod: Pod) -> datetime:
+    return after(pod.created or situation.now, situation.seconds("start-seconds", START_SECONDS))
 
 
 def refusal(situation: Situation) -> str:
@@ -203,8 +222,19 @@ def _settle_left(situation: Situation, pod: Pod) -> timedelta:
     """A host added before rank 0 has registered is never used."""
     if not situation.shape.settles or pod.phase != RUNNING:
         return timedelta(0)
-    started = pod.started or situation.now
-    return max(started + situation.seconds("settle-seconds", SETTLE_SECONDS) - situation.now, timedelta(0))
+    return max(_settle_time(situation, pod) - situation.now, timedelta(0))
+
+
+def settled_at(situation: Situation) -> datetime | None:
+    """Until when newcomers are held back from a launcher that runs."""
+    pod = situation.launcher
+    if pod is None or not situation.launcher_runs or not situation.shape.settles or not situation.ledger.serves:
+        return None
+    return _settle_time(situation, pod)
+
+
+def _settle_time(situation: Situation, pod: Pod) -> datetime:
+    return after(pod.started or situation.now, situation.seconds("settle-seconds", SETTLE_SECONDS))
 
 
 def deleted(situation: Situation) -> tuple[Pod, ...]:

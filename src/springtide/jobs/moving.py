@@ -5,9 +5,10 @@ Newcomers come first, and a worker leaves the host list in the very write in whi
 never gets longer or shorter than the size, and ranks are started anew once, not twice. For that time there are more
 pods than the size says, but never more hosts.
 
-A node that says when it goes is left in time for a drain, even if no successor is ready, as long as somebody stays to
-go on from: a host that is left is forgotten, one that dies is shunned for ever. Others evict their pods, which then
-count as lost. A launcher that is not elastic is left alone while it runs: to move its workers would be to abort it.
+A cordon moves nobody. A node that says when it goes is left in time for a drain, even if no successor is ready, as long
+as somebody stays to go on from: a host that is left is forgotten, one that dies is shunned for ever. Others evict their
+pods, which are replaced at once and count as moved. A launcher that is not elastic is left alone while it runs: to move
+its workers would be to abort it.
 """
 
 from __future__ import annotations

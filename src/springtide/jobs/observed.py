@@ -40,6 +40,31 @@ class Exit:
 
 
 @dataclass(frozen=True, slots=True)
+class Waiting:
+    """What keeps a pod from running, as the scheduler or the kubelet says it in the pod's status."""
+
+    reason: str
+    message: str = ""
+    container: str = ""
+    since: datetime | None = None
+    """Since when the pod is on its node."""
+    sandbox: bool = False
+    """Volumes are mounted and the network is there: what is missing are images and containers."""
+    exit: Exit | None = None
+    """How the last attempt of a container ended that is restarted again and again."""
+    restarted: datetime | None = None
+    """When that container was started again, if it runs at this moment."""
+
+
+@dataclass(frozen=True, slots=True)
+class Trouble:
+    """The newest Warning event about an object whose status does not say what it waits for."""
+
+    reason: str
+    message: str
+
+
+@dataclass(frozen=True, slots=True)
 class Pod:
     name: str
     uid: str
@@ -53,10 +78,13 @@ class Pod:
     message: str = ""
     disrupted: bool = False
     """It has ended because somebody took it down, and said so."""
+    disruption: str = ""
+    """By whom it was taken down, or is told to end: the reason of its condition `DisruptionTarget`."""
     created: datetime | None = None
     started: datetime | None = None
     """When the main container started, not when the pod did."""
     exit: Exit | None = None
+    waiting: Waiting | None = None
     annotations: Mapping[str, str] = field(default_factory=dict)
 
     @property
@@ -129,13 +157,17 @@ class Observed:
     objects: Mapping[Key, Held] = field(default_factory=dict)
     launcher_job: LauncherJob | None = None
     leaving_nodes: frozenset[str] = frozenset()
-    """Nodes that are going away: noticed, drained or cordoned."""
+    """Nodes that are going away: reclaimed, drained, or tainted so that the job's pods are evicted."""
+    cordoned_nodes: frozenset[str] = frozenset()
+    """Nodes that take no new pods; nobody moves because of that alone."""
     reclaims: Mapping[str, datetime] = field(default_factory=dict)
     """When, of those that say so."""
     priorities: Mapping[str, int] = field(default_factory=dict)
     """Values of PriorityClasses; of one that is missing it is 0."""
     last_reports: Mapping[str, str] = field(default_factory=dict)
     """What launchers whose pods are gone said last of themselves, by uid."""
+    troubles: Mapping[str, Trouble] = field(default_factory=dict)
+    """Warning events about pods and launcher Jobs that make no progress, by uid; of at most one per job."""
     settings: Settings = Settings()
 
     def of(self, role: str) -> tuple[Pod, ...]:

@@ -20,6 +20,7 @@ from springtide.jobs import causes, progress, workers
 from springtide.jobs.ledger import Ledger
 from springtide.jobs.observed import Pod
 from springtide.jobs.situation import Situation
+from springtide.jobs.times import after
 
 VICTIM: Final = "springtide.dev/victim"
 DRAIN_SECONDS: Final = 30
@@ -78,13 +79,15 @@ def stage(ledger: Ledger, index: int, pod: Pod | None) -> Stage:
 
 
 def ranked(situation: Situation, indices: Iterable[int]) -> tuple[int, ...]:
-    """In which order workers go when the job shrinks: who was pointed at, who is on a node that goes, who does not
-    serve yet, and then the highest index."""
+    """In which order workers go when the job shrinks: who was pointed at, who is on a node that goes, who is on a
+    cordoned node, who does not serve yet, and then the highest index."""
+    listed = set(situation.ledger.listed)
 
-    def rank(index: int) -> tuple[bool, bool, bool, int]:
+    def rank(index: int) -> tuple[bool, bool, bool, bool, int]:
         pod = situation.workers.get(index)
-        leaving = pod is not None and pod.node in situation.observed.leaving_nodes
-        return (not pointed_at(situation, index), not leaving, index in situation.ledger.listed, -index)
+        node, seen = pod.node if pod is not None else "", situation.observed
+        pointed = pointed_at(situation, index)
+        return not pointed, node not in seen.leaving_nodes, node not in seen.cordoned_nodes, index in listed, -index
 
     return tuple(sorted(indices, key=rank))
 
@@ -129,7 +132,12 @@ def drain_left(situation: Situation, index: int) -> timedelta:
     since = situation.ledger.draining[index]
     if not situation.launcher_runs or _reported_unused(situation, index, since):
         return timedelta(0)
-    return max(since + drain_time(situation) - situation.now, timedelta(0))
+    return max(drained_at(situation, index) - situation.now, timedelta(0))
+
+
+def drained_at(situation: Situation, index: int) -> datetime:
+    """When a drain is over, whatever the launcher says."""
+    return after(situation.ledger.draining[index], drain_time(situation))
 
 
 def drain_time(situation: Situation) -> timedelta:

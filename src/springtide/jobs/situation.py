@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from itertools import islice
 from typing import Any, Final
 
@@ -20,6 +20,7 @@ from springtide.jobs.observed import RUNNING, Held, Key, Observed, Pod
 PREFIX: Final = "springtide.dev/"
 _LONGEST: Final = timedelta(days=365)
 """Longer is as good as for ever, and what users write may be more than a calendar holds."""
+_LONG_AGO: Final = datetime.min.replace(tzinfo=UTC)
 _NAMED: Final = 10
 _DIGITS: Final = len(str(int(_LONGEST.total_seconds())))
 
@@ -103,6 +104,12 @@ class Situation:
     def launcher_runs(self) -> bool:
         """Its program runs: it has left its waiting room."""
         return self.launcher is not None and self.launcher.alive and self.launcher.phase == RUNNING
+
+    @property
+    def reporter(self) -> Pod | None:
+        """The launcher whose report counts: the one that lives, or else the one that ended last."""
+        ended = [pod for pod in self.observed.of(self.shape.launcher) if pod.ended]
+        return self.launcher or max(ended, key=lambda pod: pod.created or _LONG_AGO, default=None)
 
     @property
     def runs(self) -> bool:

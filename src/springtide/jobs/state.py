@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from springtide.api.kinds import conditions as types
 from springtide.api.kinds.conditions import condition, holds
-from springtide.jobs import deferring, launching
+from springtide.jobs import deferring, deliberate_waits, launching, progress, rank_changes
 from springtide.jobs.conditions import Conditions
 from springtide.jobs.observed import RUNNING
 from springtide.jobs.situation import Situation
@@ -35,11 +35,12 @@ class State(NamedTuple):
     sentence: str
 
 
-def state(situation: Situation, conditions: Conditions) -> State:
+def state(situation: Situation, conditions: Conditions, cause: str = "") -> State:
+    """`cause` is the sentence on what pods of the job wait for, if they do."""
     ended = _ended(situation, conditions)
     if ended is not None:
         return ended
-    return _working(situation) if situation.runs else _not_yet(situation, conditions)
+    return _working(situation, cause) if situation.runs else _not_yet(situation, conditions, cause)
 
 
 def _ended(situation: Situation, conditions: Conditions) -> State | None:
@@ -52,44 +53,69 @@ def _ended(situation: Situation, conditions: Conditions) -> State | None:
     return None
 
 
-def _working(situation: Situation) -> State:
-    ready, wanted = len(launching.ready(situation)), situation.wanted_size
+def _working(situation: Situation, cause: str) -> State:
+    ready, wanted, listed = len(launching.ready(situation)), situation.wanted_size, len(situation.ledger.listed)
     least = situation.shape.bounds.min if situation.shape.bounds else 0
     if ready < least:
-        return State(Word.RUNNING, f"The job waits: {_workers(ready)} ready, and it needs at least {least}.")
+        needs = f"The job waits: {_workers(ready)} ready, and it needs at least {least}"
+        return State(Word.RUNNING, _with(needs, situation, cause))
     if differs := deferring.explained(situation):
-        return State(Word.RUNNING, f"{differs}.")
+        return State(Word.RUNNING, _with(differs, situation, cause))
     if situation.ledger.draining:
-        names = situation.worker_names(situation.ledger.draining)
-        return State(Word.SCALING_IN, f"The launcher has been told to leave {names}.")
-    if len(situation.ledger.listed) < wanted and situation.shape.elastic:
-        return State(Word.SCALING_OUT, f"{len(situation.ledger.listed)} of {wanted} workers are in the host list.")
-    return State(Word.RUNNING, f"The job runs with {_workers(ready)}.")
+        return State(Word.SCALING_IN, f"{deliberate_waits.draining(situation)}.")
+    if differs := rank_changes.explained(situation):
+        grows = listed < wanted or not progress.of(situation.launcher).waits
+        return State(Word.SCALING_OUT if grows else Word.RUNNING, _with(differs, situation, cause))
+    if listed < wanted and situation.shape.elastic:
+        return State(Word.SCALING_OUT, _with(f"{_of(listed, wanted)} in the host list", situation, cause))
+    runs = (
+        f"The job runs with {_workers(ready)}" if ready >= wanted else f"The job runs with {ready} of {wanted} workers"
+    )
+    return State(Word.RUNNING, _with(runs, situation, cause))
 
 
-def _not_yet(situation: Situation, conditions: Conditions) -> State:
+def _with(what: str, situation: Situation, cause: str) -> str:
+    """And why it is not more: what others have to do something about, or what is waited for on purpose."""
+    if cause:
+        return f"{what}. {cause}"
+    waits = deliberate_waits.settling(situation) or deliberate_waits.replacing(situation)
+    return f"{what}; {waits}." if waits else f"{what}."
+
+
+def _not_yet(situation: Situation, conditions: Conditions, cause: str) -> State:
     if any(pod.terminating and not pod.ended for pod in situation.observed.of(situation.shape.launcher)):
         return State(Word.RESTARTING, "The launcher was told to end; another one starts when it has.")
     ready, wanted = len(launching.ready(situation)), situation.wanted_size
     if holds(conditions, types.RESTARTING):
-        return State(Word.RESTARTING, f"The job is tried again; {ready} of {wanted} workers are ready.")
+        again = (
+            deliberate_waits.restarting(situation) or f"The job is tried again; {ready} of {wanted} workers are ready"
+        )
+        return State(Word.RESTARTING, _with(again, situation, cause))
     members = [situation.workers.get(index) for index in situation.members]
     unplaced = sum(pod is not None and not pod.node for pod in members)
     if not members and not situation.fixed and not launching.exists(situation):
         return State(Word.CREATED, "The job has been accepted.")
     if unplaced:
-        return State(Word.QUEUED, f"{unplaced} of {wanted} workers wait for a place on a node.")
+        return State(Word.QUEUED, cause or f"{unplaced} of {wanted} workers wait for a place on a node.")
     if not situation.shape.launcher:
-        return State(Word.STARTING, f"{ready} of {wanted} workers are ready.")
+        return State(Word.STARTING, _with(f"{_of(ready, wanted)} ready", situation, cause))
     if refusal := launching.refusal(situation):
         return State(Word.STARTING, f"{refusal}.")
-    least = situation.shape.start_size
     if ready < wanted:
-        needs = f"all {wanted}" if least is None else f"at least {least.workers}"
-        return State(Word.STARTING, f"{ready} of {wanted} workers are ready; the launcher starts with {needs}.")
+        return State(Word.STARTING, _with(_too_few(situation, ready), situation, cause))
     if situation.launcher is not None and not situation.launcher.node:
-        return State(Word.QUEUED, f"{_workers(ready)} ready; the launcher waits for a place on a node.")
-    return State(Word.STARTING, f"{_workers(ready)} ready; the launcher is starting.")
+        return State(Word.QUEUED, cause or f"{_workers(ready)} ready; the launcher waits for a place on a node.")
+    return State(Word.STARTING, cause or f"{_workers(ready)} ready; the launcher is starting.")
+
+
+def _too_few(situation: Situation, ready: int) -> str:
+    least, wanted = situation.shape.start_size, situation.wanted_size
+    needs = f"the launcher starts with {f'all {wanted}' if least is None else f'at least {least.workers}'}"
+    return f"{_of(ready, wanted)} ready; {deliberate_waits.starting(situation) or needs}"
+
+
+def _of(count: int, wanted: int) -> str:
+    return f"{count} of {wanted} workers {'is' if count == 1 else 'are'}"
 
 
 def _workers(count: int) -> str:

@@ -13,7 +13,17 @@ from springtide.api.kinds.conditions import Condition, condition, finished, hold
 from springtide.api.kinds.mpi_modes import LauncherForm
 from springtide.api.kinds.status import JobStatus, ReplicaStatus
 from springtide.api.names import LABEL_LENGTH
-from springtide.jobs import claims, deferring, launching, refusing, setbacks, state
+from springtide.jobs import (
+    claims,
+    deferring,
+    launching,
+    progress,
+    refusing,
+    setbacks,
+    state,
+    training_progress,
+    wait_causes,
+)
 from springtide.jobs.actions import Event
 from springtide.jobs.conditions import Conditions, false, merged, true, updated
 from springtide.jobs.finishing import Outcome
@@ -45,8 +55,11 @@ def ongoing(situation: Situation) -> JobStatus:
         conditions = merged(conditions, true(types.RUNNING, f"{kind}Running", message), situation.now)
     conditions = _named(situation, _limited(situation, _bounded(situation, conditions)))
     conditions = _set_back(situation, _deferred(situation, _startable(situation, conditions)))
+    cause = wait_causes.found(situation)
+    conditions = wait_causes.told(conditions, cause, situation.now)
     start = situation.now if resumed or old.start_time is None else old.start_time
-    return _filled(situation, replace(old, conditions=conditions, start_time=start))
+    told = wait_causes.explained(conditions, cause)
+    return _filled(situation, replace(old, conditions=conditions, start_time=start), told)
 
 
 def held_back(situation: Situation) -> JobStatus:
@@ -63,7 +76,7 @@ def suspended(situation: Situation) -> JobStatus:
         new = true(types.SUSPENDED, f"{kind}Suspended", f"{kind} suspended")
         conditions = merged(conditions, new, situation.now)
     stopped = false(types.RUNNING, f"{kind}Suspended", f"{situation.title} is suspended.")
-    conditions = merged(conditions, stopped, situation.now)
+    conditions = wait_causes.told(merged(conditions, stopped, situation.now), None, situation.now)
     return _filled(situation, replace(situation.job.status, conditions=conditions))
 
 
@@ -75,6 +88,7 @@ def ended(situation: Situation, outcome: Outcome) -> JobStatus:
         conditions = merged(conditions, false(types.RUNNING, f"{kind}Running", message), outcome.at)
     if outcome.succeeded:
         conditions = _made_good(situation, conditions)  # launchers that may not report say nothing before they end
+    conditions = wait_causes.told(conditions, None, now)
     type_ = types.SUCCEEDED if outcome.succeeded else types.FAILED
     conditions = merged(conditions, true(type_, outcome.reason, outcome.message[:_MESSAGE_LENGTH]), now)
     start = old.start_time or now
@@ -84,12 +98,14 @@ def ended(situation: Situation, outcome: Outcome) -> JobStatus:
 def over(situation: Situation) -> JobStatus:
     """Of a job that finished before: what is left of a launcher's workers no longer counts."""
     old = situation.job.status
+    _, _, wanted = old.workers.partition("/")
+    workers = f"0/{wanted}" if wanted else old.workers  # earlier releases left there how many there were
     if not situation.workers and not old.replicas:
-        return old
+        return old if old.workers == workers else replace(old, workers=workers)
     replicas, roles = sum(pod.alive for pod in situation.workers.values()), dict(old.replica_statuses)
     if situation.shape.launcher:
         roles[situation.shape.workers] = ReplicaStatus()
-    return replace(old, replicas=replicas, replica_statuses=roles)
+    return replace(old, replicas=replicas, replica_statuses=roles, workers=workers)
 
 
 def _created(situation: Situation, conditions: Conditions) -> Conditions:
@@ -174,25 +190,33 @@ def _named(situation: Situation, conditions: Conditions) -> Conditions:
     return conditions
 
 
-def _filled(situation: Situation, status: JobStatus) -> JobStatus:
+def _filled(situation: Situation, status: JobStatus, cause: str = "") -> JobStatus:
     """With all that is read off what exists."""
     bounds = situation.shape.bounds
-    word, sentence = state.state(situation, status.conditions)
-    trains = deferring.training(situation)
-    serving = len(launching.ready(situation)) if trains is None else trains
+    word, sentence = state.state(situation, status.conditions, cause)
     labels = situation.kind.selector(situation.job)
     return replace(
         status,
         replica_statuses=_replica_statuses(situation, status),
         state=word.value,
         explanation=sentence,
-        workers=f"{serving}/{situation.wanted_size}",
+        workers=f"{_serving(situation, status)}/{situation.wanted_size}",
         replicas=sum(pod.alive for pod in situation.workers.values()),
         min_replicas=bounds.min if bounds else None,
         max_replicas=bounds.max if bounds else None,
         selector=",".join(f"{name}={value}" for name, value in labels.items()),
         restarts=_restarts(situation),
+        progress=training_progress.reported(situation),
     )
+
+
+def _serving(situation: Situation, status: JobStatus) -> int:
+    """None of a job that has finished or is suspended, as kubectl shows 0/1 for a pod that has completed."""
+    if finished(status.conditions) or situation.job.run.suspend:
+        return 0
+    used, reported = deferring.training(situation), progress.of(situation.launcher).trains
+    serving = len(launching.ready(situation)) if used is None else used
+    return serving if reported is None or not situation.launcher_runs else min(serving, reported)
 
 
 def _restarts(situation: Situation) -> dict[str, int]:
@@ -244,6 +268,8 @@ def events(old: JobStatus, new: JobStatus) -> tuple[Event, ...]:
 
 def _has_changed(old: JobStatus, new: Condition) -> bool:
     before = condition(old.conditions, new.type)
+    if new.type == wait_causes.WAITING:
+        return new.status == "True" and wait_causes.is_news(before, new.reason, new.message)
     if new.status == "True":
         other_size = new.type in _TOLD_ANEW and before is not None and before.message != new.message
         return before is None or (before.status, before.reason) != (new.status, new.reason) or other_size

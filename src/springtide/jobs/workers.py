@@ -40,7 +40,8 @@ def losses(situation: Situation) -> tuple[Loss, ...]:
         if pod is None and index in used:
             found.append(Loss(index, None, counts=False, evicted=False, cause="was deleted"))
         elif pod is not None and (not pod.alive or causes.lost(pod)):
-            counts = (pod.phase == FAILED and not causes.shut_down(pod)) or causes.lost(pod)
+            failed = pod.phase == FAILED and not causes.shut_down(pod) and not causes.moved(pod)
+            counts = failed or causes.lost(pod)
             found.append(Loss(index, pod, counts, causes.evicted(pod), causes.worker(pod)))
     return tuple(found)
 
@@ -112,6 +113,12 @@ def _fresh(situation: Situation, count: int) -> range:
         return range(first, first + max(count, 0))  # names only get longer
     last = next((index for index in range(first, first + count) if not situation.nameable(index)), first + count)
     return range(first, last)
+
+
+def replaced_at(situation: Situation) -> tuple[datetime, ...]:
+    """When those come whose predecessors failed, of those that have to wait."""
+    due = (since + backoff(failures - 1) for failures, since in situation.ledger.owed)
+    return tuple(at for at in due if at > situation.now)
 
 
 def _left(situation: Situation, failures: int, since: datetime) -> timedelta:

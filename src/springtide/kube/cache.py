@@ -7,7 +7,7 @@ and must not be changed by them. Only the informer writes here; nothing here doe
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Hashable, Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Generic, NamedTuple, TypeVar
 
@@ -90,6 +90,10 @@ class Cache(Generic[T]):
         """The objects that an index lists under a value; KeyError when there is no such index."""
         return [self._entries[key].object for key in self._indexes[index].keys.get(value, ())]
 
+    def count_where(self, index: str, value: Hashable) -> int:
+        """How many objects `where` would return."""
+        return len(self._indexes[index].keys.get(value, ()))
+
     def add_index(self, name: str, values_of: IndexFunction[T]) -> None:
         """Allowed at any time. Adding the same function again changes nothing; another one under a name is refused."""
         known = self._indexes.get(name)
@@ -115,12 +119,29 @@ class Cache(Generic[T]):
         old = self._take(key)
         return None if old is None else Replaced(key, old, None)
 
-    def replace_all(self, fresh: Mapping[Key, tuple[str, T]]) -> list[Replaced[T]]:
-        """Make the cache equal to `fresh` and say what that changed; unchanged versions are left alone."""
-        changes = [change for key in self._entries.keys() - fresh.keys() if (change := self.remove(key))]
-        for key, (version, obj) in fresh.items():
-            if not version or self.version(key) != version:
-                changes.append(self.put(key, version, obj))
+    def emptied(self) -> Cache[T]:
+        """Another cache with the same indexes and without objects, to be filled and given to `take_over`."""
+        other: Cache[T] = Cache()
+        for name, index in self._indexes.items():
+            other.add_index(name, index.values_of)
+        return other
+
+    def take_over(self, other: Cache[T]) -> list[Replaced[T]]:
+        """Have the contents of the other cache, which must not be used any more, and say what that changed.
+
+        Objects whose version has not changed are no change.
+        """
+        before, after = self._entries, other._entries
+        changes: list[Replaced[T]] = [
+            Replaced(key, entry.object, None) for key, entry in before.items() if key not in after
+        ]
+        for key, entry in after.items():
+            old = before.get(key)
+            if old is None or not entry.version or old.version != entry.version:
+                changes.append(Replaced(key, None if old is None else old.object, entry.object))
+        for name, index in self._indexes.items():
+            other.add_index(name, index.values_of)  # those added while the other one was filled
+        self._entries, self._namespaces, self._indexes = after, other._namespaces, other._indexes
         return changes
 
     def _take(self, key: Key) -> T | None:

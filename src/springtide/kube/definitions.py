@@ -20,6 +20,13 @@ async def install(client: Client, definitions: Sequence[Obj], field_manager: str
         await _established(client, Key.of(definition))
 
 
+def annotated(definition: Obj, name: str) -> Obj:
+    """The same with an annotation that says yes."""
+    metadata = definition["metadata"]
+    annotations = {**(metadata.get("annotations") or {}), name: "true"}
+    return definition | {"metadata": metadata | {"annotations": annotations}}
+
+
 async def _established(client: Client, key: Key) -> None:
     while True:
         if _is_established(await client.get(CUSTOMRESOURCEDEFINITIONS, key)):

@@ -24,6 +24,7 @@ from collections.abc import Callable, Iterable
 from contextlib import aclosing
 from typing import Any, TypeVar, overload
 
+from springtide.event_loop.turns import in_turns
 from springtide.kube import errors
 from springtide.kube.cache import Cache, Replaced
 from springtide.kube.client import Client
@@ -160,18 +161,22 @@ class Informer(Cache[T]):
                 elif isinstance(event, Change):
                     _collect(fresh, event)
                 elif event.initial_events_end:
-                    self._fill(fresh, event.version)
+                    await self._fill(fresh, event.version)
                     fresh = None
 
     async def _fill_from_list(self) -> None:
         raws, version = await self._client.list_raw(self.resource, self.scope)
-        decoded = [item for raw in raws if (item := self._decoder(raw))]
-        self._fill({item.key: (item.version, item.object) for item in decoded}, version)
+        decoded = [item async for raw in in_turns(raws) if (item := self._decoder(raw))]
+        await self._fill({item.key: (item.version, item.object) for item in decoded}, version)
 
-    def _fill(self, fresh: dict[Key, tuple[str, T]], version: str) -> None:
+    async def _fill(self, fresh: dict[Key, tuple[str, T]], version: str) -> None:
+        """Replace everything at one moment; indexes are made before it and handlers called after it, in turns."""
         self._pass(version)
         fresh |= {key: self._known(key) for key in self._ahead if key in self}
-        for change in self.replace_all(fresh):
+        filled = self.emptied()
+        async for key, (found, obj) in in_turns(fresh.items()):
+            filled.put(key, found, obj)
+        async for change in in_turns(self.take_over(filled)):
             self._notify(change)
         self._version = version
         self._synced.set()

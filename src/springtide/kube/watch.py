@@ -17,6 +17,7 @@ from typing import Any, Generic, Literal, NamedTuple, TypeVar
 
 import msgspec
 
+from springtide.event_loop.turns import Turns
 from springtide.kube import errors, request
 from springtide.kube.client import Client
 from springtide.kube.request import Scope
@@ -110,12 +111,17 @@ async def watch(
     version: str = "",
     initial_events: bool = False,
 ) -> AsyncGenerator[Change[T] | Bookmark, None]:
-    """Changes after `version`, or with `initial_events` first what there is and then its changes."""
+    """Changes after `version`, or with `initial_events` first what there is and then its changes.
+
+    A server in the same process sends thousands of them without a pause, so the event loop gets its turns here.
+    """
     timeout = random.randint(SHORTEST, LONGEST)
     wanted = request.watch(resource, scope, version, timeout, initial_events)
     line_decoder = msgspec.json.Decoder(_Line)
+    turns = Turns()
     async with aclosing(client.lines(wanted)) as lines:
         async for line in lines:
+            await turns.next()
             event = line_decoder.decode(line)
             match event.type:
                 case "ADDED" | "MODIFIED" | "DELETED" as kind:

@@ -62,8 +62,9 @@ class Queue(Generic[K]):
 
     async def get(self) -> K:
         """The next key, which then belongs to the caller until `done`."""
-        # Without this, a worker whose reconcile awaits nothing and adds its own key again would never yield.
-        await asyncio.sleep(0)
+        if self._order:
+            # Without this, a worker whose reconcile awaits nothing and adds its own key again would never yield.
+            await asyncio.sleep(0)
         while not self._order:
             if self._closed:
                 raise ShutDown

@@ -10,6 +10,7 @@ state.db      every object; state.db-wal its latest changes, state.db-revision h
 server.log    what a cluster in the background says
 audit.log     a line per change, on request
 ending.json   how `tide down` wants the cluster to end; see `supervisor.endings`
+deleting      there while `tide delete` removes the rest; see `supervisor.removal`
 nodes/        a directory per node: credentials and log of its agent
 operator/     credentials, log and lock of the operator
 network/      the network holder's socket and notes
@@ -72,8 +73,8 @@ class Lock:
         self._path = path
         self._held: FileIO | None = None
 
-    def acquire(self, patience: float, *, for_child: bool = False) -> None:
-        """Names this process as the one that holds it, unless that is to be a child; see `leave_to`."""
+    def acquire(self, patience: float, *, unsigned: bool = False) -> None:
+        """Names this process as the one that holds it, unless that is to be a child (see `leave_to`) or nobody."""
         self._path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
         handle = self._path.open("ab", buffering=0)  # a full disk is heard of at once, and not again when it is closed
         deadline = time.monotonic() + patience
@@ -84,7 +85,7 @@ class Lock:
             time.sleep(0.01)
         handle.truncate(0)
         self._held = handle
-        if not for_child:
+        if not unsigned:
             self._sign(os.getpid())
 
     def fileno(self) -> int:
@@ -146,20 +147,21 @@ class DataDir:
         self.pods = path / "pods"
         self.network = path / "network"
         self._card = path / "cluster.json"
+        self._deleting = path / "deleting"
         self._lock = Lock(path / "lock")
         self._server = Lock(path / "server.lock")
         self.operator_lock = Lock(self.operator / "lock")
         """Held by the operator that comes with the cluster."""
 
-    def acquire(self) -> None:
+    def acquire(self, *, to_delete: bool = False) -> None:
         """Take the directory for this process, once the server of whoever had it before is gone.
 
-        InUseError, UntrustedError, or OSError.
+        Nothing is written in order to delete it: the disk may be full. InUseError, UntrustedError, or OSError.
         """
         trust.check(self.path)
-        self._lock.acquire(_PATIENCE)
+        self._lock.acquire(_PATIENCE, unsigned=to_delete)
         try:
-            self.acquire_server()
+            self._server.acquire(_LAST_BREATH, unsigned=to_delete)
             self._server.release()
         except (InUseError, OSError):
             self._lock.release()
@@ -199,6 +201,16 @@ class DataDir:
             return next(self.pods.iterdir(), None) is not None
         except FileNotFoundError:
             return False
+
+    def mark_deleting(self) -> None:
+        """From now on the cluster is not started again, but deleted to the end."""
+        write_private(self._deleting, b"")
+
+    def is_being_deleted(self) -> bool:
+        try:
+            return self._deleting.exists()
+        except PermissionError:
+            return False  # of somebody else
 
     def describe(self, name: str, port: int) -> None:
         write_private(self._card, json.dumps(asdict(Card(name, port))).encode())

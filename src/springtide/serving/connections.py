@@ -19,7 +19,7 @@ from typing import Any, Final
 from aiohttp import web
 from aiohttp.http_exceptions import HttpProcessingError
 
-from springtide.serving.framing import CHUNKED, END, BadRequest, Chunks, check_partial, inspected
+from springtide.serving.framing import CHUNKED, END, BadRequest, Chunks, check_partial, inspected, is_whole_request
 from springtide.serving.slots import Limits, Slot, Slots
 
 # horovodrun puts its whole environment into an exec URL; kube-apiserver takes a mebibyte and a bit.
@@ -60,13 +60,12 @@ class Service(web.Server):
 class _Requests(web.RequestHandler):
     """aiohttp's side of a connection."""
 
-    done: Callable[[], None]
+    connection: Connection
 
-    async def finish_response(self, *arguments: Any) -> Any:
-        try:
-            return await super().finish_response(*arguments)
-        finally:
-            self.done()
+    def log_access(self, *_: object) -> None:
+        # The last thing that aiohttp does for an answer, also where nothing is logged. After an answer that fails on
+        # the way it is not called: the connection is closed then.
+        self.connection.answered()
 
     def handle_error(
         self, request: web.BaseRequest, status: int = 500, exc: BaseException | None = None, message: str | None = None
@@ -83,10 +82,10 @@ def _has_left(request: web.BaseRequest) -> bool:
     return request.transport is None or request.transport.is_closing()
 
 
-def authenticated(transport: asyncio.BaseTransport | None, user: str) -> bool:
-    """Note whose connection this is; False when that user has too many. True for transports of other servers."""
-    found = transport.get_protocol() if transport is not None else None
-    return found.authenticated(user) if isinstance(found, Connection) else True
+def authenticated(request: web.BaseRequest, user: str) -> bool:
+    """Note whose connection this is; False when that user has too many. True for requests to other servers."""
+    requests = request.protocol
+    return requests.connection.authenticated(user) if isinstance(requests, _Requests) else True
 
 
 class Connection(asyncio.Protocol):
@@ -102,6 +101,7 @@ class Connection(asyncio.Protocol):
         self._answering = False
         self._paused = False
         self._upgraded = False
+        self._refused = False
         self._timer: asyncio.TimerHandle | None = None
 
     @property
@@ -140,14 +140,25 @@ class Connection(asyncio.Protocol):
             self._inner.resume_writing()
 
     def data_received(self, data: bytes) -> None:
+        if self._refused:
+            return  # the transport is closing and may still pass on what it has read
         if self._upgraded:
             assert self._inner is not None
             self._inner.data_received(data)
-            return
-        self._buffer += data
-        self._advance()
+        elif not (self._answering or self._buffer or self._left or self._chunks) and is_whole_request(data):
+            self._begin(data)
+        else:
+            self._buffer += data
+            self._advance()
 
     # One request after the other
+
+    def _begin(self, request: bytes) -> None:
+        """Pass on a head, with as much of its body as has arrived."""
+        if self._timer is not None:
+            self._stop_timer()
+        self._answering = True
+        (self._inner or self._http()).data_received(request)
 
     def _advance(self) -> None:
         try:
@@ -180,8 +191,7 @@ class Connection(asyncio.Protocol):
         if upgrading and self._service.upgrade is not None and self._leave_http(self._service.upgrade, head, length):
             return False
         self._left, self._chunks = (0, Chunks()) if length == CHUNKED else (length, None)
-        self._answering = True
-        self._http().data_received(head)
+        self._begin(head)
         return True
 
     def _wait_for_head(self) -> None:
@@ -204,20 +214,22 @@ class Connection(asyncio.Protocol):
             self._left -= size
         piece = bytes(self._buffer[:size])
         del self._buffer[:size]
-        self._http().data_received(piece)
+        assert self._inner is not None
+        self._inner.data_received(piece)
 
     def _http(self) -> asyncio.Protocol:
-        if self._inner is None:
-            requests = self._service()
-            requests.done = self._answered
-            self._inner = requests
-            requests.connection_made(self._transport)
-        return self._inner
+        requests = self._service()
+        requests.connection = self
+        self._inner = requests
+        requests.connection_made(self._transport)
+        return requests
 
-    def _answered(self) -> None:
+    def answered(self) -> None:
+        """The present request has its answer; the next one may begin."""
         self._answering = False
-        self._service.slots.release(self._slot)
-        if self._transport.is_closing():
+        if self._slot.bytes:
+            self._service.slots.release(self._slot)
+        if not (self._paused or self._buffer) or self._transport.is_closing():
             return
         if self._paused:
             self._paused = False
@@ -241,6 +253,7 @@ class Connection(asyncio.Protocol):
     def _refuse(self, status: int, text: str) -> None:
         self._stop_timer()
         self._buffer.clear()
+        self._refused = True
         self._transport.write(_plain(status, text))
         self._transport.close()
 

@@ -19,6 +19,16 @@ _BARE_LINE_FEED: Final = re.compile(rb"(?<!\r)\n")
 _REQUEST_LINE: Final = re.compile(rb"([!#$%&'*+.^_`|~0-9A-Za-z-]+) [^\x00-\x20\x7f]+ HTTP/1\.([01])\r\n")
 _NOTEWORTHY: Final = re.compile(rb"\r\n(?:[ \t]|content-length|transfer-encoding|upgrade)", re.IGNORECASE)
 _NAME: Final = re.compile(rb"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
+_OTHER_FIELDS: Final = rb"(?:(?!(?i:content-l|tr|up))[!#$%&'*+.^_`|~0-9A-Za-z-]++:[^\r]*+\r\n)*+"
+_USUAL: Final = re.compile(
+    rb"(?!CONNECT )[A-Z]++ [!-~]++ HTTP/1\.1\r\n"
+    + _OTHER_FIELDS
+    + rb"(?:Content-Length: ([0-9]{1,15})\r\n"
+    + _OTHER_FIELDS
+    + rb")?+\r\n"
+)
+"""A head as clients write it. Nothing in it is matched twice, so a head that does not fit costs no more."""
+_USUAL_LENGTH: Final = 8 << 10
 _MOST_DIGITS: Final = 15
 _CHUNK_LINE: Final = 18
 """Sixteen hexadecimal digits and CR LF."""
@@ -36,6 +46,18 @@ def check_partial(head: bytearray, start: int) -> None:
     """Refuse a head that can no longer become a good one, `start` being what was checked before."""
     if _BARE_LINE_FEED.search(head, start):
         raise BadRequest("a line of the request's head does not end with CR LF")
+
+
+def is_whole_request(data: bytes) -> bool:
+    """Whether these bytes are exactly one request, with a head as clients write it. False leaves it to `inspected`.
+
+    Nearly all requests arrive like this. `inspected` accepts them too, and takes three times as long.
+    """
+    head = _USUAL.match(data) if len(data) <= _USUAL_LENGTH else None
+    if head is None:
+        return False
+    end = head.end()
+    return end + int(head[1] or 0) == len(data) and data.count(b"\n", 0, end) == data.count(b"\r", 0, end)
 
 
 def inspected(head: bytes) -> tuple[int, bool]:

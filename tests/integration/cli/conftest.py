@@ -27,7 +27,8 @@ class Tide:
     def __init__(self, home: Path, program: list[str], environment: dict[str, str], user: int | None = None) -> None:
         self.home = home
         self.clusters = home / ".local/share/springtide/clusters"
-        self.environment = {"PATH": os.environ["PATH"], "HOME": str(home), **environment}
+        path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"  # tide is on it
+        self.environment = {"PATH": path, "HOME": str(home), **environment}
         self._program = program
         self._user = user
 

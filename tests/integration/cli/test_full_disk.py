@@ -34,7 +34,7 @@ def test_a_first_start_on_a_full_disk_is_refused(tide: Tide, disk: Path, detach:
     fill(disk)
     said = tide.error("up", "--port", "0", *detach, "--data-dir", str(disk / "cluster"))
     assert "full" in said
-    assert "choose another place" in said
+    assert "choose a directory on another disk" in said
     assert "✗ only 0 MiB are free" in tide.run("doctor", "--data-dir", str(disk / "cluster")).stdout
 
 
@@ -45,3 +45,12 @@ def test_a_cluster_comes_up_again_on_a_disk_that_has_become_full(tide: Tide, dis
     fill(disk)
     said = tide.error("up", "-d", "--data-dir", place)
     assert "full" in said
+
+
+def test_a_cluster_is_deleted_from_a_full_disk(tide: Tide, disk: Path) -> None:
+    place = str(disk / "cluster")
+    tide.ok("up", "-d", "--port", "0", "--data-dir", place)
+    tide.ok("down", "--data-dir", place)
+    fill(disk)
+    tide.ok("delete", "--yes", "--data-dir", place)
+    assert [path.name for path in disk.iterdir()] == ["filler"]

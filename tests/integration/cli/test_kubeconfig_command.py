@@ -77,9 +77,14 @@ def test_an_entry_of_another_cluster_is_not_overwritten(running: Tide, tmp_path:
     assert theirs.read_text() == before
 
 
-def test_the_cluster_s_own_file_is_not_merged_into_itself(running: Tide) -> None:
-    running.environment["KUBECONFIG"] = str(running.place().kubeconfig)
-    assert "unset KUBECONFIG" in running.error("kubeconfig", "--merge")
+def test_the_cluster_s_own_file_is_not_merged_into_itself_but_into_the_default_one(running: Tide) -> None:
+    own = running.place().kubeconfig
+    before = own.read_text()
+    running.environment["KUBECONFIG"] = str(own)
+    said = running.ok("kubeconfig", "--merge")
+    assert f" {running.home / '.kube/config'} and made it the current context.\n" in said
+    assert "This shell does not use it, because KUBECONFIG names another file: unset KUBECONFIG\n" in said
+    assert own.read_text() == before
 
 
 @pytest.mark.parametrize("content", ["- a\n- list\n", "{ not yaml", "contexts: [text]\n"])

@@ -46,7 +46,7 @@ def test_a_cluster_in_the_background_from_start_to_stop(tide: Tide) -> None:
 def test_a_cluster_in_the_foreground_ends_cleanly_on(tide: Tide, number: signal.Signals) -> None:
     with tide.start("up", "--port", "0") as process:
         assert process.stdout
-        announced = any("Ctrl-C stops it" in line for line in iter(process.stdout.readline, ""))
+        announced = any("Ctrl-C stops the cluster" in line for line in iter(process.stdout.readline, ""))
         assert announced, process.communicate(timeout=10)[1]
         process.send_signal(number)
         out, err = process.communicate(timeout=10)
@@ -98,9 +98,17 @@ def test_a_port_that_was_asked_for_must_be_free(tide: Tide, detach: list[str]) -
     with socket.create_server(("127.0.0.1", 0)) as other:
         port = str(other.getsockname()[1])
         assert tide.error("up", *detach, "--port", port).splitlines() == [
-            f"Error: port {port} is taken",
+            f"Error: port {port} is taken: another program listens on it",
             "Take any that is free: tide up --port 0",
         ]
+
+
+def test_a_port_that_another_cluster_has_is_explained_by_that_cluster(tide: Tide) -> None:
+    tide.ok("up", "-d", "--port", "0", "--no-nodes", "--name", "first")
+    last = tide.place("first").last()
+    assert last
+    said = tide.error("up", "-d", "--name", "second", "--port", str(last.port))
+    assert said.startswith(f"Error: port {last.port} is taken: the cluster 'first' of yours listens on it\n")
 
 
 def test_a_cluster_whose_last_port_is_taken_moves(tide: Tide) -> None:
@@ -127,7 +135,10 @@ def test_a_place_that_cannot_be_written_is_named(tide: Tide, tmp_path: Path, det
     (tmp_path / "file").touch()
     place = tmp_path / "file" / "cluster"
     said = tide.error("up", *detach, "--data-dir", str(place))
-    assert said.startswith(f"Error: cannot write to {place}: Not a directory\n")
+    assert said.splitlines() == [
+        f"Error: {place} cannot be made: {tmp_path / 'file'} is a file, and a cluster needs a directory",
+        "Choose a directory on a local disk that you may write to: tide up --data-dir DIR",
+    ]
 
 
 def test_files_are_readable_by_their_owner_alone(tide: Tide) -> None:

@@ -193,7 +193,7 @@ async def test_kubectl_prints_state_and_size(operated: World) -> None:
     await operated.running(job(V1, elasticPolicy={"minReplicas": 1, "maxReplicas": 4}))
     await operated.until_state("Running")
     header, row = await _table(operated)
-    assert header == ["Name", "State", "Workers", "Min", "Max", "Age"]
+    assert header == ["Name", "State", "Workers", "Min", "Max", "Age", "Step", "Loss", "Ranks"]
     assert row[:5] == [NAME, "Running", "2/2", 1, 4]
 
 

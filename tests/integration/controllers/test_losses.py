@@ -82,7 +82,10 @@ async def test_a_v1_launcher_that_fails_ends_the_job(operated: World) -> None:
     condition = await operated.until_condition("Failed")
     assert condition["reason"] == "MPIJobFailed"
     title = f"MPIJob {operated.namespace}/{NAME}"
-    assert condition["message"] == f"{title} has failed: launcher exited with code 139 (SIGSEGV): last words"
+    assert condition["message"] == (
+        f"{title} has failed: launcher exited with code 139 (SIGSEGV): last words; "
+        f"see kubectl logs {NAME}-launcher -n {operated.namespace}"
+    )
     status = await operated.until_state("Failed")
     assert status["completionTime"]
     assert status["replicaStatuses"]["Launcher"] == {"failed": 1}
@@ -119,7 +122,10 @@ async def test_over_ssh_the_batch_job_decides(operated: World) -> None:
     await operated.kubelet.give_up(LAUNCHER)
     condition = await operated.until_condition("Failed")
     assert condition["reason"] == "BackoffLimitExceeded/"
-    assert condition["message"] == "Job has reached the specified backoff limit: exited with code 7"
+    assert condition["message"] == (
+        "Job has reached the specified backoff limit: exited with code 7; "
+        f"see kubectl logs {name} -n {operated.namespace}"
+    )
     status = await operated.until_state("Failed")
     assert status["replicaStatuses"] == {"Launcher": {"failed": 1}, "Worker": {}}
 

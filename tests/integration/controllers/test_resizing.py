@@ -13,7 +13,7 @@ import pytest
 from tests.integration.controllers.world import ELASTIC, MPIJOBS, NAME, V1, V2, World, job
 
 from springtide.kube import errors
-from springtide.kube.resources import CONFIGMAPS, NODES, PODS, ROLES, Key
+from springtide.kube.resources import CONFIGMAPS, NODES, PODS, ROLES, Key, Obj
 
 pytestmark = pytest.mark.asyncio(loop_scope="session")
 
@@ -146,16 +146,51 @@ async def test_who_was_pointed_at_goes_first(operated: World) -> None:
     assert await operated.listed() == [f"{NAME}-worker-1", f"{NAME}-worker-2"]
 
 
-async def test_workers_leave_a_node_that_was_cordoned(operated: World) -> None:
+async def _on_two_nodes(world: World, stack: AsyncExitStack) -> tuple[str, str]:
+    """A worker on each; the first node is cordoned."""
+    going, staying = [await _node(world, stack, name) for name in ("going", "staying")]
+    await world.submit(job(command=ELASTIC))
+    await world.until_workers(0, 1)
+    await world.kubelet.run(f"{NAME}-worker-0", going)
+    await world.kubelet.run(f"{NAME}-worker-1", staying)
+    await world.launcher_runs()
+    await world.until_condition("Running")
+    await world.client.patch(NODES, Key("", going), {"spec": {"unschedulable": True}})
+    return going, staying
+
+
+async def test_a_cordon_moves_nobody(operated: World) -> None:
     async with AsyncExitStack() as stack:
-        going, staying = [await _node(operated, stack, name) for name in ("going", "staying")]
-        await operated.submit(job(command=ELASTIC))
-        await operated.until_workers(0, 1)
-        await operated.kubelet.run(f"{NAME}-worker-0", going)
-        await operated.kubelet.run(f"{NAME}-worker-1", staying)
-        await operated.launcher_runs()
-        await operated.until_condition("Running")
-        await operated.client.patch(NODES, Key("", going), {"spec": {"unschedulable": True}})
+        await _on_two_nodes(operated, stack)
+        await operated.quiet()
+        assert await operated.workers() == [f"{NAME}-worker-0", f"{NAME}-worker-1"]
+        assert "NodeLeaving" not in await operated.reasons()
+
+
+async def test_workers_that_are_evicted_from_a_cordoned_node_have_moved(operated: World) -> None:
+    """As `kubectl drain` does it."""
+    async with AsyncExitStack() as stack:
+        _, staying = await _on_two_nodes(operated, stack)
+        name = f"{NAME}-worker-0"
+        eviction = {"apiVersion": "policy/v1", "kind": "Eviction", "metadata": {"name": name}}
+        await operated.client.create(PODS, eviction, on=operated.key(name), subresource="eviction")
+        await operated.until_listed(1)
+        await operated.until_workers(1, 2)
+        await operated.kubelet.run(f"{NAME}-worker-2", staying)
+        await operated.until_listed(1, 2)
+        event = await operated.until_event("WorkersMoved")
+        assert event["message"].startswith(f"{name} was evicted from node ")
+        assert not (await operated.status()).get("restarts")
+
+
+@pytest.mark.parametrize("notice", ["drain", "taint"])
+async def test_workers_leave_a_node_that_is_drained_with_notice(operated: World, notice: str) -> None:
+    async with AsyncExitStack() as stack:
+        going, staying = await _on_two_nodes(operated, stack)
+        taint = {"key": f"ToBeDeletedByClusterAutoscaler-{going}"[:63], "value": "1", "effect": "NoSchedule"}
+        words: Obj = {"metadata": {"annotations": {"springtide.dev/drain": "2026-01-02T03:04:05Z"}}}
+        words = words if notice == "drain" else {"spec": {"taints": [taint]}}
+        await operated.client.patch(NODES, Key("", going), words)
         await operated.until_workers(0, 1, 2)
         await operated.kubelet.run(f"{NAME}-worker-2", staying)
         await operated.until_listed(1, 2)

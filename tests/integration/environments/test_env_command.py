@@ -8,13 +8,13 @@ import signal
 import subprocess
 import sys
 import time
-import zipfile
 from pathlib import Path
 
 import pytest
 from click.testing import CliRunner, Result
 
 from springtide.cli.app import tide
+from springtide.local.environments import presets
 from springtide.local.environments.shelf import Environments, default_root
 
 HANGING = """#!/bin/sh
@@ -32,22 +32,29 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
+ELASTIC = "import springtide.elastic; print(springtide.elastic.__file__)"
+PRESET = """
+[greeter]
+description = "greets"
+description_zh = "问候"
+images = ["*/greeter"]
+requirements = ["{wheel}"]
+packages = 1
+megabytes = 2
+seconds = 5
+horovod = true
+programs = {{"/examples/greet.py" = "mnist"}}
+workdir = "/examples"
+variables = {{A = "1"}}
+"""
+
+
 @pytest.fixture
-def wheel(tmp_path: Path) -> Path:
-    """A package with a program, made without any build tool or network."""
-    path = tmp_path / "greeting-1.0-py3-none-any.whl"
-    info = "greeting-1.0.dist-info"
-    contents = {
-        "greeting.py": "def main():\n    print('hello')\n",
-        f"{info}/METADATA": "Metadata-Version: 2.1\nName: greeting\nVersion: 1.0\n",
-        f"{info}/WHEEL": "Wheel-Version: 1.0\nGenerator: test\nRoot-Is-Purelib: true\nTag: py3-none-any\n",
-        f"{info}/entry_points.txt": "[console_scripts]\ngreet = greeting:main\n",
-        f"{info}/RECORD": "",
-    }
-    with zipfile.ZipFile(path, "w") as archive:
-        for name, text in contents.items():
-            archive.writestr(name, text)
-    return path
+def preset(wheel: Path, monkeypatch: pytest.MonkeyPatch) -> str:
+    """The name of one that needs no network."""
+    table = presets.read(PRESET.format(wheel=wheel))
+    monkeypatch.setattr(presets, "table", lambda: table)
+    return "greeter"
 
 
 def run(*arguments: str | Path) -> Result:
@@ -73,6 +80,67 @@ def test_an_environment_is_made_listed_shown_and_deleted(home: Path, wheel: Path
     assert run("delete", "greeter").output == "Deleted environment 'greeter'.\n"
     assert not Path(found.prefix).exists()
     assert "there is no environment 'greeter'\nThere are: tide" in run("show", "greeter").output
+
+
+def test_every_environment_with_a_python_of_its_own_has_the_elastic_library(wheel: Path) -> None:
+    made = run("create", "e", "--pip", wheel, "--image", "x", "--entrypoint", "greet now", "--cmd", '["a b"]')
+    assert made.exit_code == 0, made.output
+    found = Environments(default_root()).find("e")
+    assert found is not None
+    assert (found.entrypoint, found.cmd) == (("greet", "now"), ("a b",))
+    for command in ([f"{found.prefix}/bin/tiderun", "--version"], [f"{found.prefix}/bin/python", "-I", "-c", ELASTIC]):
+        answer = subprocess.run(command, env={"PATH": "/usr/bin:/bin"}, capture_output=True, text=True, check=True)
+        assert answer.stdout
+    assert "springtide" in run("show", "e").output
+
+
+def test_a_preset_is_made_once_and_says_what_it_takes(preset: str, wheel: Path) -> None:
+    made = run("create", "--preset", preset)
+    assert made.exit_code == 0, made.output
+    first, *rest = made.output.splitlines()
+    assert first == "Making environment 'greeter': greets"
+    assert "  takes:     1 package, about 2 MB to fetch, less than a minute" in rest
+    assert "  stand-ins: /examples/greet.py" in rest
+    assert rest[-1] == "Pods that wait for it start by themselves; next: kubectl create -f JOB.yaml"
+    found = Environments(default_root()).for_image("any.registry/team/greeter:7")
+    assert (found.name, found.preset, found.workdir, found.env) == ("greeter", "greeter", "/examples", {"A": "1"})
+    assert (Path(found.files[0].source) / "greet.py").is_file()
+    assert Path(found.prefix, "bin", "horovodrun").is_file()
+    for again in (["--preset", preset], ["--for", "team/greeter:1"], ["--for", "team/greeter."]):
+        said = run("create", *again)
+        assert said.exit_code == 0
+        assert "already" in said.output
+    assert Environments(default_root()).find("greeter") == found
+    assert "there is an environment 'greeter' already" in run("create", "--preset", preset, "--env", "A=2").output
+
+
+def test_options_add_to_a_preset(preset: str, wheel: Path) -> None:
+    more = ("--image", "mine:1", "--env", "A=2", "--env", "B=3", "--workdir", "/work")
+    made = run("create", "mine", "--for", "x/greeter", *more, "--pip", wheel)
+    assert made.exit_code == 0, made.output
+    found = Environments(default_root()).for_image("mine:1")
+    assert (found.name, found.preset, found.workdir) == ("mine", "greeter", "/work")
+    assert found.images == ("*/greeter", "mine:1")
+    assert found.env == {"A": "2", "B": "3"}
+
+
+def test_presets_are_listed_with_what_they_take(preset: str) -> None:
+    listed = run("presets").output
+    assert "greeter  (1 package, about 2 MB to fetch, less than a minute)\n  greets\n  images: */greeter" in listed
+    assert "Presets that can be made: greeter; see them: tide env presets" in run("list").output
+    assert run("create", "--preset", preset).exit_code == 0
+    assert "greeter  (made)" in run("presets").output
+    assert "Presets that can be made" not in run("list").output
+
+
+def test_without_a_package_index_it_is_said_what_helps(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("UV_OFFLINE", "1")
+    monkeypatch.setenv("UV_CACHE_DIR", str(home / "cache"))
+    monkeypatch.setenv("PIP_NO_INDEX", "1")
+    said = run("create", "e", "--pip", "no-such-package")
+    assert said.exit_code == 1
+    assert "cannot install no-such-package" in said.output
+    assert "Where the package index cannot be reached: connect this machine to it, or set" in said.output
 
 
 def test_an_environment_with_running_programs_is_replaced_beside_them(wheel: Path) -> None:
@@ -112,6 +180,14 @@ def test_a_maker_that_is_killed_leaves_nothing_that_counts(home: Path, wheel: Pa
     [
         (["create", "E"], "'E' cannot be a name"),
         (["create", "e", "torch"], "To install packages: --pip torch"),
+        (["create"], "name the environment, or choose a preset"),
+        (["create", "--preset", "none"], "there is no preset 'none'\nThere are: horovod, "),
+        (["create", "--for", "me/train:1"], "tide env create NAME --pip PACKAGE --image me/train:1"),
+        (["create", "--for", "x", "--preset", "horovod"], "--preset and --for contradict each other"),
+        (["create", "e", "--cmd", "[1]"], "'[1]': a list holds strings alone"),
+        (["create", "e", "--entrypoint", "a 'b"], "No closing quotation"),
+        (["create", "e", "--env", "A"], "'A': write NAME=VALUE"),
+        (["create", "e", "--pip"], "Option '--pip' requires an argument"),
         (["create", "e", "--files", "here"], "'here': write DIR:/absolute/path"),
         (["create", "e", "--files", "/nowhere:/x"], "/nowhere is not a directory"),
         (["create", "e", "--pip", "/nowhere/x.whl"], "cannot install /nowhere/x.whl"),

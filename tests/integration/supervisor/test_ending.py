@@ -36,7 +36,8 @@ STUBBORN = a_pod("p", "trap '' TERM; while true; do sleep 0.1; done", terminatio
 def started(tide: Tide, *args: str) -> subprocess.Popen[str]:
     process = tide.start("up", "--port", "0", *args)
     assert process.stdout
-    assert any("Ctrl-C stops it" in line for line in iter(process.stdout.readline, "")), process.communicate()[1]
+    announced = any("Ctrl-C stops the cluster" in line for line in iter(process.stdout.readline, ""))
+    assert announced, process.communicate()[1]
     return process
 
 

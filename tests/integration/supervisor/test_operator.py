@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import asyncio
 import stat
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -15,9 +16,10 @@ from tests.integration.cli.conftest import Tide
 from tests.integration.supervisor.conftest import kill, processes, until
 
 from springtide.api.kinds.registry import RESOURCES
-from springtide.kube import errors
+from springtide.kube import errors, request
 from springtide.kube.client import Client
 from springtide.kube.errors import Forbidden
+from springtide.kube.request import Patch
 from springtide.kube.resources import CUSTOMRESOURCEDEFINITIONS, NAMESPACES, PODS, Key, Resource
 from springtide.local.datadir import DataDir
 
@@ -156,13 +158,20 @@ def test_a_cluster_without_an_operator_can_be_given_one(tide: Tide) -> None:
     assert own.returncode == 0
 
 
+AS_AN_EARLIER_VERSION = {"Impersonate-User": "system:springtide", "Impersonate-Group": "system:masters"}
+"""Nobody else changes a definition that is built in."""
+
+
 async def spoil(place: DataDir) -> None:
     """As an earlier version might have left things, and somebody who cleans up."""
     (resource,) = RESOURCES
     async with await Client.connect(str(place.kubeconfig)) as client:
         await client.delete(NAMESPACES, Key("", "kubeflow"))
         names = {"spec": {"names": {"shortNames": ["old"]}}}
-        await client.patch(CUSTOMRESOURCEDEFINITIONS, Key("", resource.crd_name), names)
+        patch = request.patch(CUSTOMRESOURCEDEFINITIONS, Key("", resource.crd_name), names, Patch.MERGE, "", {})
+        await client.raw(replace(patch, headers={**patch.headers, **AS_AN_EARLIER_VERSION}))
+        definition = await client.get(CUSTOMRESOURCEDEFINITIONS, Key("", resource.crd_name))
+        assert definition["spec"]["names"]["shortNames"] == ["old"]
 
 
 async def found(place: DataDir) -> tuple[Any, Any]:

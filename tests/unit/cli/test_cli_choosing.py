@@ -104,9 +104,42 @@ def test_commands_are_completed() -> None:
 
 
 @pytest.mark.parametrize(
+    ("typed", "meant"),
+    [
+        (["nod"], "Did you mean 'node'?"),
+        (["dwon"], "Did you mean 'down'?"),
+        (["start"], "Did you mean 'up'?"),
+        (["stop"], "Did you mean 'down'?"),
+        (["node", "drian"], "Did you mean 'drain'?"),
+        (["env", "crate"], "Did you mean 'create'?"),
+        (["up", "--no-operater"], "'--no-operator'"),
+        (["status", "--nam", "x"], "Did you mean '--name'?"),
+        (["example", "mpjob"], "'mpjob' is not 'mpijob'"),
+    ],
+)
+def test_a_mistyped_word_is_answered_with_the_one_that_was_meant(typed: list[str], meant: str) -> None:
+    refused = CliRunner().invoke(tide, typed)
+    assert refused.exit_code == 2
+    assert meant in refused.output
+
+
+def test_a_mistyped_cluster_is_answered_with_one_that_exists(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path))
+    place = options.chosen("vision", None).place
+    place.path.mkdir(parents=True)
+    place.describe("vision", 1)
+    assert options.chosen("vison", None).state().endswith("; did you mean 'vision'?")
+    assert options.chosen("other", None).state().endswith("/other")
+
+
+@pytest.mark.parametrize(
     ("error", "first_line"),
     [
-        (OSError(98, "Address already in use"), "port 7 is taken"),
+        (OSError(98, "Address already in use"), "port 7 is taken: another program listens on it"),
+        (
+            OSError(37, "No locks available"),
+            "files in /d cannot be locked, as on some network file systems: No locks available",
+        ),
         (OSError(13, "Permission denied"), "port 7 may only be used by root"),
         (OSError(13, "Permission denied", "/d/lock"), "cannot write to /d: Permission denied"),
         (OSError(30, "Read-only file system", "/d/lock"), "cannot write to /d: Read-only file system"),

@@ -77,7 +77,7 @@ def test_what_is_missing_is_found_with_a_fix(
 
 def test_a_place_below_a_file_cannot_be_written(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
-    with pytest.raises(Wrong, match="Not a directory"):
+    with pytest.raises(Wrong, match="file is a file, and a cluster needs a directory"):
         checks.data_directory(DataDir(tmp_path / "file" / "cluster"))
 
 
@@ -117,5 +117,5 @@ def test_kubectl_is_asked_and_can_be_lived_without(
 def test_a_failed_check_is_the_exit_status(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
     finished = CliRunner().invoke(tide, ["doctor", "--data-dir", str(tmp_path / "file")])
-    assert "✗ cannot write to" in finished.output
+    assert f"✗ {tmp_path / 'file'} is a file, and a cluster needs a directory" in finished.output
     assert finished.exit_code == 1

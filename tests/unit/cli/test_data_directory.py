@@ -56,7 +56,7 @@ def test_a_damaged_note_is_as_good_as_none(tmp_path: Path, content: str) -> None
 def test_a_lock_can_be_left_to_a_child_that_knows_nothing_of_it(tmp_path: Path) -> None:
     place, seen = DataDir(tmp_path), DataDir(tmp_path)
     lock = place.operator_lock
-    lock.acquire(0.0, for_child=True)
+    lock.acquire(0.0, unsigned=True)
     assert seen.operator_process() is None
     waiting = [sys.executable, "-c", "input()"]
     with subprocess.Popen(waiting, stdin=subprocess.PIPE, pass_fds=(lock.fileno(),)) as child:

@@ -47,7 +47,7 @@ def fill(informer: Informer[Any], *objects: Obj) -> None:
     for each in objects:
         decoded = decoder(msgspec.json.encode(each))
         assert decoded is not None
-        informer.put(decoded.key, decoded.version, decoded.object)
+        informer._notify(informer.put(decoded.key, decoded.version, decoded.object))
 
 
 def pod_view(raw: Obj) -> PodView:

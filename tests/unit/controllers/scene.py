@@ -15,6 +15,7 @@ from tests.unit.kube.fake_api import answer
 from springtide.api.kinds.status import JobStatus
 from springtide.controllers.acting import Hands, Subject
 from springtide.controllers.caches import Caches
+from springtide.controllers.inquiring import Inquirer
 from springtide.controllers.metrics import Metrics
 from springtide.controllers.views import JobView
 from springtide.jobs.actions import Action
@@ -105,4 +106,5 @@ def a_scene() -> Scene:
     jobs = caches.jobs(MPIJOBS)
     for informer in (*caches.made, jobs):
         informer._version = "1"  # as if they were filled
-    return Scene(server, caches, jobs, recorder, Hands(client, caches, jobs, recorder, Metrics()))
+    inquirer = Inquirer(client, caches, lambda _: None)
+    return Scene(server, caches, jobs, recorder, Hands(client, caches, jobs, recorder, inquirer, Metrics()))

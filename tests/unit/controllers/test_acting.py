@@ -14,7 +14,7 @@ from tests.unit.kube.fake_api import answer, status
 from springtide.api.kinds.conditions import Condition
 from springtide.api.kinds.status import JobStatus, ReplicaStatus
 from springtide.controllers.acting import status_patch
-from springtide.jobs import claims
+from springtide.jobs import claims, wait_causes
 from springtide.jobs.actions import Create, Delete, Event, Patch, RequeueAfter, Secrets, StatusPatch
 from springtide.jobs.observed import Key
 from springtide.kube import errors
@@ -198,6 +198,8 @@ async def test_what_was_in_the_way_and_is_gone_when_looked_at_is_tried_again(sce
     ("refusal", "raised"),
     [
         (status(403, "Forbidden", "exceeded quota: pods"), errors.Forbidden),
+        (status(403, "Forbidden", 'admission webhook "x" denied the request: no'), errors.Forbidden),
+        (status(500, "InternalError", 'failed calling webhook "x": connection refused'), errors.ServerError),
         (status(422, "Invalid", "spec.containers: Required value"), Terminal),
         (status(400, "BadRequest", "what?"), Terminal),
     ],
@@ -206,12 +208,16 @@ async def test_a_refusal_is_told_by_an_event_and_in_the_jobs_explanation(
     scene: Scene, refusal: Response, raised: type[Exception]
 ) -> None:
     said = msgspec.json.decode(refusal.body)["message"]
+    quota = "quota" in said
     scene.server.answers["POST pods"] = refusal
     with pytest.raises(raised):
         await scene.act(a_pod("p"), StatusPatch(WAITS))
-    message = f"worker pod created failed: {said}"
-    assert scene.recorder.said == [("Warning", "MPIJobFailed", message)]
+    message = f"A worker pod cannot be created: {said}{'; see kubectl describe quota -n ns' if quota else ''}."
+    reason = "QuotaExceeded" if quota else "FailedCreate"
+    assert scene.recorder.said == [("Warning", reason, message)]
     (body,) = scene.server.bodies("PATCH")
+    (waits,) = body["status"].pop("conditions")
+    assert (waits["type"], waits["status"], waits["reason"], waits["message"]) == ("Waiting", "True", reason, message)
     assert body["status"] == {"state": "Queued", "explanation": message, "replicas": 1, "selector": WAITS.selector}
 
 
@@ -231,7 +237,7 @@ async def test_a_pod_that_is_refused_holds_up_nothing_else(scene: Scene) -> None
     scene.server.answers["POST pods"] = status(403, "Forbidden", "exceeded quota")
     with pytest.raises(errors.Forbidden):
         await scene.act(a_pod("p"), Delete(Key("v1", "Pod", "old"), "u"), Event("Normal", "Why", "because"))
-    assert scene.server.done() == ["POST pods", "DELETE pods/old"]
+    assert scene.server.done()[:2] == ["POST pods", "DELETE pods/old"]
     assert scene.recorder.said[-1] == ("Normal", "Why", "because")
 
 
@@ -239,25 +245,32 @@ async def test_nor_does_a_launchers_job(scene: Scene) -> None:
     scene.server.answers["POST jobs"] = status(422, "Invalid", "no")
     with pytest.raises(Terminal):
         await scene.act(Create(made(JOBS, "pi-launcher")), Delete(Key("v1", "Pod", "old"), "u"))
-    assert scene.server.done() == ["POST jobs", "DELETE pods/old"]
-    assert scene.recorder.said == [("Warning", "MPIJobFailed", 'Job "pi-launcher" created failed: no')]
+    assert scene.server.done()[:2] == ["POST jobs", "DELETE pods/old"]
+    message = 'Job "pi-launcher" cannot be created: no.'
+    assert scene.recorder.said == [("Warning", "FailedCreate", message)]
+    (body,) = scene.server.bodies("PATCH")
+    assert body["status"]["explanation"] == message
 
 
-async def test_of_many_refused_pods_one_of_each_role_is_told(scene: Scene) -> None:
+async def test_of_many_refused_pods_the_first_is_told(scene: Scene) -> None:
     scene.server.refuses = status(422, "Invalid", "no")
     with pytest.raises(Terminal):
         await scene.act(a_pod("p-0"), a_pod("p-1"), a_pod("p-2"), a_pod("l", "Launcher"))
-    told = {message for _, _, message in scene.recorder.said}
-    assert len(scene.recorder.said) == 2
-    assert told == {"worker pod created failed: no", "launcher pod created failed: no"}
+    assert scene.recorder.said == [("Warning", "FailedCreate", "A worker pod cannot be created: no.")]
 
 
-async def test_the_same_refusal_is_not_written_again(scene: Scene) -> None:
-    scene.server.answers["POST pods"] = status(422, "Invalid", "no")
-    known = replace(WAITS, replicas=1, explanation="worker pod created failed: no")
-    with pytest.raises(Terminal):
-        await scene.act(a_pod("p"), StatusPatch(WAITS), old=known)
-    assert scene.server.bodies("PATCH") == []
+async def test_the_same_refusal_is_neither_told_nor_written_again(scene: Scene) -> None:
+    """Nor is one that differs in numbers alone."""
+    scene.server.answers["POST pods"] = status(403, "Forbidden", "exceeded quota, used: pods=3")
+    with pytest.raises(errors.Forbidden):
+        await scene.act(a_pod("p"), StatusPatch(WAITS))
+    known = msgspec.convert(scene.server.bodies("PATCH")[-1]["status"], JobStatus)
+    waits = replace(WAITS, conditions=wait_causes.told(known.conditions, None, datetime.now(UTC)))
+    scene.server.answers["POST pods"] = status(403, "Forbidden", "exceeded quota, used: pods=4")
+    with pytest.raises(errors.Forbidden):
+        await scene.act(a_pod("p"), StatusPatch(waits), old=known)
+    assert len(scene.server.bodies("PATCH")) == 1
+    assert len(scene.recorder.said) == 1
 
 
 @pytest.mark.parametrize(
@@ -281,10 +294,11 @@ async def test_other_objects_are_called_by_their_names_and_end_the_doing(scene: 
     scene.server.answers["POST configmaps"] = status(403, "Forbidden", "no")
     with pytest.raises(errors.Forbidden):
         await scene.act(a_config(), a_pod("p"), StatusPatch(JobStatus(state="Running")))
-    message = 'ConfigMap "pi-config" created failed: no'
-    assert scene.recorder.said == [("Warning", "MPIJobFailed", message)]
+    message = 'ConfigMap "pi-config" cannot be created: no.'
+    assert scene.recorder.said == [("Warning", "FailedCreate", message)]
     assert scene.server.done()[0] == "POST configmaps"
     (body,) = scene.server.bodies("PATCH")
+    assert body["status"].pop("conditions")[0]["type"] == "Waiting"
     assert body["status"] == {"state": "Created", "explanation": message}
     assert "POST pods" not in scene.server.done()
 

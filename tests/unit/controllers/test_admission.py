@@ -165,6 +165,30 @@ async def test_a_size_that_does_not_count_yet_is_a_warning_of_scale_and_of_the_j
     assert [each[:43] for each in by_scale["warnings"]] == ["mpirun is not elastic: its run goes on as i"]
 
 
+@pytest.mark.parametrize("ended", ["Succeeded", "Failed"])
+async def test_a_finished_job_cannot_be_resized_and_what_to_do_is_said(ended: str) -> None:
+    over = {**an_mpijob(workers=2), "status": {"conditions": [{"type": ended, "status": "True"}]}}
+    larger = {**an_mpijob(workers=3), "status": over["status"]}
+    by_scale = await asked(scale(3), scale(2), stored=over, sub="scale")
+    by_edit = await asked(larger, over)
+    assert by_scale == by_edit
+    assert not by_scale["allowed"]
+    (cause,) = by_scale["status"]["details"]["causes"]
+    assert cause == {
+        "reason": "FieldValueForbidden",
+        "field": REPLICAS,
+        "message": f"Forbidden: the job has finished ({ended}) and cannot be resized; delete it and create it again, "
+        "or create it under another name (pi keeps its logs and status)",
+    }
+
+
+async def test_a_finished_job_can_be_changed_otherwise_and_scaled_to_the_size_it_has() -> None:
+    over = {**an_mpijob(workers=2), "status": {"conditions": [{"type": "Succeeded", "status": "True"}]}}
+    kept = {**over, "spec": {**over["spec"], "runPolicy": {"ttlSecondsAfterFinished": 5}}}
+    assert await asked(kept, over) == {"allowed": True}
+    assert await asked(scale(2), scale(2), stored=over, sub="scale") == {"allowed": True}
+
+
 async def test_a_job_that_is_wrong_all_the_same_is_not_read_any_further() -> None:
     old = {**an_mpijob(workers=9, **BOUNDS), "status": {"replicaStatuses": {"Launcher": {"active": 1}}}}
     new = {**old, "spec": {**old["spec"], "runPolicy": {"backoffLimit": 2}}}

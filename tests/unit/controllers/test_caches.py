@@ -35,14 +35,39 @@ def test_a_node_that_leaves_says_when_and_goes_is_news_each_time() -> None:
     gone = {"taints": [{"key": "node.kubernetes.io/unreachable", "effect": "NoExecute"}]}
     stages: tuple[Obj, ...] = (
         {},
-        {"spec": {"unschedulable": True}},
+        {"spec": {"unschedulable": True}, "metadata": {"annotations": {"springtide.dev/drain": "now"}}},
         {"spec": {"unschedulable": True}, "metadata": at},
         {"spec": {"unschedulable": True, **gone}, "metadata": at},
+        {"spec": {"taints": [{"key": "team", "effect": "NoExecute"}]}},
     )
     for stage in stages:
         fill(found.nodes, made(NODES, "a", owner=None, **stage))
-        seen.add(found.news_of_nodes())
+        seen.add(found.node_facts().news())
     assert len(seen) == len(stages)
+
+
+def test_a_cordon_is_none() -> None:
+    found = caches()
+    fill(found.nodes, made(NODES, "a", owner=None, spec={"unschedulable": True}))
+    assert found.node_facts().news() == frozenset()
+    assert found.node_facts().cordoned == {"a"}
+
+
+def evicted(name: str, node: str, **metadata: Any) -> Obj:
+    target = {"type": "DisruptionTarget", "status": "True", "reason": "EvictionByEvictionAPI"}
+    when = {"deletionTimestamp": "2026-11-16T08:00:00Z"} | metadata
+    return made(PODS, name, metadata=when, spec={"nodeName": node}, status={"conditions": [target]})
+
+
+def test_a_cordoned_node_that_pods_are_evicted_from_is_being_drained() -> None:
+    found = caches()
+    for name, cordoned in (("a", True), ("b", False), ("c", True)):
+        fill(found.nodes, made(NODES, name, owner=None, spec={"unschedulable": cordoned}))
+    for pod in (evicted("p", "a"), evicted("q", "b"), made(PODS, "r", spec={"nodeName": "c"})):
+        fill(found.pods, pod)
+    assert found.node_facts().leaving == {"a"}
+    fill(found.pods, evicted("p", "a", deletionTimestamp=None))
+    assert found.node_facts().leaving == frozenset(), "an eviction that was refused says nothing"
 
 
 def test_what_a_job_is_made_of_is_found_by_kind() -> None:

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
 
@@ -226,8 +227,15 @@ def test_a_launcher_job_ends_by_its_final_conditions(status: Obj, succeeded: boo
 def test_nodes_that_leave_and_priorities_are_part_of_the_view() -> None:
     found = caches(gang_scheduler="volcano")
     fill(found.nodes, made(NODES, "a", owner=None, spec={"unschedulable": True}), made(NODES, "b", owner=None))
+    fill(found.nodes, made(NODES, "c", owner=None, spec={"taints": [{"key": "team", "effect": "NoExecute"}]}))
     view = observing.observed(a_job(), MPI_KIND, found, Settings())
-    assert view.leaving_nodes == {"a"}
+    assert view.cordoned_nodes == {"a"}
+    assert view.leaving_nodes == {"c"}
+    tolerant = a_job()
+    template = {"spec": {"tolerations": [{"key": "team", "operator": "Exists"}]}}
+    workers = replace(tolerant.roles["Worker"], template=template)
+    tolerant = replace(tolerant, roles={**tolerant.roles, "Worker": workers})
+    assert observing.observed(tolerant, MPI_KIND, found, Settings()).leaving_nodes == frozenset()
     assert PRIORITYCLASSES not in found.held
 
 
@@ -244,7 +252,7 @@ def test_nodes_that_leave_and_priorities_are_part_of_the_view() -> None:
 def test_what_an_earlier_job_of_the_name_left_is_recognised(owner: Obj | None, left: bool) -> None:
     found = caches()
     fill(found.held[CONFIGMAPS], made(CONFIGMAPS, "pi-config", owner=owner))
-    assert observing.predecessors(a_job(), found) == ({"ConfigMap pi-config"} if left else set())
+    assert observing.predecessors(a_job(), found) == ({"ConfigMap pi-config": None} if left else {})
 
 
 def test_the_jobs_own_launcher_pods_are_no_predecessors() -> None:

@@ -161,3 +161,14 @@ def test_help_names_every_option_that_matters(capsys: pytest.CaptureFixture[str]
     for word in ("-np", "--min-np", "--max-np", "--host-discovery-script", "--output-filename"):
         assert word in text
     assert "--fusion-threshold-mb" not in text
+
+
+def test_horovodrun_reads_the_same_line_and_says_whose_it_is(capsys: pytest.CaptureFixture[str]) -> None:
+    line = ["-np", "2", "--min-np", "1", "-H", "a:1,b:1", "python", "train.py"]
+    assert options.read(line, {}, "horovodrun") == options.read(line, {})
+    with pytest.raises(SystemExit):
+        options.read(["--version"], {}, "horovodrun")
+    assert "Springtide" in capsys.readouterr().out
+    with pytest.raises(SystemExit):
+        options.read(["--no-such-option"], {}, "horovodrun")
+    assert "horovodrun: --no-such-option is not an option of horovodrun" in capsys.readouterr().err

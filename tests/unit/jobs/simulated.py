@@ -28,7 +28,19 @@ from springtide.jobs.kind import Kind
 from springtide.jobs.kinds.mpi import ssh
 from springtide.jobs.kinds.mpi.adapter import MPI_KIND
 from springtide.jobs.objects import INDEX, ROLE, key_of
-from springtide.jobs.observed import FAILED, PENDING, RUNNING, SUCCEEDED, Exit, Held, Key, LauncherJob, Observed, Pod
+from springtide.jobs.observed import (
+    FAILED,
+    PENDING,
+    RUNNING,
+    SUCCEEDED,
+    Exit,
+    Held,
+    Key,
+    LauncherJob,
+    Observed,
+    Pod,
+    Trouble,
+)
 from springtide.jobs.observed import Settings as OperatorSettings
 
 NODES = ("node-a", "node-b", "node-c")
@@ -52,6 +64,7 @@ class Cluster:
     manifests: dict[str, Mapping[str, Any]] = field(default_factory=dict)
     batch: LauncherJob | None = None
     leaving: frozenset[str] = frozenset()
+    cordoned: frozenset[str] = frozenset()
     reclaims: dict[str, datetime] = field(default_factory=dict)
     deleted: bool = False
     events: list[Event] = field(default_factory=list)
@@ -65,6 +78,8 @@ class Cluster:
     """Names of pods that an operator has seen alive."""
     reports: dict[str, str] = field(default_factory=dict)
     """What pods that are gone said last, by uid."""
+    troubles: dict[str, Trouble] = field(default_factory=dict)
+    """What events say of objects, by uid."""
     serial: Any = field(default_factory=lambda: count(1))
 
     # What the operator sees and does.
@@ -78,8 +93,10 @@ class Cluster:
             objects={key: _held(body) for key, body in self.objects.items()},
             launcher_job=self.batch,
             leaving_nodes=self.leaving,
+            cordoned_nodes=self.cordoned,
             reclaims=self.reclaims,
             last_reports=self.reports,
+            troubles=self.troubles,
             settings=self.settings,
         )
 

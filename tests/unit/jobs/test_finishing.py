@@ -11,7 +11,7 @@ from tests.unit.jobs.builders import elastic, reasons, running
 
 from springtide.jobs import workers
 from springtide.jobs.actions import Patch
-from springtide.jobs.observed import Settings
+from springtide.jobs.observed import Exit, Settings
 
 versions = pytest.mark.parametrize("version", ["v1", "v2beta1"])
 
@@ -131,7 +131,8 @@ def test_a_batch_job_says_why_it_failed() -> None:
     cluster.settle()
     failed = cluster.status.conditions[-1]
     assert failed.reason == "BackoffLimitExceeded/OOMKilled"
-    assert failed.message == "Job has failed: exited with code 137 (SIGKILL)"
+    name = cluster.of("Launcher")[0].name
+    assert failed.message == f"Job has failed: exited with code 137 (SIGKILL); see kubectl logs {name} -n ns"
     assert cluster.status.replica_statuses["Launcher"].failed == 1
 
 
@@ -240,3 +241,15 @@ def test_a_deadline_stops_a_job_whose_launcher_is_just_gone() -> None:
     cluster.now += timedelta(seconds=3600)
     cluster.settle()
     assert not [pod for pod in cluster.pods.values() if pod.alive]
+
+
+@pytest.mark.parametrize(
+    ("clean", "said"), [("All", "no data"), ("Running", "no data; make some: tide env create x"), ("None", "")]
+)
+def test_where_the_log_is_is_said_unless_it_goes_or_another_command_helps(clean: str, said: str) -> None:
+    cluster = running(elastic(2, runPolicy={"backoffLimit": 0, "cleanPodPolicy": clean}))
+    cluster.fail("pi-launcher")
+    cluster.change("pi-launcher", exit=Exit(1, "Error", said))
+    cluster.settle()
+    message = cluster.status.conditions[-1].message
+    assert message.endswith("; see kubectl logs pi-launcher -n ns") == (clean == "None")

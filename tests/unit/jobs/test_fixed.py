@@ -123,7 +123,7 @@ def test_a_failed_replica_is_made_again_under_its_name(restart: str, code: int, 
         failed = cluster.status.conditions[-1]
         assert (failed.reason, failed.message) == (
             "ToyJobFailed",
-            f"ToyJob ns/toy has failed: toy-worker-1 exited with code {code}",
+            f"ToyJob ns/toy has failed: toy-worker-1 exited with code {code}; see kubectl logs toy-worker-1 -n ns",
         )
 
 

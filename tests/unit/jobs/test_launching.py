@@ -82,7 +82,7 @@ def test_one_host_is_never_enough_for_horovodrun_and_mpirun_wants_all(command: t
     cluster.change("pi-worker-1", ready=False)
     cluster.change("pi-worker-2", ready=False)
     cluster.reconcile()
-    assert cluster.status.explanation.startswith("1 of 3 workers are ready; the launcher starts with")
+    assert cluster.status.explanation.startswith("1 of 3 workers is ready; the launcher starts with")
 
 
 def test_a_size_below_what_the_launcher_can_start_with_waits_and_says_so() -> None:
@@ -210,7 +210,9 @@ def test_v1_launchers_are_tried_again(restart: str, limit: int | None, tries: in
     cluster.settle()
     failed = cluster.status.conditions[-1]
     assert (failed.type, failed.reason) == ("Failed", "MPIJobFailed")
-    assert failed.message == "MPIJob ns/pi has failed: launcher exited with code 137 (SIGKILL)"
+    assert failed.message == (
+        "MPIJob ns/pi has failed: launcher exited with code 137 (SIGKILL); see kubectl logs pi-launcher -n ns"
+    )
 
 
 def test_a_failure_is_counted_once_wherever_the_operator_is_killed() -> None:

@@ -131,3 +131,63 @@ def test_a_shrink_takes_those_that_would_have_to_be_moved() -> None:
     cluster.resize(2)
     cluster.settle()
     assert cluster.workers() == ["pi-worker-2", "pi-worker-3"]
+
+
+# Cordons
+
+
+def cordoned(*names: str, workers: int = 3) -> Cluster:
+    cluster = running(elastic(workers))
+    for name in names:
+        cluster.change(name, node="closed")
+    cluster.cordoned = frozenset({"closed"})
+    return cluster
+
+
+def test_a_cordon_moves_nobody() -> None:
+    cluster = cordoned("pi-worker-1")
+    cluster.settle()
+    assert cluster.workers() == ["pi-worker-0", "pi-worker-1", "pi-worker-2"]
+    assert reasons(cluster) == []
+
+
+def test_but_when_the_job_shrinks_workers_there_go_first() -> None:
+    cluster = cordoned("pi-worker-0", "pi-worker-1", workers=4)
+    cluster.resize(2)
+    cluster.settle()
+    assert cluster.workers() == ["pi-worker-2", "pi-worker-3"]
+
+
+def test_after_those_on_a_node_that_goes() -> None:
+    cluster = cordoned("pi-worker-0", workers=4)
+    cluster.change("pi-worker-1", node="spot")
+    cluster.leaving = frozenset({"spot"})
+    cluster.resize(3)
+    cluster.reconcile()
+    assert cluster.listed() == ["pi-worker-0", "pi-worker-2", "pi-worker-3"]
+
+
+# Evictions
+
+
+@pytest.mark.parametrize(
+    ("reason", "said"),
+    [
+        ("EvictionByEvictionAPI", "was evicted from node spot"),
+        ("DeletionByTaintManager", "was evicted from node spot by a taint"),
+        ("PreemptionByScheduler", "was preempted on node spot"),
+    ],
+)
+@pytest.mark.parametrize("phase", ["Running", "Failed"])
+def test_who_is_evicted_has_moved_and_not_failed(reason: str, said: str, phase: str) -> None:
+    cluster = running(elastic(3))
+    for _ in range(20):
+        name = cluster.workers()[-1]
+        cluster.change(name, node="spot", phase=phase, ready=False, terminating=True, disruption=reason)
+        cluster.reconcile()
+        cluster.settle()
+    assert len(cluster.listed()) == 3
+    assert not cluster.status.restarts
+    assert set(reasons(cluster)) == {"WorkersMoved"}
+    assert cluster.events[0].message == f"pi-worker-2 {said}; another takes its place"
+    assert cluster.events[0].type == "Normal"

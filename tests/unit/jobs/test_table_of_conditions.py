@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from dataclasses import replace
 from datetime import timedelta
@@ -118,7 +119,12 @@ CONDITIONS: Final[dict[str, tuple[tuple[str, ...], Step, tuple[str, str, str, st
     "v1: a job whose launcher has failed has failed": (
         ("v1",),
         fails,
-        ("Failed", "True", "MPIJobFailed", "MPIJob ns/pi has failed: launcher exited with code 1"),
+        (
+            "Failed",
+            "True",
+            "MPIJobFailed",
+            "MPIJob ns/pi has failed: launcher exited with code 1; see kubectl logs pi-launcher -n ns",
+        ),
     ),
     "v1: a launcher that is evicted again and again": (
         ("v1",),
@@ -128,7 +134,7 @@ CONDITIONS: Final[dict[str, tuple[tuple[str, ...], Step, tuple[str, str, str, st
     "v2beta1: a job whose launcher Job has failed has its reason and its last pod's": (
         ("v2beta1",),
         fails,
-        ("Failed", "True", "BackoffLimitExceeded/", "Job has failed: exited with code 1"),
+        ("Failed", "True", "BackoffLimitExceeded/", "Job has failed: exited with code 1; see kubectl logs POD -n ns"),
     ),
     "v1: a job that ran too long": (
         ("v1",),
@@ -187,7 +193,8 @@ def test_conditions(version: str, step: Step, expected: tuple[str, str, str, str
     step(cluster)
     found = condition(cluster.status.conditions, expected[0])
     assert found is not None
-    assert (found.type, found.status, found.reason, found.message) == expected
+    message = re.sub(r"logs pi-launcher-uid-\d+", "logs POD", found.message)
+    assert (found.type, found.status, found.reason, message) == expected
 
 
 EVENTS: Final[dict[str, tuple[Step, list[tuple[str, str]]]]] = {

@@ -63,11 +63,17 @@ def test_an_unknown_index_is_an_error_and_not_an_empty_answer(cache: Cache[str])
         cache.where("typo", "x")
 
 
-def test_replacing_all_reports_only_what_differs(cache: Cache[str]) -> None:
+def test_taking_over_another_reports_only_what_differs(cache: Cache[str]) -> None:
     c = Key("one", "c")
-    changes = cache.replace_all({A: ("1", "xy"), c: ("5", "new")})
-    assert changes == [Replaced(B, "yz", None), Replaced(c, None, "new")]
+    fresh = cache.emptied()
+    fresh.put(A, "1", "xy")
+    fresh.put(c, "5", "new")
+    cache.add_index("length", lambda text: [len(text)])
+    assert sorted(cache.objects()) == ["xy", "yz"]
+    assert cache.take_over(fresh) == [Replaced(B, "yz", None), Replaced(c, None, "new")]
     assert sorted(cache.objects()) == ["new", "xy"]
+    assert (cache.where("letter", "n"), cache.where("letter", "z")) == (["new"], [])
+    assert (cache.where("length", 3), cache.count_where("length", 2)) == (["new"], 1)
 
 
 keys = st.builds(Key, st.sampled_from("mn"), st.sampled_from("abc"))

@@ -2,8 +2,10 @@
 from __future__ import annotations
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from springtide.serving.framing import CHUNKED, BadRequest, Chunks, check_partial, inspected
+from springtide.serving.framing import CHUNKED, END, BadRequest, Chunks, check_partial, inspected, is_whole_request
 
 
 def head(*lines: str, first: str = "POST /x HTTP/1.1") -> bytes:
@@ -94,6 +96,50 @@ def test_lines_that_end_without_a_return_are_refused_before_the_head_is_complete
     with pytest.raises(BadRequest):
         check_partial(bytearray(b"GET / HTTP/1.1\nHost: h\n\n"), 0)
     check_partial(bytearray(b"GET / HTTP/1.1\r\nHost: h\r\n"), 0)
+
+
+@pytest.mark.parametrize(
+    ("request_", "is_whole"),
+    [
+        (head(), True),
+        (head("Content-Length: 0"), True),
+        (head("Content-Length: 2", "Accept: */*") + b"{}", True),
+        (head("Content-Length: 2") + b"{", False),
+        (head("Content-Length: 2") + b"{}G", False),
+        (head() + b"GET / HTTP/1.1\r\n", False),
+        (head()[:-1], False),
+        (b"\r\n" + head(), False),
+        (head(first="POST / HTTP/1.0"), False),
+        (head("Content-Length: 2", "Content-Length: 2") + b"{}", False),
+        (head("Content-Length: 2", "Transfer-Encoding: chunked") + b"{}", False),
+        (head("transfer-Encoding: chunked"), False),
+        (head("Upgrade: websocket"), False),
+        (head("X: a\nContent-Length: 5"), False),
+        (head("X: a\rContent-Length: 5"), False),
+        (head("X: a", "\tb"), False),
+    ],
+)
+def test_a_request_that_came_whole_is_recognised(request_: bytes, is_whole: bool) -> None:
+    assert is_whole_request(request_) is is_whole
+
+
+_REQUESTS = [head(), head("Accept: */*"), head("Content-Length: 2") + b"{}", head("Content-Length: 0", "Accept: */*")]
+_NOISE = st.text("aZ05-:,/ \t\r\n\0\x7fé", max_size=3) | st.sampled_from(
+    ["Content-Length: 2\r\n", "content-length:2\r\n", "Transfer-Encoding: chunked\r\n", "Upgrade: x\r\n"]
+)
+
+
+@given(st.sampled_from(_REQUESTS), st.integers(0, 70), _NOISE)
+def test_what_is_recognised_as_whole_is_accepted_with_the_same_length(request_: bytes, at: int, noise: str) -> None:
+    data = request_[:at] + noise.encode("latin-1") + request_[at:]
+    if is_whole_request(data):
+        end = data.index(END) + len(END)
+        assert inspected(data[:end]) == (len(data) - end, False)
+
+
+@pytest.mark.parametrize("field", [b"a:\r\n", b"Content-Length: 1\r\n", b"\r\n", b"a"])
+def test_a_long_head_without_end_is_read_once(field: bytes) -> None:
+    assert not is_whole_request(b"GET / HTTP/1.1\r\n" + field * 200_000)
 
 
 CHUNKS = b"5\r\nhello\r\n10\r\n0123456789abcdef\r\n0\r\n\r\n"

@@ -5,9 +5,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from datetime import datetime
-from typing import Final
+from typing import Annotated, Final
 
-from springtide.api.kinds.fields import Wire
+from springtide.api.kinds.fields import Wire, doc
 
 CREATED: Final = "Created"
 RUNNING: Final = "Running"
@@ -18,12 +18,12 @@ FAILED: Final = "Failed"
 
 
 class Condition(Wire, frozen=True, kw_only=True):
-    type: str
-    status: str
-    reason: str = ""
-    message: str = ""
-    last_update_time: datetime | None = None
-    last_transition_time: datetime | None = None
+    type: Annotated[str, doc("What the condition is about, for instance Running or Waiting.")]
+    status: Annotated[str, doc("True, False or Unknown.")]
+    reason: Annotated[str, doc("Why the status is what it is, in one word for programs.")] = ""
+    message: Annotated[str, doc("The same for people, with the next step where there is one.")] = ""
+    last_update_time: Annotated[datetime | None, doc("When anything about the condition last changed.")] = None
+    last_transition_time: Annotated[datetime | None, doc("When the status last changed.")] = None
 
 
 def condition(conditions: Iterable[Condition], type_: str) -> Condition | None:

@@ -13,9 +13,9 @@ MOST_WORKERS: Final = 100_000
 
 class ElasticPolicy(Wire, frozen=True, kw_only=True):
     min_replicas: Annotated[
-        Int32 | None, doc("The fewest workers the job goes on with.", minimum=1, maximum=MOST_WORKERS)
+        Int32 | None, doc("The fewest workers that the job trains with.", minimum=1, maximum=MOST_WORKERS)
     ] = None
-    max_replicas: Annotated[Int32 | None, doc("The most workers the job makes use of.", minimum=1)] = None
+    max_replicas: Annotated[Int32 | None, doc("The most workers that the job may be resized to.", minimum=1)] = None
 
 
 ORDERED: Final = rules(

@@ -44,16 +44,32 @@ Int32 = Annotated[int, doc(format="int32")]
 Int64 = Annotated[int, doc(format="int64")]
 
 _CONTAINER = {"type": "object", "required": ["name", "image"], **ANYTHING}
-_CONTAINERS = {"type": "array", "minItems": 1, "items": _CONTAINER}
-_POD_SPEC = {"type": "object", "required": ["containers"], "properties": {"containers": _CONTAINERS}, **ANYTHING}
+_CONTAINERS = {
+    "type": "array",
+    "description": "The containers of the pods; the first one trains. See kubectl explain pod.spec.containers.",
+    "minItems": 1,
+    "items": _CONTAINER,
+}
+_POD_SPEC = {
+    "type": "object",
+    "description": "The spec of the pods, with all fields of a pod's own; see kubectl explain pod.spec.",
+    "required": ["containers"],
+    "properties": {"containers": _CONTAINERS},
+    **ANYTHING,
+}
+_POD_METADATA = {
+    "type": "object",
+    "description": "Labels and annotations of the pods. Their names are chosen by the operator.",
+    **ANYTHING,
+}
 
 PodTemplate = Annotated[
     dict[str, Any],
     doc(
-        "The pods of this role, as in any other workload.",
+        "The template of this role's pods, as in a Deployment or Job.",
         ANYTHING,
         required=["spec"],
-        properties={"spec": _POD_SPEC, "metadata": {"type": "object", **ANYTHING}},
+        properties={"spec": _POD_SPEC, "metadata": _POD_METADATA},
     ),
 ]
 """Stays a raw mapping and keeps fields nobody here knows: the pod's own rules are the API server's business."""

@@ -37,12 +37,16 @@ class Implementation(StrEnum):
 class MPIReplicaSpecs(Wire, frozen=True, kw_only=True):
     launcher: Annotated[
         ReplicaSpec | None,
-        doc("The pod that runs mpirun.", REPLICA_NEEDS, properties={"replicas": {"minimum": 1, "maximum": 1}}),
+        doc(
+            "The pod that runs mpirun, horovodrun or tiderun.",
+            REPLICA_NEEDS,
+            properties={"replicas": {"minimum": 1, "maximum": 1}},
+        ),
     ] = field(default=None, name=LAUNCHER)
     worker: Annotated[
         ReplicaSpec | None,
         doc(
-            "The pods that ranks are started on.",
+            "The pods that the launcher starts ranks on. Their number is the size of the job.",
             REPLICA_NEEDS,
             properties={"replicas": {"minimum": 1, "maximum": MOST_WORKERS}},
         ),
@@ -50,30 +54,48 @@ class MPIReplicaSpecs(Wire, frozen=True, kw_only=True):
 
 
 class MPIJobSpec(Wire, frozen=True, kw_only=True):
-    slots_per_worker: Annotated[Int32 | None, doc("Ranks per worker; 1 by default.", minimum=0)] = None
-    mpi_replica_specs: Annotated[MPIReplicaSpecs | None, doc("The roles of the job.", required=[LAUNCHER])] = None
-    run_policy: Annotated[RunPolicy | None, doc("How long the job may run and what is left of it.")] = None
+    slots_per_worker: Annotated[
+        Int32 | None, doc("The number of ranks (slots) of each worker; 1 by default.", minimum=0)
+    ] = None
+    mpi_replica_specs: Annotated[
+        MPIReplicaSpecs | None, doc("The roles of the job: one launcher and its workers.", required=[LAUNCHER])
+    ] = None
+    run_policy: Annotated[RunPolicy | None, doc("Retries, deadline, suspension and clean-up of the job.")] = None
     clean_pod_policy: Annotated[
-        str | None, doc("As runPolicy.cleanPodPolicy, which stands above this one.", one_of(CleanPodPolicy))
+        str | None, doc("As runPolicy.cleanPodPolicy, which takes precedence.", one_of(CleanPodPolicy))
     ] = None
     elastic_policy: Annotated[
         ElasticPolicy | None,
-        doc("The bounds of the job's size; without it they are read from the launcher's command line.", ORDERED),
+        doc(
+            "Declares the job elastic and bounds its size. Without it both are read from the launcher's command line.",
+            ORDERED,
+        ),
     ] = None
-    main_container: Annotated[str | None, doc("The container of a worker in which ranks are started.")] = None
-    run_launcher_as_worker: Annotated[bool | None, doc("Ranks are started in the launcher too.")] = None
+    main_container: Annotated[
+        str | None, doc("The container of a worker that ranks are started in; the first one by default.")
+    ] = None
+    run_launcher_as_worker: Annotated[bool | None, doc("Whether ranks are started in the launcher, too.")] = None
     ssh_auth_mount_path: Annotated[
-        str | None, doc("Where SSH keys are mounted; /root/.ssh by default.", minLength=1)
+        str | None, doc("The directory that SSH keys are mounted at; /root/.ssh by default.", minLength=1)
     ] = None
     launcher_creation_policy: Annotated[
-        str | None, doc("When the launcher is created; AtStartup by default.", one_of(LauncherCreation))
+        str | None,
+        doc(
+            "Whether the launcher is created with its workers (AtStartup, the default) or after them "
+            "(WaitForWorkersReady).",
+            one_of(LauncherCreation),
+        ),
     ] = None
     mpi_implementation: Annotated[
-        str | None, doc("The MPI of the image; OpenMPI by default.", one_of(Implementation))
+        str | None, doc("The MPI implementation in the image; OpenMPI by default.", one_of(Implementation))
     ] = None
     launcher_attach_mode: Annotated[
         str | None,
-        doc("How the launcher reaches its workers: by the API server or by SSH.", one_of(AttachMode) | IMMUTABLE),
+        doc(
+            "How the launcher reaches its workers: through the API server (kubexec, the default of v1) "
+            "or over SSH (ssh, the default of v2beta1).",
+            one_of(AttachMode) | IMMUTABLE,
+        ),
     ] = None
 
 
@@ -99,13 +121,15 @@ _SPEC_RULES: Final = rules(
 
 
 class MPIJob(Wire, frozen=True, kw_only=True):
-    api_version: str = ""
-    kind: str = ""
+    api_version: Annotated[str, doc("The version of this representation: kubeflow.org/v1 or kubeflow.org/v2beta1.")] = (
+        ""
+    )
+    kind: Annotated[str, doc("MPIJob.")] = ""
     metadata: ObjectMeta = field(default_factory=ObjectMeta)
-    spec: Annotated[MPIJobSpec, doc("The job as its user wants it.", _SPEC_RULES, required=["mpiReplicaSpecs"])] = (
+    spec: Annotated[MPIJobSpec, doc("The desired state of the job.", _SPEC_RULES, required=["mpiReplicaSpecs"])] = (
         field(default_factory=MPIJobSpec)
     )
-    status: Annotated[JobStatus, doc("What is known of the job; written by the operator.")] = field(
+    status: Annotated[JobStatus, doc("The observed state of the job; written by the operator.")] = field(
         default_factory=JobStatus
     )
 
@@ -123,7 +147,8 @@ RESOURCE: Final = Resource(
         Version("v1", differs=_submitted(AttachMode.KUBEXEC)),
         Version("v2beta1", storage=True, differs=_submitted(AttachMode.SSH)),
     ),
+    description="A training job: a launcher that starts ranks on workers, whose number may change while it trains.",
     columns=ELASTIC_COLUMNS,
     short_names=("mj", "mpij"),
-    scale=Scale(".spec.mpiReplicaSpecs.Worker.replicas"),
+    scale=Scale(".spec.mpiReplicaSpecs.Worker.replicas", "spec.mpiReplicaSpecs[Worker].replicas"),
 )

@@ -22,11 +22,14 @@ class RestartPolicy(StrEnum):
 
 
 class ReplicaSpec(Wire, frozen=True, kw_only=True):
-    replicas: Annotated[Int32 | None, doc("How many pods this role has.")] = None
+    replicas: Annotated[Int32 | None, doc("The number of pods of this role.")] = None
     template: PodTemplate = field(default_factory=dict)
     restart_policy: Annotated[
         str | None,
-        doc("What happens when a pod of this role ends; stands above the template's own.", one_of(RestartPolicy)),
+        doc(
+            "Whether the containers of a pod are restarted when they end. Overrides the restartPolicy of the template.",
+            one_of(RestartPolicy),
+        ),
     ] = None
 
 

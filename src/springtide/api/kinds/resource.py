@@ -18,11 +18,15 @@ class Column:
     type: str
     path: str
     description: str = ""
+    wide: bool = False
+    """Only with `-o wide`."""
 
 
 @dataclass(frozen=True, slots=True)
 class Scale:
     spec_replicas: str
+    field: str
+    """The same place in the words of field errors."""
     status_replicas: str = ".status.replicas"
     selector: str = ".status.selector"
 
@@ -42,6 +46,8 @@ class Resource:
     kind: str
     plural: str
     type: type[Wire]
+    description: str
+    """What `kubectl explain` says of the kind."""
     versions: tuple[Version, ...]
     columns: tuple[Column, ...]
     short_names: tuple[str, ...] = ()
@@ -53,10 +59,13 @@ class Resource:
 
 
 ELASTIC_COLUMNS: Final = (
-    Column("State", "string", ".status.state"),
-    Column("Workers", "string", ".status.workers", "Workers that are ready, of those that are wanted"),
-    Column("Min", "integer", ".status.minReplicas", "The fewest workers the job goes on with"),
-    Column("Max", "integer", ".status.maxReplicas", "The most workers the job makes use of"),
+    Column("State", "string", ".status.state", "The state of the job in one word"),
+    Column("Workers", "string", ".status.workers", "Workers that train, of those that are wanted"),
+    Column("Min", "integer", ".status.minReplicas", "The fewest workers that the job trains with"),
+    Column("Max", "integer", ".status.maxReplicas", "The most workers that the job may be resized to"),
     Column("Age", "date", ".metadata.creationTimestamp"),
+    Column("Step", "integer", ".status.progress.step", "The step that training has reached", wide=True),
+    Column("Loss", "string", ".status.progress.loss", "The loss at that step", wide=True),
+    Column("Ranks", "integer", ".status.progress.ranks", "Ranks that train together", wide=True),
 )
 """The columns of every kind that can be resized."""

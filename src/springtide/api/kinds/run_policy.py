@@ -23,27 +23,40 @@ class CleanPodPolicy(StrEnum):
 
 
 class SchedulingPolicy(Wire, frozen=True, kw_only=True):
-    min_available: Annotated[Int32 | None, doc("Pods that must fit together; all of them by default.")] = None
-    queue: Annotated[str | None, doc("The queue that admits the job.", IMMUTABLE)] = None
-    min_resources: Annotated[ResourceList | None, doc("Resources that must be free before any pod starts.")] = None
-    priority_class: Annotated[str | None, doc("The PriorityClass of the whole group.")] = None
-    schedule_timeout_seconds: Annotated[Int32 | None, doc("How long the group may wait for its place.")] = None
+    min_available: Annotated[
+        Int32 | None, doc("The number of pods that must be schedulable at once; all of them by default.")
+    ] = None
+    queue: Annotated[str | None, doc("The queue of the job's PodGroup.", IMMUTABLE)] = None
+    min_resources: Annotated[ResourceList | None, doc("Resources that must be free before any pod is scheduled.")] = (
+        None
+    )
+    priority_class: Annotated[str | None, doc("The PriorityClass of the job's PodGroup.")] = None
+    schedule_timeout_seconds: Annotated[Int32 | None, doc("Seconds that the PodGroup may wait to be scheduled.")] = None
 
 
 class RunPolicy(Wire, frozen=True, kw_only=True):
     clean_pod_policy: Annotated[
-        str | None, doc("Which pods are deleted once the job has finished; None by default.", one_of(CleanPodPolicy))
+        str | None,
+        doc(
+            "Which pods are deleted when the job has finished: None, Running (workers that still run) or All. "
+            "None by default.",
+            one_of(CleanPodPolicy),
+        ),
     ] = None
     ttl_seconds_after_finished: Annotated[
-        Int32 | None, doc("The job is deleted this long after it finished; never by default.", minimum=0)
+        Int32 | None, doc("Seconds after which a finished job is deleted; it is kept by default.", minimum=0)
     ] = None
-    active_deadline_seconds: Annotated[Int64 | None, doc("The job fails when it runs longer than this.", minimum=0)] = (
-        None
-    )
-    backoff_limit: Annotated[Int32 | None, doc("How often a failed run is tried again.", minimum=0)] = None
-    suspend: Annotated[bool | None, doc("While true the job has no pods.")] = None
-    managed_by: Annotated[str | None, doc("The controller that runs the job.", IMMUTABLE)] = None
-    scheduling_policy: Annotated[SchedulingPolicy | None, doc("How the job's pods are placed as one group.")] = None
+    active_deadline_seconds: Annotated[
+        Int64 | None, doc("Seconds that the job may run before it fails.", minimum=0)
+    ] = None
+    backoff_limit: Annotated[
+        Int32 | None, doc("The number of times that a failed launcher is created again.", minimum=0)
+    ] = None
+    suspend: Annotated[bool | None, doc("Whether the job is suspended. A suspended job has no pods.")] = None
+    managed_by: Annotated[
+        str | None, doc("The controller that runs the job, if it is not this operator.", IMMUTABLE)
+    ] = None
+    scheduling_policy: Annotated[SchedulingPolicy | None, doc("How the job's pods are scheduled as a gang.")] = None
 
 
 def managed_elsewhere(raw: Mapping[str, Any]) -> bool:

@@ -13,39 +13,56 @@ from typing import Annotated, Any
 from msgspec import field
 
 from springtide.api.kinds.conditions import Condition
-from springtide.api.kinds.fields import ANYTHING, Int32, Wire, doc
+from springtide.api.kinds.fields import ANYTHING, Int32, Int64, Wire, doc
 
 
 class ReplicaStatus(Wire, frozen=True, kw_only=True):
-    active: Annotated[Int32, doc("Pods that run.")] = 0
-    succeeded: Annotated[Int32, doc("Pods that have succeeded.")] = 0
-    failed: Annotated[Int32, doc("Pods that have failed.")] = 0
+    active: Annotated[Int32, doc("The number of pods that run.")] = 0
+    succeeded: Annotated[Int32, doc("The number of pods that have succeeded.")] = 0
+    failed: Annotated[Int32, doc("The number of pods that have failed.")] = 0
     label_selector: Annotated[dict[str, Any] | None, doc("Deprecated and always empty.", ANYTHING)] = None
-    selector: Annotated[str, doc("Always empty for kinds whose clients expect it so.")] = ""
+    selector: Annotated[str, doc("Always empty; status.selector selects the workers.")] = ""
+
+
+class TrainingProgress(Wire, frozen=True, kw_only=True):
+    step: Annotated[Int64 | None, doc("The step that training has reached, as the program reports it.")] = None
+    loss: Annotated[str, doc("The loss at that step, as the program reports it.")] = ""
+    ranks: Annotated[Int32 | None, doc("The number of ranks that train together.")] = None
+    last_change: Annotated[
+        Int64 | None, doc("The number of the last rank that came or went and of which there is an event.")
+    ] = None
+    launcher: Annotated[str, doc("The uid of the launcher pod that reported it.")] = ""
+    update_time: Annotated[datetime | None, doc("When the operator last wrote it.")] = None
 
 
 class JobStatus(Wire, frozen=True, kw_only=True):
     conditions: Annotated[
         tuple[Condition, ...],
         doc(
-            "What has been found true of the job.",
+            "The conditions of the job: Created, Running, Succeeded, Failed, and others that need attention.",
             {"x-kubernetes-list-type": "map", "x-kubernetes-list-map-keys": ["type"]},
         ),
     ] = ()
-    replica_statuses: Annotated[dict[str, ReplicaStatus], doc("Pods of each role, by how they are.")] = field(
+    replica_statuses: Annotated[dict[str, ReplicaStatus], doc("The number of pods of each role, by phase.")] = field(
         default_factory=dict
     )
-    start_time: Annotated[datetime | None, doc("When the job was taken up, or resumed.")] = None
+    start_time: Annotated[datetime | None, doc("When the operator started the job, or resumed it.")] = None
     completion_time: Annotated[datetime | None, doc("When the job succeeded or failed.")] = None
     last_reconcile_time: Annotated[datetime | None, doc("Always empty.")] = None
 
     state: Annotated[str, doc("The state of the job in one word.")] = ""
-    explanation: Annotated[str, doc("The state of the job in one sentence.")] = ""
-    workers: Annotated[str, doc("Workers that are ready, of those that are wanted: 3/4.")] = ""
-    replicas: Annotated[Int32, doc("Workers that there are.")] = 0
-    min_replicas: Annotated[Int32 | None, doc("The fewest workers the job goes on with.")] = None
-    max_replicas: Annotated[Int32 | None, doc("The most workers the job makes use of.")] = None
-    selector: Annotated[str, doc("The labels of the workers, for autoscalers.")] = ""
+    explanation: Annotated[str, doc("The state in a sentence: what the job waits for, why, and the next step.")] = ""
+    workers: Annotated[
+        str, doc("The number of workers that train, of those that are wanted, as in 3/4; 0 when the job has finished.")
+    ] = ""
+    progress: Annotated[
+        TrainingProgress | None,
+        doc("How far training has come, where the launcher reports it; written every 10 seconds at most."),
+    ] = None
+    replicas: Annotated[Int32, doc("The number of worker pods that exist.")] = 0
+    min_replicas: Annotated[Int32 | None, doc("The fewest workers that the job trains with.")] = None
+    max_replicas: Annotated[Int32 | None, doc("The most workers that the job may be resized to.")] = None
+    selector: Annotated[str, doc("The label selector of the workers, for autoscalers.")] = ""
     restarts: Annotated[dict[str, Int32], doc("How often pods of each role were replaced after a failure.")] = field(
         default_factory=dict
     )

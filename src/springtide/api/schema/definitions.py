@@ -50,10 +50,11 @@ def _version(resource: Resource, version: Version) -> dict[str, Any]:
 
 
 def _schema(resource: Resource, version: Version) -> Schema:
-    schema = merged(schema_of(resource.type), {"required": ["spec"], "properties": {}})
-    schema["properties"]["metadata"] = {"type": "object"}
-    for path, said in version.differs.items():
-        schema = merged(schema, _below(path, said))
+    said = {"description": resource.description, "required": ["spec"], "properties": {}}
+    schema = merged(schema_of(resource.type), said)
+    schema["properties"]["metadata"] = {"type": "object"}  # of which API servers allow nothing else to be said
+    for path, more in version.differs.items():
+        schema = merged(schema, _below(path, more))
     return schema
 
 
@@ -71,6 +72,7 @@ def _scale(scale: Scale) -> dict[str, str]:
     }
 
 
-def _column(column: Column) -> dict[str, str]:
-    said = {"description": column.description} if column.description else {}
-    return {"name": column.name, "type": column.type, "jsonPath": column.path} | said
+def _column(column: Column) -> dict[str, Any]:
+    said: dict[str, Any] = {"description": column.description} if column.description else {}
+    priority = {"priority": 1} if column.wide else {}
+    return {"name": column.name, "type": column.type, "jsonPath": column.path} | said | priority

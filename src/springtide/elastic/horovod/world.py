@@ -15,7 +15,7 @@ import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from springtide.elastic import context
+from springtide.elastic import context, mpi
 from springtide.elastic.groups import Group, Solo
 
 __all__ = [
@@ -58,9 +58,11 @@ _world = _World()
 
 
 def init(comm: object = None, process_sets: object = None) -> None:
-    """Costs nothing: see above."""
+    """Costs nothing under tiderun: see above. Under mpirun all ranks call it, and the group is made here."""
     if comm not in (None, 0) or process_sets not in (None, "dynamic"):
         raise NotImplementedError("communicators and process sets are not offered: all ranks train together")
+    if mpi.found(os.environ) is not None:
+        context.current()
     _world.initialized = True
 
 
@@ -96,7 +98,7 @@ def local_size() -> int:
 def cross_rank() -> int:
     """The number of this host among all."""
     now = context.entered()
-    return now.hosts.index(now.session.place.host) if now is not None and now.session is not None else 0
+    return now.hosts.index(now.host) if now is not None else 0
 
 
 def cross_size() -> int:
@@ -175,15 +177,17 @@ def gloo_built() -> bool:
 
 
 def gloo_enabled() -> bool:
-    return True
+    return not mpi_enabled()
 
 
 def mpi_built() -> bool:
-    return False
+    return mpi_enabled()
 
 
 def mpi_enabled() -> bool:
-    return False
+    """Whether mpirun has started this process."""
+    now = context.entered()
+    return now.session is None if now is not None else mpi.found(os.environ) is not None
 
 
 def mpi_threads_supported() -> bool:

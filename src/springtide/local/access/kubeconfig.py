@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Kubeconfig files: the cluster's own, and the user's, into which ours can be merged.
 
-`tide up` writes the first, `tide kubeconfig --merge` the second. Merging touches exactly three named entries and the
-current context; whatever else stands in the user's file stays as it is (comments excepted: YAML libraries drop them,
-and so does `kubectl config`).
+`tide up` writes the first, `tide kubeconfig --merge` the second, from which `tide delete` removes what was merged. Both
+touch exactly three named entries and the current context; whatever else stands in the user's file stays as it is
+(comments excepted: YAML libraries drop them, and so does `kubectl config`).
 """
 
 from __future__ import annotations
@@ -73,10 +73,59 @@ def merged(existing: Config, entry: Entry) -> Config:
 def merge_into(path: Path, entry: Entry) -> None:
     """Merge into the file at `path`, made if missing. A symbolic link stays one; its target is replaced."""
     target = path.resolve()
-    existing = yaml.load(target.read_text(), Loader=_PlainLoader) if target.exists() else None
-    if existing is not None and not isinstance(existing, dict):
+    write_private(target, _dump(merged(_existing(target) if target.exists() else {}, entry)).encode())
+
+
+def without(existing: Config, name: str, ca: bytes) -> Config | None:
+    """The user's configuration without the cluster of this name and authority; None where it is not in it.
+
+    With it go the contexts that lead to it, and the users that no other context has.
+    """
+    ours = {"name": name, "certificate-authority-data": _base64(ca)}
+    clusters = [item for item in existing.get("clusters") or [] if not _is_cluster(item, ours)]
+    if len(clusters) == len(existing.get("clusters") or []):
+        return None
+    contexts, gone = _parted(existing.get("contexts") or [], name)
+    orphans = {each["context"].get("user") for each in gone} - {_part(each, "context").get("user") for each in contexts}
+    users = [item for item in existing.get("users") or [] if item.get("name") not in orphans]
+    result = {**existing, "clusters": clusters, "contexts": contexts, "users": users}
+    if existing.get("current-context") in [each.get("name") for each in gone]:
+        result["current-context"] = ""
+    return result
+
+
+def remove_from(path: Path, name: str, ca: bytes) -> bool:
+    """Remove a merged cluster from the file at `path`, and say whether it was in it."""
+    target = path.resolve()
+    if not target.exists() or (rest := without(_existing(target), name, ca)) is None:
+        return False
+    write_private(target, _dump(rest).encode())
+    return True
+
+
+def _existing(path: Path) -> Config:
+    found = yaml.load(path.read_text(), Loader=_PlainLoader)
+    if found is not None and not isinstance(found, dict):
         raise ValueError(f"{path} is not a kubeconfig: expected a mapping at the top")
-    write_private(target, _dump(merged(existing or {}, entry)).encode())
+    return found or {}
+
+
+def _is_cluster(item: Config, wanted: Config) -> bool:
+    authority = _part(item, "cluster").get("certificate-authority-data")
+    return bool(item.get("name") == wanted["name"] and authority == wanted["certificate-authority-data"])
+
+
+def _parted(contexts: list[Config], cluster: str) -> tuple[list[Config], list[Config]]:
+    """Contexts of other clusters, and of this one."""
+    leading = [_part(each, "context").get("cluster") == cluster for each in contexts]
+    pairs = list(zip(contexts, leading, strict=True))
+    return [each for each, ours in pairs if not ours], [each for each, ours in pairs if ours]
+
+
+def _part(item: Config, field: str) -> Config:
+    """Of a named entry; a file may have anything there."""
+    part = item.get(field)
+    return part if isinstance(part, dict) else {}
 
 
 def _with_item(items: list[Config], item: Config) -> list[Config]:

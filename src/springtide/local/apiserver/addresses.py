@@ -43,7 +43,7 @@ class ServiceAddresses:
         if self._promised:
             self._taken()  # promises that have been kept are forgotten, so that a deletion frees the address
         before = (old or {}).get("spec") or {}
-        if old is None and (errors := field.collected(lambda: validate_before_allocation(service))):
+        if old is None and (errors := field.collected(validate_before_allocation, service)):
             raise status.invalid("", "Service", service["metadata"].get("name", ""), errors)
         self._address(service, spec, before)
         spec.setdefault("ipFamilies", ["IPv4"])

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Final, TypeVar
 
-from springtide.local.apiserver.long_work import in_thread
+from springtide.event_loop.long_work import in_thread
 
 LIGHT_BYTES: Final = 64 * 1024
 LIGHT_VALUES: Final = 1500
@@ -19,10 +19,12 @@ LIGHT_VALUES: Final = 1500
 _T = TypeVar("_T")
 
 
-def is_heavy(*bodies: bytes) -> bool:
+def is_heavy(body: bytes, stored: bytes = b"") -> bool:
     """Whether work on these JSON texts may take longer than the loop can spare. Values are counted by their commas."""
-    size = sum(map(len, bodies))
-    return size > LIGHT_VALUES and (size > LIGHT_BYTES or sum(body.count(b",") for body in bodies) > LIGHT_VALUES)
+    size = len(body) + len(stored)
+    if size <= LIGHT_VALUES:
+        return False
+    return size > LIGHT_BYTES or body.count(b",") + stored.count(b",") > LIGHT_VALUES
 
 
 async def beside(heavy: bool, work: Callable[[], _T]) -> _T:

@@ -7,7 +7,7 @@ from functools import cached_property
 from typing import Any
 
 from springtide.api.field_errors import FieldError, collected
-from springtide.local.apiserver.long_work import in_thread
+from springtide.event_loop.long_work import in_thread
 from springtide.local.kinds.strategy import Obj
 from springtide.local.schema import builtin
 from springtide.local.schema.cel import SHORT, TooLong
@@ -23,11 +23,9 @@ _META = "io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta"
 class BuiltinCodec:
     def __init__(self, group: str, version: str, kind: str) -> None:
         self._group, self._version, self._kind = group, version, kind
-
-    @property
-    def costly(self) -> bool:
+        self.costly = kind == "CustomResourceDefinition"
         """Whether even a small object may take long: a few letters of a definition make a large program."""
-        return self._kind == "CustomResourceDefinition"
+        self.validate = None  # the kind's strategy says all there is to say
 
     @cached_property
     def node(self) -> Node:
@@ -41,9 +39,6 @@ class BuiltinCodec:
 
     def default(self, obj: Obj) -> None:
         apply_defaults(obj, self.node)
-
-    async def validate(self, obj: Obj, old: Obj | None, heavy: bool = False) -> list[FieldError]:
-        return []  # the kind's strategy says all there is to say
 
 
 class CustomCodec:
@@ -82,10 +77,10 @@ class CustomCodec:
             await in_thread(self._schema.compile)
         if not heavy:
             try:
-                return collected(lambda: self._schema.validate(obj, old, SHORT))
+                return collected(self._schema.validate, obj, old, SHORT)
             except TooLong:
                 pass
-        return await in_thread(lambda: collected(lambda: self._schema.validate(obj, old)))
+        return await in_thread(collected, self._schema.validate, obj, old, None)
 
 
 def _mismatch(kind: str, version: str, error: DecodeError) -> Exception:

@@ -116,9 +116,9 @@ class Edge:
 
     def _caller(self, http: web.BaseRequest, path: str, query: str) -> tuple[User, Query]:
         user, parsed = self._user(http, path), Query(query)
-        if user is not ANONYMOUS_USER and not authenticated(http.transport, user.name):
+        if user is not ANONYMOUS_USER and not authenticated(http, user.name):
             raise status.too_many_connections(user.name)
-        if any(name.lower().startswith(_IMPERSONATE) for name in http.headers):
+        if _IMPERSONATE in " ".join(http.headers).lower():
             wanted = _wanted(http.method, path, parsed)
             user = impersonate(user, http.headers.items(), wanted, self._front.authorizer)
         return user, parsed
@@ -149,10 +149,12 @@ class Edge:
                 body = await asyncio.to_thread(_gzip, body)
                 headers["Content-Encoding"] = "gzip"
             response: web.StreamResponse = web.Response(body=body, status=answer.status, headers=headers)
-            _warn(response, warnings)
+            if warnings:
+                _warn(response, warnings)
             return response
         response = web.StreamResponse(status=answer.status, headers=headers)
-        _warn(response, warnings)
+        if warnings:
+            _warn(response, warnings)
         self._front.measures.watches += 1
         try:
             await self._stream(http, response, answer, zipped and answer.compressible)
@@ -217,6 +219,8 @@ async def _body(http: web.BaseRequest) -> bytes:
     length = http.content_length
     if length is not None and length > BODY_LIMIT:
         raise status.too_large(BODY_LIMIT)
+    if length is not None and http.content.is_eof():  # it came together with the head, as nearly all do
+        return http.content.read_nowait()
     if http.headers.get("Expect", "").lower() == "100-continue" and http.transport is not None:
         # aiohttp does this only for its own router. curl waits a second for it before it sends a long body.
         http.transport.write(b"HTTP/1.1 100 Continue\r\n\r\n")

@@ -3,8 +3,9 @@
 
 from __future__ import annotations
 
+from springtide.event_loop.long_work import in_thread
 from springtide.local.apiserver import tables
-from springtide.local.apiserver.beside import beside, is_heavy
+from springtide.local.apiserver.beside import is_heavy
 from springtide.local.apiserver.context import Call, Context
 from springtide.local.apiserver.objects import shown
 from springtide.local.apiserver.replies import JSON, Reply, check_shape, reply_bytes
@@ -13,8 +14,12 @@ from springtide.local.store.backend import Record
 
 async def present(ctx: Context, call: Call, record: Record, code: int = 200) -> Reply:
     """Bytes as they are stored cost nothing; every other form of a large object is made on the thread."""
-    plain = call.form.media == JSON and not call.form.kind
-    return await beside(not plain and is_heavy(record.body), lambda: _presented(ctx, call, record, code))
+    form = call.form
+    if form.media == JSON and not form.kind:
+        return Reply(shown(record, call.resource), code)
+    if is_heavy(record.body):
+        return await in_thread(_presented, ctx, call, record, code)
+    return _presented(ctx, call, record, code)
 
 
 def _presented(ctx: Context, call: Call, record: Record, code: int) -> Reply:

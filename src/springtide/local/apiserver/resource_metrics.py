@@ -1,8 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """metrics.k8s.io: what `kubectl top` and the autoscaler ask for, scraped from the nodes' `/metrics/resource`.
 
-Counters become rates, so an answer needs two scrapes. Nothing is stored; a node that stops answering loses its
-metrics after a minute, as with the metrics server.
+Counters become rates. A rate needs two points: two scrapes or, for a container that is younger than the first of them,
+its start, when it had used nothing. Nodes are scraped regularly, and before an answer if the last scrape is not recent:
+`kubectl top` shows a pod seconds after its start, and metrics that no client reads cost little. Nothing is stored; a
+node that stops answering loses its metrics after a minute, as with the metrics server.
 """
 
 from __future__ import annotations
@@ -12,8 +14,9 @@ import logging
 import re
 import time
 from collections import defaultdict
-from collections.abc import Awaitable, Callable
-from dataclasses import dataclass, field
+from collections.abc import Awaitable, Callable, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
 
@@ -30,6 +33,11 @@ log = logging.getLogger(__name__)
 EVERY = 15.0
 FORGET_AFTER = 60.0
 PATIENCE = 10.0  # with one node; those that answer must not wait for one that never does
+RECENT = 2.0  # an answer may be so old
+ANSWER_WITHIN = 3.0  # nodes that have not been scraped by then are missing in the answer, or in it with older numbers
+WINDOW = 10.0  # the shortest that rates are taken over once there are readings that far apart: shorter ones jump
+SINCE_START = (0.5, 60.0)  # shorter ones are noise, and longer ones say nothing about the present
+SPACING = 1.1  # between a node's first two scrapes; a kubelet gives the same answer for a second
 _SAMPLE = re.compile(r"^(\w+)(?:\{([^}]*)\})? ([0-9.eE+-]+)(?: (\d+))?$", re.MULTILINE)
 _LABEL = re.compile(r'(\w+)="((?:[^"\\]|\\.)*)"')
 _NODE = ("", "", "")
@@ -45,6 +53,7 @@ class Usage:
     cpu_seconds: float = 0.0
     memory_bytes: float = 0.0
     at: float = 0.0  # seconds since the epoch
+    started: float = 0.0  # of a container; 0 if it is not known
 
 
 Readings = dict[tuple[str, str, str], Usage]  # namespace, pod, container
@@ -61,28 +70,70 @@ def parse(text: str, now: float) -> Readings:
             found[key].at = int(stamp) / 1000 if stamp else now
         elif name in ("node_memory_working_set_bytes", "container_memory_working_set_bytes"):
             found[key].memory_bytes = float(value)
+        elif name == "container_start_time_seconds":
+            found[key].started = float(value)
     return dict(found)
 
 
 @dataclass(slots=True)
 class _NodeReadings:
-    latest: Readings
-    previous: Readings = field(default_factory=dict)
+    """The latest one last; the first is the newest that is at least a window older, or the oldest there is."""
+
+    history: list[Readings]
     scraped: float = 0.0
+
+    def add(self, readings: Readings, now: float) -> None:
+        self.scraped = now
+        if _at(readings) <= _at(self.history[-1]):
+            return  # the kubelet's last answer once more
+        self.history.append(readings)
+        while len(self.history) > 2 and _at(readings) - _at(self.history[1]) >= WINDOW:
+            del self.history[0]
+
+
+def _at(readings: Readings) -> float:
+    return readings[_NODE].at if _NODE in readings else max((usage.at for usage in readings.values()), default=0.0)
 
 
 class ResourceMetrics:
     def __init__(self, reader: StoreReader, fetch: Fetch, clock: Callable[[], float] = time.time) -> None:
         self._reader, self._fetch, self._clock = reader, fetch, clock
         self._nodes: dict[str, _NodeReadings] = {}
+        self._tried: set[str] = set()
+        """Nodes that the last scrape asked, whether they answered or not."""
+        self._begun = float("-inf")
+        """When the last scrape began."""
+        self._asked, self._done = asyncio.Event(), asyncio.Event()
+        self._runs = False
 
     async def run(self) -> None:
-        while True:
-            await self.scrape()
-            await asyncio.sleep(EVERY)
+        self._runs = True
+        try:
+            while True:
+                self._asked.clear()
+                self._done.clear()
+                await self.scrape()
+                self._done.set()
+                with suppress(TimeoutError):
+                    async with asyncio.timeout(EVERY):
+                        await self._asked.wait()
+        finally:
+            self._runs = False
+
+    async def _refreshed(self, age: float) -> None:
+        """Return once nodes have been scraped that recently, or when an answer is due."""
+        if not self._runs or self._clock() - self._begun < age:
+            return
+        self._done.clear()
+        self._asked.set()
+        with suppress(TimeoutError):
+            async with asyncio.timeout(ANSWER_WITHIN):
+                await self._done.wait()
 
     async def scrape(self) -> None:
         nodes = self._reader.list("nodes")
+        self._begun = self._clock()
+        self._tried = {node["metadata"]["name"] for node in nodes}
         await asyncio.gather(*(self._scrape_node(node) for node in nodes))
         oldest = self._clock() - FORGET_AFTER
         self._nodes = {name: readings for name, readings in self._nodes.items() if readings.scraped > oldest}
@@ -98,18 +149,27 @@ class ResourceMetrics:
             # ValueError: what looks like a number is none, or an address is no address.
             log.debug("no metrics of node %s: %s", name, error or "no answer in time")
             return
-        before = self._nodes.get(name)
-        self._nodes[name] = _NodeReadings(readings, before.latest if before else {}, now)
+        if name in self._nodes:
+            self._nodes[name].add(readings, now)
+        else:
+            self._nodes[name] = _NodeReadings([readings], now)
 
     # Answers
 
     async def node_metrics(self, ctx: Context, call: Call) -> Answer:
-        items = [item for node in self._wanted(call, "nodes") if (item := self._of_node(node)) is not None]
-        return _answer(call, "NodeMetrics", items)
+        return _answer(call, "NodeMetrics", await self._figures(call, "nodes", self._of_node))
 
     async def pod_metrics(self, ctx: Context, call: Call) -> Answer:
-        items = [item for pod in self._wanted(call, "pods") if (item := self._of_pod(pod)) is not None]
-        return _answer(call, "PodMetrics", items)
+        return _answer(call, "PodMetrics", await self._figures(call, "pods", self._of_pod))
+
+    async def _figures(self, call: Call, resource: str, figures: Callable[[Obj], Obj | None]) -> list[Obj]:
+        wanted = self._wanted(call, resource)
+        known = all(node in self._tried for obj in wanted if (node := _node_of(obj)))
+        await self._refreshed(RECENT if known else 0.0)
+        if any(self._is_new(obj) and figures(obj) is None for obj in wanted):
+            await asyncio.sleep(SPACING)
+            await self._refreshed(SPACING / 2)
+        return [found for obj in wanted if (found := figures(obj)) is not None]
 
     def _wanted(self, call: Call, resource: str) -> list[Obj]:
         namespace = call.target.namespace if resource == "pods" else ""
@@ -121,14 +181,19 @@ class ResourceMetrics:
         records = self._reader.records(resource, namespace)
         return [decode(record.body) for record in records if wanted is None or wanted(record)]
 
+    def _is_new(self, obj: Obj) -> bool:
+        """Whether it is a node, or a pod on a node, that has been scraped only once."""
+        readings = self._nodes.get(_node_of(obj))
+        return self._runs and readings is not None and len(readings.history) == 1
+
     def _of_node(self, node: Obj) -> Obj | None:
-        readings = self._nodes.get(node["metadata"]["name"])
+        readings = self._nodes.get(_node_of(node))
         usage = _usage(readings, _NODE) if readings else None
         return None if usage is None else {"metadata": _identity(node["metadata"]), **usage}
 
     def _of_pod(self, pod: Obj) -> Obj | None:
         meta = pod["metadata"]
-        readings = self._nodes.get(pod["spec"].get("nodeName", ""))
+        readings = self._nodes.get(_node_of(pod))
         if readings is None:
             return None
         containers, frame = [], None
@@ -142,21 +207,38 @@ class ResourceMetrics:
         return {"metadata": _identity(meta), **frame, "containers": containers}
 
 
+def _node_of(obj: Obj) -> str:
+    """Of a pod the node it is on, of a node its own name."""
+    spec = obj.get("spec") or {}
+    return str(spec.get("nodeName", "") if "containers" in spec else obj["metadata"]["name"])
+
+
 def _identity(meta: Obj) -> Obj:
     return {key: meta[key] for key in ("name", "namespace", "labels") if key in meta}
 
 
 def _usage(readings: _NodeReadings, key: tuple[str, str, str]) -> Obj | None:
-    now, before = readings.latest.get(key), readings.previous.get(key)
-    if now is None or before is None or now.at <= before.at:
+    now = readings.history[-1].get(key)
+    base = _base(readings.history, key, now) if now else None
+    if now is None or base is None or now.at <= base.at:
         return None
-    window = now.at - before.at
-    nanocores = max(0, round((now.cpu_seconds - before.cpu_seconds) / window * 1e9))
+    window = now.at - base.at
+    nanocores = max(0, round((now.cpu_seconds - base.cpu_seconds) / window * 1e9))
     return {
         "timestamp": datetime.fromtimestamp(now.at, UTC).strftime("%Y-%m-%dT%H:%M:%SZ"),
         "window": f"{window:.3f}s",
         "usage": {"cpu": f"{nanocores}n", "memory": f"{round(now.memory_bytes / 1024)}Ki"},
     }
+
+
+def _base(history: Sequence[Readings], key: tuple[str, str, str], now: Usage) -> Usage | None:
+    """What the latest reading is compared with."""
+    earlier = (readings[key] for readings in history[:-1] if key in readings)
+    # One that is older than the container is of another container of that name.
+    base = next((usage for usage in earlier if usage.at >= now.started), None)
+    if base is None and SINCE_START[0] <= now.at - now.started <= SINCE_START[1]:
+        return Usage(at=now.started)
+    return base
 
 
 def _answer(call: Call, kind: str, items: list[Obj]) -> Answer:

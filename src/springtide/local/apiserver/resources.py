@@ -7,7 +7,7 @@ verbs are written once. The registry is the only thing that changes while the se
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -36,7 +36,9 @@ class Codec(Protocol):
 
     def default(self, obj: Obj) -> None: ...
 
-    async def validate(self, obj: Obj, old: Obj | None, heavy: bool = False) -> list[FieldError]: ...
+    @property
+    def validate(self) -> Callable[[Obj, Obj | None, bool], Awaitable[list[FieldError]]] | None:
+        """(new, old, heavy) -> what is wrong with the values; None where the kind's strategy says it all."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,13 +13,12 @@ from springtide.local.apiserver.resources import Resource
 from springtide.local.apiserver.selected_fields import field_values
 from springtide.local.kinds import label_selectors
 from springtide.local.kinds.label_index import LabelIndex
+from springtide.local.kinds.label_selectors import LIGHT_SELECTOR
 from springtide.local.status import StatusError, bad_request
 from springtide.local.store.backend import Record
 
 Predicate = Callable[[Record], bool]
 
-LIGHT_SELECTOR = 1000
-"""Characters. Some twenty terms, which take microseconds for an object."""
 _KEY_FIELDS = ("metadata.name", "metadata.namespace")
 
 

@@ -23,6 +23,7 @@ from springtide.local.access.tokens import ServiceAccountTokens
 from springtide.local.admission.plugins import Surroundings, default_chain
 from springtide.local.admission.quotas import Charge
 from springtide.local.admission.webhook_calls import HttpsCalls
+from springtide.local.apiserver import built_in_definitions
 from springtide.local.apiserver.addresses import ServiceAddresses
 from springtide.local.apiserver.audit import Audit
 from springtide.local.apiserver.catalog import builtin_resources
@@ -102,6 +103,7 @@ class ApiServer:
             ("metrics.k8s.io", "nodes"): self._metrics.node_metrics,
             ("metrics.k8s.io", "pods"): self._metrics.pod_metrics,
             ("", "bindings"): pods.bind,
+            ("apiextensions.k8s.io", "customresourcedefinitions"): built_in_definitions.handle,
         }
         subresources = _subresources(self.tokens, self.streams)
         self.dispatcher = Dispatcher(self.context, paths, subresources, special)

@@ -4,21 +4,23 @@
 `create` and `replace` take care of defaults, admission, validation, managedFields and optimistic locking. A write
 whose outcome equals what is stored is answered without one. Every loop is bounded: a writer that keeps losing the race
 gets a Conflict, as on the real server.
+
+Work on the object itself is done by functions that touch nothing else. The event loop calls them directly for a small
+object; a large one (`heavy`) goes through the same functions on a thread, so that other requests do not wait for it.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import partial
 
 from springtide.api import field_errors as field
 from springtide.api.field_errors import FieldError
+from springtide.event_loop.long_work import in_thread
 from springtide.local import status
 from springtide.local.access.attributes import require
 from springtide.local.apiserver import scales
 from springtide.local.apiserver.admission_requests import admission_request
-from springtide.local.apiserver.beside import beside
 from springtide.local.apiserver.context import Call, Context
 from springtide.local.apiserver.objects import dump, load
 from springtide.local.apiserver.options import WriteOptions
@@ -52,17 +54,17 @@ def storage_full(error: FullError) -> StatusError:
 # -- create -----------------------------------------------------------------------------------------------------------
 
 
-async def create(ctx: Context, call: Call, obj: Obj, options: WriteOptions) -> Outcome:
+async def create(ctx: Context, call: Call, obj: Obj, options: WriteOptions, heavy: bool) -> Outcome:
     resource = call.resource
     meta = obj["metadata"]
     _check_namespace(call, meta)
-    call.request.warnings.extend(await beside(call.is_heavy(), lambda: _settle(resource, obj)))
+    call.request.warnings.extend(await in_thread(_settle, resource, obj) if heavy else _settle(resource, obj))
     generated = not meta.get("name") and bool(meta.get("generateName"))
     for attempt in range(NAME_ATTEMPTS if generated else 1):
         candidate = _copied(obj) if generated else obj
         _fill_metadata(ctx, resource, candidate)
         try:
-            return await _create_named(ctx, call, candidate, options)
+            return await _create_named(ctx, call, candidate, options, heavy)
         except StatusError as error:
             if error.reason != "AlreadyExists" or not generated or attempt == NAME_ATTEMPTS - 1:
                 raise
@@ -79,28 +81,32 @@ def _copied(obj: Obj) -> Obj:
     return {**obj, "metadata": dict(obj["metadata"])}
 
 
-async def _create_named(ctx: Context, call: Call, obj: Obj, options: WriteOptions) -> Outcome:
-    resource, meta, heavy = call.resource, obj["metadata"], call.is_heavy()
-    await beside(heavy, lambda: _track(ctx, call, None, obj, options))
+async def _create_named(ctx: Context, call: Call, obj: Obj, options: WriteOptions, heavy: bool) -> Outcome:
+    resource, meta = call.resource, obj["metadata"]
+    if heavy:
+        await in_thread(_track, ctx, call, None, obj, options)
+    else:
+        _track(ctx, call, None, obj, options)
     admission = admission_request(call, "CREATE", obj, None, options)
     await ctx.admission.mutate(admission)
-    resource.strategy.prepare_create(obj)
-    if resource.custom and "status" in resource.subresources:
-        obj.pop("status", None)
-    if resource.strategy.has_generation:
-        meta["generation"] = 1
+    _prepare_create(resource, obj)
     key = call.key(meta.get("name", ""))
     _complete(ctx, call, obj, None)
-    errors = await beside(heavy, lambda: field.collected(lambda: _metadata_errors(resource, obj)))
-    errors += await _validate(resource, obj, None, heavy) + await resource.codec.validate(obj, None, heavy)
+    long = heavy or resource.strategy.validates_long(obj)
+    errors = await in_thread(_validate, resource, obj) if long else _validate(resource, obj)
+    if (validate := resource.codec.validate) is not None:
+        errors += await validate(obj, None, heavy)
     if errors:
         raise status.invalid(resource.error_group, resource.kind, meta.get("name", ""), errors)
     await ctx.admission.validate(admission)
-    own = await beside(heavy, lambda: resource.strategy.warnings(obj) + _bare(resource, obj, None))
-    call.request.warnings.extend(admission.warnings + own)
+    call.request.warnings.extend(admission.warnings)
+    call.request.warnings.extend(
+        await in_thread(_warnings, resource, obj, None) if heavy else _warnings(resource, obj, None)
+    )
     if ctx.store.get(key) is not None:
         raise status.already_exists(resource.group, resource.plural, key.name)
-    _check_size(call, obj, b"")
+    if heavy:
+        await in_thread(_check_size, call, obj, b"")
     _check_served(ctx, resource)
     if options.dry_run:
         return Outcome(Record(key, 0, _without_version(dump(obj, resource, 0))), created=True)
@@ -113,10 +119,27 @@ async def _create_named(ctx: Context, call: Call, obj: Obj, options: WriteOption
     return Outcome(record, created=True)
 
 
-def _metadata_errors(resource: Resource, obj: Obj) -> list[FieldError]:
-    return metadata_rules.validate_metadata(
+def _prepare_create(resource: Resource, obj: Obj) -> None:
+    resource.strategy.prepare_create(obj)
+    if resource.custom and "status" in resource.subresources:
+        obj.pop("status", None)
+    if resource.strategy.has_generation:
+        obj["metadata"]["generation"] = 1
+
+
+def _validate(resource: Resource, obj: Obj) -> list[FieldError]:
+    return field.collected(_create_errors, resource, obj)
+
+
+def _create_errors(resource: Resource, obj: Obj) -> list[FieldError]:
+    errors = metadata_rules.validate_metadata(
         obj, resource.namespaced, resource.name_rule or _any_name, known_finalizers=not resource.custom
     )
+    return errors + resource.strategy.validate(obj)
+
+
+def _warnings(resource: Resource, new: Obj, old: Obj | None) -> list[str]:
+    return resource.strategy.warnings(new) + _bare(resource, new, old)
 
 
 def _check_served(ctx: Context, resource: Resource) -> None:
@@ -191,17 +214,21 @@ async def replace(
                 raise status.not_found(resource.group, resource.plural, key.name)
             # Whoever may only change what is there makes nothing new by changing what is not.
             require(ctx.authorizer, call.request.user, attributes(call.target)._replace(verb="create"))
-            return await create(ctx, call, missing, options)
+            return await create(ctx, call, missing, options, call.is_heavy())
         heavy = call.is_heavy(record.body)
-        old, new = await beside(heavy, partial(_changed, record, resource, change))
+        loaded = await in_thread(_changed, record, resource, change) if heavy else _changed(record, resource, change)
+        old, new = loaded
         _check_version(new, old, resource, key)
-        if raw:
-            await beside(heavy, partial(_track, ctx, call, old, new, options))
-        else:
+        if not raw:
             await _prepare_update(ctx, call, new, old, options, heavy)
-        if await beside(heavy, partial(_unchanged, new, old)):
+        elif heavy:
+            await in_thread(_track, ctx, call, old, new, options)
+        else:
+            _track(ctx, call, old, new, options)
+        if await in_thread(_unchanged, new, old) if heavy else _unchanged(new, old):
             return Outcome(record)
-        await beside(heavy, partial(_check_size, call, new, record.body))
+        if heavy:
+            await in_thread(_check_size, call, new, record.body)
         outcome = await _store_update(ctx, resource, record, new, options)
         if outcome is not None:
             return outcome
@@ -262,26 +289,39 @@ async def _prepare_update(ctx: Context, call: Call, new: Obj, old: Obj, options:
         error = field.invalid("metadata.resourceVersion", 0, "must be specified for an update")
         raise status.invalid(resource.group, resource.plural, call.target.name, [error])
     meta["resourceVersion"] = old["metadata"]["resourceVersion"]
-    call.request.warnings.extend(await beside(heavy, lambda: _settle(resource, new)))
-    metadata_rules.keep_system_fields(new, old)
-    meta.pop("selfLink", None)
-    await beside(heavy, lambda: _track(ctx, call, old, new, options))
+    if heavy:
+        await in_thread(_settle_update, ctx, call, new, old, options)
+    else:
+        _settle_update(ctx, call, new, old, options)
     admission = admission_request(call, "UPDATE", new, old, options)
     await ctx.admission.mutate(admission)
-    errors = await _carry_over(resource, call.target.subresource, new, old, heavy)
+    _carry_over(call, new, old)
+    long = heavy or resource.strategy.validates_long(new)
+    errors = await in_thread(_validate_update, call, new, old) if long else _validate_update(call, new, old)
+    if (validate := resource.codec.validate) is not None:
+        errors += await validate(new, old, heavy)
     _complete(ctx, call, new, old)
-    of_metadata = await beside(
-        heavy, lambda: field.collected(lambda: metadata_rules.validate_metadata_update(new, old))
-    )
-    errors = 2 * of_metadata + errors  # said twice, as by the real server
     if errors:
         raise status.invalid(resource.error_group, resource.kind, meta.get("name", ""), errors)
     await ctx.admission.validate(admission)
     call.request.warnings.extend(admission.warnings)
+    if heavy:
+        await in_thread(_finish_update, call, new, old)
+    else:
+        _finish_update(call, new, old)
+
+
+def _settle_update(ctx: Context, call: Call, new: Obj, old: Obj, options: WriteOptions) -> None:
+    call.request.warnings.extend(_settle(call.resource, new))
+    metadata_rules.keep_system_fields(new, old)
+    new["metadata"].pop("selfLink", None)
+    _track(ctx, call, old, new, options)
+
+
+def _finish_update(call: Call, new: Obj, old: Obj) -> None:
     if not call.target.subresource:
-        own = await beside(heavy, lambda: resource.strategy.warnings(new) + _bare(resource, new, old))
-        call.request.warnings.extend(own)
-    await beside(heavy, lambda: managed_fields.settle(old, new))
+        call.request.warnings.extend(_warnings(call.resource, new, old))
+    managed_fields.settle(old, new)
 
 
 def check_name(call: Call, meta: Obj) -> None:
@@ -333,30 +373,30 @@ def wrong_uid(call: Call, wanted: str, found: str) -> str:
     )
 
 
-async def _carry_over(resource: Resource, subresource: str, new: Obj, old: Obj, heavy: bool) -> list[FieldError]:
-    """Puts back what this door may not change, counts the generation, validates the rest."""
-    strategy = resource.strategy
-    if subresource == "status":
+def _carry_over(call: Call, new: Obj, old: Obj) -> None:
+    """Puts back what this door may not change, and counts the generation."""
+    resource, strategy = call.resource, call.resource.strategy
+    if call.target.subresource == "status":
         _keep_all_but_status(resource, new, old)
         strategy.prepare_status(new, old)
-        errors = await beside(heavy, lambda: field.collected(lambda: strategy.validate_status(new, old)))
-        return errors + await resource.codec.validate(new, old, heavy)
+        return
     if strategy.has_status or (resource.custom and "status" in resource.subresources):
         _keep(new, old, "status")
     strategy.prepare_update(new, old)
     if strategy.has_generation and _spec_changed(new, old):
         new["metadata"]["generation"] = old["metadata"].get("generation", 0) + 1
-    return await _validate(resource, new, old, heavy) + await resource.codec.validate(new, old, heavy)
 
 
-async def _validate(resource: Resource, new: Obj, old: Obj | None, heavy: bool) -> list[FieldError]:
-    """What the kind's strategy says; in a thread where that takes long, and the loop goes on beside it."""
-    strategy = resource.strategy
+def _validate_update(call: Call, new: Obj, old: Obj) -> list[FieldError]:
+    return field.collected(_update_errors, call, new, old)
 
-    def complaints() -> list[FieldError]:
-        return strategy.validate(new) + ([] if old is None else strategy.validate_update(new, old))
 
-    return await beside(heavy or strategy.validates_long(new), lambda: field.collected(complaints))
+def _update_errors(call: Call, new: Obj, old: Obj) -> list[FieldError]:
+    strategy = call.resource.strategy
+    errors = 2 * metadata_rules.validate_metadata_update(new, old)  # listed twice, as by the real server
+    if call.target.subresource == "status":
+        return errors + strategy.validate_status(new, old)
+    return errors + strategy.validate(new) + strategy.validate_update(new, old)
 
 
 def _keep(new: Obj, old: Obj, part: str) -> None:
@@ -393,7 +433,7 @@ def _complete(ctx: Context, call: Call, new: Obj, old: Obj | None) -> None:
 
 
 def _check_size(call: Call, obj: Obj, before: bytes) -> None:
-    """No object above etcd's limit gets in; only what could reach it is measured."""
+    """No object above etcd's limit gets in; only what could reach it is measured, which no light object can."""
     if len(call.request.body) + len(before) > BODY_LIMIT // 2 and len(dump(obj, call.resource, 0)) > BODY_LIMIT:
         raise status.too_large(BODY_LIMIT)
 

@@ -8,34 +8,22 @@ into a fresh directory: pods that run in the old one do not notice.
 
 from __future__ import annotations
 
-import json
 import os
 import re
 import secrets
 import shutil
-import subprocess
-import sys
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
 
-from springtide.local.environments.environment import OWN, Environment, Files, outermost, own
+from springtide.local.environments import bundle
+from springtide.local.environments.environment import OWN, Environment, Files, own
+from springtide.local.environments.presets import Preset
 from springtide.local.environments.shelf import BusyError, Environments
+from springtide.local.environments.tools import WHEELS_ONLY, MakingError, Probed, Tools
 
 _NAME = re.compile(r"[a-z0-9]([-a-z0-9.]{0,61}[a-z0-9])?")
-_PROBE = """
-import json, os, platform, sys
-home = os.path.dirname(os.path.dirname(os.path.realpath(sys.executable)))
-print(json.dumps([platform.python_version(), [sys.prefix, sys.base_prefix, home, *sys.path]]))
-"""
-Run = Callable[[Sequence[str]], int]
-Probe = Callable[[Path], tuple[str, tuple[str, ...]]]
-"""Which Python is in a directory, and every directory it reads from."""
-
-
-class MakingError(Exception):
-    """The environment could not be made; the message says why and what to do."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,62 +37,35 @@ class Recipe:
     images: tuple[str, ...] = ()
     files: tuple[Files, ...] = ()
     workdir: str = ""
+    entrypoint: tuple[str, ...] = ()
+    cmd: tuple[str, ...] = ()
+    env: Mapping[str, str] = field(default_factory=dict)
+    preset: Preset | None = None
+
+    @classmethod
+    def of(cls, preset: Preset, name: str = "") -> Recipe:
+        """What a preset asks for, under its own name or another."""
+        return cls(
+            name or preset.name,
+            preset.requirements,
+            images=preset.images,
+            workdir=preset.workdir,
+            entrypoint=preset.entrypoint,
+            cmd=preset.cmd,
+            env=preset.variables,
+            preset=preset,
+        )
+
+    @property
+    def is_preset_alone(self) -> bool:
+        """Whether nothing is to be installed but what a preset asks for; all of that comes as wheels."""
+        own = self.preset.requirements if self.preset else None
+        return own == self.requirements and not self.requirement_files
 
     @property
     def needs_python(self) -> bool:
         """Without anything to install, an environment is the one that runs `tide` with other files."""
         return bool(self.requirements or self.requirement_files or self.python)
-
-
-def _run(command: Sequence[str]) -> int:
-    """In the foreground, so that the user sees what is being fetched; all of it to stderr, for it is no data."""
-    return subprocess.run(command, stdin=subprocess.DEVNULL, stdout=2, check=False).returncode
-
-
-def _probed(directory: Path) -> tuple[str, tuple[str, ...]]:
-    command = [str(directory / "bin" / "python"), "-I", "-c", _PROBE]
-    answer = subprocess.run(command, capture_output=True, text=True, check=False)
-    if answer.returncode != 0:
-        raise MakingError(f"the Python in {directory} does not start: {answer.stderr.strip()}")
-    version, paths = json.loads(answer.stdout)
-    return version, outermost(paths)
-
-
-@dataclass(frozen=True, slots=True)
-class Tools:
-    """How virtual environments are made on this machine."""
-
-    uv: str
-    """The path of a uv that works, or empty."""
-    run: Run = _run
-    probe: Probe = _probed
-
-    @classmethod
-    def found(cls) -> Tools:
-        uv = shutil.which("uv") or ""
-        # A version manager may have left a `uv` that only complains.
-        works = uv and subprocess.run([uv, "--version"], capture_output=True, check=False).returncode == 0
-        return cls(uv if works else "")
-
-    def virtual_environment(self, directory: Path, python: str) -> None:
-        interpreter = _interpreter(python, bool(self.uv))
-        if self.uv:
-            self._must([self.uv, "venv", "--quiet", "--python", interpreter, str(directory)], f"make {directory}")
-        else:
-            self._must([interpreter, "-m", "venv", str(directory)], f"make {directory}")
-
-    def install(self, directory: Path, what: Sequence[str]) -> None:
-        python = str(directory / "bin" / "python")
-        if self.uv:
-            command = [self.uv, "pip", "install", "--python", python, *what]
-        else:
-            command = [python, "-m", "pip", "install", "--disable-pip-version-check", *what]
-        self._must(command, "install " + " ".join(what))
-
-    def _must(self, command: Sequence[str], purpose: str) -> None:
-        status = self.run(command)
-        if status != 0:
-            raise MakingError(f"cannot {purpose}: {Path(command[0]).name} ended with status {status}, see above")
 
 
 def make(shelf: Environments, recipe: Recipe, *, replace: bool = False, tools: Tools | None = None) -> Environment:
@@ -151,11 +112,16 @@ def _made(shelf: Environments, recipe: Recipe, tools: Tools | None) -> Environme
         recipe.name,
         base.prefix,
         recipe.images,
-        recipe.files,
+        (*base.files, *recipe.files),
         recipe.workdir,
         base.paths,
         base.python,
         (*recipe.requirements, *(f"-r {file}" for file in files)),
+        recipe.entrypoint,
+        recipe.cmd,
+        dict(recipe.env),
+        recipe.preset.name if recipe.preset else "",
+        datetime.now(UTC).isoformat(timespec="milliseconds"),
     )
 
 
@@ -168,22 +134,23 @@ def _fresh(place: Path, recipe: Recipe, tools: Tools) -> Environment:
         for file in recipe.requirement_files:
             wanted += ["--requirement", str(file)]
         if wanted:
-            tools.install(directory, wanted)
-        python, paths = tools.probe(directory)
+            tools.install(directory, [*wanted, *([WHEELS_ONLY] if recipe.is_preset_alone else [])])
+        found = tools.probe(directory)
+        files = _add_own(directory, found, recipe, tools)
         complete = True
-        return Environment(recipe.name, str(directory), paths=paths, python=python)
+        return Environment(recipe.name, str(directory), files=files, paths=found.paths, python=found.version)
     finally:
         if not complete:
             shutil.rmtree(directory, ignore_errors=True)
 
 
-def _interpreter(python: str, has_uv: bool) -> str:
-    if not python:
-        return os.path.realpath(sys.executable)
-    if has_uv or "/" in python:
-        return python  # uv finds `3.12` by itself, and says so when it cannot
-    name = python if python.startswith("python") else f"python{python}"
-    found = shutil.which(name)
-    if found is None:
-        raise MakingError(f"there is no {name} on this machine\nInstall it, or install uv, which finds and fetches it.")
-    return found
+def _add_own(directory: Path, found: Probed, recipe: Recipe, tools: Tools) -> tuple[Files, ...]:
+    """What comes with Springtide; the files that containers are to see."""
+    if bundle.runs_on(found.version):
+        names = recipe.preset is not None and recipe.preset.horovod
+        if added := bundle.install(directory, found.packages, horovod=names):
+            tools.compile(directory, added)
+    elif recipe.preset is not None:
+        raise MakingError(f"preset {recipe.preset.name!r} needs Python 3.11 or newer, not {found.version}")
+    shown = bundle.write_programs(directory / "files", recipe.preset.programs if recipe.preset else {})
+    return tuple(Files(str(source), target, copied=True) for target, source in shown.items())

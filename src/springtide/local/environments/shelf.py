@@ -52,10 +52,15 @@ class Environments:
         return self._card(self.root / name / _CARD)
 
     def for_image(self, image: str) -> Environment:
-        """The environment that an image stands for here."""
-        by_pattern = {pattern: environment for environment in self.all() for pattern in environment.images}
+        """The environment that a container of this image runs in."""
+        return self.made_for(image) or self.fallback
+
+    def made_for(self, image: str) -> Environment | None:
+        """The one that was made for an image. Of several with the same pattern it is the youngest."""
+        by_age = sorted(self.all(), key=lambda each: (each.made, each.name))
+        by_pattern = {pattern: environment for environment in by_age for pattern in environment.images}
         pattern = patterns.best(by_pattern, image)
-        return by_pattern[pattern] if pattern is not None else self.fallback
+        return by_pattern[pattern] if pattern is not None else None
 
     def _card(self, path: Path) -> Environment | None:
         try:

@@ -1,32 +1,63 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What to tell somebody whose program is not there: nothing is pulled here, so the cure is an environment, or a package
-of this machine for what no environment can have."""
+"""What to tell somebody whose image or program is not there. Nothing is pulled here, so what helps is an environment,
+or a package of this machine for what no environment can have. Every text ends with one command that helps."""
 
 from __future__ import annotations
 
 import posixpath
+import re
 import shlex
 
 from springtide.local.environments.environment import OWN, Environment
+from springtide.local.environments.presets import Preset
 
 _OF_THE_MACHINE = {"sshd": "openssh-server", "ssh": "openssh-client", "scp": "openssh-client"}
+
+
+def explain_unmade(image: str, preset: Preset) -> str:
+    """For an image that a preset stands in for, once it is made."""
+    return (
+        "images are not pulled here, and no environment stands in for this one yet. "
+        f"Make it ({preset.cost}), and the pod goes on by itself: tide env create --for {shlex.quote(image)}"
+    )
+
+
+def explain_absent(image: str, program: str) -> str:
+    """For an image that no environment was made for, in a container whose program is not on this machine. A container
+    without a program leaves it to the image to know one."""
+    if package := _OF_THE_MACHINE.get(posixpath.basename(program)):
+        return f'exec: "{program}": executable file not found: {_of_the_machine(image, program, package)}'
+    lacks = f'the environment that runs tide has no "{program}"' if program else "the container has no command"
+    command = _fresh(image, *(() if program else ("--cmd", "COMMAND")))
+    return (
+        f"images are not pulled here, no environment stands in for this one, and {lacks}. "
+        f"Make one, and the pod goes on by itself: {command}"
+    )
 
 
 def explain_missing(image: str, environment: Environment, program: str = "") -> str:
     """For a command that was not found in a container, after the words that say so."""
     if package := _OF_THE_MACHINE.get(posixpath.basename(program)):
-        return (
-            f'image "{image}" is not pulled, and pods use the {posixpath.basename(program)} of this machine. '
-            f"Install it: apt-get install {package}, or the package of your system that has it"
-        )
-    return f"{_stands_for(image, environment)}. {_cure(image, environment)}"
+        return _of_the_machine(image, program, package)
+    cure = f"Make it anew with what is missing: {_anew(environment, 'PACKAGE')}"
+    if environment.name == OWN:
+        cure = f"Make one that has it: {_fresh(image)}"
+    return f"{_stands_for(image, environment)}. {cure}"
 
 
 def explain_no_command(image: str, environment: Environment, field: str) -> str:
-    """For a container that leaves its command to the image."""
+    """For a container that leaves its command to an image whose environment has none."""
+    command = _fresh(image) if environment.name == OWN else _anew(environment)
     return (
-        f"no command: {_stands_for(image, environment)}, and an environment has no command of its own. "
-        f"Write the image's command into {field}"
+        f"no command: {_stands_for(image, environment)}, which has no command of its own. "
+        f"Write one into {field}, or give the environment one: {command} --cmd COMMAND"
+    )
+
+
+def _of_the_machine(image: str, program: str, package: str) -> str:
+    return (
+        f'image "{image}" is not pulled, and pods use the {posixpath.basename(program)} of this machine. '
+        f"Install it: apt-get install {package}, or the package of your system that has it"
     )
 
 
@@ -35,25 +66,38 @@ def _stands_for(image: str, environment: Environment) -> str:
     return f'image "{image}" is not pulled but runs in {what} ({environment.prefix})'
 
 
-def _cure(image: str, environment: Environment) -> str:
-    if environment.name == OWN:
-        return f"Make one that has it: tide env create NAME --pip PACKAGE --image {shlex.quote(_any_tag(image))}"
-    return f"Make it anew with what is missing: tide env create {environment.name} --replace {_recipe(environment)}"
+def _fresh(image: str, *more: str) -> str:
+    """The command that makes an environment for an image."""
+    return shlex.join(["tide", "env", "create", _name(image), "--pip", "PACKAGE", *more, "--image", _any_tag(image)])
 
 
-def _recipe(environment: Environment) -> str:
-    """What it was made of, and a place for what is missing."""
+def _anew(environment: Environment, *packages: str) -> str:
+    """The command that makes an environment once more as it was made, with more packages."""
+    words = ["tide", "env", "create", environment.name, "--replace"]
+    if environment.preset:
+        words += ["--preset", environment.preset, *(["--pip", *packages] if packages else [])]
+        return shlex.join(words)
     files = [word for word in environment.requirements if word.startswith("-r ")]
-    packages = [word for word in environment.requirements if word not in files]
-    words = ["--pip", *(shlex.quote(package) for package in packages), "PACKAGE"]
+    installed = [*(word for word in environment.requirements if word not in files), *packages]
+    words += ["--pip", *installed] if installed else []
     for file in files:
-        words += ["-r", shlex.quote(file.removeprefix("-r "))]
+        words += ["-r", file.removeprefix("-r ")]
     for image in environment.images:
-        words += ["--image", shlex.quote(image)]
+        words += ["--image", image]
     for shown in environment.files:
-        words += ["--files", shlex.quote(f"{shown.source}:{shown.target}")]
-    words += ["--workdir", shlex.quote(environment.workdir)] if environment.workdir else []
-    return " ".join(words)
+        words += ["--files", f"{shown.source}:{shown.target}"]
+    words += ["--workdir", environment.workdir] if environment.workdir else []
+    for option, command in (("--entrypoint", environment.entrypoint), ("--cmd", environment.cmd)):
+        words += [option, shlex.join(command)] if command else []
+    for name, value in environment.env.items():
+        words += ["--env", f"{name}={value}"]
+    return shlex.join(words)
+
+
+def _name(image: str) -> str:
+    """What an environment for an image may be called."""
+    name = re.sub("[^a-z0-9]+", "-", posixpath.basename(_any_tag(image).removesuffix(":*")).lower()).strip("-")
+    return name if name and name != OWN else "NAME"
 
 
 def _any_tag(image: str) -> str:

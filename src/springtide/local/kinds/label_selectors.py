@@ -12,7 +12,7 @@ import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Final, NamedTuple
+from typing import Final, NamedTuple, Self
 
 from springtide.api import whole_numbers
 from springtide.api.field_errors import MOST_ERRORS, FieldError, cut, forbidden, invalid, required
@@ -65,6 +65,8 @@ class Requirement:
         return f"{self.key}{_TEXT[self.operator]}{joined}"
 
 
+LIGHT_SELECTOR: Final = 1000
+"""Characters of a selector that is parsed on the event loop: some twenty terms. Longer ones take a thread."""
 _FEW: Final = 16
 
 
@@ -86,6 +88,11 @@ class Selector:
         if self._index is not None:
             return self._index.matches(present)
         return all(requirement.matches(present) for requirement in self.requirements)
+
+    def prepare(self) -> Self:
+        """Does now what the first `matches` would do, which may take as long as parsing."""
+        _ = self._index
+        return self
 
     @property
     def long(self) -> bool:

@@ -22,12 +22,13 @@ from springtide.kube import errors
 from springtide.kube.client import Client
 from springtide.kube.informer import Informers
 from springtide.kube.resources import Key, Obj
+from springtide.local.environments import operators, presets, words
 from springtide.local.environments.environment import Environment
 from springtide.local.environments.shelf import Environments
 from springtide.local.kubelet import etc_files, exec_sockets, programs, rewriting, sandboxes, users
 from springtide.local.kubelet.container_bodies import ContainerBodies, Devices, Prepared
 from springtide.local.kubelet.facts import Facts
-from springtide.local.kubelet.refusals import NotReady
+from springtide.local.kubelet.refusals import NOT_HERE, NotReady
 from springtide.local.kubelet.sources import Sources
 from springtide.local.kubelet.tokens import Tokens
 from springtide.local.kubelet.volumes.setup import Volume, VolumeError, Volumes
@@ -56,8 +57,14 @@ class Maker:
         programs.install(facts.program_directory, facts.node)
 
     def environment(self, image: str) -> Environment:
-        """What an image stands for here."""
-        return self._environments.for_image(image)
+        """What stands in for an image here. NotReady while that is a preset that was not made yet."""
+        if (made := self._environments.made_for(image)) is not None:
+            return made
+        if (operator := operators.for_image(image)) is not None:
+            return operators.stand_in(operator)
+        if (preset := presets.for_image(image)) is not None:
+            raise NotReady(NOT_HERE, words.explain_unmade(image, preset))
+        return self._environments.fallback
 
     def on_change(self, callback: Callable[[Key], None]) -> None:
         """Call with the key of each pod whose volumes are out of date."""

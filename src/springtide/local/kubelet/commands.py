@@ -47,6 +47,20 @@ def unknown_references(text: str, variables: Mapping[str, str]) -> list[str]:
     return [name for name in names if name is not None and name not in variables]
 
 
+def with_image(
+    entrypoint: Sequence[str],
+    cmd: Sequence[str],
+    command: Sequence[str],
+    args: Sequence[str],
+    variables: Mapping[str, str],
+) -> tuple[str, ...]:
+    """What a container runs: its `command` replaces both words of its image, its `args` replace the second one. What
+    the image says is not expanded. TooLongError when its own part is too long."""
+    before = () if command else tuple(entrypoint)
+    after = () if command or args else tuple(cmd)
+    return (*before, *argv(command, args, variables), *after)
+
+
 def argv(command: Sequence[str], args: Sequence[str], variables: Mapping[str, str]) -> tuple[str, ...]:
     """TooLongError when all of it together is too long."""
     parts, room = [], LONGEST

@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+import os
+import shutil
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -19,6 +21,7 @@ from springtide.local.kubelet import (
     commands,
     etc_files,
     exec_sockets,
+    finding,
     mounts,
     pod_files,
     programs,
@@ -30,7 +33,7 @@ from springtide.local.kubelet import (
 )
 from springtide.local.kubelet.device_placing import NoDeviceError
 from springtide.local.kubelet.facts import Facts
-from springtide.local.kubelet.refusals import NotReady
+from springtide.local.kubelet.refusals import NOT_HERE, NotReady
 from springtide.local.kubelet.sources import Sources
 from springtide.local.kubelet.variables import Service, ServiceName, ServicePort, ServiceSpec, VariableError
 from springtide.local.kubelet.volumes import subpaths
@@ -82,21 +85,30 @@ class ContainerBodies:
         env = base | given
         keys = ssh.keys_of(pod, container, lambda name: self._sources.holds_keys(Key(namespace, name)))
         env.setdefault("HOME", self._home(user, keys, prepared.directory))
+        cwd = container.get("workingDir") or environment.workdir or "/"
         own = self._volumes(container, given, prepared)
         needed = [*mounts.of_etc(prepared.directory), *self._provided(pod, container, attempt, prepared.directory)]
         told = {name: env[name] for name in ("PATH", *environment.variables)}
         login = self._login(name, user, keys, told, prepared.directory)
         kubectl = Mount(mounts.KUBECTL, str(self._facts.program_directory), read_only=True, optional=True)
+        brought = [
+            *mounts.of_environment(environment, self._facts.hidden),
+            *_layer(environment, prepared.directory / "containers" / name / f"{attempt}.layer"),
+        ]
+        seen = mounts.together(needed, [kubectl, *login], [*brought, *own])
+        image = str(container.get("image") or "")
+        if not environment.has(image):
+            private = mounts.PRIVATE if self._facts.isolated else ()
+            if finding.is_missing(argv[0], env["PATH"], cwd, seen, private, [mount.target for mount in own]):
+                raise NotReady(NOT_HERE, words.explain_absent(image, argv[0]))
         body = ContainerBody(
             name=name,
             attempt=attempt,
             argv=argv,
             env=env,
-            cwd=container.get("workingDir") or environment.workdir or "/",
+            cwd=cwd,
             log=str(self._logs(pod) / name / f"{attempt}.log"),
-            mounts=mounts.together(
-                needed, [kubectl, *login], [*mounts.of_environment(environment, self._facts.hidden), *own]
-            ),
+            mounts=seen,
             stdin=bool(container.get("stdin")),
             stdin_once=bool(container.get("stdinOnce")),
             tty=bool(container.get("tty")),
@@ -106,7 +118,7 @@ class ContainerBodies:
             groups=user.groups,
             read_only_root=bool((container.get("securityContext") or {}).get("readOnlyRootFilesystem")),
             hidden=self._facts.hidden,
-            cure=words.explain_missing(container.get("image") or "", environment, argv[0]),
+            cure=words.explain_missing(image, environment, argv[0]),
         )
         return body if self._facts.isolated else self._without_mounts(body, prepared)
 
@@ -230,18 +242,33 @@ def _server_on_host(url: str) -> Service:
 
 
 def _argv(container: Obj, environment: Environment, given: Mapping[str, str]) -> tuple[str, ...]:
-    """An image's entrypoint is not known here; of most training images it is none, and `args` is the whole command."""
+    asked = {} if environment.notice else container
+    command, args = asked.get("command") or (), asked.get("args") or ()
     try:
-        argv = commands.argv(container.get("command") or (), container.get("args") or (), given)
+        argv = commands.with_image(environment.entrypoint, environment.cmd, command, args, given)
     except commands.TooLongError as error:
         message = f'the command of container "{container["name"]}" is too long: {error}'
         raise NotReady("CreateContainerConfigError", message) from None
+    image = str(container.get("image") or "")
+    if not argv and not environment.has(image):
+        raise NotReady(NOT_HERE, words.explain_absent(image, ""))
     if not argv:
         field = f'the command of container "{container["name"]}"'
-        raise NotReady(
-            "CreateContainerError", words.explain_no_command(container.get("image") or "", environment, field)
-        )
+        raise NotReady("CreateContainerError", words.explain_no_command(image, environment, field))
     return argv
+
+
+def _layer(environment: Environment, directory: Path) -> list[Mount]:
+    """Copies of the environment's files that containers may write to, one for each attempt."""
+    found = []
+    for number, files in enumerate(each for each in environment.files if each.copied):
+        place, draft = directory / str(number), directory / f"{number}.new"
+        if not place.exists():
+            shutil.rmtree(draft, ignore_errors=True)  # of an agent that was killed
+            shutil.copytree(files.source, draft)
+            draft.rename(place)
+        found.append(Mount(os.path.normpath(files.target), str(place)))
+    return found
 
 
 def _memory_limit(pod: Mapping[str, Any], container: Mapping[str, Any]) -> int | None:

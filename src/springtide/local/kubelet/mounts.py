@@ -36,7 +36,7 @@ def of_environment(environment: Environment, hidden: Sequence[str] = ()) -> list
     system = ("/", "/usr", "/usr/local")  # root sees a copy of these, and nobody else may write to them
     own = [] if environment.prefix in system else [Mount(environment.prefix, environment.prefix, read_only=True)]
     return [*of_paths(environment.paths, hidden), *own] + [
-        Mount(os.path.normpath(files.target), files.source) for files in environment.files
+        Mount(os.path.normpath(files.target), files.source) for files in environment.files if not files.copied
     ]
 
 

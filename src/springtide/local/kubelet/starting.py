@@ -21,6 +21,7 @@ from springtide.local.kubelet.device_placing import NoDeviceError
 from springtide.local.kubelet.means import Means
 from springtide.local.kubelet.observed import Failure, Stop
 from springtide.local.kubelet.pods import LocalPod, Record, read_state
+from springtide.local.kubelet.refusals import NOT_HERE
 from springtide.local.kubelet.tasks import Tasks
 from springtide.local.kubelet.termination import last_words
 from springtide.local.runtime.contract import ContainerState, PodBody
@@ -31,6 +32,9 @@ logger = logging.getLogger(__name__)
 
 FIRST_PAUSE = 0.5
 LONGEST_PAUSE = 10.0
+LONGEST_PULL_PAUSE = 3.0
+"""Seconds between two looks for an environment: whoever has just made one waits for its pods."""
+BACK_OFF = "ImagePullBackOff"
 
 
 class Starter:
@@ -154,19 +158,24 @@ class Starter:
         shim, container = pod.shim, specs.container_of(pod.obj, name)
         if shim is None or container is None:
             return False
+        image = str(container.get("image") or "")
         try:
+            environment = self._means.bodies.environment(image)
             await self._write_body(pod, name, attempt)
         except NotReady as lack:
-            self._fail_to_make(pod, name, lack)
+            if lack.reason == NOT_HERE:
+                self._await_image(pod, container, lack.message)
+            else:
+                self._fail_to_make(pod, name, lack)
             return False
         except (OSError, NoDeviceError) as error:
             self._fail_to_make(pod, name, NotReady("CreateContainerError", _why(pod, error)))
             return False
-        image = str(container.get("image") or "")
-        environment = self._means.bodies.environment(image)
         self._say(
             pod, name, "Pulled", f'Container image "{image}" runs in environment {environment.name}, nothing to pull'
         )
+        if environment.notice:
+            self._say(pod, name, "BuiltIn", environment.notice)
         self._say(pod, name, "Created", "Container created")
         pod.images[name] = image
         before = pod.states.get(name)
@@ -220,6 +229,23 @@ class Starter:
         )
         pause = self._pause(f"{pod.uid}/{name}")
         pod.failures[name] = Failure(lack.reason if own else "", lack.message, self._means.clock() + pause)
+        self._means.wake(pod.uid, pause)
+
+    def _await_image(self, pod: LocalPod, container: Obj, message: str) -> None:
+        """Say it as a kubelet says that an image cannot be pulled, once, and look again."""
+        name, image = container["name"], container.get("image") or ""
+        known = pod.failures.get(name)
+        pause = min(self._pause(f"{pod.uid}/{name}"), LONGEST_PULL_PAUSE)
+        until = self._means.clock() + pause
+        again = Failure(BACK_OFF, f'Back-off pulling image "{image}": {NOT_HERE}: {message}', until)
+        if known is not None and known.reason == NOT_HERE and known.message == message:
+            self._say(pod, name, "BackOff", f'Back-off pulling image "{image}"')
+            self._means.announce(pod, name, "Failed", f"Error: {BACK_OFF}")
+        elif known is None or known.message != again.message:
+            self._means.announce(pod, name, "Failed", f'Failed to pull image "{image}": {message}')
+            self._means.announce(pod, name, "Failed", f"Error: {NOT_HERE}")
+            again = Failure(NOT_HERE, message, until)
+        pod.failures[name] = again
         self._means.wake(pod.uid, pause)
 
     def _say(self, pod: LocalPod, name: str, reason: str, message: str) -> None:

@@ -75,11 +75,16 @@ def derive(pod: Mapping[str, Any], seen: Observed, old: Mapping[str, Any], place
     current = (pod.get("status") or {}).get("conditions") or ()
     others = [condition for condition in current if condition["type"] not in OWN]
     ours = [condition for condition in old.get("conditions") or () if condition["type"] in OWN]
-    signs = Signs(seen.sandbox, starts_over(pod, seen))
+    signs = Signs(seen.sandbox and not _lacks_volumes(seen), starts_over(pod, seen))
     status["conditions"] = conditions(pod, status["phase"], _by_name(status), signs, [*others, *ours], stamp(now))
     if status.get("reason") == _SHUTDOWN["reason"] and _is_interrupted(seen):
         status["conditions"].append(disruption_target(pod, _SHUTDOWN["message"], others, stamp(now)))
     return status
+
+
+def _lacks_volumes(seen: Observed) -> bool:
+    """A kubelet makes the sandbox after the volumes: until they are there, containers cannot start."""
+    return any(not failure.reason for failure in seen.failures.values())
 
 
 def _by_name(status: Obj) -> dict[str, Obj]:

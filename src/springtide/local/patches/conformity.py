@@ -27,12 +27,12 @@ def _check(value: Any, node: Node, path: str, open_: bool) -> list[str]:
     """`open_`: someone above said that unknown fields are welcome."""
     if value is None or node.shape is Shape.ANY:
         return []
+    if node.shape is Shape.SCALAR:
+        wrong = _scalar_complaint(value, node.scalar)
+        return [f"{cut(path)}: {wrong}"] if wrong else []
     path = cut(path)  # a long key stands before every complaint about what is below it
     if node.shape is Shape.LIST:
         return _check_list(value, node, path, open_)
-    if node.shape is Shape.SCALAR:
-        wrong = _scalar_complaint(value, node.scalar)
-        return [f"{path}: {wrong}"] if wrong else []
     if type(value) is not dict:
         return [f"{path}: expected map, got &{{{go_text(value)}}}"]
     return _check_map(value, node, path, open_ or node.preserve_unknown)

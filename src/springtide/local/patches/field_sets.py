@@ -211,14 +211,10 @@ def value_element(value: Any) -> str:
 
 def _json(value: Any) -> str:
     if isinstance(value, str):
-        return _json_string(value)
+        return _known_json_string(value) if len(value) <= _LONGEST_KNOWN else _written_json_string(value)
     if isinstance(value, float) and value.is_integer():
         value = int(value)  # Go writes a whole float without its point
     return msgspec.json.encode(value).decode()
-
-
-def _json_string(value: str) -> str:
-    return _known_json_string(value) if len(value) <= _LONGEST_KNOWN else _written_json_string(value)
 
 
 @lru_cache(maxsize=4096)

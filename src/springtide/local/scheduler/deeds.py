@@ -45,14 +45,16 @@ class Deeds:
     def forget(self, uid: str) -> None:
         self._said.pop(uid, None)
 
-    async def report(self, pod: Pod, view: PodView, message: str) -> None:
-        """Say why the pod waits, if that is news, and which node it was promised."""
+    async def report(self, pod: Pod, view: PodView, message: str, advice: str = "") -> None:
+        """Say why the pod waits and what helps, if that is news, and which node it was promised."""
         old = view.condition("PodScheduled")
         said = self._said.setdefault(pod.uid, old.message if old is not None and old.status == "False" else "")
         if said != message:
             self._said[pod.uid] = message
             note = message if len(message) <= LONGEST_NOTE else message[: LONGEST_NOTE - 4] + " ..."
             self._recorders[pod.scheduler].warning(pod.reference, "FailedScheduling", note)
+            if advice:
+                self._recorders[pod.scheduler].normal(pod.reference, "MissingResource", advice)
         same = old is not None and (old.status, old.reason, old.message) == ("False", "Unschedulable", message)
         if same and view.status.nominated_node_name == pod.nominated:
             return

@@ -21,7 +21,7 @@ from springtide.kube.client import Client
 from springtide.kube.informer import Informers
 from springtide.kube.resources import Key
 from springtide.kube.workqueue import Backoff
-from springtide.local.scheduler import following, gangs, placing, preemption
+from springtide.local.scheduler import advice, following, gangs, placing, preemption
 from springtide.local.scheduler.deeds import Deeds
 from springtide.local.scheduler.gangs import MakeRoom, Placed, Waits
 from springtide.local.scheduler.group_upkeep import GroupUpkeep
@@ -51,6 +51,8 @@ class Options:
     strict_resources: bool = False
     """Whether cpu and memory decide where a pod fits, or only where it fits better."""
     scheduler_names: tuple[str, ...] = ("default-scheduler", "volcano", "scheduler-plugins-scheduler")
+    flags: str = ""
+    """What to add to a `tide` command so that it means this cluster."""
 
 
 async def run(client: Client, options: Options) -> None:
@@ -227,7 +229,8 @@ class Scheduler:
         self._parked[unit] = self._parked.get(unit, False) or pod.sociable
         view = self.ledger.view(pod.key)
         if view is not None:
-            self._spawn(self._report(unit, pod, view, message))
+            hint = advice.explained(pod, self.ledger.snapshot, self._options.flags)
+            self._spawn(self._report(unit, pod, view, message, hint))
 
     def _assign(self, unit: Unit, nodes: tuple[tuple[Pod, str], ...]) -> None:
         """Bind them all; or, when volumes have to be made first, hold their places until they are there."""
@@ -264,10 +267,10 @@ class Scheduler:
             self.ledger.forget(pod)
             self._again_later(unit)
 
-    async def _report(self, unit: Unit, pod: Pod, view: PodView, message: str) -> None:
+    async def _report(self, unit: Unit, pod: Pod, view: PodView, message: str, hint: str) -> None:
         try:
             async with self._slots:
-                await self._deeds.report(pod, view, message)
+                await self._deeds.report(pod, view, message, hint)
         except errors.NotFound:
             pass  # nobody is left to be told
         except errors.ApiError as error:

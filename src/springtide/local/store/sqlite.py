@@ -285,7 +285,8 @@ def _values(events: Sequence[Event]) -> Sequence[object]:
     for event in events:
         record = event.record
         row = (record.revision, *record.key, event.change.value, record.body)
-        values += (*row, checksum(*row))
+        values += row
+        values.append(checksum(*row))
     return values
 
 

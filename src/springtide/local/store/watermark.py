@@ -10,7 +10,6 @@ may be older than the database, never newer, because the commit was on disk befo
 
 from __future__ import annotations
 
-import contextlib
 import os
 from pathlib import Path
 
@@ -33,10 +32,12 @@ class Watermark:
 
     def write(self, revision: int) -> None:
         """A watermark that cannot be written (full disk) stays older, which is safe."""
-        with contextlib.suppress(OSError):
+        try:
             if self._file is None:
                 self._file = os.open(self.path, os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC, 0o600)
             os.pwrite(self._file, b"%0*d\n" % (_WIDTH, revision), 0)
+        except OSError:
+            pass
 
     def close(self) -> None:
         if self._file is not None:

@@ -33,7 +33,7 @@ class Operator:
         arguments = ["operator", "--kubeconfig", str(kubeconfig), "--no-leader-elect", "--webhook-port", "0"]
         lock = self._directory.operator_lock
         try:
-            lock.acquire(0.0, for_child=True)
+            lock.acquire(0.0, unsigned=True)
             with log_files.opened(self._directory.operator_log) as log:
                 process = await leashed(_MODULE, arguments, log=log, pass_fds=(lock.fileno(),))
             lock.leave_to(process.pid)

@@ -21,6 +21,7 @@ from springtide.kube import definitions, errors
 from springtide.kube.client import Client
 from springtide.kube.resources import CLUSTERROLEBINDINGS, CLUSTERROLES, NAMESPACES, Key
 from springtide.local.access.pki import OPERATOR
+from springtide.local.kinds.groups.apiextensions import BUILT_IN
 
 MANAGER = "springtide"
 _ROLE = Key("", "springtide-operator")
@@ -29,7 +30,7 @@ _NAMESPACES = ("mpi-operator", "kubeflow")
 
 async def seed(client: Client) -> tuple[str, ...]:
     """Notes on what was refused; ApiError when it is the server itself that fails."""
-    wanted = [definition(resource) for resource in RESOURCES]
+    wanted = [definitions.annotated(definition(resource), BUILT_IN) for resource in RESOURCES]
     notes = await asyncio.gather(
         _tried("the definitions of training jobs", definitions.install(client, wanted, MANAGER)),
         _tried("the operator's rights", _grant(client)),

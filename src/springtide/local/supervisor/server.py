@@ -74,7 +74,7 @@ def _options(settings: ServerSettings) -> clusters.Options:
         settings.name,
         audit=settings.audit,
         listener=socket.socket(fileno=settings.listener),
-        scheduler=scheduler.Options(settings.strict_resources, names) if settings.nodes else None,
+        scheduler=scheduler.Options(settings.strict_resources, names, settings.flags) if settings.nodes else None,
         holder=Path(settings.holder) if settings.holder else None,
         accept_loss=settings.accept_loss,
     )

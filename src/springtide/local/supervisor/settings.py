@@ -42,6 +42,8 @@ class Settings:
     """Whether an operator comes with the cluster."""
     accept_loss: bool = False
     """Whether to start although the database has lost objects."""
+    flags: str = ""
+    """What to add to a `tide` command so that it means this cluster."""
 
 
 class ServerSettings(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -62,3 +64,4 @@ class ServerSettings(msgspec.Struct, frozen=True, omit_defaults=True):
     strict_resources: bool = False
     scheduler_names: tuple[str, ...] = ()
     accept_loss: bool = False
+    flags: str = ""

@@ -161,4 +161,5 @@ class _Cluster:
             strict_resources=nodes.strict_resources if nodes else False,
             scheduler_names=nodes.scheduler_names if nodes else (),
             accept_loss=settings.accept_loss,
+            flags=settings.flags,
         )

@@ -222,7 +222,8 @@ class GarbageCollector:
         return None if found is None else msgspec.convert(found, Head, strict=False)
 
     async def _forget_owners(self, node: Node, head: Head, uids: tuple[str, ...]) -> None:
-        kept = [owner for owner in head.metadata.ownerReferences if owner.uid not in uids]
+        forgotten = frozenset(uids)
+        kept = [owner for owner in head.metadata.ownerReferences if owner.uid not in forgotten]
         await self._write_owners(node, head, kept)
 
     async def _write_owners(self, node: Node, head: Head, owners: Iterable[Owner]) -> None:

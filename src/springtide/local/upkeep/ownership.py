@@ -2,20 +2,21 @@
 """Whose objects are whose: controller references, adoption by selector, release when labels no longer match.
 
 An object without a managing owner that matches a controller's selector is adopted; a managed one that matches no
-longer is let go. `sort_out` decides, `Keeper` acts. Before anything is adopted the owner is read from the server
+longer is let go. `claim_on` decides, `Keeper` acts. Before anything is adopted the owner is read from the server
 itself: a cache may not know yet that it is being deleted.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from enum import Enum
 from functools import lru_cache
 from hashlib import blake2b
 from typing import Generic, NamedTuple, TypeVar
 
 import msgspec
 
+from springtide.event_loop.turns import in_turns
 from springtide.kube import errors
 from springtide.kube.client import Client
 from springtide.kube.controller import Retry
@@ -108,30 +109,25 @@ class Belonging(NamedTuple):
     deleting: bool
 
 
-@dataclass(frozen=True, slots=True)
-class Sorted(Generic[T]):
-    kept: tuple[T, ...] = ()
-    adopt: tuple[T, ...] = ()
-    release: tuple[T, ...] = ()
+class Claim(Enum):
+    """What an owner does about one object."""
+
+    KEEP = "it belongs to the owner"
+    ADOPT = "it matches and has no manager"
+    RELEASE = "it has the owner as its manager and matches no longer"
+    IGNORE = "it is not the owner's business"
 
 
-def sort_out(owner: Obj, selector: Selector, found: Iterable[T], describe: Callable[[T], Belonging]) -> Sorted[T]:
-    """Which objects stay, come or go. An owner that is being deleted changes nothing any more."""
-    uid, leaving = owner["metadata"]["uid"], "deletionTimestamp" in owner["metadata"]
-    kept: list[T] = []
-    adopt: list[T] = []
-    release: list[T] = []
-    for obj in found:
-        known = describe(obj)
-        matches = selector.matches(known.labels)
-        if known.manager == uid:
-            if matches:
-                kept.append(obj)
-            elif not leaving:
-                release.append(obj)
-        elif not known.manager and matches and not leaving and not known.deleting:
-            adopt.append(obj)
-    return Sorted(tuple(kept), tuple(adopt), tuple(release))
+def claim_on(owner: Obj, selector: Selector, found: Belonging) -> Claim:
+    """An owner that is being deleted changes nothing any more."""
+    leaving = "deletionTimestamp" in owner["metadata"]
+    if found.manager == owner["metadata"]["uid"]:
+        if selector.matches(found.labels):
+            return Claim.KEEP
+        return Claim.IGNORE if leaving else Claim.RELEASE
+    if found.manager or leaving or found.deleting or not selector.matches(found.labels):
+        return Claim.IGNORE
+    return Claim.ADOPT
 
 
 class Keeper(Generic[T]):
@@ -151,13 +147,17 @@ class Keeper(Generic[T]):
 
     async def claim(self, owner: Obj, selector: Selector, found: Iterable[T]) -> list[T]:
         """Those of `found` that belong to the owner, after adopting and releasing what needs it."""
-        decided = sort_out(owner, selector, found, self._describe)
-        for obj in decided.release:
+        kept: list[T] = []
+        others: dict[Claim, list[T]] = {Claim.ADOPT: [], Claim.RELEASE: [], Claim.IGNORE: []}
+        async for obj in in_turns(found):
+            decided = claim_on(owner, selector, self._describe(obj))
+            (kept if decided is Claim.KEEP else others[decided]).append(obj)
+        for obj in others[Claim.RELEASE]:
             await self._release(owner, self._describe(obj))
-        if decided.adopt:
+        if others[Claim.ADOPT]:
             await self._check_alive(owner)
-        adopted = [obj for obj in decided.adopt if await self._adopt(owner, self._describe(obj))]
-        return [*decided.kept, *adopted]
+        adopted = [obj for obj in others[Claim.ADOPT] if await self._adopt(owner, self._describe(obj))]
+        return [*kept, *adopted]
 
     async def _check_alive(self, owner: Obj) -> None:
         fresh = await self._client.find(self._owners, Key.of(owner))

@@ -14,6 +14,7 @@ from typing import Any
 import msgspec
 
 from springtide.api import quantity
+from springtide.event_loop.turns import in_turns
 from springtide.kube.client import Client
 from springtide.kube.controller import Controller, Result
 from springtide.kube.events import EventRecorder
@@ -59,10 +60,10 @@ def new_status(quota: Obj, counted: Mapping[str, Usage]) -> Obj:
     return {"hard": hard, "used": {name: used[name] for name in hard if name in used}}
 
 
-def add_up(names: Iterable[str], usages: Iterable[Usage]) -> Usage:
-    """The sums for these names; zero for those that nothing uses."""
+async def add_up(names: Iterable[str], usages: Iterable[Usage]) -> Usage:
+    """The sums for these names; zero for those that nothing uses. Usages are worked out in turns."""
     total = dict.fromkeys(names, quantity.ZERO)
-    for usage in usages:
+    async for usage in in_turns(usages):
         for name in total:
             if name in usage:
                 total[name] += usage[name]
@@ -112,7 +113,7 @@ class Quotas:
         raws, _ = await self._client.list_raw(resource, Scope(namespace, metadata_only=not weighed))
         objects = (msgspec.json.decode(raw) for raw in raws) if weighed else ({} for _ in raws)
         in_scope = (obj for obj in objects if quota_usage.in_scope(quota, storage, obj))
-        return add_up(names, (quota_usage.usage(storage, obj, now) for obj in in_scope))
+        return await add_up(names, (quota_usage.usage(storage, obj, now) for obj in in_scope))
 
     # What frees quota
 

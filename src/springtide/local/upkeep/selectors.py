@@ -1,28 +1,28 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which workloads and budgets select an object with given labels.
+"""Which workloads and budgets select an object with given labels, and which pods a selector selects.
 
-A selector may have tens of thousands of conditions, and every change of a pod asks all selectors of its namespace. So
-each is parsed once for as long as its object says the same, and the candidates are gone through between turns of the
-event loop: the change is queued as `Labelled`, like any other work of a controller.
+A selector may have tens of thousands of conditions, and every change of a pod asks the selectors of its namespace. So
+each is parsed once for as long as its object says the same, in a thread if it is long. Only selectors that need one of
+the object's labels are asked, and they are asked between turns of the event loop: the change is queued as `Labelled`,
+like any other work of a controller. Most pods have labels that no selector needs, and nothing is queued for them.
 """
 
 from __future__ import annotations
 
-import asyncio
-from collections.abc import AsyncIterator, Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TypeVar
 
+import msgspec
+
+from springtide.event_loop.long_work import in_thread
+from springtide.event_loop.turns import in_turns
 from springtide.kube.cache import Replaced
 from springtide.kube.informer import Informer
 from springtide.kube.resources import Key, Obj
-from springtide.local.kinds.label_selectors import Selector
+from springtide.local.kinds.label_selectors import LIGHT_SELECTOR, Selector, parse
+from springtide.local.upkeep import selector_postings
+from springtide.local.upkeep.label_postings import MOST_LABELS
 from springtide.local.upkeep.ownership import parsed
-
-T = TypeVar("T")
-
-_TURN = 0.005
-"""Seconds of work between two turns of the event loop."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,39 +52,55 @@ class Selectors:
     def __init__(self, informer: Informer[Obj]) -> None:
         self._informer = informer
         self._parsed: dict[Key, _Parsed] = {}
+        informer.add_index(selector_postings.INDEX, selector_postings.of_workload)
         informer.on_replace(self._forget)
 
     def _forget(self, change: Replaced[Obj]) -> None:
         if change.new is None:
             self._parsed.pop(change.key, None)
 
-    def of(self, obj: Obj) -> Selector:
+    async def of(self, obj: Obj) -> Selector:
         key, written = Key.of(obj), obj["spec"].get("selector")
         known = self._parsed.get(key)
         if known is not None and known.written is written:
             return known.selector
         # A new version mostly has a new status only; to compare takes a hundredth of the time to parse.
-        selector = known.selector if known is not None and known.written == written else parsed(written)
+        selector = known.selector if known is not None and known.written == written else await _parse(written)
         if key in self._informer:
             self._parsed[key] = _Parsed(written, selector)
         return selector
 
+    def lookups(self, namespace: str, labels: Mapping[str, str] | None) -> list[Labelled]:
+        """The work to queue when an object with these labels changes: none where no selector can match them."""
+        if not len(self._informer):
+            return []
+        few = labels is None or len(labels) <= MOST_LABELS
+        if few and not selector_postings.has_candidates(self._informer, namespace, labels or {}):
+            return []
+        return [Labelled.of(namespace, labels)]
+
     async def selecting(self, wanted: Labelled) -> list[Key]:
         """The objects of the namespace whose selectors match the labels."""
         labels = dict(wanted.labels)
+        candidates = selector_postings.candidates(self._informer, wanted.namespace, labels)
         return [
             Key.of(candidate)
-            async for candidate in in_turns(self._informer.objects(wanted.namespace))
-            if self.of(candidate).matches(labels)
+            async for candidate in in_turns(list(candidates))
+            if (await self.of(candidate)).matches(labels)
         ]
 
 
-async def in_turns(items: Iterable[T]) -> AsyncIterator[T]:
-    """The items, with a turn of the event loop whenever work on them has taken a while."""
-    clock = asyncio.get_running_loop().time
-    since = clock()
-    for item in items:
-        yield item
-        if clock() - since > _TURN:
-            await asyncio.sleep(0)
-            since = clock()
+def is_long(written: Obj | None) -> bool:
+    """Whether to parse the selector takes longer than the event loop can spare."""
+    return written is not None and len(msgspec.json.encode(written)) > LIGHT_SELECTOR
+
+
+async def _parse(written: Obj | None) -> Selector:
+    return await in_thread(lambda: parsed(written).prepare()) if is_long(written) else parsed(written)
+
+
+async def parse_text(text: str) -> Selector:
+    """The selector of a text such as `a=b,!c`, parsed in a thread if it is long; raises SelectorError."""
+    if len(text) <= LIGHT_SELECTOR:
+        return parse(text)
+    return await in_thread(lambda: parse(text).prepare())

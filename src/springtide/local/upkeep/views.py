@@ -8,18 +8,21 @@ predicates are those of kube-controller-manager. Nothing here does I/O.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Hashable, Iterable
 from datetime import datetime, timedelta
 
 import msgspec
 
 from springtide.kube.informer import Informer, Informers
 from springtide.kube.resources import PODS, Key, Obj, Resource
+from springtide.local.upkeep.label_postings import postings
 
 BY_CONTROLLER = "controller uid"
 """Index of pods by the uid of the owner that manages them."""
-UNMANAGED = "unmanaged in namespace"
-"""Index of pods that nobody manages, by namespace: those that a controller may adopt."""
+BY_LABEL = "label"
+"""Index of pods for `label_postings`."""
+UNMANAGED = "label, unmanaged"
+"""The same of pods that nobody manages: those that a controller may adopt."""
 BY_NODE = "node name"
 """Index of pods by the node that they are bound to; empty for those that wait for one."""
 
@@ -250,7 +253,8 @@ def pods(informers: Informers) -> Informer[PodView]:
     """The one pod cache of the upkeep controllers, with its indexes."""
     informer = informers.of(PODS, into=PodView)
     informer.add_index(BY_CONTROLLER, _controller_uids)
-    informer.add_index(UNMANAGED, _unmanaged_namespaces)
+    informer.add_index(BY_LABEL, _labels)
+    informer.add_index(UNMANAGED, _unmanaged_labels)
     informer.add_index(BY_NODE, _node_names)
     return informer
 
@@ -276,5 +280,9 @@ def _node_names(pod: PodView) -> Iterable[str]:
     return (pod.spec.node_name,)
 
 
-def _unmanaged_namespaces(pod: PodView) -> Iterable[str]:
-    return (pod.metadata.namespace,) if pod.controller is None else ()
+def _labels(pod: PodView) -> Iterable[Hashable]:
+    return postings(pod.metadata.namespace, pod.metadata.labels)
+
+
+def _unmanaged_labels(pod: PodView) -> Iterable[Hashable]:
+    return _labels(pod) if pod.controller is None else ()

@@ -72,7 +72,12 @@ def test_a_job_can_be_scaled_and_listed() -> None:
             ("Min", ".status.minReplicas"),
             ("Max", ".status.maxReplicas"),
             ("Age", ".metadata.creationTimestamp"),
+            ("Step", ".status.progress.step"),
+            ("Loss", ".status.progress.loss"),
+            ("Ranks", ".status.progress.ranks"),
         ]
+        wide = [column["name"] for column in version["additionalPrinterColumns"] if column.get("priority")]
+        assert wide == ["Step", "Loss", "Ranks"]
 
 
 def test_paths_of_columns_and_scale_are_fields_there_are() -> None:
@@ -80,6 +85,16 @@ def test_paths_of_columns_and_scale_are_fields_there_are() -> None:
     version = definition(RESOURCE)["spec"]["versions"][0]
     used = [column["jsonPath"] for column in version["additionalPrinterColumns"]]
     assert {*used, *version["subresources"]["scale"].values()} <= fields
+
+
+@pytest.mark.parametrize("resource", RESOURCES, ids=lambda resource: resource.kind)
+def test_kubectl_explain_has_a_text_for_every_field(resource: Any) -> None:
+    for version, schema in schemas(resource).items():
+        fields = [(path, node) for path, node in nodes(schema) if not path.endswith("[]")]
+        fields = [(path, node) for path, node in fields if path != ".metadata"]  # the API server has that one
+        assert [f"{version}{path}" for path, node in fields if not node.get("description")] == []
+        for path, node in fields:
+            assert node["description"].endswith("."), f"{version}{path}: {node['description']}"
 
 
 def test_every_field_has_a_type_or_takes_both() -> None:

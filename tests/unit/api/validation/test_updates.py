@@ -5,8 +5,10 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
 from tests.unit.api.builders import an_mpijob
 
+from springtide.api.kinds.mpijob import RESOURCE
 from springtide.api.validation import updates
 from springtide.api.validation.mpijob import admission_errors
 
@@ -63,3 +65,10 @@ def test_its_manager_neither_comes_nor_goes_nor_changes() -> None:
         verdict = updates.judged(admission_errors, old, new)
         assert [error.field for error in verdict.errors] == ["spec.runPolicy.managedBy"]
         assert verdict.errors[0].message.endswith("field is immutable")
+
+
+@pytest.mark.parametrize("status", [None, "odd", {}, {"conditions": None}, {"conditions": ["odd", {"type": "Failed"}]}])
+def test_a_job_that_has_not_finished_can_be_resized_whatever_its_status_looks_like(status: Any) -> None:
+    assert RESOURCE.scale is not None
+    old, new = ({**an_mpijob(workers=workers), "status": status} for workers in (2, 3))
+    assert updates.resized_when_finished(RESOURCE.scale, old, new) == []

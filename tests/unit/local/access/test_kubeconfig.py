@@ -78,3 +78,43 @@ def test_a_file_that_is_no_kubeconfig_is_left_alone(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match="not a kubeconfig"):
         kubeconfig.merge_into(path, ENTRY)
     assert path.read_text() == "- just\n- a list\n"
+
+
+def test_removing_undoes_merging(tmp_path: Path) -> None:
+    path = tmp_path / "config"
+    path.write_text(USERS_OWN.replace("- name: tide\n", "- name: other\n"))
+    before = yaml.load(path.read_text(), Loader=yaml.BaseLoader)
+    kubeconfig.merge_into(path, ENTRY)
+    assert kubeconfig.remove_from(path, "tide", b"CA")
+    after = yaml.load(path.read_text(), Loader=yaml.BaseLoader)
+    assert after == before | {"current-context": ""}
+    assert not kubeconfig.remove_from(path, "tide", b"CA")
+
+
+@pytest.mark.parametrize(
+    ("name", "authority"),
+    [("tide", b"ANOTHER CA"), ("other", b"CA")],
+    ids=["a cluster of that name made anew", "another cluster"],
+)
+def test_an_entry_of_another_cluster_is_not_removed(tmp_path: Path, name: str, authority: bytes) -> None:
+    path = tmp_path / "config"
+    kubeconfig.merge_into(path, ENTRY)
+    before = path.read_text()
+    assert not kubeconfig.remove_from(path, name, authority)
+    assert path.read_text() == before
+    assert not kubeconfig.remove_from(tmp_path / "not-there", name, authority)
+    assert not (tmp_path / "not-there").exists()
+
+
+def test_renamed_contexts_go_with_the_cluster_and_shared_users_stay() -> None:
+    config = kubeconfig.as_config(ENTRY)
+    config["contexts"] += [
+        {"name": "renamed", "context": {"cluster": "tide", "user": "tide-admin"}},
+        {"name": "elsewhere", "context": {"cluster": "work", "user": "tide-admin"}},
+        {"name": "odd", "context": None},
+    ]
+    rest = kubeconfig.without(config | {"current-context": "elsewhere"}, "tide", b"CA")
+    assert rest is not None
+    assert [item["name"] for item in rest["contexts"]] == ["elsewhere", "odd"]
+    assert [item["name"] for item in rest["users"]] == ["tide-admin"]
+    assert (rest["clusters"], rest["current-context"]) == ([], "elsewhere")

@@ -262,3 +262,16 @@ async def test_of_a_change_of_scale_a_webhook_is_shown_the_scale() -> None:
     assert asked["resource"] == {"group": "", "version": "v1", "resource": "configmaps"}
     assert asked["object"] == {"kind": "Scale", "spec": {"replicas": 2}}
     assert asked["oldObject"] == {"kind": "Scale", "spec": {"replicas": 1}}
+
+
+async def test_the_webhook_of_an_operator_that_does_not_run_here_is_not_asked() -> None:
+    name = "validator.pytorchjob.training-operator.kubeflow.org"
+    service = {"service": {"name": "training-operator", "namespace": "kubeflow"}}
+    outside = Outside(a_hook(name, clientConfig=service))
+    request = a_config_map_request()
+    await outside.plugin.admit(request)
+    assert not outside.asked
+    assert request.warnings == [f'admission webhook "{name}" is not called: its operator does not run here']
+    elsewhere = Outside(a_hook(name))  # somebody runs it outside of the cluster
+    await elsewhere.plugin.admit(a_config_map_request())
+    assert len(elsewhere.asked) == 1

@@ -9,8 +9,9 @@ import pytest
 
 from springtide.local.environments import environment, making, shelf, words
 from springtide.local.environments.environment import Environment, Files
-from springtide.local.environments.making import MakingError, Recipe, Tools
+from springtide.local.environments.making import Recipe
 from springtide.local.environments.shelf import BusyError, Environments
+from springtide.local.environments.tools import MakingError, Probed, Tools
 
 
 @pytest.fixture
@@ -38,8 +39,8 @@ class Builder:
             (Path(command[-1]) / "bin").mkdir(parents=True)
         return 0
 
-    def probe(self, directory: Path) -> tuple[str, tuple[str, ...]]:
-        return "3.12.1", (str(directory),)
+    def probe(self, directory: Path) -> Probed:
+        return Probed("3.12.1", (str(directory),), directory / "lib/python3.12/site-packages")
 
     def tools(self, uv: str = "uv") -> Tools:
         return Tools(uv, self, self.probe)
@@ -164,9 +165,10 @@ def test_what_makes_no_sense_is_refused(environments: Environments, wanted: dict
 def test_without_uv_the_standard_library_makes_it(environments: Environments) -> None:
     builder = Builder()
     making.make(environments, Recipe("e", ("six",)), tools=builder.tools(""))
-    made, installed = builder.commands
+    made, installed, compiled = builder.commands
     assert made[1:3] == ["-m", "venv"]
     assert installed[1:4] == ["-m", "pip", "install"]
+    assert compiled[1:3] == ["-m", "compileall"]
 
 
 def test_a_python_that_is_not_there_is_said(environments: Environments) -> None:
@@ -198,7 +200,7 @@ def test_a_missing_sshd_is_the_machines() -> None:
 def test_a_missing_command_names_image_environment_and_cure() -> None:
     assert words.explain_missing("horovod/horovod:0.28", Environment("tide", "/opt/tide")) == (
         'image "horovod/horovod:0.28" is not pulled but runs in the environment that runs '
-        "tide (/opt/tide). Make one that has it: tide env create NAME --pip PACKAGE --image 'horovod/horovod:*'"
+        "tide (/opt/tide). Make one that has it: tide env create horovod --pip PACKAGE --image 'horovod/horovod:*'"
     )
     made = Environment(
         "e", "/e/1", ("mpi/*",), (Files("/src", "/examples"),), "/examples", (), "", ("a>1", "b", "-r r")

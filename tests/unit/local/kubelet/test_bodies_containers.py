@@ -13,6 +13,7 @@ import msgspec
 import pytest
 
 from springtide.kube.resources import Key, Obj
+from springtide.local.environments import operators
 from springtide.local.environments.environment import Environment, Files
 from springtide.local.kubelet import mounts, rewriting, sandboxes, variables
 from springtide.local.kubelet.bodies import zero_byte
@@ -167,13 +168,81 @@ def test_args_alone_are_a_command(node: Node) -> None:
     assert node.body(a_pod(command=None, args=["sleep", "1"])).argv == ("sleep", "1")
 
 
+IMAGE = Environment("torch", "/opt/torch", entrypoint=("/ep-1",), cmd=("foo", "$(WEB_SERVICE_HOST)"))
+
+
+@pytest.mark.parametrize(
+    ("fields", "argv"),
+    [
+        pytest.param({"command": None}, ("/ep-1", "foo", "$(WEB_SERVICE_HOST)"), id="neither"),
+        pytest.param({"command": ["/ep-2"]}, ("/ep-2",), id="command"),
+        pytest.param({"command": None, "args": ["zoo", "boo"]}, ("/ep-1", "zoo", "boo"), id="args"),
+        pytest.param({"command": ["/ep-2"], "args": ["zoo", "boo"]}, ("/ep-2", "zoo", "boo"), id="both"),
+        pytest.param({"command": [], "args": []}, ("/ep-1", "foo", "$(WEB_SERVICE_HOST)"), id="empty"),
+        pytest.param({"command": None, "args": ["$(WEB_SERVICE_HOST)"]}, ("/ep-1", "10.96.0.9"), id="expanded"),
+    ],
+)
+def test_command_and_args_replace_what_the_image_says(node: Node, fields: Obj, argv: tuple[str, ...]) -> None:
+    """The table of Kubernetes' documentation; only what the pod says itself is expanded."""
+    assert node.body(a_pod(**fields), IMAGE).argv == argv
+
+
+def test_variables_of_an_environment_yield_to_those_of_the_container(node: Node) -> None:
+    environment = Environment("torch", "/opt/torch", env={"A": "image", "B": "image"})
+    env = node.body(a_pod(env=[{"name": "A", "value": "pod"}]), environment).env
+    assert (env["A"], env["B"]) == ("pod", "image")
+
+
+def test_a_program_that_no_image_brings_waits_for_an_environment(node: Node) -> None:
+    own = Environment("tide", "/usr", ("python",))
+    with pytest.raises(NotReady) as caught:
+        node.body(a_pod(image="me/train:1", command=["no-such-program"]), own)
+    assert caught.value.reason == "ErrImagePull"
+    assert caught.value.message == (
+        "images are not pulled here, no environment stands in for this one, and the environment that runs tide has no "
+        '"no-such-program". Make one, and the pod goes on by itself: '
+        "tide env create train --pip PACKAGE --image 'me/train:*'"
+    )
+    with pytest.raises(NotReady, match=r"the container has no command.* --cmd COMMAND --image 'me/train:"):
+        node.body(a_pod(image="me/train:1", command=None), own)
+    assert node.body(a_pod(image="me/train:1", command=["sh"]), own).argv == ("sh",)
+
+
+def test_a_program_that_an_image_of_the_machine_should_have_is_an_error_of_its_own(node: Node) -> None:
+    own = Environment("tide", "/usr", ("python",))
+    body = node.body(a_pod(image="python:3.12", command=["no-such-program"]), own)
+    assert "tide env create python --pip PACKAGE" in body.cure
+
+
+def test_files_that_are_copied_belong_to_the_attempt(node: Node, tmp_path: Path) -> None:
+    (tmp_path / "files").mkdir()
+    (tmp_path / "files" / "train.py").write_text("1")
+    environment = Environment("torch", "/opt/torch", files=(Files(str(tmp_path / "files"), "/examples", copied=True),))
+    first, again, second = (at(node.body(a_pod(), environment, attempt), "/examples") for attempt in (0, 0, 1))
+    assert first == again
+    assert first.source != second.source
+    assert not first.read_only
+    Path(first.source, "train.py").write_text("2")
+    assert Path(second.source, "train.py").read_text() == "1"
+
+
+def test_what_stands_in_for_an_operator_runs_whatever_its_container_asks_for(node: Node) -> None:
+    operator = operators.for_image("mpioperator/mpi-operator:latest")
+    assert operator is not None
+    pod = a_pod(image="mpioperator/mpi-operator:latest", command=["/opt/mpi-operator.v1"], args=["-alsologtostderr"])
+    body = node.body(pod, operators.stand_in(operator))
+    assert body.argv[0] == "/bin/sh"
+    assert body.argv[-1] == operator.notice
+
+
 def test_a_container_without_a_command_hears_what_to_write(node: Node) -> None:
     with pytest.raises(NotReady) as caught:
         node.body(a_pod(command=None))
     assert caught.value.reason == "CreateContainerError"
     assert caught.value.message == (
-        'no command: image "pytorch:2" is not pulled but runs in environment "torch" (/opt/torch), and an environment '
-        'has no command of its own. Write the image\'s command into the command of container "main"'
+        'no command: image "pytorch:2" is not pulled but runs in environment "torch" (/opt/torch), which has no '
+        'command of its own. Write one into the command of container "main", or give the environment one: '
+        "tide env create torch --replace --workdir /work --cmd COMMAND"
     )
 
 

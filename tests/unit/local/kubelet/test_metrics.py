@@ -59,7 +59,7 @@ def test_the_text_is_that_of_a_kubelet() -> None:
 
 def test_the_metrics_server_understands_it() -> None:
     read = resource_metrics.parse(render(Reading(NOW, [usage("a")], 7.5)), 0.0)
-    assert read["ns", "pod", "a"] == resource_metrics.Usage(1.5, 4096, NOW)
+    assert read["ns", "pod", "a"] == resource_metrics.Usage(1.5, 4096, NOW, usage("a").started)
     assert read["", "", ""] == resource_metrics.Usage(7.5, 4096, NOW)
 
 

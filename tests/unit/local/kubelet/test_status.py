@@ -266,3 +266,11 @@ def test_a_new_address_takes_the_place_of_the_old_one() -> None:
     patch = difference(pod, old, new)
     assert patch is not None
     assert patch["status"] == {"podIP": "10.244.1.9", "podIPs": [{"$patch": "replace"}, {"ip": "10.244.1.9"}]}
+
+
+def test_containers_cannot_start_before_volumes_are_there() -> None:
+    """The kubelet makes the sandbox after the volumes; here both are made at once."""
+    seen = replace(UP, failures={"main": Failure("", 'configmap "data" not found')})
+    assert words(status_of(a_pod(), seen), "PodReadyToStartContainers") == ("False", None, None)
+    missing = replace(UP, failures={"main": Failure("CreateContainerConfigError", 'secret "key" not found')})
+    assert words(status_of(a_pod(), missing), "PodReadyToStartContainers") == ("True", None, None)

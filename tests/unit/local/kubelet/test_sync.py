@@ -154,6 +154,31 @@ async def test_a_container_that_cannot_be_made_says_so_itself(stage: Stage) -> N
     assert stage.state()["waiting"]["reason"] == "CreateContainerConfigError"
 
 
+async def test_an_image_that_is_not_here_is_waited_for_as_if_it_could_not_be_pulled(stage: Stage) -> None:
+    stage.bodies.container_lack = NotReady("ErrImagePull", "make it: tide env create --for busybox")
+    stage.put(a_pod(restartPolicy="Never"))
+    await stage.settle()
+    assert stage.state()["waiting"] == {"reason": "ErrImagePull", "message": stage.bodies.container_lack.message}
+    assert stage.status()["phase"] == "Pending"
+    failed = 'Failed to pull image "busybox": make it: tide env create --for busybox'
+    assert stage.recorder.events == [("Warning", "Failed", failed), ("Warning", "Failed", "Error: ErrImagePull")]
+    for _ in range(3):
+        stage.now += 5
+        await stage.settle()
+    assert stage.state()["waiting"]["reason"] == "ImagePullBackOff"
+    assert stage.state()["waiting"]["message"].endswith(
+        'pulling image "busybox": ErrImagePull: make it: tide env create --for busybox'
+    )
+    assert stage.recorder.events[2:] == [
+        ("Normal", "BackOff", 'Back-off pulling image "busybox"'),
+        ("Warning", "Failed", "Error: ImagePullBackOff"),
+    ]
+    stage.bodies.container_lack = None
+    stage.now += 5
+    await stage.settle()
+    assert stage.status()["phase"] == "Running"
+
+
 async def test_a_program_that_does_not_start_shows_both_the_error_and_the_attempt(stage: Stage) -> None:
     stage.runtime.broken = {"main": ShimError("StartError", "no such program")}
     stage.put(a_pod())

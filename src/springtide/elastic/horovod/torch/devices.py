@@ -28,6 +28,8 @@ _agreement = _Agreement()
 def direct(group: Group) -> bool:
     """Asked by all ranks at the same place of their programs."""
     now = context.current()
+    if now.session is None:
+        return False  # the ranks of mpirun know no addresses of each other
     if _agreement.generation != now.generation:
         found = [pickle.loads(each) for each in group.allgather(pickle.dumps(identity()))]
         _agreement.direct = len(set(found)) == group.size and all(found)

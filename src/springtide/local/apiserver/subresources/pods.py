@@ -162,7 +162,7 @@ async def _spend_budget(ctx: Context, call: Call, pod: Obj) -> None:
     labels = pod["metadata"].get("labels") or {}
     namespace = call.target.namespace
     records = list(StoreReader(ctx.store).records("poddisruptionbudgets.policy", namespace))
-    heavy = is_heavy(*(record.body for record in records))
+    heavy = is_heavy(b",".join(record.body for record in records))
     budgets = await beside(heavy, lambda: [decode_json(record.body) for record in records if _covers(record, labels)])
     if len(budgets) > 1:
         raise status.internal(

@@ -3,8 +3,8 @@
 
 from __future__ import annotations
 
+from springtide.event_loop.long_work import in_thread
 from springtide.local.apiserver import bodies, writes
-from springtide.local.apiserver.beside import beside
 from springtide.local.apiserver.context import Call, Context
 from springtide.local.apiserver.options import write_options
 from springtide.local.apiserver.present import present
@@ -13,6 +13,7 @@ from springtide.local.apiserver.replies import Answer
 
 async def create(ctx: Context, call: Call) -> Answer:
     options = write_options(call.request, "CreateOptions")
-    obj = await beside(call.is_heavy(), lambda: bodies.read_object(call, options.field_validation))
-    outcome = await writes.create(ctx, call, obj, options)
+    heavy, checked = call.is_heavy(), options.field_validation
+    obj = await in_thread(bodies.read_object, call, checked) if heavy else bodies.read_object(call, checked)
+    outcome = await writes.create(ctx, call, obj, options, heavy)
     return await present(ctx, call, outcome.record, 201)

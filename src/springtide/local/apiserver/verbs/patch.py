@@ -8,8 +8,8 @@ from dataclasses import replace
 from typing import Any
 
 from springtide.api import field_errors as field
+from springtide.event_loop.long_work import in_thread
 from springtide.local.apiserver import bodies, bounds, writes
-from springtide.local.apiserver.beside import beside
 from springtide.local.apiserver.context import Call, Context
 from springtide.local.apiserver.go_json import NotJsonError
 from springtide.local.apiserver.objects import encode
@@ -92,7 +92,8 @@ def _unfit(shown: str, error: StatusError, resource: Resource) -> StatusError:
 
 async def _apply(ctx: Context, call: Call, options: WriteOptions) -> Answer:
     """Server-side apply. The merge sees the schema; ownership and conflicts are worked out there too."""
-    wanted = await beside(call.is_heavy(), lambda: read_applied(call, options))
+    heavy = call.is_heavy()
+    wanted = await in_thread(read_applied, call, options) if heavy else read_applied(call, options)
     writer = writes.writer(ctx, call, options.manager)
     node = call.resource.codec.node
 
@@ -100,10 +101,13 @@ async def _apply(ctx: Context, call: Call, options: WriteOptions) -> Answer:
         merged = apply.apply(stored, wanted, node, writer, force=options.force)
         return _converted(call, merged)
 
+    def first() -> Obj:
+        return _first(change(None), call)
+
     existing = ctx.store.get(call.key())
     missing: Obj | None = None
     if existing is None and not call.target.subresource:
-        missing = await beside(call.is_heavy(), lambda: _first(change(None), call))
+        missing = await in_thread(first) if heavy else first()
     applied = replace(options, applied=True)
     outcome = await writes.replace(ctx, call, change, applied, missing=missing)
     return await present(ctx, call, outcome.record, 201 if outcome.created else 200)

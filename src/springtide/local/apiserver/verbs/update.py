@@ -5,8 +5,8 @@ from __future__ import annotations
 
 from copy import deepcopy
 
+from springtide.event_loop.long_work import in_thread
 from springtide.local.apiserver import bodies, writes
-from springtide.local.apiserver.beside import beside
 from springtide.local.apiserver.context import Call, Context
 from springtide.local.apiserver.options import write_options
 from springtide.local.apiserver.present import present
@@ -15,7 +15,8 @@ from springtide.local.apiserver.replies import Answer
 
 async def update(ctx: Context, call: Call) -> Answer:
     options = write_options(call.request, "UpdateOptions")
-    obj = await beside(call.is_heavy(), lambda: bodies.read_object(call, options.field_validation))
+    checked = options.field_validation
+    obj = await in_thread(bodies.read_object, call, checked) if call.is_heavy() else bodies.read_object(call, checked)
     writes.check_name(call, obj["metadata"])  # before anybody asks whether there is such an object
     create = call.resource.create_on_update and not call.target.subresource
     outcome = await writes.replace(ctx, call, lambda _: deepcopy(obj), options, missing=obj if create else None)

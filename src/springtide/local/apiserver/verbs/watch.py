@@ -19,8 +19,9 @@ from springtide.local.apiserver.context import Call, Context
 from springtide.local.apiserver.objects import decode, encode, shown
 from springtide.local.apiserver.options import ListOptions, list_options, revision_of
 from springtide.local.apiserver.replies import PARTIAL, PARTIAL_LIST, Answer, Stream
-from springtide.local.apiserver.selecting import LIGHT_SELECTOR, Predicate, predicate
+from springtide.local.apiserver.selecting import Predicate, predicate
 from springtide.local.apiserver.verbs.read import too_new
+from springtide.local.kinds.label_selectors import LIGHT_SELECTOR
 from springtide.local.store.backend import Change, CompactedError, Event, FutureRevisionError, Record, Subscription
 
 BOOKMARK_EVERY = 60.0

@@ -25,6 +25,8 @@ from springtide.local.kinds.groups.crd_versions import (
 from springtide.local.kinds.metadata import IMMUTABLE
 from springtide.local.kinds.strategy import Obj, Strategy
 
+BUILT_IN = "springtide.dev/built-in"
+"""Annotation of definitions that come with the cluster."""
 _APPROVED = "api-approved.kubernetes.io"
 _APPROVAL_NOTE = "see https://github.com/kubernetes/enhancements/pull/1111"
 

@@ -7,12 +7,13 @@ target, its pods and their metrics are fetched, and the target is resized.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import AsyncIterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 
 import msgspec
 
+from springtide.event_loop.turns import Turns, in_turns
 from springtide.kube import errors
 from springtide.kube.client import Client
 from springtide.kube.controller import Controller, Result
@@ -20,7 +21,7 @@ from springtide.kube.events import EventRecorder
 from springtide.kube.informer import Informers
 from springtide.kube.request import Scope
 from springtide.kube.resources import HORIZONTALPODAUTOSCALERS, Key, Obj, Resource
-from springtide.local.kinds.label_selectors import Selector, SelectorError, parse
+from springtide.local.kinds.label_selectors import Selector, SelectorError
 from springtide.local.upkeep import views
 from springtide.local.upkeep.autoscaling import autoscaler_limits as limits
 from springtide.local.upkeep.autoscaling.autoscaler_plan import (
@@ -32,6 +33,8 @@ from springtide.local.upkeep.autoscaling.autoscaler_plan import (
     without_target,
 )
 from springtide.local.upkeep.autoscaling.scales import NoSuchKind, NotScalable, Scales
+from springtide.local.upkeep.label_postings import selected
+from springtide.local.upkeep.selectors import parse_text
 from springtide.local.upkeep.status_writes import write_status
 from springtide.local.upkeep.timestamps import Clock, utc_now
 from springtide.local.upkeep.views import PodView
@@ -118,31 +121,34 @@ class Autoscalers:
             unfit = ("SelectorRequired", "InvalidSelector", "the HPA target's scale is missing a selector")
             return Observed(autoscaler, replicas, unfit, memory=known.memory)
         try:
-            known.selector = parse(text)
+            known.selector = await parse_text(text)
         except SelectorError as error:
             message = f"couldn't convert selector into a corresponding internal selector object: {error}"
             unfit = ("InvalidSelector", "InvalidSelector", message)
             return Observed(autoscaler, replicas, unfit, memory=known.memory)
         namespace = autoscaler["metadata"]["namespace"]
-        selected = [pod for pod in self._pods.objects(namespace) if known.selector.matches(pod.metadata.labels)]
-        rivals = self._rivals(namespace, selected)
+        candidates = selected(self._pods, views.BY_LABEL, namespace, known.selector)
+        pods = [pod async for pod in in_turns(candidates) if known.selector.matches(pod.metadata.labels)]
+        rivals = [key async for key in self._rivals(namespace, pods)]
         if len(rivals) > 1:
             names = " ".join(f"{{{key.name} {key.namespace}}}" for key in rivals)
             message = f"pods by selector {text} are controlled by multiple HPAs: [{names}]"
             unfit = ("AmbiguousSelector", "AmbiguousSelector", message)
             return Observed(autoscaler, replicas, unfit, memory=known.memory)
         metrics = await self._metrics(Scope(namespace, text))
-        return Observed(autoscaler, replicas, None, tuple(selected), metrics, known.memory)
+        return Observed(autoscaler, replicas, None, tuple(pods), metrics, known.memory)
 
-    def _rivals(self, namespace: str, pods: Sequence[PodView]) -> list[Key]:
+    async def _rivals(self, namespace: str, pods: Sequence[PodView]) -> AsyncIterator[Key]:
         """All autoscalers that select any of these pods."""
-        return [
-            key
-            for key, known in self._known.items()
-            if key.namespace == namespace
-            and known.selector is not None
-            and any(known.selector.matches(pod.metadata.labels) for pod in pods)
-        ]
+        turns = Turns()
+        for key, selector in [(key, known.selector) for key, known in self._known.items()]:
+            if key.namespace != namespace or selector is None:
+                continue
+            for pod in pods:
+                await turns.next()
+                if selector.matches(pod.metadata.labels):
+                    yield key
+                    break
 
     async def _metrics(self, scope: Scope) -> Sequence[Obj] | str:
         try:

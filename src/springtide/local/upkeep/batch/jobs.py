@@ -26,6 +26,7 @@ from springtide.local.upkeep.batch.job_endings import COMPLETE, FAILED
 from springtide.local.upkeep.batch.job_plan import Plan, conclude, plan
 from springtide.local.upkeep.batch.job_pods import TRACKING, managed_elsewhere, new_pod, tracked
 from springtide.local.upkeep.batch.job_tally import Observed
+from springtide.local.upkeep.label_postings import selected
 from springtide.local.upkeep.ownership import Keeper
 from springtide.local.upkeep.selectors import Labelled, Selectors
 from springtide.local.upkeep.status_writes import LOOK_AGAIN, OwnWrites, write_status
@@ -55,7 +56,7 @@ class Jobs:
         """The Job that manages a pod, or those that might want to."""
         if pod.controller is not None:
             return views.managed_by(JOBS)(pod)
-        return [Labelled.of(pod.metadata.namespace, pod.metadata.labels)]
+        return self._selectors.lookups(pod.metadata.namespace, pod.metadata.labels)
 
     async def reconcile(self, work: Key | Labelled) -> Result | None:
         if isinstance(work, Key):
@@ -104,13 +105,15 @@ class Jobs:
 
     async def _observe(self, job: Obj, memory: _Memory) -> Observed:
         metadata = job["metadata"]
+        selector = await self._selectors.of(job)
+        # Before the pods are read: what the cache shows by now, they include.
+        settled = not self._control.expectations.wait(metadata["uid"], self._clock())
         found = [
             *self._pods.where(views.BY_CONTROLLER, metadata["uid"]),
-            *self._pods.where(views.UNMANAGED, metadata["namespace"]),
+            *selected(self._pods, views.UNMANAGED, metadata["namespace"], selector),
         ]
-        claimed = await self._keeper.claim(job, self._selectors.of(job), found)
+        claimed = await self._keeper.claim(job, selector, found)
         memory.released &= {pod.uid for pod in claimed if tracked(pod)}
-        settled = not self._control.expectations.wait(metadata["uid"], self._clock())
         return Observed(job, tuple(claimed), settled, memory.backoff, frozenset(memory.released))
 
     # Acting

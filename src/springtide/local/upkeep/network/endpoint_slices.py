@@ -8,6 +8,7 @@ garbage collection.
 from __future__ import annotations
 
 from collections.abc import Iterable
+from functools import partial
 
 import msgspec
 
@@ -17,10 +18,11 @@ from springtide.kube.errors import AlreadyExists, ApiError, NotFound
 from springtide.kube.events import EventRecorder
 from springtide.kube.informer import Informers
 from springtide.kube.request import DeleteOptions, Scope
-from springtide.kube.resources import ENDPOINTSLICES, NODES, SERVICES, Key, Obj
+from springtide.kube.resources import ENDPOINTSLICES, NODES, Key, Obj
 from springtide.local.upkeep import views
+from springtide.local.upkeep.network import service_pods
 from springtide.local.upkeep.network.pacing import Pace
-from springtide.local.upkeep.network.service_targets import TriggerTimes, has_targets, services_for, targets, triggered
+from springtide.local.upkeep.network.service_targets import TriggerTimes, has_targets, targets, triggered
 from springtide.local.upkeep.network.slice_packing import MANAGED_BY, MANAGER, SERVICE_NAME, Plan, endpoints_of, plan
 from springtide.local.upkeep.views import PodView
 
@@ -46,7 +48,7 @@ class EndpointSlices:
     def __init__(self, informers: Informers, client: Client, recorder: EventRecorder) -> None:
         self._client, self._recorder = client, recorder
         self._trigger_times, self._pace = TriggerTimes(), Pace()
-        self._services, self._pods = informers.of(SERVICES), views.pods(informers)
+        self._services, self._pods = service_pods.services(informers), views.pods(informers)
         self._nodes = informers.of(NODES, Scope(metadata_only=True), into=NodeLabels)
         self._slices = informers.of(ENDPOINTSLICES, _OURS)
         self._slices.add_index(_BY_SERVICE, _service_of)
@@ -63,7 +65,7 @@ class EndpointSlices:
         self.controller.enqueue(key, self._pace.delay(key))
 
     def _affected(self, pod: PodView) -> list[Key]:
-        return services_for(self._services.objects(pod.metadata.namespace), pod)
+        return service_pods.affected(self._services, pod)
 
     async def reconcile(self, key: Key) -> Result | None:
         service = self._services.get(key)
@@ -76,10 +78,12 @@ class EndpointSlices:
         return None
 
     async def _bring_up_to_date(self, key: Key, service: Obj) -> None:
-        pods = targets(service, self._pods.objects(key.namespace), terminating=True)
-        trigger = self._trigger_times.next(service, pods)
-        wanted = endpoints_of(service, pods, self._zones(key, pods))
-        decided = plan(service, wanted, self._slices.where(_BY_SERVICE, key))
+        found = service_pods.candidates(service, self._pods)
+        pods = await service_pods.worked_out(found, partial(targets, service, found, terminating=True))
+        trigger, zones = self._trigger_times.next(service, pods), self._zones(key, pods)
+        present = self._slices.where(_BY_SERVICE, key)
+        wanted = endpoints_of(service, pods, zones)
+        decided = await service_pods.worked_out(pods, partial(plan, service, wanted, present))
         try:
             await self._act(decided, trigger)
         except AlreadyExists as error:

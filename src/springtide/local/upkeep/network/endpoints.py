@@ -8,14 +8,16 @@ alone until their service goes.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 
 from springtide.kube.client import Client
 from springtide.kube.controller import Controller, Result
 from springtide.kube.errors import ApiError, NotFound
 from springtide.kube.events import EventRecorder
 from springtide.kube.informer import Informers
-from springtide.kube.resources import ENDPOINTS, SERVICES, Key, Obj
+from springtide.kube.resources import ENDPOINTS, Key, Obj
 from springtide.local.upkeep import views
+from springtide.local.upkeep.network import service_pods
 from springtide.local.upkeep.network.pacing import Pace
 from springtide.local.upkeep.network.service_targets import (
     HEADLESS,
@@ -26,7 +28,6 @@ from springtide.local.upkeep.network.service_targets import (
     hostname,
     is_headless,
     reference,
-    services_for,
     target_port,
     targets,
     triggered,
@@ -161,21 +162,23 @@ def controller(informers: Informers, client: Client, recorder: EventRecorder) ->
                 await _delete(client, key)
         elif has_targets(service):
             with pace.measured(key):
-                matching = targets(service, pods.objects(key.namespace), terminating=True)
-                wanted = plan(service, matching, present, trigger_times.next(service, matching))
+                found = service_pods.candidates(service, pods)
+                matching = await service_pods.worked_out(found, partial(targets, service, found, terminating=True))
+                trigger = trigger_times.next(service, matching)
+                wanted = await service_pods.worked_out(matching, partial(plan, service, matching, present, trigger))
                 if wanted is not None:
                     await write(client, recorder, wanted)
         return None
 
     trigger_times, pace = TriggerTimes(), Pace()
     found: Controller[Key] = Controller("endpoints", reconcile, workers=2)
-    services, endpoints, pods = informers.of(SERVICES), informers.of(ENDPOINTS), views.pods(informers)
+    services, endpoints, pods = service_pods.services(informers), informers.of(ENDPOINTS), views.pods(informers)
     found.watches(services)
     found.watches(endpoints, keys=_if_ours)
     found.reads(pods)
     pods.on_change(
         lambda key: found.enqueue(key, pace.delay(key)),
-        lambda pod: services_for(services.objects(pod.metadata.namespace), pod),
+        lambda pod: service_pods.affected(services, pod),
     )
     return found
 

@@ -9,14 +9,17 @@ a claim of a class is marked for its provisioner, and a Released volume with rec
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import NamedTuple
+from functools import partial
+from typing import Final, NamedTuple
 
+from springtide.event_loop.long_work import in_thread
 from springtide.kube.client import Client
 from springtide.kube.controller import Controller, Result
 from springtide.kube.events import EventRecorder
 from springtide.kube.informer import Informers
 from springtide.kube.resources import PERSISTENTVOLUMECLAIMS, PERSISTENTVOLUMES, STORAGECLASSES, Key, Obj, Resource
 from springtide.local.upkeep import views
+from springtide.local.upkeep.selectors import is_long
 from springtide.local.upkeep.status_writes import write_status
 from springtide.local.upkeep.storage.volume_matching import annotations_of, class_of, has_class
 from springtide.local.upkeep.storage.volume_plans import (
@@ -36,6 +39,9 @@ COMPONENT = "persistentvolume-controller"
 _UNBOUND = "unbound of class"
 _BY_REFERENCE = "claim"
 _PROVISIONER = ("volume.beta.kubernetes.io/storage-provisioner", "volume.kubernetes.io/storage-provisioner")
+
+_FEW_VOLUMES: Final = 500
+"""Volumes among which one for a claim is chosen on the event loop, in a few milliseconds."""
 
 
 class Work(NamedTuple):
@@ -97,7 +103,9 @@ class VolumeBinding:
     # Claims
 
     async def _reconcile_claim(self, claim: Obj) -> None:
-        decided = plan_claim(claim, self._observe(claim))
+        observed = self._observe(claim)
+        long = len(observed.volumes) > _FEW_VOLUMES or is_long(claim["spec"].get("selector"))
+        decided = await in_thread(partial(plan_claim, claim, observed)) if long else plan_claim(claim, observed)
         if decided.bind is not None:
             await self._bind(decided.bind, claim)
         if decided.storage_class:

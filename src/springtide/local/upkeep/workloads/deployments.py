@@ -8,7 +8,7 @@ the next name.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 from datetime import datetime
 
 from springtide.kube import errors
@@ -19,6 +19,7 @@ from springtide.kube.informer import Informers
 from springtide.kube.request import DeleteOptions
 from springtide.kube.resources import DEPLOYMENTS, REPLICASETS, Key, Obj
 from springtide.local.upkeep import views
+from springtide.local.upkeep.label_postings import postings, selected
 from springtide.local.upkeep.ownership import Belonging, Keeper, manager_of
 from springtide.local.upkeep.selectors import Labelled, Selectors
 from springtide.local.upkeep.status_writes import LOOK_AGAIN, OwnWrites, write_status
@@ -30,7 +31,7 @@ from springtide.local.upkeep.workloads.rollouts import Change, Observed, Plan, c
 
 COMPONENT = "deployment-controller"
 _WORKERS = 5
-_UNMANAGED = "unmanaged in namespace"
+_UNMANAGED = "label, unmanaged"
 _SCALING = "ScalingReplicaSet"
 
 
@@ -55,7 +56,7 @@ class Deployments:
         if manager_of(replica_set) is not None:
             return owned_by(DEPLOYMENTS)(replica_set)
         metadata = replica_set["metadata"]
-        return [Labelled.of(metadata["namespace"], metadata.get("labels"))]
+        return self._selectors.lookups(metadata["namespace"], metadata.get("labels"))
 
     def _waiting_for(self, pod: PodView) -> list[Key]:
         """Deployments of the Recreate kind wait for their old pods to go; to all others replica sets say enough."""
@@ -96,11 +97,12 @@ class Deployments:
 
     async def _observe(self, deployment: Obj) -> Observed:
         metadata = deployment["metadata"]
+        selector = await self._selectors.of(deployment)
         found = [
             *self._sets.where(BY_MANAGER, metadata["uid"]),
-            *self._sets.where(_UNMANAGED, metadata["namespace"]),
+            *selected(self._sets, _UNMANAGED, metadata["namespace"], selector),
         ]
-        claimed = await self._keeper.claim(deployment, self._selectors.of(deployment), found)
+        claimed = await self._keeper.claim(deployment, selector, found)
         running = frozenset(
             replica_set["metadata"]["uid"]
             for replica_set in claimed
@@ -181,8 +183,9 @@ def _belonging(replica_set: Obj) -> Belonging:
     )
 
 
-def _unmanaged(replica_set: Obj) -> list[str]:
-    return [] if manager_of(replica_set) else [replica_set["metadata"]["namespace"]]
+def _unmanaged(replica_set: Obj) -> Sequence[Hashable]:
+    metadata = replica_set["metadata"]
+    return () if manager_of(replica_set) else postings(metadata["namespace"], metadata.get("labels") or {})
 
 
 def controller(informers: Informers, client: Client, events: EventRecorder) -> Controller[Key | Labelled]:

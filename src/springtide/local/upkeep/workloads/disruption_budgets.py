@@ -12,6 +12,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
+from springtide.event_loop.turns import in_turns
 from springtide.kube import errors
 from springtide.kube.client import Client
 from springtide.kube.controller import Controller, Result
@@ -20,8 +21,9 @@ from springtide.kube.informer import Informers
 from springtide.kube.resources import DEPLOYMENTS, PODDISRUPTIONBUDGETS, PODS, REPLICASETS, Key, Obj
 from springtide.local.upkeep import conditions, views
 from springtide.local.upkeep.autoscaling.scales import NoSuchKind, NotScalable, Scales
+from springtide.local.upkeep.label_postings import selected
 from springtide.local.upkeep.ownership import manager_of
-from springtide.local.upkeep.selectors import Labelled, Selectors, in_turns
+from springtide.local.upkeep.selectors import Labelled, Selectors
 from springtide.local.upkeep.status_writes import LOOK_AGAIN, OwnWrites, write_status
 from springtide.local.upkeep.timestamps import Clock, read, stamp, utc_now
 from springtide.local.upkeep.views import OwnerView, PodView
@@ -148,9 +150,12 @@ class DisruptionBudgets:
         self._writes = OwnWrites()
         self.controller: Controller[Key | Labelled] = Controller("disruption budgets", self.reconcile)
         self.controller.watches(self._budgets)
-        self.controller.watches(self._pods, keys=_labels)
+        self.controller.watches(self._pods, keys=self._affected)
         self.controller.reads(self._sets)
         self.controller.reads(self._deployments)
+
+    def _affected(self, pod: PodView) -> Sequence[Key | Labelled]:
+        return self._selectors.lookups(pod.metadata.namespace, pod.metadata.labels)
 
     async def reconcile(self, work: Key | Labelled) -> Result | None:
         if isinstance(work, Key):
@@ -186,16 +191,16 @@ class DisruptionBudgets:
         self._events.warning(about, "NotDeleted", message)
 
     async def _observe(self, budget: Obj) -> Observed:
-        selector = self._selectors.of(budget)
-        present = in_turns(self._pods.objects(budget["metadata"]["namespace"]))
-        pods = tuple([pod async for pod in present if selector.matches(pod.metadata.labels)])
+        selector = await self._selectors.of(budget)
+        found = selected(self._pods, views.BY_LABEL, budget["metadata"]["namespace"], selector)
+        pods = tuple([pod async for pod in in_turns(found) if selector.matches(pod.metadata.labels)])
         if not pods:
             self._events.normal(budget, "NoPods", "No matching pods found")
         if not needs_scale(budget):
             return Observed(budget, pods, len(pods))
         wanted: dict[str, int] = {}
         unmanaged: list[str] = []
-        for pod in pods:
+        async for pod in in_turns(pods):  # a read in the same process awaits nothing
             owner = pod.controller
             if owner is None:
                 unmanaged.append(pod.metadata.name)
@@ -238,10 +243,6 @@ class DisruptionBudgets:
             if deployment is not None and deployment["metadata"]["uid"] == manager["uid"]:
                 return manager["uid"], deployment["spec"].get("replicas", 1)
         return replica_set["metadata"]["uid"], replica_set["spec"]["replicas"]
-
-
-def _labels(pod: PodView) -> list[Key | Labelled]:
-    return [Labelled.of(pod.metadata.namespace, pod.metadata.labels)]
 
 
 def controller(informers: Informers, client: Client, events: EventRecorder) -> Controller[Key | Labelled]:

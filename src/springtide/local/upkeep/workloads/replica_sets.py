@@ -19,6 +19,7 @@ from springtide.kube.events import EventRecorder
 from springtide.kube.informer import Informers
 from springtide.kube.resources import PODS, REPLICASETS, Key, Obj
 from springtide.local.upkeep import conditions, views
+from springtide.local.upkeep.label_postings import selected
 from springtide.local.upkeep.ownership import Keeper, manager_of
 from springtide.local.upkeep.selectors import Labelled, Selectors
 from springtide.local.upkeep.status_writes import LOOK_AGAIN, OwnWrites, write_status
@@ -130,7 +131,7 @@ class ReplicaSets:
         """The replica set that manages a pod, or those that might want to."""
         if pod.controller is not None:
             return views.managed_by(REPLICASETS)(pod)
-        return [Labelled.of(pod.metadata.namespace, pod.metadata.labels)]
+        return self._selectors.lookups(pod.metadata.namespace, pod.metadata.labels)
 
     async def reconcile(self, work: Key | Labelled) -> Result | None:
         if isinstance(work, Key):
@@ -160,15 +161,17 @@ class ReplicaSets:
 
     async def _observe(self, replica_set: Obj) -> Observed:
         metadata = replica_set["metadata"]
-        selector = self._selectors.of(replica_set)
+        selector = await self._selectors.of(replica_set)
+        # Before the pods are read: what the cache shows by now, they include.
+        settled = not self._control.expectations.wait(metadata["uid"], self._clock())
         mine = self._pods.where(views.BY_CONTROLLER, metadata["uid"])
-        found = [*mine, *self._pods.where(views.UNMANAGED, metadata["namespace"])]
+        found = [*mine, *selected(self._pods, views.UNMANAGED, metadata["namespace"], selector)]
         claimed = await self._keeper.claim(replica_set, selector, (pod for pod in found if pod.active))
         return Observed(
             replica_set,
             tuple(claimed),
             terminating=sum(pod.terminating and selector.matches(pod.metadata.labels) for pod in mine),
-            settled=not self._control.expectations.wait(metadata["uid"], self._clock()),
+            settled=settled,
             neighbours=self._neighbours(replica_set) if len(claimed) > replica_set["spec"]["replicas"] else {},
         )
 

@@ -90,9 +90,9 @@ def test_a_count_replaces_what_it_covers_and_drops_what_is_not_limited() -> None
     }
 
 
-def test_usage_is_added_up_name_by_name() -> None:
+async def test_usage_is_added_up_name_by_name() -> None:
     usages = [{"cpu": quantity.parse("500m"), "pods": quantity.parse("1")}, {"pods": quantity.parse("1")}]
-    total = quotas.add_up(["cpu", "pods", "memory"], usages)
+    total = await quotas.add_up(["cpu", "pods", "memory"], usages)
     assert {name: str(amount) for name, amount in total.items()} == {"cpu": "500m", "pods": "2", "memory": "0"}
 
 

@@ -13,7 +13,7 @@ from springtide.kube.cache import Cache
 from springtide.kube.errors import Forbidden
 from springtide.kube.resources import Key, Obj
 from springtide.local.kinds.label_selectors import NOTHING
-from springtide.local.upkeep.ownership import selector_of, sort_out
+from springtide.local.upkeep.ownership import Claim, claim_on, selector_of
 from springtide.local.upkeep.status_writes import OwnWrites, changes
 from springtide.local.upkeep.views import PodView
 from springtide.local.upkeep.workloads.pod_control import Expectations, belonging, slow_start
@@ -24,14 +24,14 @@ SELECTOR = selector_of({"matchLabels": {"app": "web"}})
 @pytest.mark.parametrize(
     ("pod", "owner_leaves", "expected"),
     [
-        (a_pod(owner="uid-web-1"), False, "kept"),
-        (a_pod(owner="uid-web-1", labels={}), False, "release"),
-        (a_pod(owner="uid-web-1", labels={}), True, ""),
-        (a_pod(), False, "adopt"),
-        (a_pod(), True, ""),
-        (a_pod(deleting=True), False, ""),
-        (a_pod(labels={}), False, ""),
-        (a_pod(owner="somebody"), False, ""),
+        (a_pod(owner="uid-web-1"), False, Claim.KEEP),
+        (a_pod(owner="uid-web-1", labels={}), False, Claim.RELEASE),
+        (a_pod(owner="uid-web-1", labels={}), True, Claim.IGNORE),
+        (a_pod(), False, Claim.ADOPT),
+        (a_pod(), True, Claim.IGNORE),
+        (a_pod(deleting=True), False, Claim.IGNORE),
+        (a_pod(labels={}), False, Claim.IGNORE),
+        (a_pod(owner="somebody"), False, Claim.IGNORE),
     ],
     ids=[
         "mine and matching",
@@ -44,9 +44,8 @@ SELECTOR = selector_of({"matchLabels": {"app": "web"}})
         "another's",
     ],
 )
-def test_pods_are_kept_adopted_or_released(pod: PodView, owner_leaves: bool, expected: str) -> None:
-    found = sort_out(a_replica_set("web-1", deleting=owner_leaves), SELECTOR, [pod], belonging)
-    assert {name for name in ("kept", "adopt", "release") if getattr(found, name)} == ({expected} - {""})
+def test_pods_are_kept_adopted_or_released(pod: PodView, owner_leaves: bool, expected: Claim) -> None:
+    assert claim_on(a_replica_set("web-1", deleting=owner_leaves), SELECTOR, belonging(pod)) is expected
 
 
 def test_a_selector_that_cannot_be_understood_selects_nothing() -> None:

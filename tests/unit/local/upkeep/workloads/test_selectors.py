@@ -51,13 +51,31 @@ async def test_selectors_are_parsed_once_for_as_long_as_they_say_the_same(parses
     informer = Informers(NO_CLIENT).of(PODDISRUPTIONBUDGETS)
     selectors = Selectors(informer)
     for number in range(3):
-        informer._fill({Key("n", f"b{i}"): (f"{number}", budget(i, seen=number)) for i in range(BUDGETS // 20)}, "9")
+        await informer._fill(
+            {Key("n", f"b{i}"): (f"{number}", budget(i, seen=number)) for i in range(BUDGETS // 20)}, "9"
+        )
         found = await selectors.selecting(Labelled.of("n", {"1-1": "x"}))
         assert sorted(found) == sorted(Key("n", f"b{i}") for i in range(BUDGETS // 20) if i != 1)
     assert len(parses) == BUDGETS // 20
-    informer._fill({Key("n", "b1"): ("8", budget(1, terms=1))}, "9")
+    await informer._fill({Key("n", "b1"): ("8", budget(1, terms=1))}, "9")
     assert await selectors.selecting(Labelled.of("n", {"1-1": "x"})) == [Key("n", "b1")]
     assert selectors._parsed.keys() == {Key("n", "b1")}
+
+
+async def test_nothing_is_queued_for_labels_that_no_selector_can_match() -> None:
+    informer = Informers(NO_CLIENT).of(PODDISRUPTIONBUDGETS)
+    selectors = Selectors(informer)
+    assert selectors.lookups("n", {"a": "b"}) == []
+    wanted = {"metadata": {"namespace": "n", "name": "b"}, "spec": {"selector": {"matchLabels": {"a": "b"}}}}
+    informer.put(Key("n", "b"), "1", wanted)
+    assert selectors.lookups("n", {"a": "b", "c": "d"}) == [Labelled.of("n", {"a": "b", "c": "d"})]
+    assert (
+        selectors.lookups("n", {"a": "c"}) == selectors.lookups("n", None) == selectors.lookups("m", {"a": "b"}) == []
+    )
+    many = {f"{number}": "x" for number in range(1000)}
+    assert selectors.lookups("n", many) == [Labelled.of("n", many)]  # too many to look up at once
+    informer.put(Key("n", "c"), "2", budget(1, terms=1))  # needs no label
+    assert selectors.lookups("n", None) == [Labelled.of("n", {})]
 
 
 async def test_a_change_of_a_pod_parses_no_selector_before_the_loop_has_had_its_turn(
@@ -66,7 +84,7 @@ async def test_a_change_of_a_pod_parses_no_selector_before_the_loop_has_had_its_
     informers = Informers(NO_CLIENT)
     budgets = DisruptionBudgets(informers, NO_CLIENT, cast(EventRecorder, None))
     found = {Key("n", f"b{i}"): ("1", budget(i, terms=400)) for i in range(BUDGETS)}
-    informers.of(PODDISRUPTIONBUDGETS)._fill(found, "1")
+    await informers.of(PODDISRUPTIONBUDGETS)._fill(found, "1")
     turns = 0
 
     async def count_turns() -> None:
@@ -98,7 +116,7 @@ async def test_workloads_parse_their_selectors_once(
     kind: Any, cache: str, owned: str, parses: list[Obj | None]
 ) -> None:
     controller = kind(Informers(NO_CLIENT), NO_CLIENT, cast(EventRecorder, None))
-    getattr(controller, cache)._fill({Key("n", f"b{i}"): ("1", budget(i)) for i in range(3)}, "1")
+    await getattr(controller, cache)._fill({Key("n", f"b{i}"): ("1", budget(i)) for i in range(3)}, "1")
     informer = getattr(controller, owned)
     for number in range(3):
         obj = {"metadata": {"namespace": "n", "name": f"p{number}", "labels": {"a": f"{number}"}}}

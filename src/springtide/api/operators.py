@@ -1,0 +1,60 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Training operators of others whose manifests people apply: what they are known by, and what they run. Pure."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
+from typing import Final
+
+from springtide.api.kinds.registry import RESOURCES
+
+
+@dataclass(frozen=True, slots=True)
+class Operator:
+    name: str
+    images: tuple[str, ...]
+    """Patterns of image names, of any tag; `*/mpi-operator` is any registry's."""
+    kinds: tuple[str, ...]
+    """The jobs that it runs."""
+    webhooks: tuple[str, ...] = ()
+    """Patterns of the names of admission webhooks that it serves."""
+
+    @property
+    def notice(self) -> str:
+        """What somebody should know who applied its manifest to a cluster that has an operator built in."""
+        served = {resource.kind for resource in RESOURCES}
+        run, others = ([f"{kind}s" for kind in self.kinds if (kind in served) is wanted] for wanted in (True, False))
+        facts = [f"this cluster runs {_joined(run)} by an operator that is built in"] if run else []
+        facts += [f"this version of Springtide does not run {_joined(others)}"] if others else []
+        rest = (
+            "This pod does nothing and may be deleted." if others else "Nothing is left to do; this pod does nothing."
+        )
+        return f"{self.name}: {'; '.join(facts)}. {rest}"
+
+
+OPERATORS: Final = (
+    Operator("mpi-operator", ("mpi-operator", "*/mpi-operator"), ("MPIJob",)),
+    Operator(
+        "tf-operator",
+        ("tf-operator", "*/tf-operator", "tf_operator", "*/tf_operator", "*/tf-job-operator"),
+        ("TFJob",),
+    ),
+    Operator("pytorch-operator", ("pytorch-operator", "*/pytorch-operator"), ("PyTorchJob",)),
+    Operator(
+        "training-operator",
+        ("training-operator", "*/training-operator"),
+        ("MPIJob", "PyTorchJob", "TFJob"),
+        ("*.training-operator.kubeflow.org",),
+    ),
+    Operator("et-operator", ("et-operator", "*/et-operator"), ("TrainingJob",)),
+)
+
+
+def of_webhook(name: str) -> Operator | None:
+    """Whose webhook of this name is."""
+    return next((each for each in OPERATORS if any(fnmatchcase(name, pattern) for pattern in each.webhooks)), None)
+
+
+def _joined(words: list[str]) -> str:
+    return " and ".join(filter(None, [", ".join(words[:-1]), words[-1]])) if words else ""

@@ -1,0 +1,59 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What TAB offers for values: names of clusters, nodes, environments and presets.
+
+Called by click while somebody types. A cluster that does not run or answer in time has no nodes to offer; nothing here
+may fail or print anything. Modules that take long to import are imported only for the names they know.
+"""
+
+from __future__ import annotations
+
+import click
+from click.shell_completion import CompletionItem
+
+from springtide.cli import options, places
+
+_PATIENCE = 5.0
+"""Seconds for each answer of a server that hangs; Ctrl-C ends it sooner."""
+
+
+def clusters(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
+    return _offered(places.cluster_names(), incomplete)
+
+
+def directories(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
+    """The shell's own business."""
+    return [CompletionItem(incomplete, type="dir")]
+
+
+def environments(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
+    from springtide.local.environments.shelf import Environments, default_root  # noqa: PLC0415
+
+    return _offered([each.name for each in Environments(default_root()).all()], incomplete)
+
+
+def presets(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
+    """Of names with commas between them the last one."""
+    from springtide.local.environments.presets import table  # noqa: PLC0415
+
+    before, comma, last = incomplete.rpartition(",")
+    return _offered([f"{before}{comma}{name}" for name in table()], f"{before}{comma}{last}")
+
+
+def nodes(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
+    """Those of the cluster that the options before name."""
+    from springtide.cli import probe  # noqa: PLC0415
+
+    cluster = options.chosen(ctx.params.get("name"), ctx.params.get("data_dir"))
+    try:
+        if not cluster.is_running():
+            return []
+        with probe.connected(cluster.place.kubeconfig, _PATIENCE) as server:
+            found = [node["metadata"]["name"] for node in probe.answer(server, "/api/v1/nodes")["items"]]
+    except (probe.SilentError, OSError):
+        return []
+    given = ctx.params.get(param.name or "") or ()
+    return _offered([name for name in found if name not in given], incomplete)
+
+
+def _offered(names: list[str], incomplete: str) -> list[CompletionItem]:
+    return [CompletionItem(name) for name in sorted(names) if name.startswith(incomplete)]

@@ -1,0 +1,121 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Why a cluster cannot be kept in a directory: found out before anything is made, and explained in a sentence.
+
+`tide up` and `tide doctor` ask. What cannot be foreseen here (a full disk, a file system without locks) is explained
+when it happens, in `messages`.
+"""
+
+from __future__ import annotations
+
+import os
+import pwd
+import re
+from pathlib import Path
+
+ADVICE = "Choose a directory on a local disk that you may write to"
+LONGEST_NAME = 255
+LONGEST_PATH = 3400
+"""Bytes. Linux allows 4,096 for the paths of all files, and a pod's own lie some levels below."""
+_NO_FILES = {
+    "proc": "the kernel's information about processes",
+    "sysfs": "the kernel's information about devices",
+    "cgroup": "the kernel's control groups",
+    "cgroup2": "the kernel's control groups",
+    "debugfs": "the kernel's debugging interface",
+    "tracefs": "the kernel's tracing interface",
+    "securityfs": "the kernel's security interface",
+    "configfs": "the kernel's configuration interface",
+    "devpts": "terminals",
+    "mqueue": "message queues",
+    "bpf": "the kernel's BPF objects",
+    "pstore": "the kernel's crash records",
+    "efivarfs": "the firmware's variables",
+}
+"""File systems that hold something else than files."""
+
+
+def problem(path: Path) -> str | None:
+    """What is wrong with it and why; None where nothing is known to be."""
+    if path.resolve() == Path.home().resolve():
+        return f"{path} is your home directory, and a cluster needs a directory of its own"
+    if why := kernel_problem(path):
+        return why
+    nearest, where = _nearest(path)
+    if not nearest.is_dir():
+        what = "a symbolic link that leads nowhere" if nearest.is_symlink() and not nearest.exists() else "a file"
+        return f"{where}{nearest} is {what}, and a cluster needs a directory"
+    if os.statvfs(nearest).f_flag & os.ST_RDONLY:
+        return f"{where}{nearest} is on a file system that is mounted read-only"
+    if not os.access(nearest, os.W_OK | os.X_OK):
+        return f"{where}{_user(os.geteuid())} may not write to {nearest}, which belongs to {_owner(nearest)}"
+    return None
+
+
+def kernel_problem(path: Path) -> str | None:
+    """Of a directory in a file system that is no place for files; whatever is there says nothing about clusters."""
+    nearest, where = _nearest(path)
+    kind = _file_system(nearest)
+    return f"{where}{nearest} holds {_NO_FILES[kind]}, not files (file system {kind})" if kind in _NO_FILES else None
+
+
+def length_problem(path: Path) -> str | None:
+    """Of a path that no file system could have. It is looked at before all else, for nothing can be read there."""
+    name = max(path.parts, key=_bytes)
+    if _bytes(name) > LONGEST_NAME:
+        return f"the name {name[:20]}... has {_bytes(name)} bytes, and file systems allow {LONGEST_NAME}"
+    if _bytes(str(path)) > LONGEST_PATH:
+        size = _bytes(str(path))
+        return (
+            f"the path {str(path)[:20]}... has {size} bytes; at most {LONGEST_PATH} leave room for the cluster's files"
+        )
+    return None
+
+
+def root_problem(path: Path) -> str | None:
+    """Of a directory that is everybody's."""
+    if path.resolve() == Path("/"):
+        return f"{path} is the root of all files, and a cluster needs a directory of its own"
+    return None
+
+
+def nearest_existing(path: Path) -> Path:
+    """The directory itself, or the one in which it would be made; a file if one is in the way."""
+    while not os.path.lexists(path) and path != path.parent:
+        path = path.parent
+    return path
+
+
+def _nearest(path: Path) -> tuple[Path, str]:
+    """The same, and how a sentence about it begins."""
+    nearest = nearest_existing(path)
+    return nearest, "" if nearest == path else f"{path} cannot be made: "
+
+
+def _bytes(text: str) -> int:
+    return len(os.fsencode(text))
+
+
+def _file_system(path: Path) -> str:
+    """Its type as Linux calls it; empty elsewhere."""
+    device = path.lstat().st_dev
+    wanted = f"{os.major(device)}:{os.minor(device)}"
+    try:
+        mounts = Path("/proc/self/mountinfo").read_text(errors="replace").splitlines()
+    except OSError:
+        return ""
+    for line in mounts:
+        fields, _, rest = line.partition(" - ")
+        if fields.split()[2] == wanted:
+            return re.split(r"\s", rest)[0]
+    return ""
+
+
+def _owner(path: Path) -> str:
+    return _user(path.stat().st_uid)
+
+
+def _user(uid: int) -> str:
+    try:
+        return pwd.getpwuid(uid).pw_name
+    except KeyError:
+        return f"user {uid}"

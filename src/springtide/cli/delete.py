@@ -1,0 +1,117 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`tide delete`: remove an embedded cluster for good, with its context in the user's kubeconfig.
+
+The context goes first: it is known to be this cluster's by its certificate authority, which is deleted afterwards. Any
+step may be interrupted; the same command finishes it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import sys
+from pathlib import Path
+
+import click
+
+from springtide.cli import down, places
+from springtide.cli.options import Chosen, which_cluster
+
+
+@click.command()
+@which_cluster
+@click.option("-y", "--yes", is_flag=True, help="Do not ask for confirmation.")
+@click.option("--force", is_flag=True, help="Stop the cluster first if it runs; its pods are killed.")
+def delete(cluster: Chosen, yes: bool, force: bool) -> None:
+    """Delete a cluster: its objects, logs, volumes and keys, and its context in your kubeconfig.
+
+    Files in its directory that are not the cluster's are left alone. Environments belong to all clusters and stay.
+    """
+    # Imported here because --help needs none of it.
+    from springtide.local.supervisor import removal  # noqa: PLC0415
+
+    if not removal.is_cluster(cluster.place):
+        click.echo(_nothing(cluster))
+        return
+    running = cluster.is_running() and not cluster.place.is_being_deleted()
+    if running and not force:
+        raise click.ClickException(
+            f"cluster {cluster.name!r} is up\nStop it first: tide down{cluster.flags}\n"
+            f"Or stop and delete it, killing its pods: tide delete --force{cluster.flags}"
+        )
+    if not yes:
+        _confirm(cluster)
+    if running:
+        down.stop(cluster, grace=0.0)
+    for file in _removed_contexts(cluster):
+        click.echo(f"Removed its context from {file}.")
+    left = _removed_files(cluster)
+    click.echo(f"Deleted cluster {cluster.name!r}.")
+    if left:
+        names = ", ".join(f"{path.name} (a symbolic link)" if path.is_symlink() else path.name for path in left)
+        click.echo(f"Left alone in {cluster.place.path}, because the cluster did not make it: {names}")
+    if str(cluster.place.kubeconfig) in os.environ.get("KUBECONFIG", "").split(os.pathsep):
+        click.echo("KUBECONFIG still names its kubeconfig: unset KUBECONFIG")
+
+
+def _nothing(cluster: Chosen) -> str:
+    if os.path.lexists(cluster.place.path):
+        return f"{cluster.place.path} is not the directory of a cluster; nothing was deleted."
+    return f"Cluster {cluster.name!r} {cluster.state()}; nothing was deleted."
+
+
+def _confirm(cluster: Chosen) -> None:
+    if not sys.stdin.isatty():
+        raise click.ClickException(
+            f"deleting cluster {cluster.name!r} needs a confirmation, and there is no terminal to ask on\n"
+            f"Without being asked: tide delete --yes{cluster.flags}"
+        )
+    what = f"Delete cluster {cluster.name!r} with all its objects, logs and volumes in {cluster.place.path}?"
+    if not click.confirm(what):
+        click.echo("Nothing was deleted.")
+        raise click.exceptions.Exit(1)
+
+
+def _removed_contexts(cluster: Chosen) -> list[Path]:
+    """The files it was in: all that $KUBECONFIG names, and the default one."""
+    # Imported here because they bring the certificate library.
+    import yaml  # noqa: PLC0415
+
+    from springtide.kube import kubeconfig as kubeconfigs  # noqa: PLC0415
+    from springtide.local.access import kubeconfig  # noqa: PLC0415
+
+    own = cluster.place.kubeconfig
+    try:
+        choice = kubeconfigs.read(str(own)).choose()
+        authority = kubeconfigs.content(choice.cluster, "certificate-authority")
+    except (OSError, ValueError, yaml.YAMLError):
+        return []  # it was never up, or this is the second attempt
+    found = []
+    for file in dict.fromkeys([*places.user_kubeconfigs(), places.default_kubeconfig()]):
+        try:
+            if file.resolve() != own.resolve() and kubeconfig.remove_from(file, choice.context, authority):
+                found.append(file)
+        except (ValueError, yaml.YAMLError):
+            continue  # no kubeconfig, so kubectl cannot read it, either
+        except OSError as error:
+            click.echo(f"! Its context is still in {file}, which cannot be changed: {error.strerror}", err=True)
+            click.echo(f"  Remove it with: kubectl config delete-context {choice.context}", err=True)
+    return found
+
+
+def _removed_files(cluster: Chosen) -> list[Path]:
+    from springtide.local.datadir import InUseError  # noqa: PLC0415
+    from springtide.local.supervisor import removal  # noqa: PLC0415
+
+    try:
+        return asyncio.run(removal.remove(cluster.place))
+    except InUseError:
+        raise click.ClickException(
+            f"cluster {cluster.name!r} was started, or is being deleted, by another tide just now\n"
+            f"See it with: tide status{cluster.flags}"
+        ) from None
+    except OSError as error:
+        raise click.ClickException(
+            f"cannot remove {error.filename or cluster.place.path}: {error.strerror}\n"
+            f"Remove what is in the way, then delete the rest: tide delete{cluster.flags}"
+        ) from None

@@ -1,0 +1,93 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What `tide env create --preset`, `tide env presets` and `tide up --preset` say and do about presets."""
+
+from __future__ import annotations
+
+import os
+import shlex
+from collections.abc import Iterable
+
+import click
+
+from springtide.local.environments import making, presets
+from springtide.local.environments.environment import Environment
+from springtide.local.environments.making import Recipe
+from springtide.local.environments.presets import Preset
+from springtide.local.environments.shelf import Environments, default_root
+from springtide.local.environments.tools import MakingError
+
+
+def named(name: str) -> Preset:
+    found = presets.table().get(name)
+    if found is None:
+        raise click.ClickException(f"there is no preset {name!r}\nThere are: {', '.join(presets.table())}")
+    return found
+
+
+def for_image(image: str) -> Preset:
+    found = presets.for_image(image)
+    if found is None:
+        known = ", ".join(dict.fromkeys(pattern for each in presets.table().values() for pattern in each.images))
+        raise click.ClickException(
+            f"no preset stands in for image {image!r}; there are presets for {known}\n"
+            f"Make an environment of your own: tide env create NAME --pip PACKAGE --image {shlex.quote(image)}"
+        )
+    return found
+
+
+def make(shelf: Environments, recipe: Recipe, *, replace: bool = False) -> Environment:
+    """With what it takes said before anything is fetched."""
+    if recipe.preset is not None and (replace or shelf.find(recipe.name) is None):
+        for line in plan(recipe, recipe.preset):
+            click.echo(line)
+    try:
+        return making.make(shelf, recipe, replace=replace)
+    except MakingError as error:
+        raise click.ClickException(str(error)) from None
+    except OSError as error:
+        raise click.ClickException(f"cannot write to {error.filename or shelf.root}: {error.strerror}") from None
+
+
+def plan(recipe: Recipe, preset: Preset) -> list[str]:
+    """What is about to be made, and what that costs."""
+    more = [word for word in recipe.requirements if word not in preset.requirements]
+    more += [f"-r {file}" for file in recipe.requirement_files]
+    beyond = f", and what {', '.join(more)} takes" if more else ""
+    lines = [
+        f"Making environment {recipe.name!r}: {described(preset)}",
+        f"  images:    {', '.join(recipe.images)}",
+        f"  packages:  {', '.join([*recipe.requirements, *more[len(more) - len(recipe.requirement_files) :]])}",
+        f"  takes:     {preset.cost}{beyond}",
+    ]
+    if preset.programs:
+        lines.append(f"  stand-ins: {', '.join(preset.programs)}")
+    return lines
+
+
+def described(preset: Preset) -> str:
+    language = next((os.environ[name] for name in ("LC_ALL", "LC_MESSAGES", "LANG") if os.environ.get(name)), "")
+    return preset.description_zh if language.startswith("zh") else preset.description
+
+
+def existing(environment: Environment) -> str:
+    """For a preset that was made before."""
+    again = f"tide env create --preset {environment.preset} --replace"
+    return f"Environment {environment.name!r} of this preset exists already; to make it anew: {again}"
+
+
+def prepare(names: Iterable[str]) -> None:
+    """Make those of the presets that are missing."""
+    chosen = [named(name) for name in names]
+    shelf = Environments(default_root())
+    for preset in chosen:
+        found = shelf.find(preset.name)
+        if found is None:
+            made = make(shelf, Recipe.of(preset))
+            click.echo(f"Environment {made.name!r} is ready: Python {made.python} in {made.prefix}")
+        elif found.preset == preset.name:
+            click.echo(existing(found))
+        else:
+            raise click.ClickException(
+                f"environment {preset.name!r} was not made from the preset of that name\n"
+                f"Make it anew: tide env create --preset {preset.name} --replace"
+            )

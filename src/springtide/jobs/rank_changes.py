@@ -1,0 +1,79 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Ranks that come and go, from the launcher's report to events of the job and to what its explanation says.
+
+Each change has a number, and the status remembers the last one that was told: also another operator tells none twice.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from springtide.api.kinds.status import JobStatus
+from springtide.jobs import progress
+from springtide.jobs.actions import Event
+from springtide.jobs.progress import Change, Idle
+from springtide.jobs.situation import Situation
+from springtide.jobs.times import clock
+
+_HOST: Final = 63
+_WHY: Final = 200
+_EVENTS: Final = {"began": "TrainingStarted", "lost": "RankLost", "joined": "RankJoined", "left": "RankLeft"}
+
+
+def events(situation: Situation, new: JobStatus) -> tuple[Event, ...]:
+    """Of the changes that this status is the first to have."""
+    after, now = situation.job.status.progress, new.progress
+    if now is None or now.last_change is None:
+        return ()
+    known = (after.last_change or 0) if after is not None and after.launcher == now.launcher else 0
+    changes = [each for each in progress.of(situation.reporter).membership if known < each.number <= now.last_change]
+    return tuple(event for each in changes if (event := _event(each)) is not None)
+
+
+def _event(change: Change) -> Event | None:
+    reason = _EVENTS.get(change.what)
+    if reason is None:
+        return None  # of a later release
+    hosts = ", ".join(host(each) for each in change.hosts[:3])
+    where = hosts if change.count <= len(change.hosts[:3]) else f"{hosts} and others"
+    goes_on = _training(change.size)
+    match change.what:
+        case "began":
+            return Event("Normal", reason, f"{goes_on} on {where}.")
+        case "lost":
+            who = "A rank" if change.rank is None else f"Rank {change.rank}"
+            on = " on" if change.size else ""
+            return Event("Warning", reason, f"{who} on {hosts} {change.why[:_WHY] or 'was lost'}; {goes_on}{on}.")
+        case "left":
+            return Event("Normal", reason, f"{_ranks(change)} left {where}; {goes_on}.")
+        case _:
+            number = f" as rank {change.rank}" if change.rank is not None else ""
+            return Event("Normal", reason, f"{_ranks(change)} on {where} joined{number}; {goes_on}.")
+
+
+def _training(size: int) -> str:
+    return "no rank trains" if not size else "1 rank trains" if size == 1 else f"{size} ranks train"
+
+
+def _ranks(change: Change) -> str:
+    return "A rank" if change.count == 1 else f"{change.count} ranks"
+
+
+def explained(situation: Situation) -> str:
+    """Why fewer workers train than are listed; empty where all do, or where nobody knows."""
+    said, listed, wanted = progress.of(situation.launcher), len(situation.ledger.listed), situation.wanted_size
+    if said.trains is None or said.trains >= listed:
+        return ""
+    why = "; ".join(_idle(each, situation) for each in said.waits[:3]) or "the others are joining"
+    return f"{said.trains} of {wanted} workers {'trains' if said.trains == 1 else 'train'}; {why}"
+
+
+def _idle(idle: Idle, situation: Situation) -> str:
+    until = f" until {clock(idle.until, situation.now)}" if idle.until is not None and idle.until.tzinfo else ""
+    who = f"{host(idle.host)} " if idle.host else ""
+    return f"{who}{idle.why[:_WHY]}{until}"
+
+
+def host(name: str) -> str:
+    """Without the domain that ranks are reached by."""
+    return name.partition(".")[0][:_HOST]

@@ -1,0 +1,19 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Moments in messages: a time of day, which stays true while people read it and needs no write every second."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+
+_LATEST = datetime.max.replace(tzinfo=UTC)
+
+
+def clock(moment: datetime, now: datetime) -> str:
+    """`14:03:20 UTC`, with the date where that is another day than today."""
+    there = moment.astimezone(UTC)
+    return f"{there:%H:%M:%S} UTC" if there.date() == now.astimezone(UTC).date() else f"{there:%Y-%m-%d %H:%M:%S} UTC"
+
+
+def after(moment: datetime, delay: timedelta) -> datetime:
+    """As late as a calendar goes: users choose delays."""
+    return moment + delay if delay < _LATEST - moment else _LATEST

@@ -1,0 +1,299 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Why a job waits: of all that its pods wait for the one cause that people are told, and the command that leads on.
+
+A cause stands in the job's explanation and, if somebody has to do something about it, in the condition `Waiting`. The
+condition remembers what was told: an event is recorded when another cause comes, not when only its numbers change.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Final
+
+from springtide.api.kinds.conditions import Condition, condition, holds
+from springtide.jobs import causes
+from springtide.jobs.actions import Action, Inquire
+from springtide.jobs.conditions import Conditions, false, true, updated
+from springtide.jobs.observed import Key, LauncherJob, Pod, Trouble, Waiting
+from springtide.jobs.situation import Situation
+from springtide.jobs.times import clock
+
+WAITING: Final = "Waiting"
+"""The condition."""
+UNSCHEDULABLE: Final = "Unschedulable"
+GATED: Final = "SchedulingGated"
+IMAGE_PULL: Final = "ImagePullBackOff"
+CRASH_LOOP: Final = "CrashLoopBackOff"
+CONTAINER_CREATING: Final = "ContainerCreating"
+QUOTA: Final = "QuotaExceeded"
+FAILED_CREATE: Final = "FailedCreate"
+
+PATIENCE: Final = timedelta(seconds=10)
+"""A pod that takes longer to create its containers, or a Job that takes longer to create its pod, is asked about."""
+ASK_AGAIN: Final = timedelta(seconds=60)
+STEADY: Final = timedelta(seconds=60)
+"""A container that crashed again and again has recovered when it has run for so long."""
+_REFRESH: Final = timedelta(seconds=60)
+"""So long an old number stands before a newer one alone is worth a write."""
+_DETAIL: Final = 600
+"""Characters of what others said that are repeated."""
+_ALIASES: Final = {"ErrImagePull": IMAGE_PULL}
+"""The kubelet alternates between the two."""
+_ORDER: Final = (UNSCHEDULABLE, "SchedulerError", "", IMAGE_PULL, CRASH_LOOP, GATED, CONTAINER_CREATING)
+"""Which cause is told first; the empty one stands for all that are not named."""
+_QUIET: Final = frozenset({GATED, CONTAINER_CREATING})
+"""Nothing is known to be wrong."""
+_COMMAND: Final = re.compile(r"\b(?:kubectl|tide) [a-z]")
+_NUMBERS: Final = re.compile(r"\d+")
+_BACK_OFF: Final = re.compile(r'Back-off pulling image "[^"]*"(?:: ErrImagePull: )?')
+_CRASHES: Final = "keeps crashing"
+_QUOTA: Final = "exceeded quota"
+_SEE: Final = "; see "
+
+
+@dataclass(frozen=True, slots=True)
+class Cause:
+    reason: str
+    message: str
+    """Without a full stop."""
+    warns: bool = True
+    """Somebody has to do something about it."""
+
+
+def found(situation: Situation) -> Cause | None:
+    """Of a job as it will be when its plan is done: pods without a uid are about to be created."""
+    if (kept := _refused_before(situation)) is not None:
+        return kept
+    groups: dict[str, list[Pod]] = {}
+    for pod in _pods(situation):
+        if (reason := _reason(situation, pod)) is not None:
+            groups.setdefault(reason, []).append(pod)
+    if groups:
+        reason = min(groups, key=_rank)
+        return _of_pods(situation, reason, groups[reason])
+    batch = _idle_launcher_job(situation)
+    return _of_launcher_job(situation, batch) if batch is not None else None
+
+
+def _refused_before(situation: Situation) -> Cause | None:
+    """A refusal stands until what was refused exists; each plan tries again."""
+    before, batch = condition(situation.job.status.conditions, WAITING), situation.observed.launcher_job
+    if before is None or before.status != "True" or before.reason not in (QUOTA, FAILED_CREATE):
+        return None
+    missing = any(not pod.uid for pod in situation.observed.pods) or (batch is not None and not batch.uid)
+    return Cause(before.reason, before.message.rstrip(".")) if missing else None
+
+
+def inquiries(situation: Situation) -> tuple[Sequence[Action], timedelta]:
+    """The object whose events are to be looked up because its status says nothing; and when to look at the job again.
+
+    At most one: pods of a job mostly wait for the same."""
+    stuck = ((pod, pod.waiting) for pod in _pods(situation))
+    created = [(pod, waits) for pod, waits in stuck if waits is not None and waits.reason == CONTAINER_CREATING]
+    late = [pod for pod, waits in created if not waits.sandbox and _left(situation, waits.since) <= timedelta(0)]
+    if late:
+        return (Inquire(Key("v1", "Pod", late[0].name), late[0].uid),), ASK_AGAIN
+    batch, name = _idle_launcher_job(situation), situation.shape.launcher_name
+    if batch is not None and _left(situation, batch.started) <= timedelta(0):
+        return (Inquire(Key("batch/v1", "Job", name), batch.uid),), ASK_AGAIN
+    waits_for = [_left(situation, waits.since) for _, waits in created]
+    waits_for += [_left(situation, batch.started)] if batch is not None else []
+    waits_for += _recovering(situation)
+    return (), min((each for each in waits_for if each > timedelta(0)), default=timedelta.max)
+
+
+def _left(situation: Situation, since: datetime | None) -> timedelta:
+    return PATIENCE - situation.since(since) if since is not None else PATIENCE
+
+
+def _recovering(situation: Situation) -> list[timedelta]:
+    restarted = [pod.waiting.restarted for pod in _pods(situation) if pod.waiting and pod.waiting.restarted]
+    return [STEADY - situation.since(moment) for moment in restarted]
+
+
+def _pods(situation: Situation) -> Iterable[Pod]:
+    """Those that belong to the job and have not ended: workers by their index, and then the others."""
+    members = (situation.workers.get(index) for index in sorted(situation.members))
+    yield from (pod for pod in members if pod is not None and pod.alive)
+    others = (pod for pod in situation.observed.pods if pod.role != situation.shape.workers)
+    yield from (pod for pod in others if pod.alive)
+
+
+def _reason(situation: Situation, pod: Pod) -> str | None:
+    waits = pod.waiting
+    if waits is None:
+        return None
+    if waits.reason == CONTAINER_CREATING:
+        if _left(situation, waits.since) > timedelta(0):
+            return None
+        trouble = _trouble(situation, pod)
+        return trouble.reason if trouble is not None and not waits.sandbox else CONTAINER_CREATING
+    if waits.reason == CRASH_LOOP and not waits.message and not _still_crashes(situation, waits):
+        return None
+    return _ALIASES.get(waits.reason, waits.reason)
+
+
+def _trouble(situation: Situation, pod: Pod) -> Trouble | None:
+    """What events say of it, or else of the one pod of the job that was asked about."""
+    troubles, batch = situation.observed.troubles, situation.observed.launcher_job
+    others = (trouble for uid, trouble in troubles.items() if batch is None or uid != batch.uid)
+    return troubles.get(pod.uid) or next(others, None)
+
+
+def _still_crashes(situation: Situation, waits: Waiting) -> bool:
+    """Between two crashes a container runs for a moment."""
+    before = condition(situation.job.status.conditions, WAITING)
+    known = before is not None and (before.status, before.reason) == ("True", CRASH_LOOP)
+    return known and (waits.restarted is None or situation.since(waits.restarted) < STEADY)
+
+
+def _rank(reason: str) -> int:
+    return _ORDER.index(reason if reason in _ORDER else "")
+
+
+def _of_pods(situation: Situation, reason: str, pods: Sequence[Pod]) -> Cause:
+    first, who = pods[0], _who(situation, pods)
+    waits, trouble = first.waiting, _trouble(situation, first)
+    assert waits is not None  # only such pods are asked about
+    lead = f"kubectl describe pod {first.name} -n {situation.job.metadata.namespace}"
+    if reason == UNSCHEDULABLE:
+        message = _joined(f"{who} cannot be scheduled", waits.message, lead)
+    elif reason == GATED:
+        message = _joined(f"{who} cannot be scheduled before all gates are removed", waits.message, lead)
+    elif reason == IMAGE_PULL:
+        message = _joined(f"{who} cannot pull an image", _pull_error(situation, waits.message), lead)
+    elif reason == CRASH_LOOP:
+        message = _crashing(situation, pods, waits)
+    elif reason == CONTAINER_CREATING:
+        message = f"{who} {_creating(situation, waits, many=len(pods) > 1)}"
+    else:
+        said = trouble.message if trouble is not None and waits.reason == CONTAINER_CREATING else waits.message
+        message = _joined(f"{who} cannot start", f"{reason}: {said}" if said else reason, lead)
+    return Cause(reason, message, warns=reason not in _QUIET)
+
+
+def _who(situation: Situation, pods: Sequence[Pod]) -> str:
+    """`pi-worker-0`, `2 of 4 workers`, `2 of 4 workers and pi-launcher`."""
+    workers = [pod.name for pod in pods if pod.role == situation.shape.workers]
+    others = [pod.name for pod in pods if pod.role != situation.shape.workers]
+    named = workers if len(workers) < 2 else [f"{len(workers)} of {situation.wanted_size} workers"]
+    more = [f"{len(others) - 1} more"] if len(others) > 1 else []
+    return " and ".join([*named, *others[:1], *more])
+
+
+def _creating(situation: Situation, waits: Waiting, *, many: bool) -> str:
+    have = "have" if many else "has"
+    since = f" since {clock(waits.since, situation.now)}" if waits.since is not None else ""
+    if waits.sandbox:
+        return f"{have} been pulling images or creating containers{since}"
+    return f"{have} been waiting for volumes and network{since}"
+
+
+def _crashing(situation: Situation, pods: Sequence[Pod], waits: Waiting) -> str:
+    first, more = pods[0], len(pods) - 1
+    others = (
+        f", and so do those of {more} more pods" if more > 1 else ", and so does that of another pod" if more else ""
+    )
+    ended = f": it {causes.exited(waits.exit)}" if waits.exit is not None else ""
+    lead = f"kubectl logs {first.name} -c {waits.container} --previous -n {situation.job.metadata.namespace}"
+    return f"Container {waits.container} of {first.name} {_CRASHES}{others}{ended}; see {lead}"
+
+
+def _pull_error(situation: Situation, message: str) -> str:
+    """The cause itself: while kubelets back off they repeat it, or leave it out."""
+    bare = _BACK_OFF.sub("", message, count=1).strip()
+    if bare:
+        return bare
+    before = condition(situation.job.status.conditions, WAITING)
+    known = before is not None and (before.status, before.reason) == ("True", IMAGE_PULL)
+    return _detail(before.message) if before is not None and known else message
+
+
+def _idle_launcher_job(situation: Situation) -> LauncherJob | None:
+    """A launcher Job that should have a pod and has none."""
+    batch = situation.observed.launcher_job
+    if batch is None or batch.suspended or batch.succeeded or batch.failed or batch.terminating:
+        return None
+    return None if situation.observed.of(situation.shape.launcher) else batch
+
+
+def _of_launcher_job(situation: Situation, batch: LauncherJob) -> Cause | None:
+    trouble = situation.observed.troubles.get(batch.uid)
+    if trouble is None:
+        return None
+    namespace = situation.job.metadata.namespace
+    lead = f"kubectl describe job {situation.shape.launcher_name} -n {namespace}"
+    return refused(namespace, "The launcher's pod", trouble.message, lead)
+
+
+def refused(namespace: str, what: str, why: str, lead: str = "") -> Cause:
+    """Of an object that the API server does not accept."""
+    if _QUOTA in why:
+        return Cause(QUOTA, _joined(f"{what} cannot be created", why, f"kubectl describe quota -n {namespace}"))
+    return Cause(FAILED_CREATE, _joined(f"{what} cannot be created", why, lead))
+
+
+def _joined(what: str, why: str, lead: str) -> str:
+    """What is, why, and what to do next. What others say may name a command itself, and then is left alone."""
+    text = " ".join(why.split()).rstrip(".")
+    text = text if len(text) <= _DETAIL else f"{text[:_DETAIL]}…"
+    said = f"{what}: {text}" if text else what
+    return f"{said}{_SEE}{lead}" if lead and not names_command(text) else said
+
+
+def names_command(text: str) -> bool:
+    return _COMMAND.search(text) is not None
+
+
+def _detail(message: str) -> str:
+    """What was joined to it."""
+    _, _, text = message.partition(": ")
+    return text.rpartition(_SEE)[0] or text
+
+
+# How a cause stands on the job.
+
+
+def told(conditions: Conditions, cause: Cause | None, now: datetime) -> Conditions:
+    """With the condition as it is to be. The same cause with other numbers is written now and then, not each time."""
+    before = condition(conditions, WAITING)
+    if cause is not None and cause.warns:
+        if before is not None and _still_stands(before, cause, now):
+            return conditions
+        return updated(conditions, true(WAITING, cause.reason, f"{cause.message}."), now)
+    if not holds(conditions, WAITING):
+        return conditions
+    return updated(conditions, false(WAITING, "Resolved", "No pod of the job is held up."), now)
+
+
+def _still_stands(before: Condition, cause: Cause, now: datetime) -> bool:
+    """Whether what was told says the same, but for numbers of others that were true a moment ago."""
+    if is_news(before, cause.reason, cause.message):
+        return False
+    what, _, _ = cause.message.partition(": ")
+    recent = before.last_update_time is not None and now - before.last_update_time < _REFRESH
+    return recent and before.message.startswith(what)
+
+
+def is_news(before: Condition | None, reason: str, message: str) -> bool:
+    """Whether people have to be told: another cause than the one that stands there."""
+    if before is None or (before.status, before.reason) != ("True", reason):
+        return True
+    return _identity(reason, before.message) != _identity(reason, message)
+
+
+def _identity(reason: str, message: str) -> str:
+    """What stays the same while only numbers change. Last lines of a log differ from crash to crash."""
+    text = message.partition(_CRASHES)[0] if reason == CRASH_LOOP else _detail(message)
+    return _NUMBERS.sub("#", text.rstrip("."))
+
+
+def explained(conditions: Conditions, cause: Cause | None) -> str:
+    """For the job's explanation: what the condition says where there is one."""
+    if cause is None:
+        return ""
+    said = condition(conditions, WAITING)
+    return said.message if cause.warns and said is not None else f"{cause.message}."

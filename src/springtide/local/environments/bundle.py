@@ -1,0 +1,106 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What of Springtide goes into an environment with a Python of its own: copied, for no package index has it.
+
+    springtide.elastic, tiderun         into every environment: a job's launcher and its ranks need them
+    springtide.stand_ins                beside it: data and programs of the presets
+    horovod, horovodrun                 where a preset asks for Horovod's names
+
+An environment that has another Springtide or another Horovod, installed on request, keeps it.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+
+import springtide
+
+_SOURCE = Path(springtide.__path__[0])
+_PARTS = ("elastic", "stand_ins")
+_OLDEST = (3, 11)
+_HOROVOD = '''"""Horovod's names, served by Springtide: horovod.torch is springtide.elastic.horovod.torch."""
+
+from springtide.elastic.horovod import alias as _alias
+
+_alias.register()
+__version__ = _alias.VERSION
+
+
+def __getattr__(name):
+    _alias.refuse(name)
+'''
+_COMMAND = """#!/bin/sh
+'''exec' "{python}" "$0" "$@"
+' '''
+from springtide.elastic.tiderun import {function}
+
+{function}()
+"""
+
+
+def install(directory: Path, packages: Path, *, horovod: bool) -> list[Path]:
+    """Into the environment in a directory, whose modules lie in `packages`; returns the directories of modules."""
+    added = []
+    if not _has(packages, "springtide"):
+        target = packages / "springtide"
+        target.mkdir(parents=True)
+        for file in ("__init__.py", "py.typed"):
+            shutil.copyfile(_SOURCE / file, target / file)
+        for part in _PARTS:
+            shutil.copytree(_SOURCE / part, target / part, ignore=shutil.ignore_patterns("__pycache__"))
+        command = _write_command(directory, "tiderun", "main")
+        _describe(packages, "springtide", springtide.__version__, [target, command])
+        added.append(target)
+    if horovod and not _has(packages, "horovod"):
+        target = packages / "horovod"
+        target.mkdir()
+        (target / "__init__.py").write_text(_HOROVOD)
+        command = _write_command(directory, "horovodrun", "horovodrun")
+        version = f"{springtide.HOROVOD_VERSION}+springtide.{springtide.__version__}"
+        _describe(packages, "horovod", version, [target, command])
+        added.append(target)
+    return added
+
+
+def runs_on(python: str) -> bool:
+    """Whether an interpreter of this version can run it."""
+    return tuple(int(part) for part in python.split(".")[:2]) >= _OLDEST
+
+
+def write_programs(directory: Path, programs: Mapping[str, str]) -> dict[str, Path]:
+    """Copies of stand-ins below a directory, by the paths that containers see them at. Returns what is to be shown:
+    the topmost directories of containers, each with its counterpart."""
+    shown = {}
+    for path, module in programs.items():
+        place = directory / path.lstrip("/")
+        place.parent.mkdir(parents=True, exist_ok=True)
+        shutil.copyfile(_SOURCE / "stand_ins" / f"{module}.py", place)
+        top = path.split("/")[1]
+        shown[f"/{top}"] = directory / top
+    return shown
+
+
+def _has(packages: Path, name: str) -> bool:
+    return (packages / name).exists() or any(packages.glob(f"{name}-*.dist-info"))
+
+
+def _write_command(directory: Path, name: str, function: str) -> Path:
+    """By way of a shell: the path of an interpreter may be too long for a first line, or hold spaces."""
+    path = directory / "bin" / name
+    path.write_text(_COMMAND.format(python=directory / "bin" / "python", function=function))
+    path.chmod(0o755)
+    return path
+
+
+def _describe(packages: Path, name: str, version: str, installed: Iterable[Path]) -> None:
+    """As installers do, so that `pip list` and `tide env show` name it, and `pip uninstall` removes it."""
+    folder = packages / f"{name}-{version}.dist-info"
+    folder.mkdir()
+    (folder / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {name}\nVersion: {version}\n")
+    (folder / "INSTALLER").write_text("tide\n")
+    (folder / "RECORD").touch()
+    found = [file for each in (*installed, folder) for file in (each.rglob("*") if each.is_dir() else [each])]
+    lines = sorted(f"{os.path.relpath(file, packages)},,\n" for file in found if file.is_file())
+    (folder / "RECORD").write_text("".join(lines))

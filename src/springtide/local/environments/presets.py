@@ -1,0 +1,71 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Environments that need no description: what well-known training images have, made of wheels. The table is
+`presets.toml`.
+"""
+
+from __future__ import annotations
+
+import tomllib
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from springtide.local.environments import patterns
+
+TABLE = Path(__file__).with_name("presets.toml")
+
+
+class Preset(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """One row; the table says what the fields mean."""
+
+    name: str
+    description: str
+    description_zh: str
+    requirements: tuple[str, ...]
+    packages: int
+    megabytes: int
+    seconds: int
+    images: tuple[str, ...] = ()
+    extends: str = ""
+    horovod: bool = False
+    programs: dict[str, str] = {}
+    workdir: str = ""
+    entrypoint: tuple[str, ...] = ()
+    cmd: tuple[str, ...] = ()
+    variables: dict[str, str] = {}
+
+    @property
+    def cost(self) -> str:
+        """What it takes to make it."""
+        minutes = -(-self.seconds // 60)
+        time = "less than a minute" if self.seconds < 60 else f"{minutes} minute{'s' if minutes > 1 else ''} or so"
+        count = f"{self.packages} package{'s' if self.packages > 1 else ''}"
+        return f"{count}, about {self.megabytes} MB to fetch, {time}"
+
+
+@cache
+def table() -> dict[str, Preset]:
+    """All presets by name, in the order of the table."""
+    return read(TABLE.read_text())
+
+
+def read(text: str) -> dict[str, Preset]:
+    """ValueError where a row is not one."""
+    rows: dict[str, dict[str, Any]] = tomllib.loads(text)
+    found: dict[str, Preset] = {}
+    for name, row in rows.items():
+        whole = (rows[row["extends"]] if "extends" in row else {}) | row
+        try:
+            found[name] = msgspec.convert(whole | {"name": name}, Preset)
+        except msgspec.ValidationError as error:
+            raise ValueError(f"preset {name!r}: {error}") from error
+    return found
+
+
+def for_image(image: str) -> Preset | None:
+    """The preset that stands in for an image; one that extends another is chosen by its name alone."""
+    by_pattern = {pattern: preset for preset in table().values() if not preset.extends for pattern in preset.images}
+    pattern = patterns.best(by_pattern, image)
+    return None if pattern is None else by_pattern[pattern]

@@ -1,0 +1,130 @@
+# SPDX-License-Identifier: Apache-2.0
+"""How virtual environments are made: by uv where it is installed, else by the standard library and pip."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import NamedTuple
+
+from springtide.local.environments.environment import outermost
+from springtide.local.environments.pip_settings import uv_variables
+
+WHEELS_ONLY = "--only-binary=:all:"
+"""For packages that are not to be built on this machine."""
+_PROBE = """
+import json, os, platform, sys, sysconfig
+home = os.path.dirname(os.path.dirname(os.path.realpath(sys.executable)))
+paths = [sys.prefix, sys.base_prefix, home, *sys.path]
+print(json.dumps([platform.python_version(), paths, sysconfig.get_path("purelib")]))
+"""
+Run = Callable[[Sequence[str]], int]
+
+
+class Probed(NamedTuple):
+    """Which Python is in a directory."""
+
+    version: str
+    paths: tuple[str, ...]
+    """Every directory it reads from."""
+    packages: Path
+    """Where packages are installed to."""
+
+
+Probe = Callable[[Path], Probed]
+
+
+class MakingError(Exception):
+    """The environment could not be made; the message says why and what to do."""
+
+
+def _run(command: Sequence[str], more: Mapping[str, str] | None = None) -> int:
+    """In the foreground, so that the user sees what is being fetched; all of it to stderr, for it is no data.
+
+    `more` is added to the command's environment.
+    """
+    environ = {**os.environ, **(more or {})}
+    return subprocess.run(command, stdin=subprocess.DEVNULL, stdout=2, env=environ, check=False).returncode
+
+
+def _probed(directory: Path) -> Probed:
+    command = [str(directory / "bin" / "python"), "-I", "-c", _PROBE]
+    answer = subprocess.run(command, capture_output=True, text=True, check=False)
+    if answer.returncode != 0:
+        raise MakingError(f"the Python in {directory} does not start: {answer.stderr.strip()}")
+    version, paths, packages = json.loads(answer.stdout)
+    return Probed(version, outermost(paths), Path(packages))
+
+
+@dataclass(frozen=True, slots=True)
+class Tools:
+    """How virtual environments are made on this machine."""
+
+    uv: str
+    """The path of a uv that works, or empty."""
+    run: Run = _run
+    probe: Probe = _probed
+
+    @classmethod
+    def found(cls) -> Tools:
+        uv = shutil.which("uv") or ""
+        # A version manager may have left a `uv` that only complains.
+        works = uv and subprocess.run([uv, "--version"], capture_output=True, check=False).returncode == 0
+        return cls(uv, partial(_run, more=uv_variables(os.environ))) if works else cls("")
+
+    def virtual_environment(self, directory: Path, python: str) -> None:
+        interpreter = _interpreter(python, bool(self.uv))
+        if self.uv:
+            self._must([self.uv, "venv", "--quiet", "--python", interpreter, str(directory)], f"make {directory}")
+        else:
+            self._must([interpreter, "-m", "venv", str(directory)], f"make {directory}")
+
+    def install(self, directory: Path, what: Sequence[str]) -> None:
+        python = str(directory / "bin" / "python")
+        if self.uv:
+            # Compiled once, here: containers see the environment read-only, and each would compile it anew.
+            command = [self.uv, "pip", "install", "--compile-bytecode", "--python", python, *what]
+        else:
+            command = [python, "-m", "pip", "install", "--disable-pip-version-check", *what]
+        purpose = " ".join(word for word in what if word != WHEELS_ONLY)
+        self._must(command, f"install {purpose}", self._without_network())
+
+    def compile(self, directory: Path, modules: Sequence[Path]) -> None:
+        names = [str(each) for each in modules]
+        self._must([str(directory / "bin" / "python"), "-m", "compileall", "-q", *names], f"compile {' '.join(names)}")
+
+    def _must(self, command: Sequence[str], purpose: str, advice: str = "") -> None:
+        status = self.run(command)
+        if status != 0:
+            why = f"cannot {purpose}: {Path(command[0]).name} ended with status {status}, see above"
+            raise MakingError(f"{why}\n{advice}".rstrip())
+
+    def _without_network(self) -> str:
+        index, offline, links = (
+            ("UV_DEFAULT_INDEX", "UV_OFFLINE", "UV_FIND_LINKS")
+            if self.uv
+            else ("PIP_INDEX_URL", "PIP_NO_INDEX", "PIP_FIND_LINKS")
+        )
+        return (
+            "Where the package index cannot be reached: connect this machine to it, or set "
+            f"{index}=URL to a mirror, or {links}=DIR {offline}=1 to a directory of wheels."
+        )
+
+
+def _interpreter(python: str, has_uv: bool) -> str:
+    if not python:
+        return os.path.realpath(sys.executable)
+    if has_uv or "/" in python:
+        return python  # uv finds `3.12` by itself, and says so when it cannot
+    name = python if python.startswith("python") else f"python{python}"
+    found = shutil.which(name)
+    if found is None:
+        raise MakingError(f"there is no {name} on this machine\nInstall it, or install uv, which finds and fetches it.")
+    return found
