@@ -62,6 +62,7 @@ class Guided:
     def __init__(self, folder: Path, hosts: str, *options: str) -> None:
         self.folder = folder
         self.gated = -1
+        self.stepped_into = 1  # the first generation begins without a step
         self.gate(0)
         program = (sys.executable, str(PROGRAM), str(folder), "--epochs", str(EPOCHS), *options)
         self.run = Elastic(folder, hosts, *OPTIONS, program=program)
@@ -86,14 +87,13 @@ class Guided:
     def resize(self, listing: str) -> None:
         """At the step it stands at. Goes on, a step for every generation that is decided, until the ranks are those
         that are wanted."""
-        seen = self.generations()
         self.run.hosts(listing)
         wanted = {entry.partition(":")[0] for entry in listing.split()}
 
         def there() -> bool:
-            nonlocal seen
-            if (decided := self.generations()) > seen:
-                seen = decided
+            # One that was decided before this resize may wait for its step, too.
+            if (decided := self.generations()) > self.stepped_into:
+                self.stepped_into = decided
                 self.gate(self.gated + 1)
             report = next((line for line in reversed(self.run.lines) if line.startswith("{")), "{}")
             words = json.loads(report)
