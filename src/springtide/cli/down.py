@@ -18,6 +18,8 @@ _WAIT = 30.0
 """Seconds in which a cluster without pods must have stopped."""
 _SILENCE = 2.0
 """Seconds after which we say what we are waiting for."""
+_EXIT = 2.0
+"""Seconds for a supervisor that has stopped everything else to exit."""
 
 
 @click.command()
@@ -56,6 +58,8 @@ def stop(cluster: Chosen, *, keep_pods: bool = False, grace: float | None = None
     _leave_word(cluster, keep_pods, grace)
     process = _asked_to_stop(cluster)
     _wait(cluster, process)
+    if process is not None:
+        _wait_for_exit(process)
 
 
 def waiting_for(pods: int) -> str:
@@ -115,3 +119,14 @@ def _wait(cluster: Chosen, process: int | None) -> None:
                 "Everything that was acknowledged is on disk."
             )
         time.sleep(0.02)
+
+
+def _wait_for_exit(process: int) -> None:
+    """The supervisor releases its lock shortly before it exits. A zombie counts as running, hence the limit."""
+    deadline = time.monotonic() + _EXIT
+    while time.monotonic() < deadline:
+        try:
+            os.kill(process, 0)
+        except (ProcessLookupError, PermissionError):  # it has exited; its number may be another user's by now
+            return
+        time.sleep(0.01)

@@ -31,7 +31,10 @@ def test_a_cluster_in_the_background_from_start_to_stop(tide: Tide) -> None:
     assert f"export KUBECONFIG={place.kubeconfig}" in said
     asyncio.run(create_namespace(place.kubeconfig, "kept"))
     assert "1 node, 7 namespaces, 0 pods" in tide.ok("status")
+    process = place.process()
+    assert process is not None
     assert "is down" in tide.ok("down")
+    assert not Path(f"/proc/{process}").exists()
 
     stopped = tide.run("status")
     assert (stopped.returncode, stopped.stdout.splitlines()[0]) == (3, "Cluster 'springtide' is stopped.")
