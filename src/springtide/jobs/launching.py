@@ -12,7 +12,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Final
 
 from springtide.api.kinds.mpi_modes import LauncherForm
-from springtide.jobs import causes, workers
+from springtide.jobs import causes, progress, workers
 from springtide.jobs.actions import Action, Create, Patch
 from springtide.jobs.ledger import Ledger
 from springtide.jobs.observed import FAILED, RUNNING, SUCCEEDED, Key, Pod
@@ -218,9 +218,14 @@ def _listing(ledger: Ledger, indices: tuple[int, ...]) -> Ledger:
     return replace(ledger, listed=indices, used=used)
 
 
+def _settles(situation: Situation, pod: Pod) -> bool:
+    """Whether the launcher may overlook a host that is added now: it does before rank 0 has registered, and a launcher
+    that reports training ranks is past that."""
+    return situation.shape.settles and not progress.of(pod).ranks
+
+
 def _settle_left(situation: Situation, pod: Pod) -> timedelta:
-    """A host added before rank 0 has registered is never used."""
-    if not situation.shape.settles or pod.phase != RUNNING:
+    if pod.phase != RUNNING or not _settles(situation, pod):
         return timedelta(0)
     return max(_settle_time(situation, pod) - situation.now, timedelta(0))
 
@@ -228,7 +233,7 @@ def _settle_left(situation: Situation, pod: Pod) -> timedelta:
 def settled_at(situation: Situation) -> datetime | None:
     """Until when newcomers are held back from a launcher that runs."""
     pod = situation.launcher
-    if pod is None or not situation.launcher_runs or not situation.shape.settles or not situation.ledger.serves:
+    if pod is None or not situation.launcher_runs or not situation.ledger.serves or not _settles(situation, pod):
         return None
     return _settle_time(situation, pod)
 

@@ -11,6 +11,7 @@ from tests.unit.api.builders import a_template, an_mpijob
 from tests.unit.jobs.builders import ELASTIC, elastic, reasons, running
 from tests.unit.jobs.simulated import Cluster
 
+from springtide.jobs import progress
 from springtide.jobs.actions import RequeueAfter
 
 versions = pytest.mark.parametrize("version", ["v1", "v2beta1"])
@@ -181,6 +182,22 @@ def test_newcomers_are_held_back_while_horovodrun_settles() -> None:
     cluster.now += timedelta(seconds=30)
     cluster.reconcile()
     assert len(cluster.listed()) == 3
+
+
+@pytest.mark.parametrize(("size", "listed"), [(2, 3), (0, 2)])
+def test_newcomers_join_at_once_when_the_launcher_reports_that_ranks_train(size: int, listed: int) -> None:
+    cluster = elastic(2)
+    for _ in range(3):
+        cluster.reconcile()
+        cluster.tick()
+    launcher = cluster.launcher()
+    said = f'{{"springtide":"progress","at":"2026-11-16T06:00:00Z","size":{size}}}'
+    cluster.change(launcher.name, annotations={**launcher.annotations, progress.ANNOTATION: said})
+    cluster.resize(3)
+    cluster.reconcile()
+    cluster.tick()
+    cluster.reconcile()
+    assert len(cluster.listed()) == listed
 
 
 def test_a_job_scaled_in_while_it_waits_starts_with_what_it_has() -> None:
