@@ -12,10 +12,10 @@ from typing import Any
 
 import pytest
 import yaml
+from tests import documents
 from tests.conformance.programs import CRDS, Kubectl
 
 ROOT = Path(__file__).parent.parent.parent
-MANIFESTS = sorted((ROOT / "tests/manifests/mpijobs").glob("*.yaml"))
 VERSIONS = ("v1", "v2beta1")
 MODES = {"v1": "kubexec", "v2beta1": "ssh"}
 ANNOTATION_LIMIT = 256 * 1024
@@ -87,7 +87,7 @@ def test_the_kind_has_its_names_and_both_versions_and_prefers_the_first(admin: K
 
 
 @pytest.mark.parametrize("version", VERSIONS)
-@pytest.mark.parametrize("path", MANIFESTS, ids=lambda path: path.stem)
+@pytest.mark.parametrize("path", documents.MPIJOBS, ids=lambda path: path.stem)
 def test_a_users_manifest_is_kept_whole_whichever_version_it_comes_and_goes_by(
     admin: Kubectl, path: Path, version: str
 ) -> None:

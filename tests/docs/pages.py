@@ -34,7 +34,7 @@ def sections(page: Path) -> int:
     return page.read_text().count("\n## ")
 
 
-def run(page: Path, home: Path) -> str:
+def run(page: Path, home: Path, patience: float = 150) -> str:
     """All commands of a page, each of which must succeed; what they printed."""
     wanted = {"sh", "sh kubectl"} if TOOLS else {"sh"}
     programs = [str(Path(sys.executable).parent), *([TOOLS] if TOOLS else []), "/usr/bin", "/bin", "/usr/sbin"]
@@ -46,7 +46,7 @@ def run(page: Path, home: Path) -> str:
         env={"HOME": str(home), "PATH": ":".join(programs)},
         capture_output=True,
         text=True,
-        timeout=150,
+        timeout=patience,
     )
     assert finished.returncode == 0, finished.stdout + finished.stderr
     return finished.stdout

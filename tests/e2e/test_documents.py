@@ -15,9 +15,9 @@ from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
-from pathlib import Path
 
 import pytest
+from tests import documents
 from tests.e2e import environments
 from tests.e2e.jobs import Job
 from tests.programs import clusters as embedded
@@ -26,12 +26,12 @@ from tests.programs.world import Cluster
 
 pytestmark = pytest.mark.timeout(600)
 
-MANIFESTS = Path(__file__).parents[1] / "manifests" / "mpijobs"
 ELASTIC = "tensorflow-mnist-elastic"
+NEEDS_GPUS = "benchmarks-mpi"
 JOBS = {
-    "tensorflow-benchmarks-vgpu": "tensorflow-benchmarks",
+    NEEDS_GPUS: "tensorflow-benchmarks",
     "tensorflow-benchmarks": "tensorflow-benchmarks",
-    "tensorflow-mnist": "horovod",
+    "tensorflow-mnist-hvd": "horovod",
     ELASTIC: "horovod",
 }
 """Manifests, and the presets that stand in for their images. The one that is resized comes last: it trains as soon as
@@ -53,7 +53,7 @@ class Reader:
         """In a namespace of its own: two of the documents call their job the same."""
         self.cluster.kubectl("create", "namespace", file)
         here = replace(self.cluster, kubectl=replace(self.cluster.kubectl, namespace=file))
-        created = here.kubectl("create", "-f", str(MANIFESTS / f"{file}.yaml"))
+        created = here.kubectl("create", "-f", str(documents.MANIFESTS / f"{file}.yaml"))
         return Job(here, created.split()[0].rpartition("/")[2], patience=240.0)
 
     def advice(self, job: Job) -> list[str]:
@@ -106,7 +106,7 @@ def tell(user: str, reader: Reader) -> None:
     for job in jobs.values():
         until_it_waits_for_its_image(job)
     for file, job in jobs.items():
-        reader.follow(job, commands=2 if file.endswith("vgpu") else 1)
+        reader.follow(job, commands=2 if file == NEEDS_GPUS else 1)
     resize_while_it_trains(jobs[ELASTIC])
     for file, job in jobs.items():
         job.until("Succeeded")

@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 import yaml
+from tests import documents
 from tests.integration.cli.conftest import Tide
 from tests.integration.supervisor.conftest import kill, processes, until
 
@@ -25,7 +26,6 @@ from springtide.local.datadir import DataDir
 
 pytestmark = pytest.mark.skipif(not Path("/proc/self/cmdline").exists(), reason="needs /proc")
 
-MANIFESTS = Path(__file__).parent.parent.parent / "manifests/mpijobs"
 MPIJOBS = Resource("kubeflow.org", "v1", "mpijobs", "MPIJob")
 MPIJOBS_OVER_SSH = Resource("kubeflow.org", "v2beta1", "mpijobs", "MPIJob")
 
@@ -35,7 +35,7 @@ def operators(place: DataDir) -> set[int]:
 
 
 async def submit(place: DataDir, name: str, resource: Resource = MPIJOBS) -> None:
-    job = yaml.safe_load((MANIFESTS / "tensorflow-mnist.yaml").read_text())
+    job = yaml.safe_load((documents.MANIFESTS / "tensorflow-mnist-hvd.yaml").read_text())
     job |= {"apiVersion": resource.api_version, "metadata": {"name": name, "namespace": "kubeflow"}}
     async with await Client.connect(str(place.kubeconfig)) as client:
         await client.create(resource, job)
@@ -94,7 +94,7 @@ def test_an_operator_that_is_killed_comes_back(tide: Tide) -> None:
 
 async def judged(place: DataDir) -> bool:
     """Whether a size that the launcher's command line does not allow is refused."""
-    job = yaml.safe_load((MANIFESTS / "tensorflow-mnist-elastic.yaml").read_text())
+    job = yaml.safe_load((documents.MANIFESTS / "tensorflow-mnist-elastic.yaml").read_text())
     job["metadata"] = {"generateName": "too-large-", "namespace": "kubeflow"}
     job["spec"]["mpiReplicaSpecs"]["Worker"]["replicas"] = 9
     async with await Client.connect(str(place.kubeconfig)) as client:

@@ -3,13 +3,13 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 import pytest
 import yaml
 from hypothesis import given
 from hypothesis import strategies as st
+from tests import documents
 from tests.unit.api.builders import a_template, an_mpijob
 
 from springtide.api import bounds
@@ -124,8 +124,7 @@ def test_a_job_has_bounds_and_a_start_size(job: dict[str, Any], found: Bounds | 
 
 
 def test_the_documents_job_has_between_one_and_three_workers() -> None:
-    manifest = Path(__file__).parent.parent.parent / "manifests/mpijobs/tensorflow-mnist-elastic.yaml"
-    job = defaulted(yaml.safe_load(manifest.read_text()))
+    job = defaulted(yaml.safe_load((documents.MANIFESTS / "tensorflow-mnist-elastic.yaml").read_text()))
     assert bounds.of_mpi(job) == Bounds(1, 3, LINE)
     least = bounds.start_size_of_mpi(job)
     assert least is not None

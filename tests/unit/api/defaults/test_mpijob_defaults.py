@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 import yaml
+from tests import documents
 from tests.unit.api.builders import a_template, an_mpijob
 
 from springtide.api.defaults.mpijob import MPI, defaulted
@@ -20,7 +21,6 @@ from springtide.api.kinds.replicas import RestartPolicy
 from springtide.api.kinds.run_policy import CleanPodPolicy, SchedulingPolicy
 
 NEVER, ON_FAILURE = RestartPolicy.NEVER, RestartPolicy.ON_FAILURE
-MANIFESTS = Path(__file__).parents[3] / "manifests/mpijobs"
 
 
 def roles(job: Job[MPI]) -> list[tuple[str, int, RestartPolicy]]:
@@ -190,7 +190,7 @@ def test_what_is_not_valid_is_not_given_a_meaning(raw: dict[str, Any]) -> None:
         defaulted(raw)
 
 
-@pytest.mark.parametrize("path", sorted(MANIFESTS.glob("*.yaml")), ids=lambda path: path.stem)
+@pytest.mark.parametrize("path", documents.MPIJOBS, ids=lambda path: path.stem)
 def test_the_documents_jobs_have_two_workers_and_lose_their_running_pods(path: Path) -> None:
     job = defaulted(yaml.safe_load(path.read_text()))
     assert roles(job) == [("Worker", 2, NEVER), ("Launcher", 1, NEVER)]

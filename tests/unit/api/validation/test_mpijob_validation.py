@@ -12,6 +12,7 @@ import pytest
 import yaml
 from hypothesis import given
 from hypothesis import strategies as st
+from tests import documents
 from tests.unit.api.builders import a_template, an_mpijob
 
 from springtide.api.defaults.mpijob import defaulted
@@ -20,7 +21,6 @@ from springtide.api.validation import mpijob, shared
 
 VERSIONS = ("v1", "v2beta1")
 ROLES = "spec.mpiReplicaSpecs"
-MANIFESTS = Path(__file__).parents[3] / "manifests/mpijobs"
 LABEL = (
     "a DNS-1035 label must consist of lower case alphanumeric characters or '-', start with an alphabetic character, "
     "and end with an alphanumeric character (e.g. 'my-name',  or 'abc-123', regex used for validation is "
@@ -41,7 +41,7 @@ def test_a_bare_job_is_fine(version: str) -> None:
     assert said(an_mpijob(version)) == []
 
 
-@pytest.mark.parametrize("path", sorted(MANIFESTS.glob("*.yaml")), ids=lambda path: path.stem)
+@pytest.mark.parametrize("path", documents.MPIJOBS, ids=lambda path: path.stem)
 def test_the_documents_jobs_are_fine(path: Path) -> None:
     assert mpijob.admission_errors(yaml.safe_load(path.read_text())) == []
 

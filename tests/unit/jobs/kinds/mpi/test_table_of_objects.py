@@ -8,6 +8,7 @@ from typing import Any, Final
 
 import pytest
 import yaml
+from tests import documents
 from tests.unit.api.builders import a_template, an_mpijob
 from tests.unit.jobs.builders import running
 from tests.unit.jobs.simulated import Cluster
@@ -15,7 +16,6 @@ from tests.unit.jobs.simulated import Cluster
 from springtide.api.validation.mpijob import admission_errors
 from springtide.jobs.observed import Settings
 
-MANIFESTS: Final = Path(__file__).parents[4] / "manifests/mpijobs"
 GPU: Final = a_template("mpirun", resources={"limits": {"nvidia.com/gpu": 1}})
 HOST_NETWORK: Final = {"spec": {**a_template("mpirun")["spec"], "hostNetwork": True}}
 
@@ -296,7 +296,7 @@ def test_everything_belongs_to_the_job_in_the_version_it_came_by(version: str) -
         }
 
 
-@pytest.mark.parametrize("path", sorted(MANIFESTS.glob("*.yaml")), ids=lambda path: path.stem)
+@pytest.mark.parametrize("path", documents.MPIJOBS, ids=lambda path: path.stem)
 def test_the_users_own_manifests_are_accepted_and_run(path: Path) -> None:
     raw = yaml.safe_load(path.read_text())
     raw["metadata"] |= {"namespace": "ns", "uid": "u-1"}
