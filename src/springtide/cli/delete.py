@@ -15,10 +15,11 @@ from pathlib import Path
 import click
 
 from springtide.cli import down, places
+from springtide.cli.commands import ClusterCommand
 from springtide.cli.options import Chosen, which_cluster
 
 
-@click.command()
+@click.command(cls=ClusterCommand)
 @which_cluster
 @click.option("-y", "--yes", is_flag=True, help="Do not ask for confirmation.")
 @click.option("--force", is_flag=True, help="Stop the cluster first if it runs; its pods are killed.")

@@ -6,12 +6,13 @@ from __future__ import annotations
 import click
 
 from springtide.cli.checks import CHECKS
+from springtide.cli.commands import ClusterCommand
 from springtide.cli.options import Chosen, which_cluster
 from springtide.cli.pod_checks import POD_CHECKS
 from springtide.cli.wrong import Wrong
 
 
-@click.command()
+@click.command(cls=ClusterCommand)
 @which_cluster
 @click.pass_context
 def doctor(ctx: click.Context, cluster: Chosen) -> None:

@@ -9,6 +9,7 @@ import time
 
 import click
 
+from springtide.cli.commands import ClusterCommand
 from springtide.cli.durations import Duration
 from springtide.cli.options import Chosen, which_cluster
 from springtide.local.supervisor import leftovers
@@ -22,7 +23,7 @@ _EXIT = 2.0
 """Seconds for a supervisor that has stopped everything else to exit."""
 
 
-@click.command()
+@click.command(cls=ClusterCommand)
 @which_cluster
 @click.option("--keep-pods", is_flag=True, help="Leave pods running; the next `tide up` takes them over.")
 @click.option(

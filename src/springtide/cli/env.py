@@ -14,13 +14,16 @@ import click
 
 from springtide.cli import completing
 from springtide.cli import presets as own_presets
+from springtide.cli.commands import CommandGroup
 from springtide.local.environments import presets
 from springtide.local.environments.environment import OWN, Environment, Files
 from springtide.local.environments.making import Recipe
 from springtide.local.environments.shelf import BusyError, Environments, default_root
 
 
-@click.group()
+@click.group(
+    cls=CommandGroup, other_words={"remove": "delete", "rm": "delete", "ls": "list", "make": "create", "add": "create"}
+)
 def env() -> None:
     """Make, list and delete environments: what images stand for on the embedded cluster.
 

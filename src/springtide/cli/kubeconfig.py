@@ -10,12 +10,13 @@ import click
 import yaml
 
 from springtide.cli import places
+from springtide.cli.commands import ClusterCommand
 from springtide.cli.merging import foreign_server
 from springtide.cli.options import Chosen, which_cluster
 from springtide.kube import kubeconfig as kubeconfigs
 
 
-@click.command()
+@click.command(cls=ClusterCommand)
 @which_cluster
 @click.option(
     "--merge", is_flag=True, help="Add it to your own kubeconfig ($KUBECONFIG or ~/.kube/config), as current."

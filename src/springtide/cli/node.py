@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 import click
 
 from springtide.cli import completing, draining, node_table
+from springtide.cli.commands import CommandGroup
 from springtide.cli.durations import Duration, shown
 from springtide.cli.options import Chosen, which_cluster
 from springtide.cli.talking import talk
@@ -34,7 +35,11 @@ _LATE = 15.0
 _LOOK_AGAIN = 0.2
 
 
-@click.group(context_settings={"help_option_names": ["-h", "--help"]})
+@click.group(
+    cls=CommandGroup,
+    other_words={"delete": "remove", "rm": "remove", "ls": "list", "create": "add"},
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
 def node() -> None:
     """Show, add, drain, remove and reclaim nodes."""
 

@@ -5,13 +5,14 @@ from __future__ import annotations
 
 import click
 
+from springtide.cli.commands import ClusterCommand
 from springtide.cli.options import Chosen, which_cluster
 
 STOPPED = 3
 """Exit status for a cluster that does not run, as `systemctl status` has it."""
 
 
-@click.command()
+@click.command(cls=ClusterCommand)
 @which_cluster
 @click.pass_context
 def status(ctx: click.Context, cluster: Chosen) -> None:

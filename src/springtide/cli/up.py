@@ -13,11 +13,12 @@ from collections.abc import Sequence
 import click
 
 from springtide.cli import background, completing, data_directories, messages
+from springtide.cli.commands import ClusterCommand
 from springtide.cli.node_options import Asked, which_nodes
 from springtide.cli.options import Chosen, which_cluster
 
 
-@click.command()
+@click.command(cls=ClusterCommand)
 @which_cluster
 @click.option(
     "--port",

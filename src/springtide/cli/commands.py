@@ -1,0 +1,35 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Kinds of commands whose refusals lead on: a cluster named without its option, a command called as elsewhere."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import click
+
+
+class ClusterCommand(click.Command):
+    """A command without arguments on one cluster. A bare word is taken for the cluster's name."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        ctx.allow_extra_args = True
+        left = super().parse_args(ctx, args)
+        if left and not ctx.resilient_parsing:
+            ctx.fail(f"unexpected: {' '.join(left)}\nTo name the cluster: {ctx.command_path} --name {left[0]}")
+        return left
+
+
+class CommandGroup(click.Group):
+    """Commands that other programs of this kind call something else."""
+
+    def __init__(self, *args: Any, other_words: Mapping[str, str], **options: Any) -> None:
+        super().__init__(*args, **options)
+        self._other_words = other_words
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        if (meant := self._other_words.get(args[0])) is not None and not ctx.resilient_parsing:
+            raise click.NoSuchCommand(args[0], f"No such command {args[0]!r}. Did you mean {meant!r}?", ctx=ctx)
+        return super().resolve_command(ctx, args)
