@@ -22,26 +22,38 @@ def explain_unmade(image: str, preset: Preset) -> str:
     )
 
 
-def explain_absent(image: str, program: str) -> str:
+def explain_absent(image: str, program: str, *, of_args: bool = False) -> str:
     """For an image that no environment was made for, in a container whose program is not on this machine. A container
-    without a program leaves it to the image to know one."""
+    without a program, or with `args` alone, leaves it to the image to know one."""
     if package := _OF_THE_MACHINE.get(posixpath.basename(program)):
         return f'exec: "{program}": executable file not found: {_of_the_machine(image, program, package)}'
-    lacks = f'the environment that runs tide has no "{program}"' if program else "the container has no command"
-    command = _fresh(image, *(() if program else ("--cmd", "COMMAND")))
+    more: tuple[str, ...] = ()
+    if not program:
+        lacks, more = "the container has no command", ("--cmd", "COMMAND")
+    elif of_args:
+        lacks, more = "the container has args but no command", ("--entrypoint", "COMMAND")
+    else:
+        lacks = f'the environment that runs tide has no "{program}"'
     return (
         f"images are not pulled here, no environment stands in for this one, and {lacks}. "
-        f"Make one, and the pod goes on by itself: {command}"
+        f"Make one, and the pod goes on by itself: {_fresh(image, *more)}"
     )
 
 
-def explain_missing(image: str, environment: Environment, program: str = "") -> str:
-    """For a command that was not found in a container, after the words that say so."""
+def explain_missing(image: str, environment: Environment, program: str = "", *, of_args: bool = False) -> str:
+    """For a command that was not found in a container, after the words that say so. It may be the first of the `args`
+    of a container without a command."""
     if package := _OF_THE_MACHINE.get(posixpath.basename(program)):
         return _of_the_machine(image, program, package)
-    cure = f"Make it anew with what is missing: {_anew(environment, 'PACKAGE')}"
+    if of_args and not environment.entrypoint:
+        command = _fresh(image) if environment.name == OWN else _anew(environment)
+        return (
+            f"{_stands_for(image, environment)}, which has no entrypoint, and the container has args but no command. "
+            f"Give the environment an entrypoint: {command} --entrypoint COMMAND"
+        )
+    cure = f"Correct the command, or make the environment anew with what is missing: {_anew(environment, 'PACKAGE')}"
     if environment.name == OWN:
-        cure = f"Make one that has it: {_fresh(image)}"
+        cure = f"Correct the command, or make an environment that has it: {_fresh(image)}"
     return f"{_stands_for(image, environment)}. {cure}"
 
 

@@ -78,6 +78,7 @@ class ContainerBodies:
         user = self._user(pod, container)
         given = self._variables(pod, container, prepared)
         argv = _argv(container, environment, given)
+        of_args = bool(container.get("args")) and not container.get("command")
         base = {"PATH": variables.search_path([environment.prefix]), "HOSTNAME": prepared.body.hostname}
         base |= environment.variables
         if container.get("tty"):
@@ -100,7 +101,7 @@ class ContainerBodies:
         if not environment.has(image):
             private = mounts.PRIVATE if self._facts.isolated else ()
             if finding.is_missing(argv[0], env["PATH"], cwd, seen, private, [mount.target for mount in own]):
-                raise NotReady(NOT_HERE, words.explain_absent(image, argv[0]))
+                raise NotReady(NOT_HERE, words.explain_absent(image, argv[0], of_args=of_args))
         body = ContainerBody(
             name=name,
             attempt=attempt,
@@ -118,7 +119,7 @@ class ContainerBodies:
             groups=user.groups,
             read_only_root=bool((container.get("securityContext") or {}).get("readOnlyRootFilesystem")),
             hidden=self._facts.hidden,
-            cure=words.explain_missing(image, environment, argv[0]),
+            cure=words.explain_missing(image, environment, argv[0], of_args=of_args),
         )
         return body if self._facts.isolated else self._without_mounts(body, prepared)
 

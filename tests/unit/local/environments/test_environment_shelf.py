@@ -200,13 +200,15 @@ def test_a_missing_sshd_is_the_machines() -> None:
 def test_a_missing_command_names_image_environment_and_cure() -> None:
     assert words.explain_missing("horovod/horovod:0.28", Environment("tide", "/opt/tide")) == (
         'image "horovod/horovod:0.28" is not pulled but runs in the environment that runs '
-        "tide (/opt/tide). Make one that has it: tide env create horovod --pip PACKAGE --image 'horovod/horovod:*'"
+        "tide (/opt/tide). Correct the command, or make an environment that has it: "
+        "tide env create horovod --pip PACKAGE --image 'horovod/horovod:*'"
     )
     made = Environment(
         "e", "/e/1", ("mpi/*",), (Files("/src", "/examples"),), "/examples", (), "", ("a>1", "b", "-r r")
     )
     assert words.explain_missing("x", made).endswith(
-        'runs in environment "e" (/e/1). Make it anew with what is missing: tide env create e --replace '
+        'runs in environment "e" (/e/1). Correct the command, or make the environment anew with what is missing: '
+        "tide env create e --replace "
         "--pip 'a>1' b PACKAGE -r r --image 'mpi/*' --files /src:/examples --workdir /examples"
     )
 

@@ -205,6 +205,8 @@ def test_a_program_that_no_image_brings_waits_for_an_environment(node: Node) -> 
     )
     with pytest.raises(NotReady, match=r"the container has no command.* --cmd COMMAND --image 'me/train:"):
         node.body(a_pod(image="me/train:1", command=None), own)
+    with pytest.raises(NotReady, match=r"has args but no command.* --entrypoint COMMAND --image 'me/train:"):
+        node.body(a_pod(image="me/train:1", command=None, args=["--backend", "gloo"]), own)
     assert node.body(a_pod(image="me/train:1", command=["sh"]), own).argv == ("sh",)
 
 
@@ -212,6 +214,15 @@ def test_a_program_that_an_image_of_the_machine_should_have_is_an_error_of_its_o
     own = Environment("tide", "/usr", ("python",))
     body = node.body(a_pod(image="python:3.12", command=["no-such-program"]), own)
     assert "tide env create python --pip PACKAGE" in body.cure
+
+
+def test_args_without_an_entrypoint_are_no_missing_program(node: Node) -> None:
+    made = Environment("train", "/e/1", ("me/train",))
+    body = node.body(a_pod(image="me/train:1", command=None, args=["--epochs", "3"]), made)
+    assert body.cure.endswith(
+        "which has no entrypoint, and the container has args but no command. Give the environment an entrypoint: "
+        "tide env create train --replace --image me/train --entrypoint COMMAND"
+    )
 
 
 def test_files_that_are_copied_belong_to_the_attempt(node: Node, tmp_path: Path) -> None:
