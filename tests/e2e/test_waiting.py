@@ -70,7 +70,7 @@ def test_a_quota(space: Cluster) -> None:
     space.until(lambda: space.get("quota", "small").get("status", {}).get("hard"), "the quota counts")
     job = submitted(space, mpijob("many", SLEEP, image="any", workers=3))
     said = told(job, "QuotaExceeded", "exceeded quota: small")
-    assert said.endswith(f"; see kubectl describe quota -n {space.kubectl.namespace}.")
+    assert said.endswith(f"; see kubectl describe quota -n {space.kubectl.namespace}")
     space.kubectl("delete", "quota", "small")
     space.until(lambda: row(job)["WORKERS"] == "3/3", "it goes on when there is room")
     assert "Waiting" not in job.conditions()

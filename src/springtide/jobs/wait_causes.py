@@ -47,6 +47,7 @@ _ORDER: Final = (UNSCHEDULABLE, "SchedulerError", "", IMAGE_PULL, CRASH_LOOP, GA
 _QUIET: Final = frozenset({GATED, CONTAINER_CREATING})
 """Nothing is known to be wrong."""
 _COMMAND: Final = re.compile(r"\b(?:kubectl|tide) [a-z]")
+_ENDS_IN_COMMAND: Final = re.compile(r"(?:; see|:) (?:kubectl|tide) [a-z][^;\n]*$")
 _NUMBERS: Final = re.compile(r"\d+")
 _BACK_OFF: Final = re.compile(r'Back-off pulling image "[^"]*"(?:: ErrImagePull: )?')
 _CRASHES: Final = "keeps crashing"
@@ -244,6 +245,11 @@ def _joined(what: str, why: str, lead: str) -> str:
     return f"{said}{_SEE}{lead}" if lead and not names_command(text) else said
 
 
+def _sentence(text: str) -> str:
+    """Commands are copied up to the end of the line, where a full stop would become a part of the last argument."""
+    return text if _ENDS_IN_COMMAND.search(text) else f"{text}."
+
+
 def names_command(text: str) -> bool:
     return _COMMAND.search(text) is not None
 
@@ -263,7 +269,7 @@ def told(conditions: Conditions, cause: Cause | None, now: datetime) -> Conditio
     if cause is not None and cause.warns:
         if before is not None and _still_stands(before, cause, now):
             return conditions
-        return updated(conditions, true(WAITING, cause.reason, f"{cause.message}."), now)
+        return updated(conditions, true(WAITING, cause.reason, _sentence(cause.message)), now)
     if not holds(conditions, WAITING):
         return conditions
     return updated(conditions, false(WAITING, "Resolved", "No pod of the job is held up."), now)
@@ -296,4 +302,4 @@ def explained(conditions: Conditions, cause: Cause | None) -> str:
     if cause is None:
         return ""
     said = condition(conditions, WAITING)
-    return said.message if cause.warns and said is not None else f"{cause.message}."
+    return said.message if cause.warns and said is not None else _sentence(cause.message)

@@ -56,7 +56,7 @@ async def test_the_schedulers_reason(operated: World) -> None:
     text = await explained(operated, "2 of 2 workers cannot be scheduled")
     assert text == (
         f"2 of 2 workers cannot be scheduled: {GPU.rstrip('.')}; "
-        f"see kubectl describe pod pi-worker-0 -n {operated.namespace}."
+        f"see kubectl describe pod pi-worker-0 -n {operated.namespace}"
     )
     event = await operated.until_event("Unschedulable")
     assert event["type"] == "Warning"
@@ -108,7 +108,7 @@ async def test_the_kubelets_reason(operated: World, reason: str, message: str, t
     for name in ("pi-worker-0", "pi-worker-1"):
         await operated.kubelet.place(name)
     await operated.kubelet.report("pi-worker-1", startTime=LONG_AGO, containerStatuses=[container(reason, message)])
-    await explained(operated, f"pi-worker-1 {told}; see kubectl describe pod pi-worker-1 -n {operated.namespace}.")
+    await explained(operated, f"pi-worker-1 {told}; see kubectl describe pod pi-worker-1 -n {operated.namespace}")
     assert (await operated.until_event(event))["type"] == "Warning"
 
 
@@ -151,7 +151,7 @@ async def test_a_crash_loop_has_the_last_lines(operated: World) -> None:
     await explained(
         operated,
         "Container main of pi-worker-0 keeps crashing: it exited with code 3: no such key; see kubectl logs "
-        f"pi-worker-0 -c main --previous -n {operated.namespace}.",
+        f"pi-worker-0 -c main --previous -n {operated.namespace}",
     )
     assert (await operated.until_event("CrashLoopBackOff"))["type"] == "Warning"
 
@@ -164,7 +164,7 @@ async def test_a_quota_is_told_once_however_often_it_is_tried(operated: World) -
     await operated.submit(job(command=ELASTIC, workers=4))
     text = await explained(operated, "cannot be created")
     assert "exceeded quota: small" in text
-    assert text.endswith(f"; see kubectl describe quota -n {operated.namespace}.")
+    assert text.endswith(f"; see kubectl describe quota -n {operated.namespace}")
     assert (await operated.until_event("QuotaExceeded"))["type"] == "Warning"
     assert (await operated.until_condition("Waiting"))["reason"] == "QuotaExceeded"
     for turn in range(3):  # each change is a reconcile, in which it is tried again

@@ -52,6 +52,22 @@ async def test_a_pod_waits_for_a_node_and_says_so_once(tmp_path: Path) -> None:
         assert len(told) == len(set(told))
 
 
+async def test_what_no_node_offers_is_followed_by_the_command_that_adds_it(tmp_path: Path) -> None:
+    advice = (
+        f"No node of this cluster offers {GPU}. "
+        f"Add one that does, with devices that do not exist, to try it out: tide node add gpu-1={GPU}:8"
+    )
+    async with a_world(tmp_path) as world:
+        await world.node("a")
+        await world.pod("p", {GPU: "2"})
+        said = await world.waits("p")
+        assert said.startswith("0/1 nodes are available: 1 Insufficient nvidia.com/gpu.")
+        assert said.endswith(f" {advice}")
+        why = said.removesuffix(f" {advice}")
+        assert await world.until(lambda: world.events("FailedScheduling"), bool) == [why]
+        assert await world.until(lambda: world.events("MissingResource"), bool) == [advice]
+
+
 async def test_room_that_becomes_free_is_used(tmp_path: Path) -> None:
     async with a_world(tmp_path) as world:
         await world.node("a", gpus="1")

@@ -48,7 +48,7 @@ def test_the_scheduler_says_what_a_job_without_gpus_waits_for() -> None:
     wait(cluster, "pi-worker-0", "pi-worker-1", reason="Unschedulable", message=NO_GPU)
     message = (
         "2 of 2 workers cannot be scheduled: 0/3 nodes are available: 3 Insufficient nvidia.com/gpu. preemption: 0/3 "
-        "nodes are available; see kubectl describe pod pi-worker-0 -n ns."
+        "nodes are available; see kubectl describe pod pi-worker-0 -n ns"
     )
     assert (cluster.status.state, cluster.status.explanation) == ("Queued", message)
     assert cluster.events == [Event("Warning", "Unschedulable", message)]
@@ -70,7 +70,7 @@ def test_a_message_that_names_a_command_is_left_alone() -> None:
     cluster = submitted()
     message = "no environment runs image gpu:1; create one: tide env create gpu --image 'gpu:*'"
     wait(cluster, "pi-worker-0", reason="ErrImagePull", message=message)
-    assert cluster.status.explanation == f"pi-worker-0 cannot pull an image: {message}."
+    assert cluster.status.explanation == f"pi-worker-0 cannot pull an image: {message}"
 
 
 def test_other_numbers_are_no_other_cause() -> None:
@@ -133,7 +133,7 @@ def test_pulls_that_alternate_between_two_reasons_are_one_cause() -> None:
     wait(cluster, "pi-worker-0", reason="ErrImagePull", message=error)
     told = cluster.status
     assert told.explanation == (
-        f"pi-worker-0 cannot pull an image: {error}; see kubectl describe pod pi-worker-0 -n ns."
+        f"pi-worker-0 cannot pull an image: {error}; see kubectl describe pod pi-worker-0 -n ns"
     )
     wait(
         cluster,
@@ -168,7 +168,7 @@ def test_what_else_keeps_a_container_from_starting_is_said_in_the_kubelets_words
     cluster = submitted()
     wait(cluster, "pi-worker-0", reason=reason, message=message)
     said = f"{reason}: {message}" if message else reason
-    text = f"pi-worker-0 cannot start: {said}; see kubectl describe pod pi-worker-0 -n ns."
+    text = f"pi-worker-0 cannot start: {said}; see kubectl describe pod pi-worker-0 -n ns"
     assert (cluster.status.state, cluster.status.explanation) == ("Queued", text)  # the other one has no node yet
     assert cluster.events == [Event("Warning", reason, text)]
 
@@ -177,7 +177,7 @@ def test_a_long_message_is_cut_and_the_command_stays() -> None:
     cluster = submitted()
     wait(cluster, "pi-worker-0", reason="CreateContainerConfigError", message="x" * 5000)
     assert len(cluster.status.explanation) < 1024
-    assert cluster.status.explanation.endswith("…; see kubectl describe pod pi-worker-0 -n ns.")
+    assert cluster.status.explanation.endswith("…; see kubectl describe pod pi-worker-0 -n ns")
 
 
 # What is only in events
@@ -210,7 +210,7 @@ def test_what_its_events_say_is_the_cause() -> None:
     cluster.now += timedelta(seconds=10)
     cluster.troubles = {cluster.pods["pi-worker-0"].uid: Trouble("FailedMount", MISSING)}
     assert asked(cluster), "it is asked again, because it may change"
-    message = f"pi-worker-0 cannot start: FailedMount: {MISSING}; see kubectl describe pod pi-worker-0 -n ns."
+    message = f"pi-worker-0 cannot start: FailedMount: {MISSING}; see kubectl describe pod pi-worker-0 -n ns"
     assert cluster.status.explanation == message
     assert cluster.events == [Event("Warning", "FailedMount", message)]
     creating(cluster, "pi-worker-1")
@@ -246,7 +246,7 @@ def test_a_launchers_job_that_has_no_pod_is_asked_about() -> None:
     )
     cluster.troubles = {cluster.batch.uid: Trouble("FailedCreate", quota)}
     cluster.reconcile()
-    message = f"The launcher's pod cannot be created: {quota}; see kubectl describe quota -n ns."
+    message = f"The launcher's pod cannot be created: {quota}; see kubectl describe quota -n ns"
     assert cluster.events == [Event("Warning", "QuotaExceeded", message)]
 
 
@@ -266,7 +266,7 @@ def test_a_crash_loop_is_told_with_its_exit_code_and_last_lines() -> None:
     crash(cluster, last="loading\nno key file")
     message = (
         "Container main of pi-worker-0 keeps crashing: it exited with code 1: loading\nno key file; "
-        "see kubectl logs pi-worker-0 -c main --previous -n ns."
+        "see kubectl logs pi-worker-0 -c main --previous -n ns"
     )
     assert cluster.status.explanation == message
     assert cluster.events == [Event("Warning", "CrashLoopBackOff", message)]
@@ -312,7 +312,7 @@ def test_gates_are_a_wait_and_no_warning() -> None:
     wait(cluster, "pi-worker-0", "pi-worker-1", reason="SchedulingGated", message=message)
     assert cluster.status.explanation == (
         f"2 of 2 workers cannot be scheduled before all gates are removed: {message}; "
-        "see kubectl describe pod pi-worker-0 -n ns."
+        "see kubectl describe pod pi-worker-0 -n ns"
     )
     assert cluster.events == []
 
@@ -336,7 +336,7 @@ def test_a_job_that_grows_says_why_it_does_not_get_there() -> None:
     assert (cluster.status.state, cluster.status.workers) == ("Scaling out", "2/3")
     assert cluster.status.explanation == (
         "2 of 3 workers are in the host list. pi-worker-2 cannot be scheduled: full; "
-        "see kubectl describe pod pi-worker-2 -n ns."
+        "see kubectl describe pod pi-worker-2 -n ns"
     )
 
 

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """What helps a pod that asks for something no node has, such as a GPU on a machine without any: one command. Pure.
 
-kube-scheduler's words say what is missing, and programs read them: this is said beside them, in an event of its own.
+kube-scheduler's words say what is missing, and programs read them. The advice is an event of its own, and follows those
+words in the condition `PodScheduled`, where operators find it and repeat it on the job.
 """
 
 from __future__ import annotations

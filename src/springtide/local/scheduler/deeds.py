@@ -49,16 +49,17 @@ class Deeds:
         """Say why the pod waits and what helps, if that is news, and which node it was promised."""
         old = view.condition("PodScheduled")
         said = self._said.setdefault(pod.uid, old.message if old is not None and old.status == "False" else "")
-        if said != message:
-            self._said[pod.uid] = message
+        explained = f"{message} {advice}" if advice else message
+        if said != explained:
+            self._said[pod.uid] = explained
             note = message if len(message) <= LONGEST_NOTE else message[: LONGEST_NOTE - 4] + " ..."
             self._recorders[pod.scheduler].warning(pod.reference, "FailedScheduling", note)
             if advice:
                 self._recorders[pod.scheduler].normal(pod.reference, "MissingResource", advice)
-        same = old is not None and (old.status, old.reason, old.message) == ("False", "Unschedulable", message)
+        same = old is not None and (old.status, old.reason, old.message) == ("False", "Unschedulable", explained)
         if same and view.status.nominated_node_name == pod.nominated:
             return
-        condition: Obj = {"type": "PodScheduled", "status": "False", "reason": "Unschedulable", "message": message}
+        condition: Obj = {"type": "PodScheduled", "status": "False", "reason": "Unschedulable", "message": explained}
         condition["observedGeneration"] = view.metadata.generation
         if old is None or old.status != "False":
             condition["lastTransitionTime"] = self._now()
