@@ -50,6 +50,8 @@ STRAY = re.compile(
 )
 """Where no node whatever would do, kube-scheduler 1.36.3 ends in a stray "not found" of its plugin for dynamic
 resources; the embedded one ends in what preemption says, as it was before that plugin came."""
+ADVICE = re.compile(r" No node of this cluster offers [^\n]*$")
+"""What the embedded scheduler adds to kube-scheduler's words where no node has any of a resource."""
 ZONE, HOST = "topology.kubernetes.io/zone", "kubernetes.io/hostname"
 
 
@@ -445,7 +447,7 @@ def _condition(found: Obj, kind: str = "PodScheduled") -> Obj:
     for condition in found.get("status", {}).get("conditions") or ():
         if condition["type"] == kind:
             told = {name: value for name, value in condition.items() if name != "lastTransitionTime"}
-            return told | ({"message": STRAY.sub(".", told["message"])} if "message" in told else {})
+            return told | ({"message": STRAY.sub(".", ADVICE.sub("", told["message"]))} if "message" in told else {})
     return {}
 
 

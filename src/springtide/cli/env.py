@@ -47,6 +47,12 @@ class _ManyPackages(click.Command):
         return super().parse_args(ctx, spread)
 
 
+def _patterns(ctx: click.Context, param: click.Parameter, values: tuple[str, ...]) -> tuple[str, ...]:
+    if not all(values):
+        raise click.BadParameter("it is empty, perhaps because of a variable that is not set")
+    return values
+
+
 def _files(ctx: click.Context, param: click.Parameter, values: tuple[str, ...]) -> tuple[Files, ...]:
     found = []
     for value in values:
@@ -98,7 +104,14 @@ def _variables(ctx: click.Context, param: click.Parameter, values: tuple[str, ..
     help="Install what a requirements file lists.",
 )
 @click.option("--python", default="", metavar="VERSION", help="Such as 3.12.  [default: the one that runs tide]")
-@click.option("--image", "images", multiple=True, metavar="PATTERN", help="Images it is for: 'horovod/horovod:*'.")
+@click.option(
+    "--image",
+    "images",
+    multiple=True,
+    callback=_patterns,
+    metavar="PATTERN",
+    help="Images it is for: 'horovod/horovod:*'.",
+)
 @click.option(
     "--files",
     multiple=True,

@@ -187,6 +187,7 @@ def test_a_maker_that_is_killed_leaves_nothing_that_counts(home: Path, wheel: Pa
         (["create", "e", "--cmd", "[1]"], "'[1]': a list holds strings alone"),
         (["create", "e", "--entrypoint", "a 'b"], "No closing quotation"),
         (["create", "e", "--env", "A"], "'A': write NAME=VALUE"),
+        (["create", "e", "--image", ""], "it is empty, perhaps because of a variable that is not set"),
         (["create", "e", "--pip"], "Option '--pip' requires an argument"),
         (["create", "e", "--files", "here"], "'here': write DIR:/absolute/path"),
         (["create", "e", "--files", "/nowhere:/x"], "/nowhere is not a directory"),
