@@ -180,7 +180,7 @@ class Hands:
             self._recorder.record(subject.reference, "Warning", taken.reason, str(taken))
         cause, before = _cause(refused), condition(old.conditions, wait_causes.WAITING)
         if cause is not None and wait_causes.is_news(before, cause.reason, cause.message):
-            self._recorder.record(subject.reference, "Warning", cause.reason, f"{cause.message}.")
+            self._recorder.record(subject.reference, "Warning", cause.reason, cause.sentence)
 
     async def _create_or_tell(self, subject: Subject, old: JobStatus, create: Create) -> None:
         """Without this object nothing else can be done, and a refusal is all there is to say of the job."""

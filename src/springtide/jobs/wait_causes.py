@@ -63,6 +63,11 @@ class Cause:
     warns: bool = True
     """Somebody has to do something about it."""
 
+    @property
+    def sentence(self) -> str:
+        """Commands are copied up to the end of the line, where a full stop would become a part of the last argument."""
+        return self.message if _ENDS_IN_COMMAND.search(self.message) else f"{self.message}."
+
 
 def found(situation: Situation) -> Cause | None:
     """Of a job as it will be when its plan is done: pods without a uid are about to be created."""
@@ -245,11 +250,6 @@ def _joined(what: str, why: str, lead: str) -> str:
     return f"{said}{_SEE}{lead}" if lead and not names_command(text) else said
 
 
-def _sentence(text: str) -> str:
-    """Commands are copied up to the end of the line, where a full stop would become a part of the last argument."""
-    return text if _ENDS_IN_COMMAND.search(text) else f"{text}."
-
-
 def names_command(text: str) -> bool:
     return _COMMAND.search(text) is not None
 
@@ -269,7 +269,7 @@ def told(conditions: Conditions, cause: Cause | None, now: datetime) -> Conditio
     if cause is not None and cause.warns:
         if before is not None and _still_stands(before, cause, now):
             return conditions
-        return updated(conditions, true(WAITING, cause.reason, _sentence(cause.message)), now)
+        return updated(conditions, true(WAITING, cause.reason, cause.sentence), now)
     if not holds(conditions, WAITING):
         return conditions
     return updated(conditions, false(WAITING, "Resolved", "No pod of the job is held up."), now)
@@ -302,4 +302,4 @@ def explained(conditions: Conditions, cause: Cause | None) -> str:
     if cause is None:
         return ""
     said = condition(conditions, WAITING)
-    return said.message if cause.warns and said is not None else _sentence(cause.message)
+    return said.message if cause.warns and said is not None else cause.sentence

@@ -212,7 +212,7 @@ async def test_a_refusal_is_told_by_an_event_and_in_the_jobs_explanation(
     scene.server.answers["POST pods"] = refusal
     with pytest.raises(raised):
         await scene.act(a_pod("p"), StatusPatch(WAITS))
-    message = f"A worker pod cannot be created: {said}{'; see kubectl describe quota -n ns' if quota else ''}."
+    message = f"A worker pod cannot be created: {said}{'; see kubectl describe quota -n ns' if quota else '.'}"
     reason = "QuotaExceeded" if quota else "FailedCreate"
     assert scene.recorder.said == [("Warning", reason, message)]
     (body,) = scene.server.bodies("PATCH")
