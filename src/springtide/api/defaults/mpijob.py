@@ -9,6 +9,9 @@ from typing import Any
 
 import msgspec
 
+from springtide.api import bounds
+from springtide.api.bounds import Bounds, Slots, StartSize
+from springtide.api.command_lines import Launch, launch_of
 from springtide.api.defaults import shared
 from springtide.api.job import Job, Retries, Role
 from springtide.api.kinds.mpi_modes import LauncherForm, Mode, mode_of
@@ -65,6 +68,24 @@ def clean_pod_policy(spec: MPIJobSpec) -> CleanPodPolicy:
     """v1 has the field in two places; that of `runPolicy` stands above the other."""
     within = spec.run_policy.clean_pod_policy if spec.run_policy else None
     return CleanPodPolicy(within or spec.clean_pod_policy or CleanPodPolicy.NONE)
+
+
+def bounds_of(job: Job[MPI]) -> Bounds | None:
+    """Between which the job may be resized."""
+    return bounds.decided(job.elastic, _launch(job), _slots(job.own))
+
+
+def start_size_of(job: Job[MPI]) -> StartSize | None:
+    return bounds.start_size(_launch(job), _slots(job.own))
+
+
+def _launch(job: Job[MPI]) -> Launch | None:
+    return launch_of(job.roles[LAUNCHER].template)
+
+
+def _slots(own: MPI) -> Slots:
+    slots = max(own.slots_per_worker, 1)
+    return Slots(slots, slots if own.launcher_is_host else 0)
 
 
 def _roles(specs: MPIReplicaSpecs, mode: Mode) -> dict[str, Role]:

@@ -6,9 +6,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Final
 
-from springtide.api import bounds
 from springtide.api.command_lines import HOROVODRUN, TIDERUN, Launch, launch_of
-from springtide.api.defaults.mpijob import MPI
+from springtide.api.defaults.mpijob import MPI, bounds_of, start_size_of
 from springtide.api.job import Job
 from springtide.api.kinds.attach_mode import AttachMode
 from springtide.api.kinds.mpijob import LauncherCreation
@@ -30,8 +29,8 @@ class MPIKind:
             form=job.own.mode.launcher_form,
             launcher_name=names.launcher(job),
             config_name=names.config(job),
-            bounds=bounds.of_mpi(job),
-            start_size=bounds.start_size_of_mpi(job),
+            bounds=bounds_of(job),
+            start_size=start_size_of(job),
             elastic=elastic,
             rigid="" if elastic else _rigid(launch),
             saves=elastic and launch is not None and launch.program == TIDERUN,
