@@ -11,7 +11,6 @@ from typing import Any, Final
 import msgspec
 
 from springtide.api.job import Job
-from springtide.api.kinds.mpi_modes import LauncherForm
 from springtide.controllers.caches import BY_JOB, Caches, JobKey
 from springtide.controllers.leaving import NodeFacts, evicted_by_taints
 from springtide.controllers.pod_waiting import waiting
@@ -103,7 +102,7 @@ def _tolerations(job: Job[Any], shape: Shape) -> Sequence[Any]:
 
 
 def _batch(found: Found, shape: Shape) -> BatchJobView | None:
-    batch, wanted = found.batch_job, shape.form is LauncherForm.BATCH_JOB
+    batch, wanted = found.batch_job, shape.form.in_batch_job
     return batch if wanted and batch is not None and _owned(batch.metadata, found.job) else None
 
 
@@ -112,7 +111,7 @@ def _is_part(view: PodView, job: Job[Any], kind: Kind, shape: Shape, batch: Batc
     their owner: one that does not have the name of its role and index would stand in for another."""
     metadata = view.metadata
     role, owner = metadata.labels.get(ROLE, ""), _owner(metadata)
-    if role == shape.launcher and shape.form is LauncherForm.BATCH_JOB:
+    if role == shape.launcher and shape.form.in_batch_job:
         return batch is not None and owner == batch.metadata.uid
     if owner != job.metadata.uid:
         return False

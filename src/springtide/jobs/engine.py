@@ -37,6 +37,7 @@ from springtide.jobs import (
     status,
     training_progress,
     wait_causes,
+    wiring,
     workers,
 )
 from springtide.jobs import decisions as log
@@ -84,17 +85,17 @@ def _ongoing(seen: Situation) -> Plan:
     going = (
         *fixed.removable(then),
         *resizing.removable(then),
-        *launching.deleted(then),
+        *then.form.replaced(then),
         *relocating.deleted(then),
     )
     actions = _hosts_written(seen, then, going, why)
     rewritten = any(isinstance(action, Patch) and action.key == seen.config_key for action in actions)
     actions += _group(then)
     actions += _worker_pods(then)
-    actions += [*fixed.created(then), *launching.created(then), *finishing.switched(then)]
+    actions += [*fixed.created(then), *launching.created(then), *then.form.switched(then)]
     actions += relocating.suspended(then)
     actions += _freed(then)
-    actions += finishing.deletes(going)
+    actions += objects.deletions(going)
     if not rewritten:
         nudge, wait = launching.nudged(then)
         actions += nudge
@@ -135,7 +136,7 @@ def _relieved(seen: Situation, why: list[Decision]) -> Situation:
 
 def _restarted(seen: Situation, why: list[Decision]) -> Situation:
     """A launcher that failed is tried again, with none of its workers."""
-    failed, then = launching.failed(seen), seen
+    failed, then = seen.form.failed(seen), seen
     if failed is not None:
         then = then.with_ledger(launching.counted(then, failed))
         message = f"The launcher {causes.worker(failed)}; it is tried again{_tries(then)}"
@@ -202,7 +203,7 @@ def _resized(seen: Situation, why: list[Decision]) -> tuple[Situation, timedelta
 
 
 def _caveat(seen: Situation) -> str:
-    return f"; {seen.shape.rigid}, so the new ones count from its next start" if deferring.applies(seen) else ""
+    return f"; {seen.sizes.rigid}, so the new ones count from its next start" if deferring.applies(seen) else ""
 
 
 def _suspended(seen: Situation) -> Plan:
@@ -239,7 +240,7 @@ def _unlisted(seen: Situation, cleaned: Iterable[Action]) -> list[Action]:
 
 def _withdrawn(seen: Situation) -> list[Action]:
     """The launcher of a finished job may reach nobody, whoever comes to have its workers' names."""
-    wanted = (each for each in seen.kind.wiring(seen.job, NOBODY) if each.grants)
+    wanted = (each for each in wiring.wanted(seen.kind, seen.job, NOBODY) if each.grants)
     held = (each for each in wanted if objects.key_of(each.manifest) in seen.observed.objects)
     return [action for each in held for action in objects.ensured(seen.observed, each)]
 
@@ -250,7 +251,7 @@ def _hosts_written(seen: Situation, then: Situation, going: Iterable[Pod], why: 
     hosts = claims.hosts(then, going)
     still = {*hosts.reachable, *claims.hosts(seen).listed}
     wide = replace(hosts, reachable=(*hosts.reachable, *sorted(still - {*hosts.reachable})))
-    before, after = (then.kind.wiring(then.job, each) for each in (wide, hosts))
+    before, after = (wiring.wanted(then.kind, then.job, each) for each in (wide, hosts))
     first, last = objects.in_two_steps(then.observed, before, after)
     return [*first, *_config(seen, then, hosts, why), *last]
 
@@ -258,13 +259,13 @@ def _hosts_written(seen: Situation, then: Situation, going: Iterable[Pod], why: 
 def _freed(then: Situation) -> tuple[Action, ...]:
     """Of what was made beside pods, the part that is no longer wanted."""
     group = _wanted_group(then)
-    wanted = (*then.kind.wiring(then.job, claims.hosts(then)), *((group,) if group else ()))
+    wanted = (*wiring.wanted(then.kind, then.job, claims.hosts(then)), *((group,) if group else ()))
     return objects.surplus(then.observed, {then.config_key, *(objects.key_of(each.manifest) for each in wanted)})
 
 
 def _config(seen: Situation, then: Situation, hosts: Hosts, why: Iterable[Decision]) -> list[Action]:
     """The ledger and the host list, in one write; the log rides along."""
-    data = dict(then.kind.config(then.job, hosts, then.observed.settings))
+    data = dict(wiring.files(then.kind, then.job, hosts, then.observed.settings))
     annotations, held = then.ledger.annotations(), seen.config
     before = held.annotations if held else {}
     metadata = objects.named(then.job, then.shape.config_name, labels=_app(then), annotations=annotations)

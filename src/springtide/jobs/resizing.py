@@ -105,7 +105,7 @@ def shrunk(situation: Situation, gone: tuple[int, ...]) -> Ledger:
 def without(situation: Situation, gone: tuple[int, ...]) -> Ledger:
     """Without these members. Those that a running launcher may use are drained, the others may go at once."""
     ledger = situation.ledger
-    drains = situation.shape.elastic and situation.launcher_runs
+    drains = situation.sizes.elastic and situation.launcher_runs
     served = [index for index in gone if TABLE[_stage(situation, index), False] is Step.UNLIST]
     return replace(
         workers.left(ledger, gone),

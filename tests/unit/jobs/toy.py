@@ -15,43 +15,39 @@ from springtide.api.kinds.metadata import ObjectMeta
 from springtide.api.kinds.replicas import RestartPolicy
 from springtide.api.kinds.run_policy import CleanPodPolicy
 from springtide.api.kinds.status import JobStatus
-from springtide.jobs.actions import Event
-from springtide.jobs.kind import Hosts, Kind, Of, Replica, Shape, Success, Wanted
+from springtide.jobs.kind import Hosts, Kind, Of, Replica, Shape, Sizes, Success, Wanted
 from springtide.jobs.objects import named, place
-from springtide.jobs.observed import Exit, Settings
+from springtide.jobs.observed import Settings
 
 
-class ToyKind:
+class _Services:
+    def services(self, job: Job[Success], hosts: Hosts) -> tuple[Wanted, ...]:
+        return tuple(Wanted(_service(job, each), kept=("spec",)) for each in hosts.fixed)
+
+
+class _Sizes:
+    def sizes(self, job: Job[Success]) -> Sizes:
+        return Sizes(bounds=Bounds(1, 4, "spec.elasticPolicy"))
+
+
+class ToyKind(Kind):
+    services = _Services()
+    resizable = _Sizes()
+
     def shape(self, job: Job[Success]) -> Shape:
         return Shape(
             workers="Worker",
             config_name=f"{job.metadata.name}-config",
             fixed=tuple(job.roles),
             success=job.own,
-            bounds=Bounds(1, 4, "spec.elasticPolicy"),
         )
 
     def pod_name(self, job: Job[Success], role: str, index: int) -> str:
         return f"{job.metadata.name}-{role.lower()}-{index}"
 
-    def config(self, job: Job[Success], hosts: Hosts, settings: Settings) -> Mapping[str, str]:
-        return {}
-
-    def wiring(self, job: Job[Success], hosts: Hosts) -> tuple[Wanted, ...]:
-        return tuple(Wanted(_service(job, each), kept=("spec",)) for each in hosts.fixed)
-
     def pod(self, job: Job[Success], role: str, index: int, settings: Settings) -> Mapping[str, Any]:
         metadata = named(job, self.pod_name(job, role, index), labels=place(job, role, index))
         return {"apiVersion": "v1", "kind": "Pod", "metadata": metadata, **job.roles[role].template}
-
-    def launcher(self, job: Job[Success], settings: Settings) -> Mapping[str, Any]:
-        raise NotImplementedError
-
-    def warnings(self, job: Job[Success]) -> tuple[Event, ...]:
-        return ()
-
-    def advice(self, job: Job[Success], ended: Exit) -> str:
-        return ""
 
     def selector(self, job: Job[Success]) -> Mapping[str, str]:
         return place(job, "Worker")
@@ -62,7 +58,7 @@ def _service(job: Job[Success], each: Replica) -> dict[str, Any]:
     return {"apiVersion": "v1", "kind": "Service", "metadata": named(job, each.name), "spec": spec}
 
 
-TOY_KIND: Kind = ToyKind()
+TOY_KIND = ToyKind()
 
 
 def a_toy(

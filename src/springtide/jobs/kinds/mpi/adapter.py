@@ -10,54 +10,81 @@ from springtide.api.command_lines import HOROVODRUN, TIDERUN, Launch, launch_of
 from springtide.api.defaults.mpijob import MPI, bounds_of, start_size_of
 from springtide.api.job import Job
 from springtide.api.kinds.attach_mode import AttachMode
+from springtide.api.kinds.mpi_modes import LauncherForm
 from springtide.api.kinds.mpijob import LauncherCreation
 from springtide.api.kinds.replicas import LAUNCHER, WORKER
 from springtide.jobs.actions import Event
-from springtide.jobs.kind import Hosts, Kind, Shape, Wanted
+from springtide.jobs.kind import Hosts, Kind, Shape, Sizes, Wanted
 from springtide.jobs.kinds.mpi import access, advice, files, names, pods, ssh
+from springtide.jobs.launchers.batch_job import BATCH_JOB
+from springtide.jobs.launchers.pod import POD
 from springtide.jobs.observed import Exit, Settings
 
+_FORMS: Final = {LauncherForm.POD: POD, LauncherForm.BATCH_JOB: BATCH_JOB}
 
-class MPIKind:
-    def shape(self, job: Job[MPI]) -> Shape:
+
+class _Launching:
+    def manifest(self, job: Job[MPI], settings: Settings) -> Mapping[str, Any]:
+        return pods.launcher(job, settings)
+
+
+class _Wiring:
+    """Over SSH a Service and a Secret, through the API server a Role."""
+
+    def files(self, job: Job[MPI], hosts: Hosts, settings: Settings) -> Mapping[str, str]:
+        return files.files(job, hosts, settings)
+
+    def rights(self, job: Job[MPI], hosts: Hosts) -> tuple[Wanted, ...]:
+        return () if _over_ssh(job) else access.wanted(job, hosts)
+
+    def services(self, job: Job[MPI], hosts: Hosts) -> tuple[Wanted, ...]:
+        return (ssh.service(job),) if _over_ssh(job) else ()
+
+    def secrets(self, job: Job[MPI]) -> tuple[Wanted, ...]:
+        return (ssh.secret(job),) if _over_ssh(job) else ()
+
+
+class _Sizes:
+    def sizes(self, job: Job[MPI]) -> Sizes:
         launch = launch_of(job.roles[LAUNCHER].template)
-        # Of a program that we do not know we believe what the job says; mpirun keeps its hosts whatever is said.
-        elastic = launch.elastic if launch is not None else job.elastic is not None
-        return Shape(
-            workers=WORKER,
-            launcher=LAUNCHER,
-            form=job.own.mode.launcher_form,
-            launcher_name=names.launcher(job),
-            config_name=names.config(job),
+        elastic = _is_elastic(job, launch)
+        return Sizes(
             bounds=bounds_of(job),
             start_size=start_size_of(job),
             elastic=elastic,
             rigid="" if elastic else _rigid(launch),
-            saves=elastic and launch is not None and launch.program == TIDERUN,
             settles=elastic and launch is not None and launch.program == HOROVODRUN,
+        )
+
+
+class MPIKind(Kind):
+    launching = _Launching()
+    hosts = services = secrets = _Wiring()
+    resizable = _Sizes()
+
+    def shape(self, job: Job[MPI]) -> Shape:
+        launch = launch_of(job.roles[LAUNCHER].template)
+        return Shape(
+            workers=WORKER,
+            launcher=LAUNCHER,
+            form=_FORMS[job.own.mode.launcher_form],
+            launcher_name=names.launcher(job),
+            config_name=names.config(job),
+            saves=_is_elastic(job, launch) and launch is not None and launch.program == TIDERUN,
             waits_for_workers=job.own.launcher_creation is LauncherCreation.WAIT_FOR_WORKERS_READY,
         )
 
     def pod_name(self, job: Job[MPI], role: str, index: int) -> str:
         return names.worker(job, index)
 
-    def config(self, job: Job[MPI], hosts: Hosts, settings: Settings) -> Mapping[str, str]:
-        return files.files(job, hosts, settings)
-
-    def wiring(self, job: Job[MPI], hosts: Hosts) -> tuple[Wanted, ...]:
-        return ssh.wanted(job) if job.own.mode.attach is AttachMode.SSH else access.wanted(job, hosts)
-
     def pod(self, job: Job[MPI], role: str, index: int, settings: Settings) -> Mapping[str, Any]:
         return pods.worker(job, index, settings)
-
-    def launcher(self, job: Job[MPI], settings: Settings) -> Mapping[str, Any]:
-        return pods.launcher(job, settings)
 
     def warnings(self, job: Job[MPI]) -> tuple[Event, ...]:
         """Upstream's word on a restart policy in the wrong place; it spells the reason in two ways."""
         if not job.roles[LAUNCHER].template.get("spec", {}).get("restartPolicy"):
             return ()
-        reason = f"{'Set' if job.own.mode.attach is AttachMode.SSH else 'Setted'}PodTemplateRestartPolicy"
+        reason = f"{'Set' if _over_ssh(job) else 'Setted'}PodTemplateRestartPolicy"
         message = "Restart policy in pod template will be overwritten by restart policy in replica spec"
         return (Event("Warning", reason, message),)
 
@@ -68,6 +95,15 @@ class MPIKind:
         return names.role(job, "worker")
 
 
+def _over_ssh(job: Job[MPI]) -> bool:
+    return job.own.mode.attach is AttachMode.SSH
+
+
+def _is_elastic(job: Job[MPI], launch: Launch | None) -> bool:
+    """Of a program that is not known the job is believed; mpirun keeps its hosts whatever the job says."""
+    return launch.elastic if launch is not None else job.elastic is not None
+
+
 def _rigid(launch: Launch | None) -> str:
     if launch is None:
         return "the launcher is not known to be elastic (spec.elasticPolicy declares that it is)"
@@ -76,4 +112,4 @@ def _rigid(launch: Launch | None) -> str:
     return f"{launch.program} is not elastic"
 
 
-MPI_KIND: Final[Kind] = MPIKind()
+MPI_KIND: Final = MPIKind()

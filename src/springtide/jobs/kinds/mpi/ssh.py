@@ -18,24 +18,25 @@ from springtide.jobs.objects import named
 PRIVATE, PUBLIC = "ssh-privatekey", "ssh-publickey"
 
 
-def wanted(job: Job[MPI]) -> tuple[Wanted, ...]:
+def service(job: Job[MPI]) -> Wanted:
     """Names resolve before pods are ready: the launcher waits for its workers by the host list, not by DNS."""
-    service = {
+    manifest = {
         "apiVersion": "v1",
         "kind": "Service",
         "metadata": named(job, job.metadata.name, labels=names.app(job)),
         "spec": {"clusterIP": "None", "selector": names.group(job), "publishNotReadyAddresses": True},
     }
-    secret = {
+    return Wanted(manifest, kept=("spec",), whole=("spec.selector",))
+
+
+def secret(job: Job[MPI]) -> Wanted:
+    manifest = {
         "apiVersion": "v1",
         "kind": "Secret",
         "type": "kubernetes.io/ssh-auth",
         "metadata": named(job, names.secret(job), labels=names.app(job)),
     }
-    return (
-        Wanted(service, kept=("spec",), whole=("spec.selector",)),
-        Wanted(secret, secrets=Secrets.SSH_KEYS, keys=(PRIVATE, PUBLIC)),
-    )
+    return Wanted(manifest, secrets=Secrets.SSH_KEYS, keys=(PRIVATE, PUBLIC))
 
 
 def with_keys(secret: Mapping[str, Any], private: bytes, public: bytes) -> dict[str, Any]:
