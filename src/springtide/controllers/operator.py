@@ -14,7 +14,6 @@ from springtide.controllers import prerequisites
 from springtide.controllers.acting import Hands
 from springtide.controllers.caches import Caches, JobKey, job_of
 from springtide.controllers.inquiring import Inquirer
-from springtide.controllers.kinds import SERVED, Served
 from springtide.controllers.leaving import is_evicted
 from springtide.controllers.metrics import Figures, Metrics, figures
 from springtide.controllers.options import Options
@@ -23,6 +22,7 @@ from springtide.controllers.serving import serve
 from springtide.controllers.views import BatchJobView, HeldView, PodView
 from springtide.controllers.webhook import judging
 from springtide.jobs.observed import Settings
+from springtide.jobs.registry import SERVED, Served
 from springtide.kube import config
 from springtide.kube.cache import Replaced
 from springtide.kube.client import Client
