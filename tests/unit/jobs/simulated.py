@@ -25,7 +25,6 @@ from springtide.jobs.actions import Action, Create, Delete, Event, Patch, Plan, 
 from springtide.jobs.causes import NODE_LOST
 from springtide.jobs.engine import plan
 from springtide.jobs.kind import Kind
-from springtide.jobs.kinds.mpi import ssh
 from springtide.jobs.kinds.mpi.adapter import MPI_KIND
 from springtide.jobs.objects import INDEX, ROLE, key_of
 from springtide.jobs.observed import (
@@ -42,6 +41,7 @@ from springtide.jobs.observed import (
     Trouble,
 )
 from springtide.jobs.observed import Settings as OperatorSettings
+from springtide.jobs.parts import ssh
 
 NODES = ("node-a", "node-b", "node-c")
 START = datetime(2026, 11, 16, 6, tzinfo=UTC)

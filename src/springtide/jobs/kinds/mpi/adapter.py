@@ -15,10 +15,11 @@ from springtide.api.kinds.mpijob import LauncherCreation
 from springtide.api.kinds.replicas import LAUNCHER, WORKER
 from springtide.jobs.actions import Event
 from springtide.jobs.kind import Hosts, Kind, Shape, Sizes, Wanted
-from springtide.jobs.kinds.mpi import access, advice, files, names, pods, ssh
+from springtide.jobs.kinds.mpi import advice, names, pods
 from springtide.jobs.launchers.batch_job import BATCH_JOB
 from springtide.jobs.launchers.pod import POD
 from springtide.jobs.observed import Exit, Settings
+from springtide.jobs.parts import access, host_files, ssh
 
 _FORMS: Final = {LauncherForm.POD: POD, LauncherForm.BATCH_JOB: BATCH_JOB}
 
@@ -32,7 +33,7 @@ class _Wiring:
     """Over SSH a Service and a Secret, through the API server a Role."""
 
     def files(self, job: Job[MPI], hosts: Hosts, settings: Settings) -> Mapping[str, str]:
-        return files.files(job, hosts, settings)
+        return host_files.files(job, hosts, settings)
 
     def rights(self, job: Job[MPI], hosts: Hosts) -> tuple[Wanted, ...]:
         return () if _over_ssh(job) else access.wanted(job, hosts)

@@ -13,9 +13,10 @@ from springtide.api.kinds.mpi_modes import LauncherForm
 from springtide.api.kinds.mpi_parts import CONFIG_VOLUME, KUBECTL_CONTAINER, KUBECTL_VOLUME, WAITING_CONTAINER
 from springtide.api.kinds.replicas import LAUNCHER, WORKER, RestartPolicy
 from springtide.jobs import gangs
-from springtide.jobs.kinds.mpi import access, files, names, placing, ssh, variables
+from springtide.jobs.kinds.mpi import names, variables
 from springtide.jobs.objects import named, owner, place
 from springtide.jobs.observed import Settings
+from springtide.jobs.parts import access, host_files, placing, ssh
 
 Raw = dict[str, Any]
 
@@ -40,7 +41,7 @@ def worker(job: Job[MPI], index: int, settings: Settings) -> Mapping[str, Any]:
         _add(spec, "env", _variables({"K_MPI_JOB_ROLE": "worker"}))
         _search(job, spec, settings)
     else:
-        _mount(spec, _config_volume(job, (files.KUBEXEC,)), "/etc/mpi")
+        _mount(spec, _config_volume(job, (host_files.KUBEXEC,)), "/etc/mpi")
     spec["restartPolicy"] = _restart(job.roles[WORKER].restart_policy)
     labels = {**names.role(job, "worker"), **names.indexed(job, index), **place(job, WORKER, index)}
     return _pod(job, name, labels, spec, WORKER, settings)
@@ -53,7 +54,7 @@ def launcher(job: Job[MPI], settings: Settings) -> Mapping[str, Any]:
     unset = {key: value for key, value in variables.if_unset(job).items() if key not in given}
     role = {"K_MPI_JOB_ROLE": "launcher"} if over_ssh else {}
     _add(spec, "env", _variables(role | unset | variables.of_launcher(job)))
-    held = (files.HOSTFILE, files.DISCOVER, files.GIVEN) + (() if over_ssh else (files.KUBEXEC,))
+    held = (host_files.HOSTFILE, host_files.DISCOVER, host_files.GIVEN) + (() if over_ssh else (host_files.KUBEXEC,))
     image = {key: spec["containers"][0][key] for key in ("image", "imagePullPolicy") if key in spec["containers"][0]}
     _mount(spec, _config_volume(job, held), "/etc/mpi")
     if over_ssh:
@@ -123,7 +124,7 @@ def _mount(spec: Raw, volume: Raw, path: str) -> None:
 
 
 def _config_volume(job: Job[MPI], keys: Sequence[str]) -> Raw:
-    items = [{"key": key, "path": key, "mode": 0o444 if key == files.HOSTFILE else 0o555} for key in keys]
+    items = [{"key": key, "path": key, "mode": 0o444 if key == host_files.HOSTFILE else 0o555} for key in keys]
     return {"name": CONFIG_VOLUME, "configMap": {"name": names.config(job), "items": items}}
 
 

@@ -14,9 +14,9 @@ from springtide.api.kinds.attach_mode import AttachMode
 from springtide.api.kinds.mpi_parts import PARTS, Parts
 from springtide.jobs.actions import Secrets
 from springtide.jobs.kind import NOBODY, Hosts, Wanted
-from springtide.jobs.kinds.mpi import ssh
 from springtide.jobs.kinds.mpi.adapter import MPI_KIND
 from springtide.jobs.observed import Settings
+from springtide.jobs.parts import ssh
 from springtide.jobs.wiring import wanted
 
 HOSTS = Hosts((), ("pi-worker-0", "pi-worker-7"), "", launcher_seen=True)

@@ -10,8 +10,8 @@ from tests.unit.api.builders import a_template, an_mpijob
 
 from springtide.api.defaults.mpijob import defaulted
 from springtide.jobs.kinds.mpi.adapter import MPI_KIND
-from springtide.jobs.kinds.mpi.placing import SPOT_LABELS, preferring_nodes_that_stay
 from springtide.jobs.observed import Settings
+from springtide.jobs.parts.placing import SPOT_LABELS, preferring_nodes_that_stay
 
 PREFERRED, REQUIRED = (f"{how}DuringSchedulingIgnoredDuringExecution" for how in ("preferred", "required"))
 STAYS = [
