@@ -26,8 +26,8 @@ from tests.unit.jobs.simulated import Cluster
 from springtide.api.defaults.mpijob import defaulted
 from springtide.api.validation import mpijob
 from springtide.jobs.kind import Hosts
+from springtide.jobs.kinds.mpi.files import files
 from springtide.jobs.observed import Settings
-from springtide.jobs.parts.host_files import files
 
 HOSTILE = (
     "$(touch pwned)",

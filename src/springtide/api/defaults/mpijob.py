@@ -14,6 +14,7 @@ from springtide.api.bounds import Bounds, Slots, StartSize
 from springtide.api.command_lines import Launch, launch_of
 from springtide.api.defaults import shared
 from springtide.api.job import Job, Retries, Role
+from springtide.api.kinds.attach_mode import SSH_AUTH_MOUNT_PATH
 from springtide.api.kinds.mpi_modes import LauncherForm, Mode, mode_of
 from springtide.api.kinds.mpijob import (
     Implementation,
@@ -25,8 +26,6 @@ from springtide.api.kinds.mpijob import (
 from springtide.api.kinds.replicas import LAUNCHER, WORKER, ReplicaSpec
 from springtide.api.kinds.run_policy import CleanPodPolicy, RunPolicy
 from springtide.api.kinds.templates import containers
-
-SSH_AUTH_MOUNT_PATH = "/root/.ssh"
 
 
 @dataclass(frozen=True, slots=True)

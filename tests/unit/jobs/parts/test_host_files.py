@@ -13,8 +13,8 @@ from tests.unit.api.builders import a_template, an_mpijob
 
 from springtide.api.defaults.mpijob import defaulted
 from springtide.jobs.kind import NOBODY, Hosts
+from springtide.jobs.kinds.mpi.files import files
 from springtide.jobs.observed import Settings
-from springtide.jobs.parts.host_files import files
 
 HOSTS = Hosts(("pi-worker-0", "pi-worker-3"), ("pi-worker-0", "pi-worker-3", "pi-worker-4"), "uid-1")
 GPU = {"template": a_template("mpirun", resources={"limits": {"nvidia.com/gpu": 1}})}

@@ -15,11 +15,11 @@ from springtide.api.kinds.mpijob import LauncherCreation
 from springtide.api.kinds.replicas import LAUNCHER, WORKER
 from springtide.jobs.actions import Event
 from springtide.jobs.kind import Hosts, Kind, Shape, Sizes, Wanted
-from springtide.jobs.kinds.mpi import advice, names, pods
+from springtide.jobs.kinds.mpi import advice, files, names, pods
 from springtide.jobs.launchers.batch_job import BATCH_JOB
 from springtide.jobs.launchers.pod import POD
 from springtide.jobs.observed import Exit, Settings
-from springtide.jobs.parts import access, host_files, ssh
+from springtide.jobs.parts import access, services, ssh
 
 _FORMS: Final = {LauncherForm.POD: POD, LauncherForm.BATCH_JOB: BATCH_JOB}
 
@@ -33,16 +33,18 @@ class _Wiring:
     """Over SSH a Service and a Secret, through the API server a Role."""
 
     def files(self, job: Job[MPI], hosts: Hosts, settings: Settings) -> Mapping[str, str]:
-        return host_files.files(job, hosts, settings)
+        return files.files(job, hosts, settings)
 
     def rights(self, job: Job[MPI], hosts: Hosts) -> tuple[Wanted, ...]:
-        return () if _over_ssh(job) else access.wanted(job, hosts)
+        return (
+            () if _over_ssh(job) else access.wanted(job, hosts, names.launcher(job), names.account(job), names.app(job))
+        )
 
     def services(self, job: Job[MPI], hosts: Hosts) -> tuple[Wanted, ...]:
-        return (ssh.service(job),) if _over_ssh(job) else ()
+        return (services.headless(job, job.metadata.name, names.group(job), names.app(job)),) if _over_ssh(job) else ()
 
     def secrets(self, job: Job[MPI]) -> tuple[Wanted, ...]:
-        return (ssh.secret(job),) if _over_ssh(job) else ()
+        return (ssh.secret(job, names.secret(job), names.app(job)),) if _over_ssh(job) else ()
 
 
 class _Sizes:
