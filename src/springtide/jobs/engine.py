@@ -55,7 +55,9 @@ from springtide.jobs.foreseen import foreseen
 from springtide.jobs.kind import NOBODY, Hosts, Kind, Wanted
 from springtide.jobs.ledger import Ledger
 from springtide.jobs.observed import Key, Observed, Pod
+from springtide.jobs.policies import active_deadline, backoff_limit, clean_pod_policy, suspend, ttl_after_finished
 from springtide.jobs.situation import Situation
+from springtide.jobs.times import NEVER
 
 
 def plan(observed: Observed, kind: Kind, now: datetime) -> Plan:
@@ -100,7 +102,7 @@ def _ongoing(seen: Situation) -> Plan:
         nudge, wait = launching.nudged(then)
         actions += nudge
         waits.append(wait)
-    waits += [finishing.deadline_left(then), launching.restart_left(then)]
+    waits += [active_deadline.left(then), backoff_limit.restart_left(then)]
     waits += [moving.left(then, index) for index in moving.leavers(then)]
     waits += [resizing.drain_left(then, index) for index in then.ledger.draining]
     inquiries, wait = wait_causes.inquiries(then)
@@ -192,7 +194,7 @@ def _resized(seen: Situation, why: list[Decision]) -> tuple[Situation, timedelta
         if gone:
             message = f"{size} → {size - len(gone)} workers: {seen.worker_names(gone)} will go"
             why.append(Decision(seen.now, "ScalingIn", message))
-        return seen.with_ledger(resizing.shrunk(seen, gone)), finishing.NEVER
+        return seen.with_ledger(resizing.shrunk(seen, gone)), NEVER
     ledger, wait = workers.filled(seen, wanted - size)
     grows = len(ledger.members) > len(seen.ledger.members) and not {"WorkerReplaced", "WorkersMoved", "NodeLeaving"} & {
         decision.reason for decision in why
@@ -208,25 +210,24 @@ def _caveat(seen: Situation) -> str:
 
 def _suspended(seen: Situation) -> Plan:
     """No pods; when the last is gone the job is as good as new, and names start over with the next run."""
-    quiet = not seen.replicas and all(pod.ended for pod in seen.observed.of(seen.shape.launcher))
-    then = seen.with_ledger(Ledger() if quiet else launching.fresh_run(seen.ledger))
+    then = seen.with_ledger(Ledger() if suspend.is_quiet(seen) else launching.fresh_run(seen.ledger))
     going = seen.observed.pods
-    actions = [*_hosts_written(seen, then, going, ()), *finishing.stopped(then), *_ungrouped(then)]
+    actions = [*_hosts_written(seen, then, going, ()), *suspend.stopped(then), *_ungrouped(then)]
     actions += launching.created(then)
     return _told(then, actions, (), status.suspended(then))
 
 
 def _after(seen: Situation) -> Plan:
     """A finished job is cleaned up once, and deleted when its time has come."""
-    left = finishing.time_to_live(seen)
+    left = ttl_after_finished.left(seen)
     if left <= timedelta(0):
-        return Plan((finishing.deletes_job(seen),), seen.job.status)
-    cleaned = finishing.cleaned(seen)
+        return Plan((ttl_after_finished.deletion(seen),), seen.job.status)
+    cleaned = clean_pod_policy.cleaned(seen)
     actions = [
         *_unlisted(seen, cleaned),
         *_withdrawn(seen),
         *cleaned,
-        *(_ungrouped(seen) if finishing.frees_group(seen) else ()),
+        *(_ungrouped(seen) if clean_pod_policy.frees_group(seen) else ()),
     ]
     return _told(seen, actions, (), status.over(seen), [left])
 
@@ -326,8 +327,8 @@ def _told(
     throttle = training_progress.too_soon(then, new)
     if new != old and throttle <= timedelta(0):
         told += (StatusPatch(new), *status.events(old, new), *rank_changes.events(then, new))
-    soonest = min((wait for wait in (*waits, throttle) if wait > timedelta(0)), default=finishing.NEVER)
-    if soonest != finishing.NEVER:
+    soonest = min((wait for wait in (*waits, throttle) if wait > timedelta(0)), default=NEVER)
+    if soonest != NEVER:
         told.append(RequeueAfter(soonest))
     return Plan(tuple(told), new, why)
 

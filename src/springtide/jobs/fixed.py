@@ -10,38 +10,15 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 from datetime import timedelta
-from typing import Final
 
-from springtide.api.kinds.replicas import RestartPolicy
-from springtide.jobs import causes, launching, workers
+from springtide.jobs import causes, outcomes
 from springtide.jobs.actions import Action, Create, Decision
-from springtide.jobs.kind import Of, Replica
+from springtide.jobs.kind import Replica
 from springtide.jobs.ledger import Ledger
 from springtide.jobs.observed import FAILED, SUCCEEDED, Pod
+from springtide.jobs.outcomes import Outcome
+from springtide.jobs.policies import backoff_limit
 from springtide.jobs.situation import Situation
-
-FIRST_SIGNAL: Final = 128
-"""With policy ExitCode: from here on it was the system that ended the program, and it is tried again."""
-
-
-def succeeded(situation: Situation) -> bool:
-    rule = situation.shape.success
-    if rule is None:
-        return False
-    names = [each.name for each in situation.fixed if each.role == rule.role]
-    done = [name in situation.ledger.done or _has_succeeded(situation, name) for name in names]
-    match rule.of:
-        case Of.FIRST:
-            return any(done[:1])
-        case Of.ALL:
-            return bool(done) and all(done)
-        case Of.ANY:
-            return any(done)
-
-
-def _has_succeeded(situation: Situation, name: str) -> bool:
-    pod = pods(situation).get(name)
-    return pod is not None and pod.phase == SUCCEEDED
 
 
 def pods(situation: Situation) -> Mapping[str, Pod]:
@@ -60,18 +37,15 @@ def _is_new(situation: Situation, pod: Pod) -> bool:
     return (pod.phase == FAILED or causes.lost(pod)) and pod.uid not in situation.ledger.retried
 
 
-def exhausted(situation: Situation, role: str, pod: Pod) -> bool:
-    """No more tries, as with launchers; but what a role says of restarting comes before all counting."""
-    if causes.shut_down(pod):
-        return False
-    if causes.disrupted(pod):
-        return situation.ledger.disruptions >= workers.CAP
-    policy, code = situation.job.roles[role].restart_policy, pod.exit.code if pod.exit else None
-    if policy is RestartPolicy.NEVER:
-        return True
-    if policy is RestartPolicy.EXIT_CODE and code is not None and code < FIRST_SIGNAL:
-        return True
-    return situation.ledger.restarts >= situation.job.run.retries.by_engine
+def failure(situation: Situation) -> Outcome | None:
+    """That a replica has failed and is not tried again."""
+    found = ((each, pod) for each, pod in failures(situation) if backoff_limit.is_final(situation, each.role, pod))
+    each, pod = next(found, (None, None))
+    if each is None or pod is None:
+        return None
+    reason = f"{situation.job.kind}{'Evicted' if causes.evicted(pod) else 'Failed'}"
+    message = f"{situation.title} has failed: {each.name} {causes.worker(pod)}"
+    return outcomes.failure(situation, reason, outcomes.with_log(situation, message, pod))
 
 
 def answered(situation: Situation) -> tuple[Ledger, list[Decision]]:
@@ -91,16 +65,10 @@ def answered(situation: Situation) -> tuple[Ledger, list[Decision]]:
 
 
 def _counted(ledger: Ledger, each: Replica, pod: Pod, situation: Situation) -> Ledger:
-    ledger = replace(ledger, retried=(*ledger.retried, pod.uid), restarted_at=situation.now)
+    ledger = replace(backoff_limit.counted(ledger, pod, situation.now), retried=(*ledger.retried, pod.uid))
     if causes.shut_down(pod):
         return ledger
-    disrupted = causes.disrupted(pod)
-    return replace(
-        ledger,
-        tries={**ledger.tries, each.role: ledger.tries.get(each.role, 0) + 1},
-        restarts=ledger.restarts + (not disrupted),
-        disruptions=ledger.disruptions + disrupted,
-    )
+    return replace(ledger, tries={**ledger.tries, each.role: ledger.tries.get(each.role, 0) + 1})
 
 
 def created(situation: Situation) -> tuple[Action, ...]:
@@ -114,6 +82,6 @@ def created(situation: Situation) -> tuple[Action, ...]:
 def removable(situation: Situation) -> tuple[Pod, ...]:
     """Who is to be made again, and who has no place any more. A failed pod stays until its time has come: so long its
     log can be read."""
-    wanted, due = {each.name for each in situation.fixed}, launching.restart_left(situation) <= timedelta(0)
+    wanted, due = {each.name for each in situation.fixed}, backoff_limit.restart_left(situation) <= timedelta(0)
     there = pods(situation).values()
     return tuple(pod for pod in there if pod.name not in wanted or (due and pod.uid in situation.ledger.retried))

@@ -11,12 +11,13 @@ from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import Final
 
-from springtide.jobs import causes, progress, workers
+from springtide.jobs import causes, progress
 from springtide.jobs.actions import Action, Create, Patch
 from springtide.jobs.ledger import Ledger
 from springtide.jobs.observed import RUNNING, SUCCEEDED, Key, Pod
+from springtide.jobs.policies import backoff_limit
 from springtide.jobs.situation import Situation
-from springtide.jobs.times import after
+from springtide.jobs.times import NEVER, after
 
 SETTLE_SECONDS: Final = 30
 START_SECONDS: Final = 60
@@ -24,7 +25,6 @@ NUDGE: Final = "springtide.dev/host-list"
 NUDGED_AT: Final = "springtide.dev/host-list-at"
 NUDGED_AGAIN: Final = "springtide.dev/host-list-again"
 NUDGE_REPEAT: Final = timedelta(seconds=2)
-NEVER: Final = timedelta.max
 _LONG_AGO: Final = datetime.min.replace(tzinfo=UTC)
 
 
@@ -83,22 +83,9 @@ def ending(situation: Situation) -> tuple[str, str]:
     return causes.ending(last), situation.kind.advice(situation.job, last.exit)
 
 
-def exhausted(situation: Situation, pod: Pod) -> bool:
-    """No more tries. One that its node took down has tries of its own, and a shutdown uses up none."""
-    if causes.shut_down(pod):
-        return False
-    if causes.disrupted(pod):
-        return situation.ledger.disruptions >= workers.CAP
-    return situation.ledger.restarts >= situation.job.run.retries.by_engine
-
-
 def counted(situation: Situation, pod: Pod) -> Ledger:
-    ledger = replace(situation.ledger, retired=pod.uid, restarted_at=situation.now)
-    if causes.shut_down(pod):
-        return ledger
-    if causes.disrupted(pod):
-        return replace(ledger, disruptions=ledger.disruptions + 1)
-    return replace(ledger, restarts=ledger.restarts + 1)
+    """With a launcher that has failed and is tried again."""
+    return replace(backoff_limit.counted(situation.ledger, pod, situation.now), retired=pod.uid)
 
 
 def created(situation: Situation) -> tuple[Action, ...]:
@@ -112,22 +99,9 @@ def may_be_created(situation: Situation) -> bool:
     """A batch Job is created in a suspended job too, suspended itself."""
     if situation.job.run.suspend:
         return situation.form.in_batch_job
-    if predecessors(situation) or restart_left(situation) > timedelta(0):
+    if predecessors(situation) or backoff_limit.restart_left(situation) > timedelta(0):
         return False
     return not situation.shape.waits_for_workers or len(ready(situation)) >= situation.wanted_size
-
-
-def restart_left(situation: Situation) -> timedelta:
-    at = restarts_at(situation)
-    return timedelta(0) if at is None else max(at - situation.now, timedelta(0))
-
-
-def restarts_at(situation: Situation) -> datetime | None:
-    """When what failed last may be created again, or could."""
-    ledger = situation.ledger
-    if ledger.restarted_at is None:
-        return None
-    return ledger.restarted_at + workers.backoff(ledger.restarts + ledger.disruptions)
 
 
 def predecessors(situation: Situation) -> tuple[Pod, ...]:

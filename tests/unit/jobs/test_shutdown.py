@@ -11,7 +11,7 @@ from tests.unit.jobs.toy import a_toy
 
 from springtide.jobs import causes
 from springtide.jobs.observed import Exit
-from springtide.jobs.workers import CAP
+from springtide.jobs.policies.backoff_limit import CAP
 
 versions = pytest.mark.parametrize("version", ["v1", "v2beta1"])
 BY_SHUTDOWN = {"phase": "Failed", "ready": False, "reason": "Terminated", "disrupted": True}

@@ -8,12 +8,13 @@ from datetime import datetime
 from typing import Any, Final
 
 from springtide.api.kinds.status import ReplicaStatus
-from springtide.jobs import causes, launching, objects, workers
+from springtide.jobs import causes, launching, objects
 from springtide.jobs.actions import Action, Delete, Patch
 from springtide.jobs.launchers.form import LauncherForm
 from springtide.jobs.objects import deletions
 from springtide.jobs.observed import PLACING, RUNNING, Key, LauncherJob, Observed, Pod
 from springtide.jobs.outcomes import BACKOFF_EXCEEDED, Outcome, failure, with_log
+from springtide.jobs.policies.backoff_limit import CAP
 from springtide.jobs.situation import Situation
 
 
@@ -96,10 +97,10 @@ def _disrupted(situation: Situation) -> Outcome | None:
     """A batch Job creates launchers again that were taken down, without counting them."""
     pods = [pod for pod in situation.observed.of(situation.shape.launcher) if pod.ended and causes.disrupted(pod)]
     taken = [pod for pod in pods if not causes.shut_down(pod)]
-    if len(taken) <= workers.CAP:
+    if len(taken) <= CAP:
         return None
     last, kind = taken[-1], situation.job.kind
-    message = f"{situation.title} has failed: launcher {last.name}, like {workers.CAP} before it, {causes.worker(last)}"
+    message = f"{situation.title} has failed: launcher {last.name}, like {CAP} before it, {causes.worker(last)}"
     return failure(situation, f"{kind}{'Evicted' if causes.evicted(last) else 'Failed'}", message)
 
 

@@ -7,12 +7,13 @@ from datetime import datetime
 from typing import Final
 
 from springtide.api.kinds.status import ReplicaStatus
-from springtide.jobs import causes, launching
+from springtide.jobs import causes
 from springtide.jobs.actions import Action
 from springtide.jobs.launchers.form import LauncherForm
 from springtide.jobs.objects import deletions
 from springtide.jobs.observed import FAILED, SUCCEEDED, Observed, Pod
 from springtide.jobs.outcomes import Outcome, counts, failure, with_log
+from springtide.jobs.policies import backoff_limit
 from springtide.jobs.situation import Situation
 
 
@@ -34,7 +35,7 @@ class PodLauncher:
 
     def failure(self, situation: Situation) -> Outcome | None:
         pod = self.failed(situation)
-        if pod is None or not launching.exhausted(situation, pod):
+        if pod is None or not backoff_limit.is_used_up(situation, pod):
             return None
         kind = situation.job.kind
         reason = f"{kind}Evicted" if causes.evicted(pod) else pod.reason or f"{kind}Failed"
