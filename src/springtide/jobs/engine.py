@@ -34,6 +34,7 @@ from springtide.jobs import (
     resizing,
     setbacks,
     situation,
+    stages,
     status,
     training_progress,
     wait_causes,
@@ -57,6 +58,7 @@ from springtide.jobs.ledger import Ledger
 from springtide.jobs.observed import Key, Observed, Pod
 from springtide.jobs.policies import active_deadline, backoff_limit, clean_pod_policy, suspend, ttl_after_finished
 from springtide.jobs.situation import Situation
+from springtide.jobs.stages import Step
 from springtide.jobs.times import NEVER
 
 
@@ -287,7 +289,7 @@ def _app(then: Situation) -> Mapping[str, str]:
 
 
 def _worker_pods(then: Situation) -> list[Action]:
-    missing = (index for index in sorted(then.ledger.members) if index not in then.workers)
+    missing = (index for index, step in stages.staying(then, sorted(then.ledger.members)) if step is Step.CREATE)
     planned = islice(missing, MOST_PODS)  # those that are created cause the next plan
     return [Create(then.kind.pod(then.job, then.shape.workers, index, then.observed.settings)) for index in planned]
 

@@ -11,12 +11,13 @@ from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import Final
 
-from springtide.jobs import causes, progress
+from springtide.jobs import causes, progress, stages
 from springtide.jobs.actions import Action, Create, Patch
 from springtide.jobs.ledger import Ledger
 from springtide.jobs.observed import RUNNING, SUCCEEDED, Key, Pod
 from springtide.jobs.policies import backoff_limit
 from springtide.jobs.situation import Situation
+from springtide.jobs.stages import Step
 from springtide.jobs.times import NEVER, after
 
 SETTLE_SECONDS: Final = 30
@@ -111,17 +112,16 @@ def predecessors(situation: Situation) -> tuple[Pod, ...]:
 
 
 def ready(situation: Situation) -> tuple[int, ...]:
-    pods = ((index, situation.workers.get(index)) for index in situation.members)
-    return tuple(index for index, pod in pods if pod is not None and pod.ready and pod.alive)
+    steps = stages.staying(situation, situation.members)
+    return tuple(index for index, step in steps if step in (Step.LIST, Step.STAY))
 
 
 def able(situation: Situation) -> tuple[int, ...]:
     """Members that are or may be in the host list now."""
-    pod, found = situation.launcher, ready(situation)
+    pod = situation.launcher
     if pod is None or not situation.ledger.serves or _settle_left(situation, pod) <= timedelta(0):
-        return found
-    listed = set(situation.ledger.listed)
-    return tuple(index for index in found if index in listed)
+        return ready(situation)
+    return tuple(index for index, step in stages.staying(situation, situation.members) if step is Step.STAY)
 
 
 def listed(situation: Situation) -> tuple[Ledger, timedelta]:
