@@ -9,7 +9,7 @@ that is a host itself are subtracted first.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from springtide.api.command_lines import HOROVODRUN, Launch
 from springtide.api.kinds.elastic_policy import ElasticPolicy
@@ -63,6 +63,9 @@ class Slots(NamedTuple):
     """Only of a launcher that is a host itself."""
 
 
+ONE_SLOT: Final = Slots(1)
+
+
 def limit_advice(size: int, limits: Bounds | None) -> str:
     """What to do about a job that is to have more workers than the operator runs for one job."""
     needed = f", and {limits.source} asks for at least {limits.min}" if limits and limits.min == size else ""
@@ -95,7 +98,7 @@ def _needed(launch: Launch, np_first: bool) -> tuple[str, int]:
     return next(found, ("-np", 1))
 
 
-def decided(policy: ElasticPolicy | None, launch: Launch | None, slots: Slots) -> Bounds | None:
+def decided(policy: ElasticPolicy | None, launch: Launch | None = None, slots: Slots = ONE_SLOT) -> Bounds | None:
     """None for a job that says nothing about being elastic. Where policy and command line contradict each other, or no
     number of workers fits, the policy stands, and then the minimum."""
     policy = policy or ElasticPolicy()

@@ -4,9 +4,8 @@
 from __future__ import annotations
 
 import pytest
-from tests.unit.jobs.builders import reasons, running
+from tests.unit.jobs.builders import a_toy, reasons, running
 from tests.unit.jobs.simulated import Cluster
-from tests.unit.jobs.toy import a_toy
 
 from springtide.jobs.observed import Exit, Key, Settings
 
@@ -89,7 +88,7 @@ def test_suspending_ends_all_pods_and_resuming_starts_over() -> None:
     [("None", EVERYBODY), ("Running", EVERYBODY[:1]), ("All", [])],
 )
 def test_what_is_left(clean: str, left: list[str]) -> None:
-    cluster = running(a_toy(clean=clean))
+    cluster = running(a_toy(cleanPodPolicy=clean))
     succeed(cluster, "toy-master-0")
     cluster.settle()
     assert sorted(cluster.pods) == left

@@ -5,9 +5,8 @@ from __future__ import annotations
 
 import pytest
 from tests.unit.api.builders import an_mpijob
-from tests.unit.jobs.builders import elastic, reasons, running
+from tests.unit.jobs.builders import a_toy, elastic, reasons, running
 from tests.unit.jobs.simulated import Cluster
-from tests.unit.jobs.toy import a_toy
 
 from springtide.jobs import causes
 from springtide.jobs.observed import Exit

@@ -4,7 +4,8 @@
 from __future__ import annotations
 
 from tests.unit.api.builders import an_mpijob
-from tests.unit.jobs.toy import TOY_KIND, a_toy
+from tests.unit.jobs.builders import a_toy
+from tests.unit.jobs.toy import TOY_KIND
 
 from springtide.api.defaults.mpijob import defaulted
 from springtide.jobs import wiring

@@ -7,9 +7,8 @@ from typing import Any
 
 import pytest
 from tests.unit.api.builders import an_mpijob
-from tests.unit.jobs.builders import running
+from tests.unit.jobs.builders import a_toy, running
 from tests.unit.jobs.simulated import Cluster
-from tests.unit.jobs.toy import a_toy
 
 from springtide.jobs import situation
 from springtide.jobs.actions import Action, Delete, Patch

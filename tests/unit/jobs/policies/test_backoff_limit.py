@@ -6,8 +6,7 @@ from __future__ import annotations
 from datetime import timedelta
 
 import pytest
-from tests.unit.jobs.builders import elastic, running
-from tests.unit.jobs.toy import a_toy
+from tests.unit.jobs.builders import a_toy, elastic, running
 
 from springtide.jobs.policies import backoff_limit
 
@@ -57,7 +56,7 @@ def test_a_failed_replica_is_made_again_under_its_name(restart: str, code: int, 
 
 
 def test_tries_come_to_an_end() -> None:
-    cluster = running(a_toy(restart="OnFailure", retries=2))
+    cluster = running(a_toy(restart="OnFailure", backoffLimit=2))
     for _ in range(2):
         cluster.fail("toy-worker-1")
         cluster.settle(300)

@@ -4,8 +4,7 @@
 from __future__ import annotations
 
 import pytest
-from tests.unit.jobs.builders import elastic, running
-from tests.unit.jobs.toy import a_toy
+from tests.unit.jobs.builders import a_toy, elastic, running
 
 from springtide.jobs.kind import Of
 from springtide.jobs.observed import Exit
