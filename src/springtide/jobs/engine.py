@@ -216,6 +216,7 @@ def _suspended(seen: Situation) -> Plan:
     going = seen.observed.pods
     actions = [*_hosts_written(seen, then, going, ()), *suspend.stopped(then), *_ungrouped(then)]
     actions += launching.created(then)
+    actions += _freed(then) if seen.kind.objects is not None else ()
     return _told(then, actions, (), status.suspended(then))
 
 
@@ -230,6 +231,7 @@ def _after(seen: Situation) -> Plan:
         *_withdrawn(seen),
         *cleaned,
         *(_ungrouped(seen) if clean_pod_policy.frees_group(seen) else ()),
+        *(_freed(seen) if seen.kind.objects is not None else ()),
     ]
     return _told(seen, actions, (), status.over(seen), [left])
 

@@ -152,6 +152,13 @@ class HasSecrets(Protocol):
     def secrets(self, job: Job[Any]) -> tuple[Wanted, ...]: ...
 
 
+class HasObjects(Protocol):
+    """Any others, of types that the kind's definition lists in `makes`. Of such an object `spec` and `data` can be put
+    right. They are wanted while the job runs; one that is not wanted any more is deleted."""
+
+    def objects(self, job: Job[Any], hosts: Hosts) -> tuple[Wanted, ...]: ...
+
+
 class CanBeResized(Protocol):
     def sizes(self, job: Job[Any]) -> Sizes: ...
 
@@ -161,6 +168,7 @@ class Kind(ABC):
     hosts: WiresHosts | None = None
     services: HasServices | None = None
     secrets: HasSecrets | None = None
+    objects: HasObjects | None = None
     resizable: CanBeResized | None = None
 
     @abstractmethod

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from springtide.api.job import Job
+from springtide.api.kinds.conditions import finished
 from springtide.jobs.kind import Hosts, Kind, Wanted
 from springtide.jobs.observed import Settings
 
@@ -21,4 +22,10 @@ def wanted(kind: Kind, job: Job[Any], hosts: Hosts) -> tuple[Wanted, ...]:
     services = kind.services.services(job, hosts) if kind.services is not None else ()
     secrets = kind.secrets.secrets(job) if kind.secrets is not None else ()
     rights = kind.hosts.rights(job, hosts) if kind.hosts is not None else ()
-    return (*services, *secrets, *rights)
+    others = kind.objects.objects(job, hosts) if kind.objects is not None and not _is_over(job) else ()
+    return (*services, *secrets, *rights, *others)
+
+
+def _is_over(job: Job[Any]) -> bool:
+    """Nothing is to be done for the job: an autoscaler, for instance, has nothing to scale."""
+    return job.run.suspend or finished(job.status.conditions)
