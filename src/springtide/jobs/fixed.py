@@ -39,6 +39,10 @@ def _is_new(situation: Situation, pod: Pod) -> bool:
 
 def failure(situation: Situation) -> Outcome | None:
     """That a replica has failed and is not tried again."""
+    return _pod_failed(situation) or _restarted_too_often(situation)
+
+
+def _pod_failed(situation: Situation) -> Outcome | None:
     found = ((each, pod) for each, pod in failures(situation) if backoff_limit.is_final(situation, each.role, pod))
     each, pod = next(found, (None, None))
     if each is None or pod is None:
@@ -46,6 +50,25 @@ def failure(situation: Situation) -> Outcome | None:
     reason = f"{situation.job.kind}{'Evicted' if causes.evicted(pod) else 'Failed'}"
     message = f"{situation.title} has failed: {each.name} {causes.worker(pod)}"
     return outcomes.failure(situation, reason, outcomes.with_log(situation, message, pod))
+
+
+def _restarted_too_often(situation: Situation) -> Outcome | None:
+    """Pods that are restarted in place never fail by themselves."""
+    limit, restarted = _limit(situation), restarted_in_place(situation)
+    if not restarted or situation.ledger.restarts + sum(times for _, _, times in restarted) <= limit:
+        return None
+    each, pod, _ = restarted[-1]
+    why = f": {each.name} {causes.exited(pod.last_exit)}" if pod.last_exit is not None else ""
+    message = f"{situation.title} has failed because it has reached the specified backoff limit ({limit}){why}"
+    return outcomes.failure(situation, outcomes.BACKOFF_EXCEEDED, message)
+
+
+def restarted_in_place(situation: Situation) -> tuple[tuple[Replica, Pod, int], ...]:
+    """Replicas whose containers were restarted since that was last counted, and how often."""
+    there = pods(situation)
+    found = ((each, there[each.name]) for each in situation.fixed if each.name in there)
+    times = ((each, pod, backoff_limit.restarted_in_place(situation.ledger, pod)) for each, pod in found)
+    return tuple(each for each in times if each[2])
 
 
 def answered(situation: Situation) -> tuple[Ledger, list[Decision]]:
@@ -56,7 +79,13 @@ def answered(situation: Situation) -> tuple[Ledger, list[Decision]]:
     done = {*ledger.done, *(name for name, pod in there.items() if pod.phase == SUCCEEDED)}
     uids = {pod.uid for pod in there.values()}
     kept = tuple(uid for uid in ledger.retried if uid in uids)
-    ledger, why = replace(ledger, done=tuple(sorted(done)), retried=kept), []
+    in_place = {uid: times for uid, times in ledger.in_place.items() if uid in uids}
+    ledger, why = replace(ledger, done=tuple(sorted(done)), retried=kept, in_place=in_place), []
+    for each, pod, times in restarted_in_place(situation):
+        ledger = _counted_in_place(ledger, each, pod, times)
+        how = f" after it {causes.exited(pod.last_exit)}" if pod.last_exit is not None else ""
+        message = f"{each.name} was restarted in place{how}; restart {ledger.restarts} of {_limit(situation)}"
+        why.append(Decision(situation.now, "ReplicaRestarted", message, warning=True))
     for each, pod in failures(situation):
         ledger = _counted(ledger, each, pod, situation)
         message = f"{each.name} {causes.worker(pod)}; it is tried again"
@@ -69,6 +98,19 @@ def _counted(ledger: Ledger, each: Replica, pod: Pod, situation: Situation) -> L
     if causes.shut_down(pod):
         return ledger
     return replace(ledger, tries={**ledger.tries, each.role: ledger.tries.get(each.role, 0) + 1})
+
+
+def _counted_in_place(ledger: Ledger, each: Replica, pod: Pod, times: int) -> Ledger:
+    return replace(
+        ledger,
+        restarts=ledger.restarts + times,
+        tries={**ledger.tries, each.role: ledger.tries.get(each.role, 0) + times},
+        in_place={**ledger.in_place, pod.uid: pod.restarts},
+    )
+
+
+def _limit(situation: Situation) -> int:
+    return situation.job.run.retries.by_engine
 
 
 def created(situation: Situation) -> tuple[Action, ...]:

@@ -27,6 +27,9 @@ Index = Annotated[int, msgspec.Meta(ge=0, lt=1 << 31)]
 """Of a worker. What no job can have come to was written by somebody else, and the pods are believed instead."""
 
 
+Count = Annotated[int, msgspec.Meta(ge=0, lt=1 << 31)]
+
+
 @dataclass(frozen=True, slots=True)
 class SetBack:
     """What training has lost with a launcher."""
@@ -78,6 +81,9 @@ class Ledger:
     """Pods of such replicas whose failure has been counted."""
     tries: Mapping[str, int] = field(default_factory=dict)
     """How many there were, by role."""
+
+    in_place: Mapping[str, Count] = field(default_factory=dict)
+    """Restarts of containers that were counted, by the uid of their pod, of replicas that keep their names."""
 
     def annotations(self) -> dict[str, str]:
         fields = msgspec.to_builtins(self, str_keys=True)

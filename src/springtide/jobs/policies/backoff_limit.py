@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """`backoffLimit`: how often what failed is tried again, and how long that takes.
 
-A pod that was taken down with its node has tries of its own, and a shutdown of the node uses up none.
+A pod that was taken down with its node has tries of its own, and a shutdown of the node uses up none. Of replicas that
+keep their names restarts in place, which the kubelet makes, count like pods that are created again.
 """
 
 from __future__ import annotations
@@ -44,6 +45,11 @@ def is_final(situation: Situation, role: str, pod: Pod) -> bool:
     if policy is RestartPolicy.EXIT_CODE and code is not None and code < FIRST_SIGNAL:
         return True
     return is_used_up(situation, pod)
+
+
+def restarted_in_place(ledger: Ledger, pod: Pod) -> int:
+    """How often containers of this pod were restarted since that was last counted."""
+    return max(pod.restarts - ledger.in_place.get(pod.uid, 0), 0)
 
 
 def counted(ledger: Ledger, pod: Pod, now: datetime) -> Ledger:

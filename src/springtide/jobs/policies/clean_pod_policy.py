@@ -12,7 +12,7 @@ from springtide.api.kinds.conditions import condition
 from springtide.api.kinds.run_policy import CleanPodPolicy
 from springtide.jobs.actions import Action
 from springtide.jobs.objects import deletions
-from springtide.jobs.outcomes import DEADLINE_EXCEEDED
+from springtide.jobs.outcomes import BACKOFF_EXCEEDED, DEADLINE_EXCEEDED
 from springtide.jobs.situation import Situation
 
 
@@ -30,10 +30,11 @@ def cleaned(situation: Situation) -> tuple[Action, ...]:
 
 
 def _cut_short(situation: Situation) -> bool:
-    """It did not come to an end by itself."""
+    """It did not come to an end by itself: without a launcher, pods that are restarted in place would be for ever."""
     failed = condition(situation.job.status.conditions, conditions.FAILED)
-    overdue = failed is not None and (failed.status, failed.reason) == ("True", DEADLINE_EXCEEDED)
-    return overdue or situation.form.goes_on(situation)
+    reasons = (DEADLINE_EXCEEDED,) if situation.shape.launcher else (DEADLINE_EXCEEDED, BACKOFF_EXCEEDED)
+    stopped = failed is not None and failed.status == "True" and failed.reason in reasons
+    return stopped or situation.form.goes_on(situation)
 
 
 def frees_group(situation: Situation) -> bool:
