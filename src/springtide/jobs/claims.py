@@ -48,6 +48,7 @@ def hosts(situation: Situation, going: Iterable[Pod] = ()) -> Hosts:
         serves=situation.ledger.serves,
         launcher_seen=_speaks(situation.launcher),
         fixed=situation.fixed,
+        leaving=situation.leaving,
     )
 
 

@@ -28,6 +28,7 @@ from springtide.jobs import (
     gangs,
     launching,
     moving,
+    moving_in_place,
     objects,
     rank_changes,
     relocating,
@@ -91,6 +92,7 @@ def _ongoing(seen: Situation) -> Plan:
         *resizing.removable(then),
         *then.form.replaced(then),
         *relocating.deleted(then),
+        *moving_in_place.deleted(then),
     )
     actions = _hosts_written(seen, then, going, why)
     rewritten = any(isinstance(action, Patch) and action.key == seen.config_key for action in actions)
@@ -105,7 +107,7 @@ def _ongoing(seen: Situation) -> Plan:
         actions += nudge
         waits.append(wait)
     waits += [active_deadline.left(then), backoff_limit.restart_left(then)]
-    waits += [moving.left(then, index) for index in moving.leavers(then)]
+    waits += [moving.left(then, index) for index in (*moving.leavers(then), *moving_in_place.leavers(then))]
     waits += [resizing.drain_left(then, index) for index in then.ledger.draining]
     inquiries, wait = wait_causes.inquiries(then)
     actions += inquiries
@@ -173,7 +175,7 @@ def _relocated(seen: Situation, why: list[Decision]) -> Situation:
 
 def _moved(seen: Situation, why: list[Decision]) -> Situation:
     """Workers on nodes that are going away leave as soon as others can serve in their place."""
-    ledger, notices = moving.noticed(seen)
+    ledger, notices = moving_in_place.noticed(seen) if seen.shape.keeps_names else moving.noticed(seen)
     why += notices
     then = seen.with_ledger(ledger)
     gone = moving.gone(then)

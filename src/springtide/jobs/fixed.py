@@ -26,6 +26,10 @@ def pods(situation: Situation) -> Mapping[str, Pod]:
     return {pod.name: pod for role in situation.shape.fixed for pod in situation.observed.of(role)}
 
 
+def has_succeeded(pod: Pod) -> bool:
+    return pod.phase == SUCCEEDED and not pod.terminating
+
+
 def failures(situation: Situation) -> tuple[tuple[Replica, Pod], ...]:
     """Replicas whose failure has not been answered yet."""
     there = pods(situation)
@@ -34,7 +38,9 @@ def failures(situation: Situation) -> tuple[tuple[Replica, Pod], ...]:
 
 
 def _is_new(situation: Situation, pod: Pod) -> bool:
-    return (pod.phase == FAILED or causes.lost(pod)) and pod.uid not in situation.ledger.retried
+    """What a program says when it is told to end is neither failure nor success."""
+    failed = (pod.phase == FAILED and not pod.terminating) or causes.lost(pod)
+    return failed and pod.uid not in situation.ledger.retried
 
 
 def failure(situation: Situation) -> Outcome | None:
@@ -76,7 +82,7 @@ def answered(situation: Situation) -> tuple[Ledger, list[Decision]]:
     ledger, there = situation.ledger, pods(situation)
     if not situation.fixed:
         return ledger, []
-    done = {*ledger.done, *(name for name, pod in there.items() if pod.phase == SUCCEEDED)}
+    done = {*ledger.done, *(name for name, pod in there.items() if has_succeeded(pod))}
     uids = {pod.uid for pod in there.values()}
     kept = tuple(uid for uid in ledger.retried if uid in uids)
     in_place = {uid: times for uid, times in ledger.in_place.items() if uid in uids}

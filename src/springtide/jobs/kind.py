@@ -105,6 +105,8 @@ class Hosts:
     """Whether the pod under the launcher's name was seen to be the job's own, and has not ended."""
     fixed: tuple[Replica, ...] = ()
     """Replicas that keep their names, of all roles."""
+    leaving: tuple[Replica, ...] = ()
+    """Those that are told to end because the job has shrunk: they need their names until their pods are gone."""
 
 
 NOBODY: Final = Hosts((), (), "")

@@ -41,6 +41,14 @@ class SetBack:
 
 
 @dataclass(frozen=True, slots=True)
+class Move:
+    """A pod that is told to leave its node."""
+
+    uid: str
+    node: str
+
+
+@dataclass(frozen=True, slots=True)
 class Ledger:
     next_index: int = 0
     members: tuple[Index, ...] = ()
@@ -84,6 +92,9 @@ class Ledger:
 
     in_place: Mapping[str, Count] = field(default_factory=dict)
     """Restarts of containers that were counted, by the uid of their pod, of replicas that keep their names."""
+
+    moved: Mapping[str, Move] = field(default_factory=dict)
+    """Workers that keep their names and were moved off nodes that are going away, by name."""
 
     def annotations(self) -> dict[str, str]:
         fields = msgspec.to_builtins(self, str_keys=True)

@@ -21,7 +21,10 @@ DRAIN_SECONDS: Final = 30
 
 def ranked(situation: Situation, indices: Iterable[int]) -> tuple[int, ...]:
     """In which order workers go when the job shrinks: who was pointed at, who is on a node that goes, who is on a
-    cordoned node, who does not serve yet, and then the highest index."""
+    cordoned node, who does not serve yet, and then the highest index. Workers that keep their names go from the highest
+    index down: the names of those that stay are the ranks that others know."""
+    if situation.shape.keeps_names:
+        return tuple(sorted(indices, reverse=True))
     listed = set(situation.ledger.listed)
 
     def rank(index: int) -> tuple[bool, bool, bool, bool, int]:

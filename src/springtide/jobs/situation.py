@@ -90,6 +90,13 @@ class Situation:
             for index in range(self._size(role))
         )
 
+    @property
+    def leaving(self) -> tuple[Replica, ...]:
+        """Replicas that have no place any more, and whose pods are still there."""
+        places = {each.name for each in self.fixed}
+        pods = (pod for role in self.shape.fixed for pod in self.observed.of(role) if pod.name not in places)
+        return tuple(Replica(pod.role, pod.index, pod.name) for pod in pods if pod.index is not None)
+
     def _size(self, role: str) -> int:
         if role == self.shape.workers:
             return self.wanted_size

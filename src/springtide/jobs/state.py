@@ -66,8 +66,27 @@ def _working(situation: Situation, cause: str) -> State:
     if differs := rank_changes.explained(situation):
         grows = listed < wanted or not progress.of(situation.launcher).waits
         return State(Word.SCALING_OUT if grows else Word.RUNNING, _with(differs, situation, cause))
+    if situation.shape.keeps_names and situation.sizes.elastic:
+        return _in_place(situation, ready, wanted, cause)
     if listed < wanted and situation.sizes.elastic:
         return State(Word.SCALING_OUT, _with(f"{_of(listed, wanted)} in the host list", situation, cause))
+    return _running(situation, ready, wanted, cause)
+
+
+def _in_place(situation: Situation, ready: int, wanted: int, cause: str) -> State:
+    """Of a job whose workers keep their names, and that follows its size."""
+    leaving = [each.index for each in situation.leaving if each.role == situation.shape.workers]
+    if leaving:
+        one = len(leaving) == 1
+        has = "was told to end and has" if one else "were told to end and have"
+        grace = "its pod's grace period" if one else "the grace periods of their pods"
+        return State(Word.SCALING_IN, f"{situation.worker_names(leaving)} {has} {grace} to do so.")
+    if ready < wanted:
+        return State(Word.SCALING_OUT, _with(f"{_of(ready, wanted)} ready", situation, cause))
+    return _running(situation, ready, wanted, cause)
+
+
+def _running(situation: Situation, ready: int, wanted: int, cause: str) -> State:
     runs = (
         f"The job runs with {_workers(ready)}" if ready >= wanted else f"The job runs with {ready} of {wanted} workers"
     )

@@ -101,12 +101,15 @@ def errors(raw: Mapping[str, Any]) -> list[FieldError]:
 
 class _Services:
     def services(self, job: Job[Success], hosts: Hosts) -> tuple[Wanted, ...]:
-        return tuple(services.headless(job, each.name, place(job, each.role, each.index)) for each in hosts.fixed)
+        wanted = (*hosts.fixed, *hosts.leaving)
+        return tuple(services.headless(job, each.name, place(job, each.role, each.index)) for each in wanted)
 
 
 class _Sizes:
     def sizes(self, job: Job[Success]) -> Sizes:
-        return Sizes(bounds=decided(job.elastic))
+        return Sizes(
+            bounds=decided(job.elastic), elastic=job.elastic is not None, rigid="a ToyJob has no elasticPolicy"
+        )
 
 
 class ToyKind(Kind):

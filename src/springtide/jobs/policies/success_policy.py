@@ -5,7 +5,6 @@ from __future__ import annotations
 
 from springtide.jobs import fixed
 from springtide.jobs.kind import Of
-from springtide.jobs.observed import SUCCEEDED
 from springtide.jobs.outcomes import Outcome
 from springtide.jobs.situation import Situation
 
@@ -35,4 +34,4 @@ def replicas_succeeded(situation: Situation) -> bool:
 
 def _has_succeeded(situation: Situation, name: str) -> bool:
     pod = fixed.pods(situation).get(name)
-    return pod is not None and pod.phase == SUCCEEDED
+    return pod is not None and fixed.has_succeeded(pod)
