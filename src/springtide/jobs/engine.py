@@ -56,7 +56,7 @@ from springtide.jobs.actions import (
 from springtide.jobs.foreseen import foreseen
 from springtide.jobs.kind import NOBODY, Hosts, Kind, Wanted
 from springtide.jobs.ledger import Ledger
-from springtide.jobs.observed import Key, Observed, Pod
+from springtide.jobs.observed import Key, Observed
 from springtide.jobs.policies import active_deadline, backoff_limit, clean_pod_policy, suspend, ttl_after_finished
 from springtide.jobs.situation import Situation
 from springtide.jobs.stages import Step
@@ -94,13 +94,14 @@ def _ongoing(seen: Situation) -> Plan:
         *relocating.deleted(then),
         *moving_in_place.deleted(then),
     )
-    actions = _hosts_written(seen, then, going, why)
+    hosts = claims.hosts(then, going)
+    actions = _hosts_written(seen, then, hosts, why)
     rewritten = any(isinstance(action, Patch) and action.key == seen.config_key for action in actions)
     actions += _group(then)
     actions += _worker_pods(then)
     actions += [*fixed.created(then), *launching.created(then), *then.form.switched(then)]
     actions += relocating.suspended(then)
-    actions += _freed(then)
+    actions += _freed(then, hosts)
     actions += objects.deletions(going)
     if not rewritten:
         nudge, wait = launching.nudged(then)
@@ -215,10 +216,10 @@ def _caveat(seen: Situation) -> str:
 def _suspended(seen: Situation) -> Plan:
     """No pods; when the last is gone the job is as good as new, and names start over with the next run."""
     then = seen.with_ledger(Ledger() if suspend.is_quiet(seen) else launching.fresh_run(seen.ledger))
-    going = seen.observed.pods
-    actions = [*_hosts_written(seen, then, going, ()), *suspend.stopped(then), *_ungrouped(then)]
+    hosts = claims.hosts(then, seen.observed.pods)
+    actions = [*_hosts_written(seen, then, hosts, ()), *suspend.stopped(then), *_ungrouped(then)]
     actions += launching.created(then)
-    actions += _freed(then) if seen.kind.objects is not None else ()
+    actions += _freed(then, hosts) if seen.kind.objects is not None else ()
     return _told(then, actions, (), status.suspended(then))
 
 
@@ -233,7 +234,7 @@ def _after(seen: Situation) -> Plan:
         *_withdrawn(seen),
         *cleaned,
         *(_ungrouped(seen) if clean_pod_policy.frees_group(seen) else ()),
-        *(_freed(seen) if seen.kind.objects is not None else ()),
+        *(_freed(seen, claims.hosts(seen)) if seen.kind.objects is not None else ()),
     ]
     return _told(seen, actions, (), status.over(seen), [left])
 
@@ -252,21 +253,20 @@ def _withdrawn(seen: Situation) -> list[Action]:
     return [action for each in held for action in objects.ensured(seen.observed, each)]
 
 
-def _hosts_written(seen: Situation, then: Situation, going: Iterable[Pod], why: Iterable[Decision]) -> list[Action]:
+def _hosts_written(seen: Situation, then: Situation, hosts: Hosts, why: Iterable[Decision]) -> list[Action]:
     """Whoever is on the list can be reached at every moment, and nobody longer than that: what lets the launcher reach
     its workers is widened before the list is written, and narrowed after it."""
-    hosts = claims.hosts(then, going)
-    still = {*hosts.reachable, *claims.hosts(seen).listed}
+    still = {*hosts.reachable, *claims.listed(seen)}
     wide = replace(hosts, reachable=(*hosts.reachable, *sorted(still - {*hosts.reachable})))
     before, after = (wiring.wanted(then.kind, then.job, each) for each in (wide, hosts))
     first, last = objects.in_two_steps(then.observed, before, after)
     return [*first, *_config(seen, then, hosts, why), *last]
 
 
-def _freed(then: Situation) -> tuple[Action, ...]:
+def _freed(then: Situation, hosts: Hosts) -> tuple[Action, ...]:
     """Of what was made beside pods, the part that is no longer wanted."""
     group = _wanted_group(then)
-    wanted = (*wiring.wanted(then.kind, then.job, claims.hosts(then)), *((group,) if group else ()))
+    wanted = (*wiring.wanted(then.kind, then.job, hosts), *((group,) if group else ()))
     return objects.surplus(then.observed, {then.config_key, *(objects.key_of(each.manifest) for each in wanted)})
 
 

@@ -112,16 +112,16 @@ def predecessors(situation: Situation) -> tuple[Pod, ...]:
 
 
 def ready(situation: Situation) -> tuple[int, ...]:
-    steps = stages.staying(situation, situation.members)
-    return tuple(index for index, step in steps if step in (Step.LIST, Step.STAY))
+    pods = ((index, situation.workers.get(index)) for index in situation.members)
+    return tuple(index for index, pod in pods if pod is not None and pod.serves)
 
 
 def able(situation: Situation) -> tuple[int, ...]:
     """Members that are or may be in the host list now."""
     pod = situation.launcher
-    if pod is None or not situation.ledger.serves or _settle_left(situation, pod) <= timedelta(0):
-        return ready(situation)
-    return tuple(index for index, step in stages.staying(situation, situation.members) if step is Step.STAY)
+    settled = pod is None or not situation.ledger.serves or _settle_left(situation, pod) <= timedelta(0)
+    steps = (Step.LIST, Step.STAY) if settled else (Step.STAY,)
+    return tuple(index for index, step in stages.staying(situation, situation.members) if step in steps)
 
 
 def listed(situation: Situation) -> tuple[Ledger, timedelta]:

@@ -71,6 +71,8 @@ def _may_go(situation: Situation) -> tuple[int, ...]:
 def deleted(situation: Situation) -> tuple[Pod, ...]:
     """Pods that are told to end: SIGTERM, and their grace period to save what they have."""
     moved = situation.ledger.moved
+    if not moved:
+        return ()
     return tuple(
         pod for pod in situation.workers.values() if pod.alive and pod.name in moved and moved[pod.name].uid == pod.uid
     )

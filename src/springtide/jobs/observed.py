@@ -97,7 +97,12 @@ class Pod:
 
     @property
     def alive(self) -> bool:
-        return not self.ended and not self.terminating
+        return not self.terminating and self.phase not in (SUCCEEDED, FAILED)
+
+    @property
+    def serves(self) -> bool:
+        """Whether ranks can run in it."""
+        return self.ready and self.alive
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,14 +11,14 @@ anywhere, changed or turned around.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from enum import Enum, auto
+from enum import Enum, IntEnum, auto
 from typing import Final
 
 from springtide.jobs.observed import Pod
 from springtide.jobs.situation import Situation
 
 
-class Stage(Enum):
+class Stage(IntEnum):
     """Where a worker stands."""
 
     PLANNED = auto()
@@ -67,14 +67,13 @@ TABLE: Final[Mapping[tuple[Stage, bool], Step]] = {
 def stage(pod: Pod | None, *, listed: bool, draining: bool) -> Stage:
     if pod is None:
         return Stage.PLANNED
-    serves = pod.ready and pod.alive
     if listed:
-        return Stage.LISTED if serves else Stage.UNREADY
+        return Stage.LISTED if pod.serves else Stage.UNREADY
     if pod.terminating:
         return Stage.ENDING
     if draining:
         return Stage.DRAINING
-    return Stage.READY if serves else Stage.STARTING
+    return Stage.READY if pod.serves else Stage.STARTING
 
 
 def staying(situation: Situation, indices: Iterable[int]) -> Iterator[tuple[int, Step]]:

@@ -69,17 +69,18 @@ def clean_pod_policy(spec: MPIJobSpec) -> CleanPodPolicy:
     return CleanPodPolicy(within or spec.clean_pod_policy or CleanPodPolicy.NONE)
 
 
-def bounds_of(job: Job[MPI]) -> Bounds | None:
-    """Between which the job may be resized."""
-    return bounds.decided(job.elastic, _launch(job), _slots(job.own))
-
-
-def start_size_of(job: Job[MPI]) -> StartSize | None:
-    return bounds.start_size(_launch(job), _slots(job.own))
-
-
-def _launch(job: Job[MPI]) -> Launch | None:
+def launch(job: Job[MPI]) -> Launch | None:
+    """What the launcher's command line says; None for a program that is not known."""
     return launch_of(job.roles[LAUNCHER].template)
+
+
+def bounds_of(job: Job[MPI], launch: Launch | None) -> Bounds | None:
+    """Between which the job may be resized."""
+    return bounds.decided(job.elastic, launch, _slots(job.own))
+
+
+def start_size_of(job: Job[MPI], launch: Launch | None) -> StartSize | None:
+    return bounds.start_size(launch, _slots(job.own))
 
 
 def _slots(own: MPI) -> Slots:

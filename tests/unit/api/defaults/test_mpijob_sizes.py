@@ -11,7 +11,7 @@ from tests import documents
 from tests.unit.api.builders import a_template, an_mpijob
 
 from springtide.api.bounds import Bounds
-from springtide.api.defaults.mpijob import bounds_of, defaulted, start_size_of
+from springtide.api.defaults.mpijob import bounds_of, defaulted, launch, start_size_of
 
 POLICY, LINE = "spec.elasticPolicy", "the launcher's command line"
 ELASTIC = ("horovodrun", "-np", "4", "--min-np", "2", "--max-np", "8", "python", "x")
@@ -41,15 +41,15 @@ GPU = {"resources": {"limits": {"nvidia.com/gpu": 1}}}
     ],
 )
 def test_a_job_has_bounds_and_a_start_size(job: dict[str, Any], found: Bounds | None, start: int | None) -> None:
-    assert bounds_of(defaulted(job)) == found
-    least = start_size_of(defaulted(job))
+    assert bounds_of(defaulted(job), launch(defaulted(job))) == found
+    least = start_size_of(defaulted(job), launch(defaulted(job)))
     assert (least.workers if least else None) == start
 
 
 def test_the_documents_job_has_between_one_and_three_workers() -> None:
     job = defaulted(yaml.safe_load((documents.MANIFESTS / "tensorflow-mnist-elastic.yaml").read_text()))
-    assert bounds_of(job) == Bounds(1, 3, LINE)
-    least = start_size_of(job)
+    assert bounds_of(job, launch(job)) == Bounds(1, 3, LINE)
+    least = start_size_of(job, launch(job))
     assert least is not None
     assert least.workers == 2
 
@@ -75,6 +75,6 @@ REFUSALS = {
 
 @pytest.mark.parametrize(("job", "said"), REFUSALS.values(), ids=REFUSALS)
 def test_too_few_to_start_with_are_told_why_and_what_to_do(job: dict[str, Any], said: str) -> None:
-    least = start_size_of(defaulted(job))
+    least = start_size_of(defaulted(job), launch(defaulted(job)))
     assert least is not None
     assert least.refusal(1) == said

@@ -6,8 +6,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Final
 
-from springtide.api.command_lines import HOROVODRUN, TIDERUN, Launch, launch_of
-from springtide.api.defaults.mpijob import MPI, bounds_of, start_size_of
+from springtide.api.command_lines import HOROVODRUN, TIDERUN, Launch
+from springtide.api.defaults.mpijob import MPI, bounds_of, launch, start_size_of
 from springtide.api.job import Job
 from springtide.api.kinds.attach_mode import AttachMode
 from springtide.api.kinds.mpi_modes import LauncherForm
@@ -49,14 +49,14 @@ class _Wiring:
 
 class _Sizes:
     def sizes(self, job: Job[MPI]) -> Sizes:
-        launch = launch_of(job.roles[LAUNCHER].template)
-        elastic = _is_elastic(job, launch)
+        found = launch(job)
+        elastic = _is_elastic(job, found)
         return Sizes(
-            bounds=bounds_of(job),
-            start_size=start_size_of(job),
+            bounds=bounds_of(job, found),
+            start_size=start_size_of(job, found),
             elastic=elastic,
-            rigid="" if elastic else _rigid(launch),
-            settles=elastic and launch is not None and launch.program == HOROVODRUN,
+            rigid="" if elastic else _rigid(found),
+            settles=elastic and found is not None and found.program == HOROVODRUN,
         )
 
 
@@ -66,14 +66,14 @@ class MPIKind(Kind):
     resizable = _Sizes()
 
     def shape(self, job: Job[MPI]) -> Shape:
-        launch = launch_of(job.roles[LAUNCHER].template)
+        found = launch(job)
         return Shape(
             workers=WORKER,
             launcher=LAUNCHER,
             form=_FORMS[job.own.mode.launcher_form],
             launcher_name=names.launcher(job),
             config_name=names.config(job),
-            saves=_is_elastic(job, launch) and launch is not None and launch.program == TIDERUN,
+            saves=_is_elastic(job, found) and found is not None and found.program == TIDERUN,
             waits_for_workers=job.own.launcher_creation is LauncherCreation.WAIT_FOR_WORKERS_READY,
         )
 
