@@ -16,9 +16,9 @@ import pytest
 import yaml
 from tests.conformance.programs import Kubectl, eventually
 
-from springtide.controllers.kinds import SERVED
 from springtide.controllers.options import Options, WebhookOptions
 from springtide.controllers.webhook import judging
+from springtide.jobs.registry import SERVED
 from springtide.kube.client import Client
 
 POLICY = "spec.elasticPolicy"

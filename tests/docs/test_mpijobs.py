@@ -12,7 +12,7 @@ from tests.docs.pages import DOCS
 
 from springtide.cli.operator import operator
 from springtide.jobs import launching, resizing
-from springtide.jobs.kinds.mpi.pods import ISTIO
+from springtide.jobs.parts.pod_templates import ISTIO
 from springtide.jobs.state import Word
 
 PAGES = ("mpijobs.md", "zh/mpijobs.md")

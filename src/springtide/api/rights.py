@@ -10,15 +10,18 @@ from collections.abc import Sequence
 from typing import Any, Final
 
 from springtide.api.kinds.registry import RESOURCES
+from springtide.api.kinds.resource import Resource
 
 _READ: Final = ("get", "list", "watch")
 _KEEP: Final = (*_READ, "create", "update", "patch", "delete")
 
 
-def rules() -> list[dict[str, Any]]:
-    own = [rule for resource in RESOURCES for rule in _of_kind(resource.group, resource.plural)]
+def rules(resources: Sequence[Resource] = RESOURCES) -> list[dict[str, Any]]:
+    own = [rule for resource in resources for rule in _of_kind(resource.group, resource.plural)]
+    made = dict.fromkeys((each.group, each.plural) for resource in resources for each in resource.makes)
     return [
         *own,
+        *(_rule(group, (plural,), _KEEP) for group, plural in made),
         _rule("", ("configmaps", "pods", "secrets", "serviceaccounts", "services"), _KEEP),
         _rule("", ("pods/exec",), ("get", "create")),
         _rule("", ("events",), ("list", "create", "patch")),

@@ -26,9 +26,9 @@ from springtide.controllers.metrics import Metrics
 from springtide.controllers.views import JobView
 from springtide.jobs import claims, wait_causes
 from springtide.jobs.actions import Action, Create, Delete, Event, Inquire, Patch, RequeueAfter, Secrets, StatusPatch
-from springtide.jobs.kinds.mpi import ssh
 from springtide.jobs.objects import ROLE
 from springtide.jobs.observed import Key as Name
+from springtide.jobs.parts import ssh
 from springtide.jobs.state import Word
 from springtide.kube import errors, request
 from springtide.kube.client import Client

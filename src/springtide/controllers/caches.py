@@ -6,9 +6,11 @@ Objects of anybody else are never fetched, so a cluster with ten thousand other 
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import replace
 from typing import Any, Final, NamedTuple
 
+from springtide.api.kinds.resource import Resource as Definition
 from springtide.controllers.leaving import NodeFacts, facts, is_evicted
 from springtide.controllers.views import BatchJobView, HeldView, JobView, Metadata, NodeView, PodView, PriorityView
 from springtide.jobs import gangs, progress
@@ -67,7 +69,10 @@ def _last_lines(pod: PodView) -> str:
 
 
 class Caches:
-    def __init__(self, informers: Informers, namespace: str, gang_scheduler: str) -> None:
+    def __init__(
+        self, informers: Informers, namespace: str, gang_scheduler: str, makes: Iterable[Resource] = ()
+    ) -> None:
+        """`makes` are types of objects that only some kinds have."""
         ours = Scope(namespace, labels=JOB)
         self.namespace = namespace
         self.pods: Informer[PodView] = informers.of(PODS, ours, into=PodView)
@@ -78,7 +83,8 @@ class Caches:
         )
         """Nobody else wants to know them, and it takes a right of its own."""
         self.held: dict[Resource, Informer[HeldView]] = {
-            resource: informers.of(resource, ours, into=HeldView) for resource in (*HELD, *groups_of(gang_scheduler))
+            resource: informers.of(resource, ours, into=HeldView)
+            for resource in (*HELD, *groups_of(gang_scheduler), *makes)
         }
         self._informers = informers
         self.made: tuple[Informer[Any], ...] = (self.pods, self.batch_jobs, *self.held.values())
@@ -140,6 +146,12 @@ class Caches:
 
     def jobs_on(self, node: str) -> frozenset[JobKey]:
         return frozenset(key for pod in self.pods.where(BY_NODE, node) for key in _by_job(pod))
+
+
+def made_by(definitions: Iterable[Definition]) -> tuple[Resource, ...]:
+    """Types of objects that jobs of these kinds have beside the usual ones."""
+    made = (Resource(each.group, each.version, each.plural, each.kind) for kind in definitions for each in kind.makes)
+    return tuple(dict.fromkeys(made))
 
 
 def groups_of(scheduler: str) -> tuple[Resource, ...]:

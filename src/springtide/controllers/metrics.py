@@ -34,6 +34,7 @@ from springtide.api.kinds import conditions as types
 from springtide.api.kinds.conditions import holds
 from springtide.api.kinds.replicas import LAUNCHER
 from springtide.api.kinds.status import JobStatus
+from springtide.jobs.registry import SERVED
 from springtide.jobs.state import Word
 from springtide.kube.resources import Key
 
@@ -42,7 +43,7 @@ RETRY: Final = "retry"
 ERROR: Final = "error"
 """How a reconcile may end."""
 
-_UPSTREAM: Final = {"MPIJob": "mpi_operator"}
+_UPSTREAM: Final = {each.kind: each.metrics for each in SERVED if each.metrics}
 """Kinds whose former operators are known to people's dashboards, and what their metrics began with."""
 _COUNTED: Final = {types.CREATED: "created", types.SUCCEEDED: "successful", types.FAILED: "failed"}
 _TRAINING: Final = frozenset({Word.RUNNING, Word.SCALING_OUT, Word.SCALING_IN})

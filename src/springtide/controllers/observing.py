@@ -11,7 +11,6 @@ from typing import Any, Final
 import msgspec
 
 from springtide.api.job import Job
-from springtide.api.kinds.mpi_modes import LauncherForm
 from springtide.controllers.caches import BY_JOB, Caches, JobKey
 from springtide.controllers.leaving import NodeFacts, evicted_by_taints
 from springtide.controllers.pod_waiting import waiting
@@ -103,7 +102,7 @@ def _tolerations(job: Job[Any], shape: Shape) -> Sequence[Any]:
 
 
 def _batch(found: Found, shape: Shape) -> BatchJobView | None:
-    batch, wanted = found.batch_job, shape.form is LauncherForm.BATCH_JOB
+    batch, wanted = found.batch_job, shape.form.in_batch_job
     return batch if wanted and batch is not None and _owned(batch.metadata, found.job) else None
 
 
@@ -112,7 +111,7 @@ def _is_part(view: PodView, job: Job[Any], kind: Kind, shape: Shape, batch: Batc
     their owner: one that does not have the name of its role and index would stand in for another."""
     metadata = view.metadata
     role, owner = metadata.labels.get(ROLE, ""), _owner(metadata)
-    if role == shape.launcher and shape.form is LauncherForm.BATCH_JOB:
+    if role == shape.launcher and shape.form.in_batch_job:
         return batch is not None and owner == batch.metadata.uid
     if owner != job.metadata.uid:
         return False
@@ -172,7 +171,7 @@ def launcher_job(view: BatchJobView) -> LauncherJob:
 
 def pod(view: PodView, silent: Container[str] = ()) -> Pod:
     metadata, status = view.metadata, view.status
-    main, disruption = _main(view), _disruption(view)
+    main, disruption, restarts = _main(view), _disruption(view), _restarts(view)
     return Pod(
         name=metadata.name,
         uid=metadata.uid,
@@ -189,6 +188,8 @@ def pod(view: PodView, silent: Container[str] = ()) -> Pod:
         created=metadata.creation_timestamp,
         started=_started(main),
         exit=_exit(view, main),
+        restarts=restarts,
+        last_exit=_last_exit(view, main) if restarts else None,
         waiting=waiting(view),
         annotations=metadata.annotations,
     )
@@ -218,8 +219,28 @@ def _exit(view: PodView, main: ContainerStatus | None) -> Exit | None:
     """Of the main container, or of whichever failed before it could start."""
     ended = main.state.terminated if main else None
     if ended is None or not ended.exit_code:
-        others = (*view.status.init_container_statuses, *view.status.container_statuses)
-        ended = next(_failed(others), ended)
+        ended = next(_failed(_containers(view)), ended)
+    return _read(ended)
+
+
+def _restarts(view: PodView) -> int:
+    return sum(each.restart_count for each in _containers(view))
+
+
+def _last_exit(view: PodView, main: ContainerStatus | None) -> Exit | None:
+    """How a container ended that was restarted: the main one, or else one that failed."""
+    if main is not None and main.last_state.terminated is not None:
+        return _read(main.last_state.terminated)
+    return _read(
+        next((end for each in _containers(view) if (end := each.last_state.terminated) and end.exit_code), None)
+    )
+
+
+def _containers(view: PodView) -> tuple[ContainerStatus, ...]:
+    return (*view.status.init_container_statuses, *view.status.container_statuses)
+
+
+def _read(ended: Terminated | None) -> Exit | None:
     return Exit(ended.exit_code, ended.reason, ended.message) if ended else None
 
 

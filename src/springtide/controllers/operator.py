@@ -12,9 +12,8 @@ from collections.abc import Iterator
 
 from springtide.controllers import prerequisites
 from springtide.controllers.acting import Hands
-from springtide.controllers.caches import Caches, JobKey, job_of
+from springtide.controllers.caches import Caches, JobKey, job_of, made_by
 from springtide.controllers.inquiring import Inquirer
-from springtide.controllers.kinds import SERVED, Served
 from springtide.controllers.leaving import is_evicted
 from springtide.controllers.metrics import Figures, Metrics, figures
 from springtide.controllers.options import Options
@@ -23,6 +22,7 @@ from springtide.controllers.serving import serve
 from springtide.controllers.views import BatchJobView, HeldView, PodView
 from springtide.controllers.webhook import judging
 from springtide.jobs.observed import Settings
+from springtide.jobs.registry import SERVED, Served
 from springtide.kube import config
 from springtide.kube.cache import Replaced
 from springtide.kube.client import Client
@@ -70,7 +70,8 @@ class Operator:
     ) -> None:
         self._client, self._options, self._metrics = client, options, metrics or Metrics()
         self._informers = Informers(client)
-        self._caches = Caches(self._informers, options.namespace, options.gang_scheduler)
+        makes = made_by(kind.definition for kind, _ in served)
+        self._caches = Caches(self._informers, options.namespace, options.gang_scheduler, makes)
         self._inquirer = Inquirer(client, self._caches, self._look_again)
         self._recorders: list[EventRecorder] = []
         self._controllers = {kind.kind: self._controller(kind, resource) for kind, resource in served}

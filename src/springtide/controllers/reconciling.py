@@ -15,17 +15,17 @@ import msgspec
 from springtide.api.field_errors import FieldError
 from springtide.api.job import Job
 from springtide.api.kinds.conditions import finished
-from springtide.api.kinds.run_policy import managed_elsewhere
 from springtide.api.kinds.status import JobStatus
 from springtide.controllers import observing
 from springtide.controllers.acting import Hands, Subject
 from springtide.controllers.caches import Caches, JobKey
-from springtide.controllers.kinds import Served
 from springtide.controllers.metrics import ERROR, OK, RETRY, Metrics
 from springtide.controllers.views import JobView
 from springtide.jobs import claims, engine, refusing
 from springtide.jobs.actions import Inquire, Plan
 from springtide.jobs.observed import Settings
+from springtide.jobs.policies.managed_by import managed_elsewhere
+from springtide.jobs.registry import Served
 from springtide.kube import errors
 from springtide.kube.controller import Result, Retry
 from springtide.kube.informer import Informer

@@ -91,6 +91,7 @@ class ContainerState(View):
 
 class ContainerStatus(View):
     name: str = ""
+    restart_count: int = 0
     state: ContainerState = field(default_factory=ContainerState)
     last_state: ContainerState = field(default_factory=ContainerState)
 

@@ -30,10 +30,10 @@ from springtide.api.kinds.resource import Resource as Definition
 from springtide.controllers import certificates
 from springtide.controllers.admission import Judges, Judging, NoReview, answered
 from springtide.controllers.certificates import Bundle
-from springtide.controllers.kinds import Served
 from springtide.controllers.options import Options, WebhookOptions
 from springtide.controllers.prerequisites import MissingError
 from springtide.controllers.serving import EVERYWHERE, Handler, body_of, listening
+from springtide.jobs.registry import Served
 from springtide.kube import errors
 from springtide.kube.client import Client
 from springtide.kube.resources import Key, Obj, Resource

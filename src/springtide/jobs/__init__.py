@@ -3,8 +3,12 @@
 
 observed ──► engine.plan ──► actions     one engine for all kinds, plans are data
                 │
-                ├─ workers, fixed, resizing, moving, launching,
-                │  finishing, gangs, claims                           one policy each
-                ├─ conditions, state, decisions                       what people are told
-                └─ kinds/…                                            adapters: roles, wiring, pods, bounds
+                ├─ workers, fixed, resizing, moving, launching        which pods there are
+                ├─ policies/…, finishing                              a module per policy of the API; how a job ends
+                ├─ launchers/…                                        a launcher as a pod, as a batch Job, or none
+                ├─ conditions, state, status, decisions               what people are told
+                └─ kinds/…                                            adapters: roles, wiring, pods, sizes
+                     └─ parts/…                                       what kinds put jobs together from
+
+`kind` is what the engine asks of a kind, `registry` the kinds there are.
 """

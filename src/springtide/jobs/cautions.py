@@ -12,19 +12,22 @@ from springtide.jobs.kind import Kind, Shape
 
 def of_size(kind: Kind, new: Job[Any], old: Job[Any] | None) -> list[str]:
     """Of a new job, or of a change that asks for another size; who changes something else has heard it."""
+    if kind.resizable is None:
+        return []
+    sizes = kind.resizable.sizes(new)
     shape, before = kind.shape(new), _asked(kind.shape(old), old) if old is not None else None
     asked = _asked(shape, new)
     if asked == before or finished(new.status.conditions):
         return []
     runs = _launcher_runs(shape, new)
     found = []
-    if runs and not shape.elastic:
+    if runs and not sizes.elastic:
         found.append(
-            f"{shape.rigid}: its run goes on as it is and {_workers(asked)} from its next start; "
+            f"{sizes.rigid}: its run goes on as it is and {_workers(asked)} from its next start; "
             "suspend and resume the job to start anew with that size now"
         )
-    if shape.start_size is not None and asked < shape.start_size.workers:
-        refusal = shape.start_size.refusal(asked)
+    if sizes.start_size is not None and asked < sizes.start_size.workers:
+        refusal = sizes.start_size.refusal(asked)
         found.append(f"the launcher goes on, but once it is gone: {refusal}" if runs else refusal)
     return found
 

@@ -8,7 +8,7 @@ when that pod is about to be deleted.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from datetime import datetime, timedelta
 from typing import Final
 
@@ -34,21 +34,25 @@ _NAMED: Final = 5
 def hosts(situation: Situation, going: Iterable[Pod] = ()) -> Hosts:
     """`going` are deleted right after the hosts are written."""
     gone = {pod.uid for pod in going}
-
-    def stays(pod: Pod | None) -> bool:
-        return pod is not None and pod.alive and pod.uid not in gone
-
-    def names(indices: Iterable[int]) -> tuple[str, ...]:
-        here = (index for index in sorted(indices) if stays(situation.workers.get(index)))
-        return tuple(situation.worker_name(index) for index in here)
-
     return Hosts(
-        listed=names(situation.ledger.listed),
-        reachable=names(situation.workers),
+        listed=_names(situation, situation.ledger.listed, gone),
+        reachable=_names(situation, situation.workers, gone),
         serves=situation.ledger.serves,
         launcher_seen=_speaks(situation.launcher),
         fixed=situation.fixed,
+        leaving=situation.leaving,
     )
+
+
+def listed(situation: Situation) -> tuple[str, ...]:
+    """Names in the host list, of pods that are there."""
+    return _names(situation, situation.ledger.listed, ())
+
+
+def _names(situation: Situation, indices: Iterable[int], gone: Collection[str]) -> tuple[str, ...]:
+    found = ((index, situation.workers.get(index)) for index in sorted(indices))
+    here = (index for index, pod in found if pod is not None and pod.alive and pod.uid not in gone)
+    return tuple(situation.worker_name(index) for index in here)
 
 
 def _speaks(pod: Pod | None) -> bool:

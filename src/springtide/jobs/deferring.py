@@ -7,7 +7,6 @@ from __future__ import annotations
 from typing import Final
 
 from springtide.jobs import launching
-from springtide.jobs.kind import Shape
 from springtide.jobs.situation import Situation
 
 _ORDINALS: Final = ("first", "second", "third", "fourth", "fifth", "sixth", "seventh", "eighth", "ninth", "tenth")
@@ -16,7 +15,7 @@ _ORDINALS: Final = ("first", "second", "third", "fourth", "fifth", "sixth", "sev
 def applies(situation: Situation) -> bool:
     """A launcher that is not elastic has been given its hosts, and has not ended."""
     ledger, pod = situation.ledger, situation.launcher
-    if situation.shape.elastic or not ledger.serves:
+    if situation.sizes.elastic or not ledger.serves:
         return False
     return pod is not None and pod.alive and pod.uid == ledger.serves
 
@@ -40,20 +39,18 @@ def explained(situation: Situation) -> str:
     """What runs and what is asked for, where the two differ."""
     if not applies(situation):
         return ""
-    return difference(situation.shape, len(held(situation)), situation.wanted_size)
+    return difference(situation.sizes.rigid, len(held(situation)), situation.wanted_size)
 
 
-def difference(shape: Shape, used: int, wanted: int) -> str:
+def difference(rigid: str, used: int, wanted: int) -> str:
     if used == wanted:
         return ""
     if wanted < used:
         asked = "1 is" if wanted == 1 else f"{wanted} are"
         trains = "worker trains" if used == 1 else "workers train"
-        return (
-            f"{used} {trains}, {asked} asked for: {shape.rigid}, so the new size counts from the launcher's next start"
-        )
+        return f"{used} {trains}, {asked} asked for: {rigid}, so the new size counts from the launcher's next start"
     trains = "train" if used != 1 else "trains"
-    return f"{used} of {wanted} workers {trains}; {_others(used, wanted)} from the launcher's next start: {shape.rigid}"
+    return f"{used} of {wanted} workers {trains}; {_others(used, wanted)} from the launcher's next start: {rigid}"
 
 
 def _others(used: int, wanted: int) -> str:

@@ -7,6 +7,7 @@ Each is empty where nothing is waited for. Times are times of day: they stay tru
 from __future__ import annotations
 
 from springtide.jobs import launching, resizing, workers
+from springtide.jobs.policies import backoff_limit
 from springtide.jobs.situation import Situation
 from springtide.jobs.times import clock
 
@@ -57,7 +58,7 @@ def replacing(situation: Situation) -> str:
 
 
 def restarting(situation: Situation) -> str:
-    at, ledger = launching.restarts_at(situation), situation.ledger
+    at, ledger = backoff_limit.restarts_at(situation), situation.ledger
     if at is None or at <= situation.now:
         return ""
     what = "The launcher failed and is created" if situation.shape.launcher else "A replica failed and is created"

@@ -28,15 +28,18 @@ from springtide.jobs import (
     gangs,
     launching,
     moving,
+    moving_in_place,
     objects,
     rank_changes,
     relocating,
     resizing,
     setbacks,
     situation,
+    stages,
     status,
     training_progress,
     wait_causes,
+    wiring,
     workers,
 )
 from springtide.jobs import decisions as log
@@ -53,8 +56,11 @@ from springtide.jobs.actions import (
 from springtide.jobs.foreseen import foreseen
 from springtide.jobs.kind import NOBODY, Hosts, Kind, Wanted
 from springtide.jobs.ledger import Ledger
-from springtide.jobs.observed import Key, Observed, Pod
+from springtide.jobs.observed import Key, Observed
+from springtide.jobs.policies import active_deadline, backoff_limit, clean_pod_policy, suspend, ttl_after_finished
 from springtide.jobs.situation import Situation
+from springtide.jobs.stages import Step
+from springtide.jobs.times import NEVER
 
 
 def plan(observed: Observed, kind: Kind, now: datetime) -> Plan:
@@ -84,23 +90,25 @@ def _ongoing(seen: Situation) -> Plan:
     going = (
         *fixed.removable(then),
         *resizing.removable(then),
-        *launching.deleted(then),
+        *then.form.replaced(then),
         *relocating.deleted(then),
+        *moving_in_place.deleted(then),
     )
-    actions = _hosts_written(seen, then, going, why)
+    hosts = claims.hosts(then, going)
+    actions = _hosts_written(seen, then, hosts, why)
     rewritten = any(isinstance(action, Patch) and action.key == seen.config_key for action in actions)
     actions += _group(then)
     actions += _worker_pods(then)
-    actions += [*fixed.created(then), *launching.created(then), *finishing.switched(then)]
+    actions += [*fixed.created(then), *launching.created(then), *then.form.switched(then)]
     actions += relocating.suspended(then)
-    actions += _freed(then)
-    actions += finishing.deletes(going)
+    actions += _freed(then, hosts)
+    actions += objects.deletions(going)
     if not rewritten:
         nudge, wait = launching.nudged(then)
         actions += nudge
         waits.append(wait)
-    waits += [finishing.deadline_left(then), launching.restart_left(then)]
-    waits += [moving.left(then, index) for index in moving.leavers(then)]
+    waits += [active_deadline.left(then), backoff_limit.restart_left(then)]
+    waits += [moving.left(then, index) for index in (*moving.leavers(then), *moving_in_place.leavers(then))]
     waits += [resizing.drain_left(then, index) for index in then.ledger.draining]
     inquiries, wait = wait_causes.inquiries(then)
     actions += inquiries
@@ -135,7 +143,7 @@ def _relieved(seen: Situation, why: list[Decision]) -> Situation:
 
 def _restarted(seen: Situation, why: list[Decision]) -> Situation:
     """A launcher that failed is tried again, with none of its workers."""
-    failed, then = launching.failed(seen), seen
+    failed, then = seen.form.failed(seen), seen
     if failed is not None:
         then = then.with_ledger(launching.counted(then, failed))
         message = f"The launcher {causes.worker(failed)}; it is tried again{_tries(then)}"
@@ -168,7 +176,7 @@ def _relocated(seen: Situation, why: list[Decision]) -> Situation:
 
 def _moved(seen: Situation, why: list[Decision]) -> Situation:
     """Workers on nodes that are going away leave as soon as others can serve in their place."""
-    ledger, notices = moving.noticed(seen)
+    ledger, notices = moving_in_place.noticed(seen) if seen.shape.keeps_names else moving.noticed(seen)
     why += notices
     then = seen.with_ledger(ledger)
     gone = moving.gone(then)
@@ -191,7 +199,7 @@ def _resized(seen: Situation, why: list[Decision]) -> tuple[Situation, timedelta
         if gone:
             message = f"{size} → {size - len(gone)} workers: {seen.worker_names(gone)} will go"
             why.append(Decision(seen.now, "ScalingIn", message))
-        return seen.with_ledger(resizing.shrunk(seen, gone)), finishing.NEVER
+        return seen.with_ledger(resizing.shrunk(seen, gone)), NEVER
     ledger, wait = workers.filled(seen, wanted - size)
     grows = len(ledger.members) > len(seen.ledger.members) and not {"WorkerReplaced", "WorkersMoved", "NodeLeaving"} & {
         decision.reason for decision in why
@@ -202,30 +210,31 @@ def _resized(seen: Situation, why: list[Decision]) -> tuple[Situation, timedelta
 
 
 def _caveat(seen: Situation) -> str:
-    return f"; {seen.shape.rigid}, so the new ones count from its next start" if deferring.applies(seen) else ""
+    return f"; {seen.sizes.rigid}, so the new ones count from its next start" if deferring.applies(seen) else ""
 
 
 def _suspended(seen: Situation) -> Plan:
     """No pods; when the last is gone the job is as good as new, and names start over with the next run."""
-    quiet = not seen.replicas and all(pod.ended for pod in seen.observed.of(seen.shape.launcher))
-    then = seen.with_ledger(Ledger() if quiet else launching.fresh_run(seen.ledger))
-    going = seen.observed.pods
-    actions = [*_hosts_written(seen, then, going, ()), *finishing.stopped(then), *_ungrouped(then)]
+    then = seen.with_ledger(Ledger() if suspend.is_quiet(seen) else launching.fresh_run(seen.ledger))
+    hosts = claims.hosts(then, seen.observed.pods)
+    actions = [*_hosts_written(seen, then, hosts, ()), *suspend.stopped(then), *_ungrouped(then)]
     actions += launching.created(then)
+    actions += _freed(then, hosts) if seen.kind.objects is not None else ()
     return _told(then, actions, (), status.suspended(then))
 
 
 def _after(seen: Situation) -> Plan:
     """A finished job is cleaned up once, and deleted when its time has come."""
-    left = finishing.time_to_live(seen)
+    left = ttl_after_finished.left(seen)
     if left <= timedelta(0):
-        return Plan((finishing.deletes_job(seen),), seen.job.status)
-    cleaned = finishing.cleaned(seen)
+        return Plan((ttl_after_finished.deletion(seen),), seen.job.status)
+    cleaned = clean_pod_policy.cleaned(seen)
     actions = [
         *_unlisted(seen, cleaned),
         *_withdrawn(seen),
         *cleaned,
-        *(_ungrouped(seen) if finishing.frees_group(seen) else ()),
+        *(_ungrouped(seen) if clean_pod_policy.frees_group(seen) else ()),
+        *(_freed(seen, claims.hosts(seen)) if seen.kind.objects is not None else ()),
     ]
     return _told(seen, actions, (), status.over(seen), [left])
 
@@ -239,32 +248,31 @@ def _unlisted(seen: Situation, cleaned: Iterable[Action]) -> list[Action]:
 
 def _withdrawn(seen: Situation) -> list[Action]:
     """The launcher of a finished job may reach nobody, whoever comes to have its workers' names."""
-    wanted = (each for each in seen.kind.wiring(seen.job, NOBODY) if each.grants)
+    wanted = (each for each in wiring.wanted(seen.kind, seen.job, NOBODY) if each.grants)
     held = (each for each in wanted if objects.key_of(each.manifest) in seen.observed.objects)
     return [action for each in held for action in objects.ensured(seen.observed, each)]
 
 
-def _hosts_written(seen: Situation, then: Situation, going: Iterable[Pod], why: Iterable[Decision]) -> list[Action]:
+def _hosts_written(seen: Situation, then: Situation, hosts: Hosts, why: Iterable[Decision]) -> list[Action]:
     """Whoever is on the list can be reached at every moment, and nobody longer than that: what lets the launcher reach
     its workers is widened before the list is written, and narrowed after it."""
-    hosts = claims.hosts(then, going)
-    still = {*hosts.reachable, *claims.hosts(seen).listed}
+    still = {*hosts.reachable, *claims.listed(seen)}
     wide = replace(hosts, reachable=(*hosts.reachable, *sorted(still - {*hosts.reachable})))
-    before, after = (then.kind.wiring(then.job, each) for each in (wide, hosts))
+    before, after = (wiring.wanted(then.kind, then.job, each) for each in (wide, hosts))
     first, last = objects.in_two_steps(then.observed, before, after)
     return [*first, *_config(seen, then, hosts, why), *last]
 
 
-def _freed(then: Situation) -> tuple[Action, ...]:
+def _freed(then: Situation, hosts: Hosts) -> tuple[Action, ...]:
     """Of what was made beside pods, the part that is no longer wanted."""
     group = _wanted_group(then)
-    wanted = (*then.kind.wiring(then.job, claims.hosts(then)), *((group,) if group else ()))
+    wanted = (*wiring.wanted(then.kind, then.job, hosts), *((group,) if group else ()))
     return objects.surplus(then.observed, {then.config_key, *(objects.key_of(each.manifest) for each in wanted)})
 
 
 def _config(seen: Situation, then: Situation, hosts: Hosts, why: Iterable[Decision]) -> list[Action]:
     """The ledger and the host list, in one write; the log rides along."""
-    data = dict(then.kind.config(then.job, hosts, then.observed.settings))
+    data = dict(wiring.files(then.kind, then.job, hosts, then.observed.settings))
     annotations, held = then.ledger.annotations(), seen.config
     before = held.annotations if held else {}
     metadata = objects.named(then.job, then.shape.config_name, labels=_app(then), annotations=annotations)
@@ -285,7 +293,7 @@ def _app(then: Situation) -> Mapping[str, str]:
 
 
 def _worker_pods(then: Situation) -> list[Action]:
-    missing = (index for index in sorted(then.ledger.members) if index not in then.workers)
+    missing = (index for index, step in stages.staying(then, sorted(then.ledger.members)) if step is Step.CREATE)
     planned = islice(missing, MOST_PODS)  # those that are created cause the next plan
     return [Create(then.kind.pod(then.job, then.shape.workers, index, then.observed.settings)) for index in planned]
 
@@ -325,8 +333,8 @@ def _told(
     throttle = training_progress.too_soon(then, new)
     if new != old and throttle <= timedelta(0):
         told += (StatusPatch(new), *status.events(old, new), *rank_changes.events(then, new))
-    soonest = min((wait for wait in (*waits, throttle) if wait > timedelta(0)), default=finishing.NEVER)
-    if soonest != finishing.NEVER:
+    soonest = min((wait for wait in (*waits, throttle) if wait > timedelta(0)), default=NEVER)
+    if soonest != NEVER:
         told.append(RequeueAfter(soonest))
     return Plan(tuple(told), new, why)
 

@@ -10,43 +10,24 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 from datetime import timedelta
-from typing import Final
 
-from springtide.api.kinds.replicas import RestartPolicy
-from springtide.jobs import causes, launching, workers
+from springtide.jobs import causes, outcomes
 from springtide.jobs.actions import Action, Create, Decision
-from springtide.jobs.kind import Of, Replica
+from springtide.jobs.kind import Replica
 from springtide.jobs.ledger import Ledger
 from springtide.jobs.observed import FAILED, SUCCEEDED, Pod
+from springtide.jobs.outcomes import Outcome
+from springtide.jobs.policies import backoff_limit
 from springtide.jobs.situation import Situation
-
-FIRST_SIGNAL: Final = 128
-"""With policy ExitCode: from here on it was the system that ended the program, and it is tried again."""
-
-
-def succeeded(situation: Situation) -> bool:
-    rule = situation.shape.success
-    if rule is None:
-        return False
-    names = [each.name for each in situation.fixed if each.role == rule.role]
-    done = [name in situation.ledger.done or _has_succeeded(situation, name) for name in names]
-    match rule.of:
-        case Of.FIRST:
-            return any(done[:1])
-        case Of.ALL:
-            return bool(done) and all(done)
-        case Of.ANY:
-            return any(done)
-
-
-def _has_succeeded(situation: Situation, name: str) -> bool:
-    pod = pods(situation).get(name)
-    return pod is not None and pod.phase == SUCCEEDED
 
 
 def pods(situation: Situation) -> Mapping[str, Pod]:
     """Those there are, by their names."""
     return {pod.name: pod for role in situation.shape.fixed for pod in situation.observed.of(role)}
+
+
+def has_succeeded(pod: Pod) -> bool:
+    return pod.phase == SUCCEEDED and not pod.terminating
 
 
 def failures(situation: Situation) -> tuple[tuple[Replica, Pod], ...]:
@@ -57,21 +38,43 @@ def failures(situation: Situation) -> tuple[tuple[Replica, Pod], ...]:
 
 
 def _is_new(situation: Situation, pod: Pod) -> bool:
-    return (pod.phase == FAILED or causes.lost(pod)) and pod.uid not in situation.ledger.retried
+    """What a program says when it is told to end is neither failure nor success."""
+    failed = (pod.phase == FAILED and not pod.terminating) or causes.lost(pod)
+    return failed and pod.uid not in situation.ledger.retried
 
 
-def exhausted(situation: Situation, role: str, pod: Pod) -> bool:
-    """No more tries, as with launchers; but what a role says of restarting comes before all counting."""
-    if causes.shut_down(pod):
-        return False
-    if causes.disrupted(pod):
-        return situation.ledger.disruptions >= workers.CAP
-    policy, code = situation.job.roles[role].restart_policy, pod.exit.code if pod.exit else None
-    if policy is RestartPolicy.NEVER:
-        return True
-    if policy is RestartPolicy.EXIT_CODE and code is not None and code < FIRST_SIGNAL:
-        return True
-    return situation.ledger.restarts >= situation.job.run.retries.by_engine
+def failure(situation: Situation) -> Outcome | None:
+    """That a replica has failed and is not tried again."""
+    return _pod_failed(situation) or _restarted_too_often(situation)
+
+
+def _pod_failed(situation: Situation) -> Outcome | None:
+    found = ((each, pod) for each, pod in failures(situation) if backoff_limit.is_final(situation, each.role, pod))
+    each, pod = next(found, (None, None))
+    if each is None or pod is None:
+        return None
+    reason = f"{situation.job.kind}{'Evicted' if causes.evicted(pod) else 'Failed'}"
+    message = f"{situation.title} has failed: {each.name} {causes.worker(pod)}"
+    return outcomes.failure(situation, reason, outcomes.with_log(situation, message, pod))
+
+
+def _restarted_too_often(situation: Situation) -> Outcome | None:
+    """Pods that are restarted in place never fail by themselves."""
+    limit, restarted = _limit(situation), restarted_in_place(situation)
+    if not restarted or situation.ledger.restarts + sum(times for _, _, times in restarted) <= limit:
+        return None
+    each, pod, _ = restarted[-1]
+    why = f": {each.name} {causes.exited(pod.last_exit)}" if pod.last_exit is not None else ""
+    message = f"{situation.title} has failed because it has reached the specified backoff limit ({limit}){why}"
+    return outcomes.failure(situation, outcomes.BACKOFF_EXCEEDED, message)
+
+
+def restarted_in_place(situation: Situation) -> tuple[tuple[Replica, Pod, int], ...]:
+    """Replicas whose containers were restarted since that was last counted, and how often."""
+    there = pods(situation)
+    found = ((each, there[each.name]) for each in situation.fixed if each.name in there)
+    times = ((each, pod, backoff_limit.restarted_in_place(situation.ledger, pod)) for each, pod in found)
+    return tuple(each for each in times if each[2])
 
 
 def answered(situation: Situation) -> tuple[Ledger, list[Decision]]:
@@ -79,10 +82,16 @@ def answered(situation: Situation) -> tuple[Ledger, list[Decision]]:
     ledger, there = situation.ledger, pods(situation)
     if not situation.fixed:
         return ledger, []
-    done = {*ledger.done, *(name for name, pod in there.items() if pod.phase == SUCCEEDED)}
+    done = {*ledger.done, *(name for name, pod in there.items() if has_succeeded(pod))}
     uids = {pod.uid for pod in there.values()}
     kept = tuple(uid for uid in ledger.retried if uid in uids)
-    ledger, why = replace(ledger, done=tuple(sorted(done)), retried=kept), []
+    in_place = {uid: times for uid, times in ledger.in_place.items() if uid in uids}
+    ledger, why = replace(ledger, done=tuple(sorted(done)), retried=kept, in_place=in_place), []
+    for each, pod, times in restarted_in_place(situation):
+        ledger = _counted_in_place(ledger, each, pod, times)
+        how = f" after it {causes.exited(pod.last_exit)}" if pod.last_exit is not None else ""
+        message = f"{each.name} was restarted in place{how}; restart {ledger.restarts} of {_limit(situation)}"
+        why.append(Decision(situation.now, "ReplicaRestarted", message, warning=True))
     for each, pod in failures(situation):
         ledger = _counted(ledger, each, pod, situation)
         message = f"{each.name} {causes.worker(pod)}; it is tried again"
@@ -91,16 +100,23 @@ def answered(situation: Situation) -> tuple[Ledger, list[Decision]]:
 
 
 def _counted(ledger: Ledger, each: Replica, pod: Pod, situation: Situation) -> Ledger:
-    ledger = replace(ledger, retried=(*ledger.retried, pod.uid), restarted_at=situation.now)
+    ledger = replace(backoff_limit.counted(ledger, pod, situation.now), retried=(*ledger.retried, pod.uid))
     if causes.shut_down(pod):
         return ledger
-    disrupted = causes.disrupted(pod)
+    return replace(ledger, tries={**ledger.tries, each.role: ledger.tries.get(each.role, 0) + 1})
+
+
+def _counted_in_place(ledger: Ledger, each: Replica, pod: Pod, times: int) -> Ledger:
     return replace(
         ledger,
-        tries={**ledger.tries, each.role: ledger.tries.get(each.role, 0) + 1},
-        restarts=ledger.restarts + (not disrupted),
-        disruptions=ledger.disruptions + disrupted,
+        restarts=ledger.restarts + times,
+        tries={**ledger.tries, each.role: ledger.tries.get(each.role, 0) + times},
+        in_place={**ledger.in_place, pod.uid: pod.restarts},
     )
+
+
+def _limit(situation: Situation) -> int:
+    return situation.job.run.retries.by_engine
 
 
 def created(situation: Situation) -> tuple[Action, ...]:
@@ -114,6 +130,6 @@ def created(situation: Situation) -> tuple[Action, ...]:
 def removable(situation: Situation) -> tuple[Pod, ...]:
     """Who is to be made again, and who has no place any more. A failed pod stays until its time has come: so long its
     log can be read."""
-    wanted, due = {each.name for each in situation.fixed}, launching.restart_left(situation) <= timedelta(0)
+    wanted, due = {each.name for each in situation.fixed}, backoff_limit.restart_left(situation) <= timedelta(0)
     there = pods(situation).values()
     return tuple(pod for pod in there if pod.name not in wanted or (due and pod.uid in situation.ledger.retried))

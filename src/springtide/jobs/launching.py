@@ -11,13 +11,14 @@ from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import Final
 
-from springtide.api.kinds.mpi_modes import LauncherForm
-from springtide.jobs import causes, progress, workers
+from springtide.jobs import causes, progress, stages
 from springtide.jobs.actions import Action, Create, Patch
 from springtide.jobs.ledger import Ledger
-from springtide.jobs.observed import FAILED, RUNNING, SUCCEEDED, Key, Pod
+from springtide.jobs.observed import RUNNING, SUCCEEDED, Key, Pod
+from springtide.jobs.policies import backoff_limit
 from springtide.jobs.situation import Situation
-from springtide.jobs.times import after
+from springtide.jobs.stages import Step
+from springtide.jobs.times import NEVER, after
 
 SETTLE_SECONDS: Final = 30
 START_SECONDS: Final = 60
@@ -25,7 +26,6 @@ NUDGE: Final = "springtide.dev/host-list"
 NUDGED_AT: Final = "springtide.dev/host-list-at"
 NUDGED_AGAIN: Final = "springtide.dev/host-list-again"
 NUDGE_REPEAT: Final = timedelta(seconds=2)
-NEVER: Final = timedelta.max
 _LONG_AGO: Final = datetime.min.replace(tzinfo=UTC)
 
 
@@ -69,15 +69,6 @@ def fresh_run(ledger: Ledger) -> Ledger:
     )
 
 
-def failed(situation: Situation) -> Pod | None:
-    """A launcher pod whose failure the engine has to answer for; a batch Job answers for its pods by itself. One that
-    was deleted did not fail, whatever its program says when it is told to go."""
-    pod = situation.launcher
-    if situation.shape.form is not LauncherForm.POD or pod is None or pod.uid == situation.ledger.retired:
-        return None
-    return pod if (pod.phase == FAILED and not pod.terminating) or causes.lost(pod) else None
-
-
 def last_ended(situation: Situation) -> Pod | None:
     ended = [pod for pod in situation.observed.of(situation.shape.launcher) if pod.ended]
     return max(ended, key=lambda pod: pod.created or _LONG_AGO, default=None)
@@ -93,57 +84,25 @@ def ending(situation: Situation) -> tuple[str, str]:
     return causes.ending(last), situation.kind.advice(situation.job, last.exit)
 
 
-def exhausted(situation: Situation, pod: Pod) -> bool:
-    """No more tries. One that its node took down has tries of its own, and a shutdown uses up none."""
-    if causes.shut_down(pod):
-        return False
-    if causes.disrupted(pod):
-        return situation.ledger.disruptions >= workers.CAP
-    return situation.ledger.restarts >= situation.job.run.retries.by_engine
-
-
 def counted(situation: Situation, pod: Pod) -> Ledger:
-    ledger = replace(situation.ledger, retired=pod.uid, restarted_at=situation.now)
-    if causes.shut_down(pod):
-        return ledger
-    if causes.disrupted(pod):
-        return replace(ledger, disruptions=ledger.disruptions + 1)
-    return replace(ledger, restarts=ledger.restarts + 1)
+    """With a launcher that has failed and is tried again."""
+    return replace(backoff_limit.counted(situation.ledger, pod, situation.now), retired=pod.uid)
 
 
 def created(situation: Situation) -> tuple[Action, ...]:
-    if not situation.shape.launcher or exists(situation) or not may_be_created(situation):
+    builder, job = situation.kind.launching, situation.job
+    if builder is None or situation.form.exists(situation) or not may_be_created(situation):
         return ()
-    job = situation.job
-    return (Create(situation.kind.launcher(job, situation.observed.settings)), *situation.kind.warnings(job))
-
-
-def exists(situation: Situation) -> bool:
-    if situation.shape.form is LauncherForm.BATCH_JOB:
-        return situation.observed.launcher_job is not None
-    return situation.launcher is not None
+    return (Create(builder.manifest(job, situation.observed.settings)), *situation.kind.warnings(job))
 
 
 def may_be_created(situation: Situation) -> bool:
     """A batch Job is created in a suspended job too, suspended itself."""
     if situation.job.run.suspend:
-        return situation.shape.form is LauncherForm.BATCH_JOB
-    if predecessors(situation) or restart_left(situation) > timedelta(0):
+        return situation.form.in_batch_job
+    if predecessors(situation) or backoff_limit.restart_left(situation) > timedelta(0):
         return False
     return not situation.shape.waits_for_workers or len(ready(situation)) >= situation.wanted_size
-
-
-def restart_left(situation: Situation) -> timedelta:
-    at = restarts_at(situation)
-    return timedelta(0) if at is None else max(at - situation.now, timedelta(0))
-
-
-def restarts_at(situation: Situation) -> datetime | None:
-    """When what failed last may be created again, or could."""
-    ledger = situation.ledger
-    if ledger.restarted_at is None:
-        return None
-    return ledger.restarted_at + workers.backoff(ledger.restarts + ledger.disruptions)
 
 
 def predecessors(situation: Situation) -> tuple[Pod, ...]:
@@ -154,16 +113,15 @@ def predecessors(situation: Situation) -> tuple[Pod, ...]:
 
 def ready(situation: Situation) -> tuple[int, ...]:
     pods = ((index, situation.workers.get(index)) for index in situation.members)
-    return tuple(index for index, pod in pods if pod is not None and pod.ready and pod.alive)
+    return tuple(index for index, pod in pods if pod is not None and pod.serves)
 
 
 def able(situation: Situation) -> tuple[int, ...]:
     """Members that are or may be in the host list now."""
-    pod, found = situation.launcher, ready(situation)
-    if pod is None or not situation.ledger.serves or _settle_left(situation, pod) <= timedelta(0):
-        return found
-    listed = set(situation.ledger.listed)
-    return tuple(index for index in found if index in listed)
+    pod = situation.launcher
+    settled = pod is None or not situation.ledger.serves or _settle_left(situation, pod) <= timedelta(0)
+    steps = (Step.LIST, Step.STAY) if settled else (Step.STAY,)
+    return tuple(index for index, step in stages.staying(situation, situation.members) if step in steps)
 
 
 def listed(situation: Situation) -> tuple[Ledger, timedelta]:
@@ -180,7 +138,7 @@ def listed(situation: Situation) -> tuple[Ledger, timedelta]:
 
 def _first_list(situation: Situation, pod: Pod) -> tuple[Ledger, timedelta]:
     """All at once, when all are there; or after a while as many as it takes to start."""
-    ledger, least, found = situation.ledger, situation.shape.start_size, ready(situation)
+    ledger, least, found = situation.ledger, situation.sizes.start_size, ready(situation)
     if predecessors(situation):
         return ledger, NEVER
     if len(found) < (situation.wanted_size if least is None else least.workers):
@@ -195,7 +153,7 @@ def _first_list(situation: Situation, pod: Pod) -> tuple[Ledger, timedelta]:
 def starts_at(situation: Situation) -> datetime | None:
     """When a launcher starts with the workers that are ready, if no more come; None where they do not suffice, or where
     nobody else is waited for."""
-    least, pod, found = situation.shape.start_size, situation.launcher, ready(situation)
+    least, pod, found = situation.sizes.start_size, situation.launcher, ready(situation)
     if least is None or pod is None or not pod.alive or situation.ledger.serves or predecessors(situation):
         return None
     return _start_time(situation, pod) if least.workers <= len(found) < situation.wanted_size else None
@@ -207,7 +165,7 @@ def _start_time(situation: Situation, pod: Pod) -> datetime:
 
 def refusal(situation: Situation) -> str:
     """Why the launcher cannot start with as many workers as are asked for, and what to do; empty where it can."""
-    least = situation.shape.start_size
+    least = situation.sizes.start_size
     if least is None or situation.ledger.serves or situation.wanted_size >= least.workers:
         return ""
     return least.refusal(situation.wanted_size)
@@ -221,7 +179,7 @@ def _listing(ledger: Ledger, indices: tuple[int, ...]) -> Ledger:
 def _settles(situation: Situation, pod: Pod) -> bool:
     """Whether the launcher may overlook a host that is added now: it does before rank 0 has registered, and a launcher
     that reports training ranks is past that."""
-    return situation.shape.settles and not progress.of(pod).ranks
+    return situation.sizes.settles and not progress.of(pod).ranks
 
 
 def _settle_left(situation: Situation, pod: Pod) -> timedelta:
@@ -240,15 +198,6 @@ def settled_at(situation: Situation) -> datetime | None:
 
 def _settle_time(situation: Situation, pod: Pod) -> datetime:
     return after(pod.started or situation.now, situation.seconds("settle-seconds", SETTLE_SECONDS))
-
-
-def deleted(situation: Situation) -> tuple[Pod, ...]:
-    """A launcher pod that is to be tried again makes room for the next, which has the same name; and a batch Job makes
-    no other pod while it waits for word of one whose node is silent."""
-    if situation.shape.form is LauncherForm.BATCH_JOB:
-        return tuple(pod for pod in situation.observed.of(situation.shape.launcher) if causes.lost(pod))
-    pod = situation.launcher
-    return (pod,) if pod is not None and pod.uid == situation.ledger.retired else ()
 
 
 def nudged(situation: Situation) -> tuple[tuple[Action, ...], timedelta]:

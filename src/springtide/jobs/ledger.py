@@ -27,6 +27,9 @@ Index = Annotated[int, msgspec.Meta(ge=0, lt=1 << 31)]
 """Of a worker. What no job can have come to was written by somebody else, and the pods are believed instead."""
 
 
+Count = Annotated[int, msgspec.Meta(ge=0, lt=1 << 31)]
+
+
 @dataclass(frozen=True, slots=True)
 class SetBack:
     """What training has lost with a launcher."""
@@ -35,6 +38,14 @@ class SetBack:
     message: str
     reached: int | None = None
     """The step it had come to."""
+
+
+@dataclass(frozen=True, slots=True)
+class Move:
+    """A pod that is told to leave its node."""
+
+    uid: str
+    node: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,6 +89,12 @@ class Ledger:
     """Pods of such replicas whose failure has been counted."""
     tries: Mapping[str, int] = field(default_factory=dict)
     """How many there were, by role."""
+
+    in_place: Mapping[str, Count] = field(default_factory=dict)
+    """Restarts of containers that were counted, by the uid of their pod, of replicas that keep their names."""
+
+    moved: Mapping[str, Move] = field(default_factory=dict)
+    """Workers that keep their names and were moved off nodes that are going away, by name."""
 
     def annotations(self) -> dict[str, str]:
         fields = msgspec.to_builtins(self, str_keys=True)

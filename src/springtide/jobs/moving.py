@@ -30,7 +30,7 @@ def noticed(situation: Situation) -> tuple[Ledger, list[Decision]]:
     """What is known of nodes that go away. Indices given later are not moved: whoever is placed there all the same was
     placed there knowingly, and would be moved for ever."""
     ledger = situation.ledger
-    if situation.shape.keeps_names or (situation.launcher_runs and not situation.shape.elastic):
+    if situation.shape.keeps_names or (situation.launcher_runs and not situation.sizes.elastic):
         return ledger, []
     there: dict[str, list[int]] = {node: [] for node in sorted(situation.observed.leaving_nodes)}
     for index in situation.ledger.members:

@@ -3,14 +3,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Mapping, Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence
 from typing import Any, Final
 
 from springtide.api.job import Job
 from springtide.api.names import LABEL_LENGTH
+from springtide.jobs import causes
 from springtide.jobs.actions import Action, Create, Delete, Patch
 from springtide.jobs.kind import Wanted
-from springtide.jobs.observed import Held, Key, Observed
+from springtide.jobs.observed import Held, Key, Observed, Pod
 
 JOB: Final = "springtide.dev/job"
 KIND: Final = "springtide.dev/kind"
@@ -108,6 +109,15 @@ def merging(there: Any, wanted: Any) -> Any:
     if isinstance(there, Mapping) and isinstance(wanted, Mapping):
         return {**dict.fromkeys(there.keys() - wanted.keys()), **wanted}
     return wanted
+
+
+def deletions(pods: Iterable[Pod]) -> tuple[Action, ...]:
+    """One whose node is silent would stay for ever."""
+    return tuple(
+        Delete(Key("v1", "Pod", pod.name), pod.uid, grace=0 if causes.lost(pod) else None)
+        for pod in pods
+        if not pod.terminating or causes.lost(pod)
+    )
 
 
 def surplus(observed: Observed, wanted: Container[Key]) -> tuple[Action, ...]:

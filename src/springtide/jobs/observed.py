@@ -84,6 +84,10 @@ class Pod:
     started: datetime | None = None
     """When the main container started, not when the pod did."""
     exit: Exit | None = None
+    restarts: int = 0
+    """How often its containers were restarted in place, by the kubelet."""
+    last_exit: Exit | None = None
+    """How a container ended that was restarted in place: the main one, or else one that failed."""
     waiting: Waiting | None = None
     annotations: Mapping[str, str] = field(default_factory=dict)
 
@@ -93,7 +97,12 @@ class Pod:
 
     @property
     def alive(self) -> bool:
-        return not self.ended and not self.terminating
+        return not self.terminating and self.phase not in (SUCCEEDED, FAILED)
+
+    @property
+    def serves(self) -> bool:
+        """Whether ranks can run in it."""
+        return self.ready and self.alive
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,11 +10,10 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from springtide.api.kinds.mpi_modes import LauncherForm
 from springtide.jobs import progress, setbacks
-from springtide.jobs.actions import Action, Decision, Patch
+from springtide.jobs.actions import Action, Decision
 from springtide.jobs.ledger import Ledger
-from springtide.jobs.observed import Key, Pod
+from springtide.jobs.observed import Pod
 from springtide.jobs.situation import Situation
 
 
@@ -46,8 +45,8 @@ def _moved(situation: Situation, pod: Pod) -> Decision:
 
 def _stays(situation: Situation, pod: Pod) -> Decision:
     message = f"Node {pod.node} of the launcher is going away{_when(situation, pod)}, and the run ends with it: "
-    message += "no checkpoint was reported" if situation.shape.elastic else situation.shape.rigid
-    message += f", so that the launcher is not moved; {setbacks.KEEP_SOME}" if situation.shape.elastic else ""
+    message += "no checkpoint was reported" if situation.sizes.elastic else situation.sizes.rigid
+    message += f", so that the launcher is not moved; {setbacks.KEEP_SOME}" if situation.sizes.elastic else ""
     return Decision(situation.now, "LauncherNodeLeaving", message, warning=True)
 
 
@@ -58,14 +57,11 @@ def _when(situation: Situation, pod: Pod) -> str:
 
 def deleted(situation: Situation) -> tuple[Pod, ...]:
     pod = _leaving(situation)
-    return (pod,) if pod is not None and situation.shape.form is LauncherForm.POD else ()
+    return situation.form.relocated(pod) if pod is not None else ()
 
 
 def suspended(situation: Situation) -> tuple[Action, ...]:
-    batch = situation.observed.launcher_job
-    if _leaving(situation) is None or batch is None or batch.suspended:
-        return ()
-    return (Patch(Key("batch/v1", "Job", situation.shape.launcher_name), {"spec": {"suspend": True}}),)
+    return situation.form.relocation(situation) if _leaving(situation) is not None else ()
 
 
 def _leaving(situation: Situation) -> Pod | None:

@@ -1,86 +1,30 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How a job gets from the workers it has to those it wants, without ever listing a host too early or too long.
-
-    grow      pods ─► Role ─► Ready ─► host list ─► nudge
-    shrink    host list ─► nudge ─► drain ─► Role ─► pods
-
-Where a worker stands is read off the ledger and its pod; the table says what comes next. Nothing else is remembered, so
-a resize may be interrupted anywhere, changed or turned around.
-"""
+"""Which workers leave when a job shrinks, and how long they are drained. What comes when is in `stages`."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import replace
 from datetime import datetime, timedelta
-from enum import Enum, auto
 from typing import Final
 
-from springtide.jobs import causes, progress, workers
+from springtide.jobs import causes, progress, stages, workers
 from springtide.jobs.ledger import Ledger
 from springtide.jobs.observed import Pod
 from springtide.jobs.situation import Situation
+from springtide.jobs.stages import Step
 from springtide.jobs.times import after
 
 VICTIM: Final = "springtide.dev/victim"
 DRAIN_SECONDS: Final = 30
 
 
-class Stage(Enum):
-    """Where a worker stands."""
-
-    PLANNED = auto()
-    STARTING = auto()
-    READY = auto()
-    LISTED = auto()
-    DRAINING = auto()
-    ENDING = auto()
-
-
-class Step(Enum):
-    """What comes next for it."""
-
-    CREATE = auto()
-    WAIT = auto()
-    LIST = auto()
-    STAY = auto()
-    FORGET = auto()
-    UNLIST = auto()
-    DRAIN = auto()
-    DELETE = auto()
-
-
-TABLE: Final[Mapping[tuple[Stage, bool], Step]] = {
-    # (stage, is it to stay?)
-    (Stage.PLANNED, True): Step.CREATE,
-    (Stage.STARTING, True): Step.WAIT,
-    (Stage.READY, True): Step.LIST,
-    (Stage.LISTED, True): Step.STAY,
-    (Stage.PLANNED, False): Step.FORGET,
-    (Stage.STARTING, False): Step.DELETE,
-    (Stage.READY, False): Step.DELETE,
-    (Stage.LISTED, False): Step.UNLIST,
-    (Stage.DRAINING, False): Step.DRAIN,
-    (Stage.ENDING, False): Step.WAIT,
-}
-"""A worker that drains or ends never comes back: a job that grows again takes fresh indices."""
-
-
-def stage(ledger: Ledger, index: int, pod: Pod | None) -> Stage:
-    if index in ledger.listed:
-        return Stage.LISTED
-    if pod is None:
-        return Stage.PLANNED
-    if pod.terminating:
-        return Stage.ENDING
-    if index in ledger.draining:
-        return Stage.DRAINING
-    return Stage.READY if pod.ready and pod.alive else Stage.STARTING
-
-
 def ranked(situation: Situation, indices: Iterable[int]) -> tuple[int, ...]:
     """In which order workers go when the job shrinks: who was pointed at, who is on a node that goes, who is on a
-    cordoned node, who does not serve yet, and then the highest index."""
+    cordoned node, who does not serve yet, and then the highest index. Workers that keep their names go from the highest
+    index down: the names of those that stay are the ranks that others know."""
+    if situation.shape.keeps_names:
+        return tuple(sorted(indices, reverse=True))
     listed = set(situation.ledger.listed)
 
     def rank(index: int) -> tuple[bool, bool, bool, bool, int]:
@@ -105,8 +49,8 @@ def shrunk(situation: Situation, gone: tuple[int, ...]) -> Ledger:
 def without(situation: Situation, gone: tuple[int, ...]) -> Ledger:
     """Without these members. Those that a running launcher may use are drained, the others may go at once."""
     ledger = situation.ledger
-    drains = situation.shape.elastic and situation.launcher_runs
-    served = [index for index in gone if TABLE[_stage(situation, index), False] is Step.UNLIST]
+    drains = situation.sizes.elastic and situation.launcher_runs
+    served = [index for index, step in stages.going(situation, gone) if step is Step.UNLIST]
     return replace(
         workers.left(ledger, gone),
         draining={**ledger.draining, **(dict.fromkeys(served, situation.now) if drains else {})},
@@ -119,8 +63,7 @@ def removable(situation: Situation) -> tuple[Pod, ...]:
         return ()
     outside = sorted(situation.workers.keys() - set(situation.ledger.members))
     found = []
-    for index in outside:
-        step = TABLE[_stage(situation, index), False]
+    for index, step in stages.going(situation, outside):
         drained = step is Step.DRAIN and drain_left(situation, index) <= timedelta(0)
         if step is Step.DELETE or drained or causes.lost(situation.workers[index]):
             found.append(situation.workers[index])
@@ -147,12 +90,9 @@ def drain_time(situation: Situation) -> timedelta:
 def forgotten(situation: Situation) -> Ledger:
     """Drains whose pods are gone are over."""
     ledger = situation.ledger
-    left = {index: since for index, since in ledger.draining.items() if index in situation.workers}
-    return ledger if len(left) == len(ledger.draining) else replace(ledger, draining=left)
-
-
-def _stage(situation: Situation, index: int) -> Stage:
-    return stage(situation.ledger, index, situation.workers.get(index))
+    over = {index for index, step in stages.going(situation, ledger.draining) if step is Step.FORGET}
+    left = {index: since for index, since in ledger.draining.items() if index not in over}
+    return replace(ledger, draining=left) if over else ledger
 
 
 def _reported_unused(situation: Situation, index: int, since: datetime) -> bool:

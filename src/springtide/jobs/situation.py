@@ -10,10 +10,10 @@ from itertools import islice
 from typing import Any, Final
 
 from springtide.api.job import Job
-from springtide.api.kinds.mpi_modes import LauncherForm
 from springtide.api.names import label_complaints
 from springtide.jobs import ledger as ledgers
-from springtide.jobs.kind import Kind, Replica, Shape
+from springtide.jobs.kind import ONE_SIZE, Kind, Replica, Shape, Sizes
+from springtide.jobs.launchers.form import LauncherForm
 from springtide.jobs.ledger import Ledger
 from springtide.jobs.observed import RUNNING, Held, Key, Observed, Pod
 
@@ -30,6 +30,7 @@ class Situation:
     observed: Observed
     kind: Kind
     shape: Shape
+    sizes: Sizes
     ledger: Ledger
     now: datetime
     workers: Mapping[int, Pod]
@@ -41,6 +42,10 @@ class Situation:
     @property
     def job(self) -> Job[Any]:
         return self.observed.job
+
+    @property
+    def form(self) -> LauncherForm:
+        return self.shape.form
 
     @property
     def title(self) -> str:
@@ -60,7 +65,7 @@ class Situation:
         """What the spec asks for, within the bounds."""
         role = self.job.roles.get(self.shape.workers)
         asked = role.replicas if role else 0
-        return self.shape.bounds.nearest(asked) if self.shape.bounds and role else asked
+        return self.sizes.bounds.nearest(asked) if self.sizes.bounds and role else asked
 
     @property
     def too_large(self) -> bool:
@@ -84,6 +89,13 @@ class Situation:
             for role in self.shape.fixed
             for index in range(self._size(role))
         )
+
+    @property
+    def leaving(self) -> tuple[Replica, ...]:
+        """Replicas that have no place any more, and whose pods are still there."""
+        places = {each.name for each in self.fixed}
+        pods = (pod for role in self.shape.fixed for pod in self.observed.of(role) if pod.name not in places)
+        return tuple(Replica(pod.role, pod.index, pod.name) for pod in pods if pod.index is not None)
 
     def _size(self, role: str) -> int:
         if role == self.shape.workers:
@@ -153,18 +165,12 @@ def is_seconds(given: str) -> bool:
 def read(observed: Observed, kind: Kind, now: datetime) -> Situation:
     shape = kind.shape(observed.job)
     workers = {pod.index: pod for pod in observed.of(shape.workers) if pod.index is not None}
-    launcher = _launcher(observed, shape)
+    launcher = shape.form.pod(observed, shape.launcher, shape.launcher_name)
     config = observed.objects.get(Key("v1", "ConfigMap", shape.config_name))
     if config is None:
         kept = Ledger() if shape.keeps_names else ledgers.recovered(workers.values(), launcher)
     else:
         kept = ledgers.read(config.annotations, workers.values())
     size = len(workers) if shape.keeps_names else len(kept.members)
-    return Situation(observed, kind, shape, kept, now, workers, launcher, size)
-
-
-def _launcher(observed: Observed, shape: Shape) -> Pod | None:
-    pods = observed.of(shape.launcher)
-    if shape.form is LauncherForm.POD:
-        return next((pod for pod in pods if pod.name == shape.launcher_name), None)
-    return next((pod for pod in pods if pod.alive), None)
+    sizes = kind.resizable.sizes(observed.job) if kind.resizable is not None else ONE_SIZE
+    return Situation(observed, kind, shape, sizes, kept, now, workers, launcher, size)

@@ -55,7 +55,7 @@ def _ended(situation: Situation, conditions: Conditions) -> State | None:
 
 def _working(situation: Situation, cause: str) -> State:
     ready, wanted, listed = len(launching.ready(situation)), situation.wanted_size, len(situation.ledger.listed)
-    least = situation.shape.bounds.min if situation.shape.bounds else 0
+    least = situation.sizes.bounds.min if situation.sizes.bounds else 0
     if ready < least:
         needs = f"The job waits: {_workers(ready)} ready, and it needs at least {least}"
         return State(Word.RUNNING, _with(needs, situation, cause))
@@ -66,8 +66,27 @@ def _working(situation: Situation, cause: str) -> State:
     if differs := rank_changes.explained(situation):
         grows = listed < wanted or not progress.of(situation.launcher).waits
         return State(Word.SCALING_OUT if grows else Word.RUNNING, _with(differs, situation, cause))
-    if listed < wanted and situation.shape.elastic:
+    if situation.shape.keeps_names and situation.sizes.elastic:
+        return _in_place(situation, ready, wanted, cause)
+    if listed < wanted and situation.sizes.elastic:
         return State(Word.SCALING_OUT, _with(f"{_of(listed, wanted)} in the host list", situation, cause))
+    return _running(situation, ready, wanted, cause)
+
+
+def _in_place(situation: Situation, ready: int, wanted: int, cause: str) -> State:
+    """Of a job whose workers keep their names, and that follows its size."""
+    leaving = [each.index for each in situation.leaving if each.role == situation.shape.workers]
+    if leaving:
+        one = len(leaving) == 1
+        has = "was told to end and has" if one else "were told to end and have"
+        grace = "its pod's grace period" if one else "the grace periods of their pods"
+        return State(Word.SCALING_IN, f"{situation.worker_names(leaving)} {has} {grace} to do so.")
+    if ready < wanted:
+        return State(Word.SCALING_OUT, _with(f"{_of(ready, wanted)} ready", situation, cause))
+    return _running(situation, ready, wanted, cause)
+
+
+def _running(situation: Situation, ready: int, wanted: int, cause: str) -> State:
     runs = (
         f"The job runs with {_workers(ready)}" if ready >= wanted else f"The job runs with {ready} of {wanted} workers"
     )
@@ -93,7 +112,7 @@ def _not_yet(situation: Situation, conditions: Conditions, cause: str) -> State:
         return State(Word.RESTARTING, _with(again, situation, cause))
     members = [situation.workers.get(index) for index in situation.members]
     unplaced = sum(pod is not None and not pod.node for pod in members)
-    if not members and not situation.fixed and not launching.exists(situation):
+    if not members and not situation.fixed and not situation.form.exists(situation):
         return State(Word.CREATED, "The job has been accepted.")
     if unplaced:
         return State(Word.QUEUED, cause or f"{unplaced} of {wanted} workers wait for a place on a node.")
@@ -109,7 +128,7 @@ def _not_yet(situation: Situation, conditions: Conditions, cause: str) -> State:
 
 
 def _too_few(situation: Situation, ready: int) -> str:
-    least, wanted = situation.shape.start_size, situation.wanted_size
+    least, wanted = situation.sizes.start_size, situation.wanted_size
     needs = f"the launcher starts with {f'all {wanted}' if least is None else f'at least {least.workers}'}"
     return f"{_of(ready, wanted)} ready; {deliberate_waits.starting(situation) or needs}"
 

@@ -10,7 +10,6 @@ from msgspec.structs import replace
 from springtide.api.bounds import limit_advice
 from springtide.api.kinds import conditions as types
 from springtide.api.kinds.conditions import Condition, condition, finished, holds
-from springtide.api.kinds.mpi_modes import LauncherForm
 from springtide.api.kinds.status import JobStatus, ReplicaStatus
 from springtide.api.names import LABEL_LENGTH
 from springtide.jobs import (
@@ -26,8 +25,7 @@ from springtide.jobs import (
 )
 from springtide.jobs.actions import Event
 from springtide.jobs.conditions import Conditions, false, merged, true, updated
-from springtide.jobs.finishing import Outcome
-from springtide.jobs.observed import FAILED, RUNNING, SUCCEEDED, Pod
+from springtide.jobs.outcomes import Outcome, counts
 from springtide.jobs.situation import Situation
 
 BOUNDED: Final = "SizeOutOfBounds"
@@ -117,7 +115,7 @@ def _created(situation: Situation, conditions: Conditions) -> Conditions:
 
 
 def _bounded(situation: Situation, conditions: Conditions) -> Conditions:
-    role, bounds = situation.job.roles.get(situation.shape.workers), situation.shape.bounds
+    role, bounds = situation.job.roles.get(situation.shape.workers), situation.sizes.bounds
     outside = role is not None and bounds is not None and not bounds.hold(role.replicas)
     if outside and role is not None:
         message = f"{role.replicas} workers are asked for, {situation.wanted_size} are run: must be {bounds}"
@@ -156,7 +154,7 @@ def _limited(situation: Situation, conditions: Conditions) -> Conditions:
 def _too_large(situation: Situation) -> str:
     asked, most = situation.asked_size, situation.observed.settings.max_workers
     kept = f"goes on with {situation.kept_size}" if situation.kept_size else "is not started"
-    advice = limit_advice(asked, situation.shape.bounds)
+    advice = limit_advice(asked, situation.sizes.bounds)
     return f"{asked} workers are asked for, at most {most} may be: the job {kept}; {advice}"
 
 
@@ -192,7 +190,7 @@ def _named(situation: Situation, conditions: Conditions) -> Conditions:
 
 def _filled(situation: Situation, status: JobStatus, cause: str = "") -> JobStatus:
     """With all that is read off what exists."""
-    bounds = situation.shape.bounds
+    bounds = situation.sizes.bounds
     word, sentence = state.state(situation, status.conditions, cause)
     labels = situation.kind.selector(situation.job)
     return replace(
@@ -229,28 +227,13 @@ def _restarts(situation: Situation) -> dict[str, int]:
 
 def _replica_statuses(situation: Situation, status: JobStatus) -> dict[str, ReplicaStatus]:
     roles = {}
-    if launching.exists(situation):
-        roles[situation.shape.launcher] = _launcher_status(situation)
+    if situation.form.exists(situation):
+        roles[situation.shape.launcher] = situation.form.counts(situation)
     done = bool(situation.shape.launcher) and finished(status.conditions)
     for role in situation.job.roles:
         if role != situation.shape.launcher:
-            roles[role] = ReplicaStatus() if done else _counts(situation.observed.of(role))
+            roles[role] = ReplicaStatus() if done else counts(situation.observed.of(role))
     return roles
-
-
-def _launcher_status(situation: Situation) -> ReplicaStatus:
-    batch = situation.observed.launcher_job
-    if situation.shape.form is LauncherForm.BATCH_JOB and batch is not None:
-        running = sum(pod.phase == RUNNING for pod in situation.observed.of(situation.shape.launcher))
-        return ReplicaStatus(active=running, succeeded=int(batch.succeeded), failed=batch.failures)
-    return _counts((situation.launcher,) if situation.launcher else ())
-
-
-def _counts(pods: tuple[Pod, ...]) -> ReplicaStatus:
-    def count(phase: str) -> int:
-        return sum(pod.phase == phase for pod in pods)
-
-    return ReplicaStatus(active=count(RUNNING), succeeded=count(SUCCEEDED), failed=count(FAILED))
 
 
 _NORMAL: Final = frozenset({types.CREATED, types.RUNNING, types.SUSPENDED, types.SUCCEEDED})

@@ -4,8 +4,10 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
+from typing import Final
 
-_LATEST = datetime.max.replace(tzinfo=UTC)
+NEVER: Final = timedelta.max
+_LATEST: Final = datetime.max.replace(tzinfo=UTC)
 
 
 def clock(moment: datetime, now: datetime) -> str:

@@ -8,17 +8,15 @@ from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Final
 
-from springtide.jobs import causes
+from springtide.jobs import causes, outcomes
 from springtide.jobs.ledger import Ledger
 from springtide.jobs.observed import FAILED, Pod
+from springtide.jobs.outcomes import Outcome
+from springtide.jobs.policies.backoff_limit import CAP, delay
 from springtide.jobs.situation import Situation
 
-FIRST_DELAY: Final = timedelta(seconds=10)
-LONGEST_DELAY: Final = timedelta(minutes=5)
 FORGOTTEN_AFTER: Final = timedelta(minutes=10)
 """A worker that ran this long starts a new row: a job that runs for weeks may lose one now and then."""
-CAP: Final = 10
-"""So many failures in a row, each in the place of the one before, and the job fails."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,6 +53,21 @@ def in_a_row(situation: Situation, loss: Loss) -> int:
     return 1 if started and situation.since(started) > FORGOTTEN_AFTER else before + 1
 
 
+def failure(situation: Situation) -> Outcome | None:
+    """That too many in a row have failed, each in the place of the one before."""
+    lost = losses(situation)
+    last = next((loss for loss in lost if in_a_row(situation, loss) > CAP), None)
+    if last is None:
+        return None
+    kind, evicted = situation.job.kind, sum(loss.evicted for loss in lost)
+    if evicted:
+        message = f"{evicted}/{situation.wanted_size} workers are evicted"
+        return outcomes.failure(situation, f"{kind}Evicted", message)
+    name = situation.worker_name(last.index)
+    message = f"{situation.title} has failed: {name}, like {CAP} before it in its place, {last.cause}"
+    return outcomes.failure(situation, f"{kind}Failed", message)
+
+
 def without(situation: Situation, lost: tuple[Loss, ...]) -> Ledger:
     """The ledger once these have left, and successors are owed."""
     ledger, gone = situation.ledger, {loss.index for loss in lost}
@@ -81,10 +94,6 @@ def left(ledger: Ledger, gone: Collection[int]) -> Ledger:
         used=others(ledger.used),
         failures={index: count for index, count in ledger.failures.items() if index not in gone},
     )
-
-
-def backoff(failures: int) -> timedelta:
-    return min(FIRST_DELAY * 2 ** min(failures - 1, 10), LONGEST_DELAY) if failures > 0 else timedelta(0)
 
 
 def filled(situation: Situation, count: int) -> tuple[Ledger, timedelta]:
@@ -117,9 +126,9 @@ def _fresh(situation: Situation, count: int) -> range:
 
 def replaced_at(situation: Situation) -> tuple[datetime, ...]:
     """When those come whose predecessors failed, of those that have to wait."""
-    due = (since + backoff(failures - 1) for failures, since in situation.ledger.owed)
+    due = (since + delay(failures - 1) for failures, since in situation.ledger.owed)
     return tuple(at for at in due if at > situation.now)
 
 
 def _left(situation: Situation, failures: int, since: datetime) -> timedelta:
-    return since + backoff(failures - 1) - situation.now
+    return since + delay(failures - 1) - situation.now

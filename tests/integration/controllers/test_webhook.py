@@ -16,11 +16,11 @@ from tests.integration.patience import until
 
 from springtide.controllers import webhook
 from springtide.controllers.certificates import LIFE, read
-from springtide.controllers.kinds import SERVED
 from springtide.controllers.options import Options, WebhookOptions
 from springtide.controllers.prerequisites import MissingError
 from springtide.controllers.serving import PortError
 from springtide.controllers.webhook import CONFIGURATIONS, SECRET, judging
+from springtide.jobs.registry import SERVED
 from springtide.kube import errors
 from springtide.kube.request import Patch
 from springtide.kube.resources import NAMESPACES, SECRETS, Key, Obj

@@ -20,9 +20,9 @@ from tests.integration.controllers.wire import Wire
 from tests.integration.patience import until
 
 from springtide.controllers import prerequisites
-from springtide.controllers.kinds import SERVED
 from springtide.controllers.operator import Operator
 from springtide.controllers.options import Options
+from springtide.jobs.registry import SERVED
 from springtide.kube import errors
 from springtide.kube.client import Client
 from springtide.kube.request import Scope

@@ -10,7 +10,7 @@ import pytest
 from tests.unit.api.builders import an_mpijob
 
 from springtide.controllers.admission import Judging, NoReview, answered
-from springtide.controllers.kinds import SERVED
+from springtide.jobs.registry import SERVED
 from springtide.kube.resources import Key, Obj, Resource
 
 JUDGES = {each.definition.plural: Judging(each.definition, each.judge(), each.cautions) for each in SERVED}

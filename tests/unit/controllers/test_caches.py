@@ -1,16 +1,25 @@
 # SPDX-License-Identifier: Apache-2.0
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import msgspec
 import pytest
-from tests.unit.controllers.cached import NAME, NAMESPACE, caches, fill, made
+from tests.unit.controllers.cached import NAME, NAMESPACE, a_job, caches, fill, made
+from tests.unit.kube.fake_api import FakeApi
 
-from springtide.controllers.caches import Caches, JobKey, groups_of
+from springtide.api.kinds import mpijob
+from springtide.api.kinds.resource import Made
+from springtide.controllers import observing
+from springtide.controllers.caches import Caches, JobKey, groups_of, made_by
 from springtide.controllers.views import PodView
+from springtide.jobs.kinds.mpi.adapter import MPI_KIND
+from springtide.jobs.observed import Settings
 from springtide.kube.cache import Replaced
-from springtide.kube.resources import CONFIGMAPS, NODES, PODS, Key, Obj
+from springtide.kube.client import Client
+from springtide.kube.informer import Informers
+from springtide.kube.resources import CONFIGMAPS, HORIZONTALPODAUTOSCALERS, NODES, PODS, Key, Obj
 
 
 def test_only_what_was_made_for_jobs_is_fetched() -> None:
@@ -101,3 +110,16 @@ def test_what_a_launcher_said_last_is_known_when_it_is_gone_and_forgotten_with_i
     assert gone(found, status={"containerStatuses": [ended]}) == {"uid-pi-launcher": line}
     found.forget(JobKey("MPIJob", NAMESPACE, NAME))
     assert found.last_reports(JobKey("MPIJob", NAMESPACE, NAME)) == {}
+
+
+def test_types_that_only_some_kinds_make_are_held_like_the_others() -> None:
+    makes = (Made("autoscaling", "v2", "horizontalpodautoscalers", "HorizontalPodAutoscaler"),)
+    twice = made_by([replace(mpijob.RESOURCE, makes=makes), replace(mpijob.RESOURCE, makes=makes)])
+    assert twice == (HORIZONTALPODAUTOSCALERS,)
+    found = Caches(Informers(Client(FakeApi())), "", "", twice)
+    assert found.named("autoscaling/v2", "HorizontalPodAutoscaler").resource == HORIZONTALPODAUTOSCALERS
+    fill(found.held[HORIZONTALPODAUTOSCALERS], made(HORIZONTALPODAUTOSCALERS, "pi", spec={"maxReplicas": 3}))
+    held = observing.observed(a_job(), MPI_KIND, found, Settings()).objects
+    assert [(key.kind, each.body["spec"]) for key, each in held.items()] == [
+        ("HorizontalPodAutoscaler", {"maxReplicas": 3})
+    ]

@@ -83,6 +83,16 @@ def test_success_is_an_end_too() -> None:
     assert seen(phase="Succeeded", containerStatuses=[ended("main", 0, "Completed")]).exit == Exit(0, "Completed", "")
 
 
+def test_restarts_in_place_are_those_of_all_containers_and_the_last_end_is_the_first_ones() -> None:
+    before = {name: {"terminated": {"exitCode": code, "reason": "Error"}} for name, code in (("main", 1), ("fetch", 2))}
+    main = {"name": "main", "restartCount": 2, "state": {"running": {"startedAt": WHEN}}, "lastState": before["main"]}
+    fetch = {"name": "fetch", "restartCount": 1, "lastState": before["fetch"]}
+    pod = seen(phase="Running", containerStatuses=[main], initContainerStatuses=[fetch])
+    assert (pod.restarts, pod.last_exit, pod.exit) == (3, Exit(1, "Error", ""), None)
+    assert seen(phase="Running", initContainerStatuses=[fetch]).last_exit == Exit(2, "Error", "")
+    assert seen(phase="Running").restarts == 0
+
+
 def test_an_evicted_pod_says_why() -> None:
     pod = seen(phase="Failed", reason="Evicted", message="low on memory")
     assert (pod.reason, pod.message, pod.exit) == ("Evicted", "low on memory", None)

@@ -11,11 +11,11 @@ from tests.unit.controllers.cached import NAME, NAMESPACE, OWNER, fill, made
 from tests.unit.controllers.scene import Scene, a_scene
 from tests.unit.kube.fake_api import answer, status
 
-from springtide.controllers.kinds import SERVED
 from springtide.controllers.metrics import Metrics
 from springtide.controllers.reconciling import PREDECESSOR_RETRY, Reconciler
 from springtide.jobs.engine import MOST_PODS
 from springtide.jobs.observed import Settings
+from springtide.jobs.registry import SERVED
 from springtide.kube import errors
 from springtide.kube.controller import Result, Retry
 from springtide.kube.resources import CONFIGMAPS, PODS, SERVICEACCOUNTS, Key, Obj

@@ -6,7 +6,12 @@ from __future__ import annotations
 from typing import Any
 
 from tests.unit.api.builders import an_mpijob
+from tests.unit.jobs import toy
 from tests.unit.jobs.simulated import Cluster
+from tests.unit.jobs.toy import MASTER
+
+from springtide.api.kinds.replicas import WORKER
+from springtide.jobs.kind import Of
 
 ELASTIC = (
     *("horovodrun", "-np", "2", "--min-np", "1", "--max-np", "4"),
@@ -19,6 +24,37 @@ def elastic(workers: int = 2, version: str = "v1", annotations: dict[str, str] |
     raw = an_mpijob(version, workers=workers, command=ELASTIC, **spec)
     raw["metadata"]["annotations"] = annotations or {}
     return Cluster(raw)
+
+
+def a_toy(
+    workers: int = 2,
+    restart: str = "Never",
+    success: tuple[str, Of] = (MASTER, Of.ALL),
+    elastic: tuple[int, int] | None = (1, 4),
+    **run_policy: Any,
+) -> Cluster:
+    """Submitted, nothing done yet."""
+    role, of = success
+    template = {"spec": {"containers": [{"name": "main", "image": "toy"}]}}
+    roles = {
+        name: {"replicas": count, "restartPolicy": restart, "template": template}
+        for name, count in ((MASTER, 1), (WORKER, workers))
+    }
+    spec = {
+        "toyReplicaSpecs": roles,
+        "runPolicy": {"backoffLimit": 2, **run_policy},
+        "successRole": role,
+        "successOf": of.name,
+    }
+    if elastic is not None:
+        spec["elasticPolicy"] = dict(zip(("minReplicas", "maxReplicas"), elastic, strict=True))
+    raw = {
+        "apiVersion": "example.org/v1",
+        "kind": "ToyJob",
+        "metadata": {"name": "toy", "namespace": "ns", "uid": "u-1"},
+        "spec": spec,
+    }
+    return Cluster(raw, kind=toy.TOY_KIND, read=toy.defaulted, specs="toyReplicaSpecs", decides=role)
 
 
 def running(cluster: Cluster) -> Cluster:

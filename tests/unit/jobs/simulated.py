@@ -25,7 +25,6 @@ from springtide.jobs.actions import Action, Create, Delete, Event, Patch, Plan, 
 from springtide.jobs.causes import NODE_LOST
 from springtide.jobs.engine import plan
 from springtide.jobs.kind import Kind
-from springtide.jobs.kinds.mpi import ssh
 from springtide.jobs.kinds.mpi.adapter import MPI_KIND
 from springtide.jobs.objects import INDEX, ROLE, key_of
 from springtide.jobs.observed import (
@@ -42,6 +41,9 @@ from springtide.jobs.observed import (
     Trouble,
 )
 from springtide.jobs.observed import Settings as OperatorSettings
+from springtide.jobs.parts import ssh
+from springtide.jobs.situation import Situation
+from springtide.jobs.situation import read as read_situation
 
 NODES = ("node-a", "node-b", "node-c")
 START = datetime(2026, 11, 16, 6, tzinfo=UTC)
@@ -57,6 +59,10 @@ class Cluster:
     settings: OperatorSettings = field(default_factory=OperatorSettings)
     kind: Kind = MPI_KIND
     read: Callable[[Mapping[str, Any]], Job[Any]] = defaulted
+    specs: str = "mpiReplicaSpecs"
+    """Where the roles are in the spec."""
+    decides: str = LAUNCHER
+    """The role whose success is the job's."""
     now: datetime = START
     status: JobStatus = field(default_factory=JobStatus)
     objects: dict[Key, dict[str, Any]] = field(default_factory=dict)
@@ -289,8 +295,10 @@ class Cluster:
             self.batch = replace(self.batch, failures=self.batch.failures + 1)
 
     def succeed(self) -> None:
-        pod = next(pod for pod in self.of(LAUNCHER) if pod.alive)
-        self.change(pod.name, phase=SUCCEEDED, ready=False, exit=Exit(0, "Completed"))
+        """Of whoever decides how the job ends."""
+        for pod in self.of(self.decides):
+            if pod.alive:
+                self.change(pod.name, phase=SUCCEEDED, ready=False, exit=Exit(0, "Completed"))
         if self.batch is not None:
             self.batch = replace(self.batch, succeeded=True, completed=self.now)
 
@@ -374,8 +382,17 @@ class Cluster:
     def workers(self) -> list[str]:
         return sorted(pod.name for pod in self.of(WORKER))
 
+    @property
+    def size(self) -> int:
+        """As the spec asks for it."""
+        return int(self.raw["spec"][self.specs][WORKER]["replicas"])
+
+    @property
+    def situation(self) -> Situation:
+        return read_situation(self.observe(), self.kind, self.now)
+
     def resize(self, workers: int) -> None:
-        self.raw["spec"]["mpiReplicaSpecs"]["Worker"]["replicas"] = workers
+        self.raw["spec"][self.specs][WORKER]["replicas"] = workers
 
     def policy(self, **fields: Any) -> None:
         self.raw["spec"]["runPolicy"] = {**self.raw["spec"].get("runPolicy", {}), **fields}

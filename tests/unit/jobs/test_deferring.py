@@ -11,7 +11,6 @@ from tests.unit.jobs.builders import reasons, running
 from tests.unit.jobs.simulated import Cluster
 
 from springtide.jobs import deferring
-from springtide.jobs.kind import Shape
 
 versions = pytest.mark.parametrize("version", ["v1", "v2beta1"])
 RIGID = "mpirun is not elastic"
@@ -177,4 +176,4 @@ def test_a_program_that_is_declared_elastic_shrinks_at_once() -> None:
     ],
 )
 def test_numbers_and_their_words(used: int, wanted: int, said: str) -> None:
-    assert deferring.difference(Shape("Worker", "config", rigid="x"), used, wanted) == said
+    assert deferring.difference("x", used, wanted) == said

@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 from datetime import timedelta
-from itertools import product
 
 import msgspec
 import pytest
@@ -13,7 +12,7 @@ from tests.unit.jobs.simulated import Cluster, Conflict
 
 from springtide.jobs.actions import Create, Delete, Patch
 from springtide.jobs.progress import ANNOTATION as PROGRESS
-from springtide.jobs.resizing import TABLE, VICTIM, Stage
+from springtide.jobs.resizing import VICTIM
 
 
 def steps(cluster: Cluster) -> list[str]:
@@ -26,14 +25,6 @@ def steps(cluster: Cluster) -> list[str]:
         elif isinstance(action, Patch | Delete):
             found.append(f"{names[type(action)]} {action.key.kind} {action.key.name}")
     return found
-
-
-def test_the_table_knows_every_stage_of_a_worker_that_goes() -> None:
-    assert {stage for stage, stays in TABLE if not stays} == set(Stage)
-    assert {pair for pair in product(Stage, (True,)) if pair not in TABLE} == {
-        (Stage.DRAINING, True),
-        (Stage.ENDING, True),
-    }
 
 
 def test_growth_goes_pods_role_ready_list_nudge() -> None:

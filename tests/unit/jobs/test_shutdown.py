@@ -5,13 +5,12 @@ from __future__ import annotations
 
 import pytest
 from tests.unit.api.builders import an_mpijob
-from tests.unit.jobs.builders import elastic, reasons, running
+from tests.unit.jobs.builders import a_toy, elastic, reasons, running
 from tests.unit.jobs.simulated import Cluster
-from tests.unit.jobs.toy import a_toy
 
 from springtide.jobs import causes
 from springtide.jobs.observed import Exit
-from springtide.jobs.workers import CAP
+from springtide.jobs.policies.backoff_limit import CAP
 
 versions = pytest.mark.parametrize("version", ["v1", "v2beta1"])
 BY_SHUTDOWN = {"phase": "Failed", "ready": False, "reason": "Terminated", "disrupted": True}

@@ -16,8 +16,8 @@ from tests.unit.jobs.simulated import Cluster
 
 from springtide.api.kinds.conditions import condition
 from springtide.api.kinds.status import ReplicaStatus
-from springtide.jobs import workers
 from springtide.jobs.actions import Event
+from springtide.jobs.policies.backoff_limit import CAP
 
 versions = pytest.mark.parametrize("version", ["v1", "v2beta1"])
 Step = Callable[[Cluster], None]
@@ -47,14 +47,14 @@ def fails(cluster: Cluster) -> None:
 def is_evicted(cluster: Cluster) -> None:
     """The launcher, more often than a job stands."""
     cluster.settle()
-    for _ in range(workers.CAP + 1):
+    for _ in range(CAP + 1):
         cluster.fail(cluster.launcher().name, "Evicted")
         cluster.settle(700)
 
 
 def loses_too_many_workers(cluster: Cluster) -> None:
     cluster.settle()
-    for _ in range(workers.CAP + 1):
+    for _ in range(CAP + 1):
         name = cluster.workers()[-1]
         cluster.fail(name, "Evicted")
         for _ in range(14):

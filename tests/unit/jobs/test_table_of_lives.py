@@ -15,10 +15,9 @@ from tests.unit.api.builders import a_template, an_mpijob
 from tests.unit.jobs.builders import elastic, reasons, running
 from tests.unit.jobs.simulated import Cluster
 
-from springtide.api.kinds.run_policy import managed_elsewhere
-from springtide.jobs import workers
 from springtide.jobs.actions import Create, Event, StatusPatch
 from springtide.jobs.observed import Key, Settings
+from springtide.jobs.policies.backoff_limit import CAP
 
 versions = pytest.mark.parametrize("version", ["v1", "v2beta1"])
 
@@ -87,22 +86,6 @@ def test_a_job_that_is_being_deleted_is_left_alone(version: str) -> None:
     assert cluster.plan().actions == ()
 
 
-MANAGERS: Final = {
-    "nobody is named": (None, False),
-    "mpi-operator": ("kubeflow.org/mpi-operator", False),
-    "training-operator": ("kubeflow.org/training-operator", False),
-    "MultiKueue": ("kueue.x-k8s.io/multikueue", True),
-    "somebody unknown": ("example.org/other", True),
-}
-
-
-@pytest.mark.parametrize("sentence", MANAGERS)
-def test_who_runs_a_job_that_is_managed_by(sentence: str) -> None:
-    manager, elsewhere = MANAGERS[sentence]
-    raw = an_mpijob("v2beta1", runPolicy={} if manager is None else {"managedBy": manager})
-    assert managed_elsewhere(raw) == elsewhere
-
-
 # What is left when a job has ended: policy × outcome × version.
 
 
@@ -125,7 +108,7 @@ def overruns(cluster: Cluster) -> None:
 
 
 def loses_its_workers(cluster: Cluster) -> None:
-    for _ in range(workers.CAP + 1):
+    for _ in range(CAP + 1):
         cluster.fail(cluster.listed()[-1], "Evicted")
         for _ in range(14):
             if not cluster.finished:

@@ -9,9 +9,8 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 from tests.unit.api.builders import an_mpijob
-from tests.unit.jobs.builders import elastic, reasons, running
+from tests.unit.jobs.builders import a_toy, elastic, reasons, running
 from tests.unit.jobs.simulated import Cluster
-from tests.unit.jobs.toy import a_toy
 
 from springtide.api.kinds.conditions import Condition, condition
 from springtide.jobs import wait_causes

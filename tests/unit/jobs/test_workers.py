@@ -8,9 +8,9 @@ from datetime import timedelta
 import pytest
 from tests.unit.jobs.builders import elastic, reasons, running
 
-from springtide.jobs import workers
 from springtide.jobs.ledger import NEXT_INDEX, Ledger, read
 from springtide.jobs.observed import Key
+from springtide.jobs.policies.backoff_limit import CAP
 
 
 @pytest.mark.parametrize(
@@ -89,11 +89,6 @@ def test_a_ledger_survives_its_annotations() -> None:
     assert read(ledger.annotations(), ()) == ledger
 
 
-@pytest.mark.parametrize(("failures", "seconds"), [(0, 0), (1, 10), (2, 20), (3, 40), (6, 300), (100, 300)])
-def test_delays_double_up_to_five_minutes(failures: int, seconds: int) -> None:
-    assert workers.backoff(failures) == timedelta(seconds=seconds)
-
-
 def test_a_second_replacement_is_held_back() -> None:
     cluster = running(elastic(2))
     cluster.fail("pi-worker-1")
@@ -118,7 +113,7 @@ def test_workers_that_are_lost_together_are_replaced_together() -> None:
 
 def test_the_job_fails_when_too_many_were_evicted() -> None:
     cluster = running(elastic(2))
-    for _ in range(workers.CAP + 1):
+    for _ in range(CAP + 1):
         name = cluster.listed()[-1]
         cluster.fail(name, "Evicted")
         while not cluster.finished and name in cluster.pods:
@@ -132,7 +127,7 @@ def test_the_job_fails_when_too_many_were_evicted() -> None:
 
 def test_old_losses_are_forgotten() -> None:
     cluster = running(elastic(2))
-    for _ in range(workers.CAP * 2):
+    for _ in range(CAP * 2):
         cluster.fail(cluster.listed()[-1])
         cluster.reconcile()
         cluster.settle(700)

@@ -9,8 +9,12 @@ from typing import Any
 
 import msgspec
 
+from springtide.api import bounds
+from springtide.api.bounds import Bounds, Slots, StartSize
+from springtide.api.command_lines import Launch, launch_of
 from springtide.api.defaults import shared
 from springtide.api.job import Job, Retries, Role
+from springtide.api.kinds.attach_mode import SSH_AUTH_MOUNT_PATH
 from springtide.api.kinds.mpi_modes import LauncherForm, Mode, mode_of
 from springtide.api.kinds.mpijob import (
     Implementation,
@@ -22,8 +26,6 @@ from springtide.api.kinds.mpijob import (
 from springtide.api.kinds.replicas import LAUNCHER, WORKER, ReplicaSpec
 from springtide.api.kinds.run_policy import CleanPodPolicy, RunPolicy
 from springtide.api.kinds.templates import containers
-
-SSH_AUTH_MOUNT_PATH = "/root/.ssh"
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,6 +67,25 @@ def clean_pod_policy(spec: MPIJobSpec) -> CleanPodPolicy:
     """v1 has the field in two places; that of `runPolicy` stands above the other."""
     within = spec.run_policy.clean_pod_policy if spec.run_policy else None
     return CleanPodPolicy(within or spec.clean_pod_policy or CleanPodPolicy.NONE)
+
+
+def launch(job: Job[MPI]) -> Launch | None:
+    """What the launcher's command line says; None for a program that is not known."""
+    return launch_of(job.roles[LAUNCHER].template)
+
+
+def bounds_of(job: Job[MPI], launch: Launch | None) -> Bounds | None:
+    """Between which the job may be resized."""
+    return bounds.decided(job.elastic, launch, _slots(job.own))
+
+
+def start_size_of(job: Job[MPI], launch: Launch | None) -> StartSize | None:
+    return bounds.start_size(launch, _slots(job.own))
+
+
+def _slots(own: MPI) -> Slots:
+    slots = max(own.slots_per_worker, 1)
+    return Slots(slots, slots if own.launcher_is_host else 0)
 
 
 def _roles(specs: MPIReplicaSpecs, mode: Mode) -> dict[str, Role]:

@@ -4,6 +4,10 @@
 from __future__ import annotations
 
 from enum import StrEnum
+from typing import Final
+
+SSH_AUTH_MOUNT_PATH: Final = "/root/.ssh"
+"""Where keys are mounted unless the job says otherwise."""
 
 
 class AttachMode(StrEnum):

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Final
+from typing import Any, Final
 
 from springtide.api.kinds.attach_mode import AttachMode
 from springtide.api.kinds.replicas import LAUNCHER, WORKER, RestartPolicy
@@ -71,6 +71,13 @@ def mode_of(marker: str | None, api_version: str) -> Mode | None:
     return MODES[AttachMode(given)] if given in tuple(AttachMode) else None
 
 
-def submitted_as(marker: str | None) -> str | None:
-    """The version a job came by, as far as its marker says: what is made for it names its owner by that."""
+def submitted_as(spec: Mapping[str, Any]) -> str | None:
+    """The version a job came by, as far as its spec says: what is made for it names its owner by that.
+
+    A guess, because nothing states it: an object is read in one version, whichever it was written in, and
+    `metadata.managedFields` changes with every writer. The CRD defaults `launcherAttachMode` to another value in each
+    version and never lets it change, so the field tells the versions apart unless the user set it to the value of the
+    other. Such a job is taken for one of the other version all its life: the two differ in nothing but what follows
+    from this field, and the API server serves an owner under either version."""
+    marker = spec.get("launcherAttachMode")
     return next((version for version, mode in _BY_VERSION.items() if mode == marker), None)

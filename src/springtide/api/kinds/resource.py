@@ -41,6 +41,16 @@ class Version:
 
 
 @dataclass(frozen=True, slots=True)
+class Made:
+    """A type of object that jobs of a kind have beside pods, batch Jobs, Services, ConfigMaps, Secrets and rights."""
+
+    group: str
+    version: str
+    plural: str
+    kind: str
+
+
+@dataclass(frozen=True, slots=True)
 class Resource:
     group: str
     kind: str
@@ -52,6 +62,8 @@ class Resource:
     columns: tuple[Column, ...]
     short_names: tuple[str, ...] = ()
     scale: Scale | None = None
+    makes: tuple[Made, ...] = ()
+    """The operator caches objects of these types, and needs the right to keep them."""
 
     @property
     def crd_name(self) -> str:

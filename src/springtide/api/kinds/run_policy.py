@@ -3,9 +3,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from enum import StrEnum
-from typing import Annotated, Any, Final
+from typing import Annotated, Final
 
 from springtide.api.kinds.fields import IMMUTABLE, Int32, Int64, ResourceList, Wire, doc, one_of
 
@@ -57,11 +56,3 @@ class RunPolicy(Wire, frozen=True, kw_only=True):
         str | None, doc("The controller that runs the job, if it is not this operator.", IMMUTABLE)
     ] = None
     scheduling_policy: Annotated[SchedulingPolicy | None, doc("How the job's pods are scheduled as a gang.")] = None
-
-
-def managed_elsewhere(raw: Mapping[str, Any]) -> bool:
-    """Whether another controller runs the job. Such a job is left alone, be it valid or not: not even a status."""
-    place: Any = raw
-    for name in ("spec", "runPolicy", "managedBy"):
-        place = place.get(name) if isinstance(place, Mapping) else None
-    return bool(place) and place not in (MPI_OPERATOR, TRAINING_OPERATOR)

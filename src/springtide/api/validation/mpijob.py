@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from springtide.api import bounds
-from springtide.api.defaults.mpijob import defaulted
+from springtide.api.defaults.mpijob import bounds_of, defaulted, launch
 from springtide.api.field_errors import FieldError, invalid, not_supported, required
 from springtide.api.kinds.attach_mode import AttachMode
 from springtide.api.kinds.elastic_policy import MOST_WORKERS, ElasticPolicy
@@ -48,7 +48,7 @@ def admission_errors(raw: Mapping[str, Any], most: int = MOST_WORKERS) -> list[F
     if found := errors(raw):
         return found
     job = defaulted(raw)
-    limits, worker = bounds.of_mpi(job), job.roles.get(WORKER)
+    limits, worker = bounds_of(job, launch(job)), job.roles.get(WORKER)
     if worker is None:
         return []
     field, size = f"{_ROLES}[{WORKER}].replicas", limits.nearest(worker.replicas) if limits else worker.replicas

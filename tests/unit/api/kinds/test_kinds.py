@@ -8,14 +8,12 @@ from typing import Any
 
 import msgspec
 import pytest
-from tests.unit.api.builders import an_mpijob
 
 from springtide.api.kinds.attach_mode import AttachMode
 from springtide.api.kinds.conditions import Condition, condition, finished, holds
 from springtide.api.kinds.mpi_modes import MODES, mode_of
 from springtide.api.kinds.mpijob import MPIJob
 from springtide.api.kinds.registry import RESOURCES
-from springtide.api.kinds.run_policy import managed_elsewhere
 from springtide.api.kinds.status import JobStatus, ReplicaStatus
 from springtide.api.kinds.templates import Container, containers
 
@@ -93,20 +91,3 @@ def test_what_a_mode_takes_where_nothing_is_said_it_also_allows(mode: Any) -> No
 def test_every_resource_is_stored_in_exactly_one_version() -> None:
     assert [resource.crd_name for resource in RESOURCES] == ["mpijobs.kubeflow.org"]
     assert all([version.storage for version in resource.versions].count(True) == 1 for resource in RESOURCES)
-
-
-@pytest.mark.parametrize(
-    ("raw", "elsewhere"),
-    [
-        (an_mpijob(), False),
-        (an_mpijob(runPolicy={}), False),
-        (an_mpijob(runPolicy={"managedBy": "kubeflow.org/training-operator"}), False),
-        (an_mpijob(runPolicy={"managedBy": "kubeflow.org/mpi-operator"}), False),
-        (an_mpijob(runPolicy={"managedBy": "kueue.x-k8s.io/multikueue"}), True),
-        (an_mpijob(runPolicy={"managedBy": "somebody/else"}, mpiReplicaSpecs=None), True),
-        ({"spec": 1}, False),
-        ({}, False),
-    ],
-)
-def test_a_job_of_another_manager_is_told_from_ours_whatever_else_it_says(raw: Any, elsewhere: bool) -> None:
-    assert managed_elsewhere(raw) is elsewhere

@@ -6,59 +6,88 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Final
 
-from springtide.api import bounds
-from springtide.api.command_lines import HOROVODRUN, TIDERUN, Launch, launch_of
-from springtide.api.defaults.mpijob import MPI
+from springtide.api.command_lines import HOROVODRUN, TIDERUN, Launch
+from springtide.api.defaults.mpijob import MPI, bounds_of, launch, start_size_of
 from springtide.api.job import Job
 from springtide.api.kinds.attach_mode import AttachMode
+from springtide.api.kinds.mpi_modes import LauncherForm
 from springtide.api.kinds.mpijob import LauncherCreation
 from springtide.api.kinds.replicas import LAUNCHER, WORKER
 from springtide.jobs.actions import Event
-from springtide.jobs.kind import Hosts, Kind, Shape, Wanted
-from springtide.jobs.kinds.mpi import access, advice, files, names, pods, ssh
+from springtide.jobs.kind import Hosts, Kind, Shape, Sizes, Wanted
+from springtide.jobs.kinds.mpi import advice, files, names, pods
+from springtide.jobs.launchers.batch_job import BATCH_JOB
+from springtide.jobs.launchers.pod import POD
 from springtide.jobs.observed import Exit, Settings
+from springtide.jobs.parts import access, services, ssh
+
+_FORMS: Final = {LauncherForm.POD: POD, LauncherForm.BATCH_JOB: BATCH_JOB}
 
 
-class MPIKind:
+class _Launching:
+    def manifest(self, job: Job[MPI], settings: Settings) -> Mapping[str, Any]:
+        return pods.launcher(job, settings)
+
+
+class _Wiring:
+    """Over SSH a Service and a Secret, through the API server a Role."""
+
+    def files(self, job: Job[MPI], hosts: Hosts, settings: Settings) -> Mapping[str, str]:
+        return files.files(job, hosts, settings)
+
+    def rights(self, job: Job[MPI], hosts: Hosts) -> tuple[Wanted, ...]:
+        return (
+            () if _over_ssh(job) else access.wanted(job, hosts, names.launcher(job), names.account(job), names.app(job))
+        )
+
+    def services(self, job: Job[MPI], hosts: Hosts) -> tuple[Wanted, ...]:
+        return (services.headless(job, job.metadata.name, names.group(job), names.app(job)),) if _over_ssh(job) else ()
+
+    def secrets(self, job: Job[MPI]) -> tuple[Wanted, ...]:
+        return (ssh.secret(job, names.secret(job), names.app(job)),) if _over_ssh(job) else ()
+
+
+class _Sizes:
+    def sizes(self, job: Job[MPI]) -> Sizes:
+        found = launch(job)
+        elastic = _is_elastic(job, found)
+        return Sizes(
+            bounds=bounds_of(job, found),
+            start_size=start_size_of(job, found),
+            elastic=elastic,
+            rigid="" if elastic else _rigid(found),
+            settles=elastic and found is not None and found.program == HOROVODRUN,
+        )
+
+
+class MPIKind(Kind):
+    launching = _Launching()
+    hosts = services = secrets = _Wiring()
+    resizable = _Sizes()
+
     def shape(self, job: Job[MPI]) -> Shape:
-        launch = launch_of(job.roles[LAUNCHER].template)
-        # Of a program that we do not know we believe what the job says; mpirun keeps its hosts whatever is said.
-        elastic = launch.elastic if launch is not None else job.elastic is not None
+        found = launch(job)
         return Shape(
             workers=WORKER,
             launcher=LAUNCHER,
-            form=job.own.mode.launcher_form,
+            form=_FORMS[job.own.mode.launcher_form],
             launcher_name=names.launcher(job),
             config_name=names.config(job),
-            bounds=bounds.of_mpi(job),
-            start_size=bounds.start_size_of_mpi(job),
-            elastic=elastic,
-            rigid="" if elastic else _rigid(launch),
-            saves=elastic and launch is not None and launch.program == TIDERUN,
-            settles=elastic and launch is not None and launch.program == HOROVODRUN,
+            saves=_is_elastic(job, found) and found is not None and found.program == TIDERUN,
             waits_for_workers=job.own.launcher_creation is LauncherCreation.WAIT_FOR_WORKERS_READY,
         )
 
     def pod_name(self, job: Job[MPI], role: str, index: int) -> str:
         return names.worker(job, index)
 
-    def config(self, job: Job[MPI], hosts: Hosts, settings: Settings) -> Mapping[str, str]:
-        return files.files(job, hosts, settings)
-
-    def wiring(self, job: Job[MPI], hosts: Hosts) -> tuple[Wanted, ...]:
-        return ssh.wanted(job) if job.own.mode.attach is AttachMode.SSH else access.wanted(job, hosts)
-
     def pod(self, job: Job[MPI], role: str, index: int, settings: Settings) -> Mapping[str, Any]:
         return pods.worker(job, index, settings)
-
-    def launcher(self, job: Job[MPI], settings: Settings) -> Mapping[str, Any]:
-        return pods.launcher(job, settings)
 
     def warnings(self, job: Job[MPI]) -> tuple[Event, ...]:
         """Upstream's word on a restart policy in the wrong place; it spells the reason in two ways."""
         if not job.roles[LAUNCHER].template.get("spec", {}).get("restartPolicy"):
             return ()
-        reason = f"{'Set' if job.own.mode.attach is AttachMode.SSH else 'Setted'}PodTemplateRestartPolicy"
+        reason = f"{'Set' if _over_ssh(job) else 'Setted'}PodTemplateRestartPolicy"
         message = "Restart policy in pod template will be overwritten by restart policy in replica spec"
         return (Event("Warning", reason, message),)
 
@@ -69,6 +98,15 @@ class MPIKind:
         return names.role(job, "worker")
 
 
+def _over_ssh(job: Job[MPI]) -> bool:
+    return job.own.mode.attach is AttachMode.SSH
+
+
+def _is_elastic(job: Job[MPI], launch: Launch | None) -> bool:
+    """Of a program that is not known the job is believed; mpirun keeps its hosts whatever the job says."""
+    return launch.elastic if launch is not None else job.elastic is not None
+
+
 def _rigid(launch: Launch | None) -> str:
     if launch is None:
         return "the launcher is not known to be elastic (spec.elasticPolicy declares that it is)"
@@ -77,4 +115,4 @@ def _rigid(launch: Launch | None) -> str:
     return f"{launch.program} is not elastic"
 
 
-MPI_KIND: Final[Kind] = MPIKind()
+MPI_KIND: Final = MPIKind()

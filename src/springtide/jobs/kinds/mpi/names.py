@@ -8,10 +8,17 @@ from typing import Any
 from springtide.api.defaults.mpijob import MPI
 from springtide.api.job import Job
 from springtide.api.kinds.attach_mode import AttachMode
+from springtide.api.kinds.replicas import LAUNCHER
+from springtide.jobs.parts import access
 
 
 def launcher(job: Job[Any]) -> str:
     return f"{job.metadata.name}-launcher"
+
+
+def account(job: Job[Any]) -> str:
+    """Of the launcher."""
+    return access.account(job.roles[LAUNCHER].template, otherwise=launcher(job))
 
 
 def worker(job: Job[Any], index: int) -> str:

@@ -10,18 +10,22 @@ from springtide.api.defaults.mpijob import MPI
 from springtide.api.job import Job
 from springtide.api.kinds.attach_mode import AttachMode
 from springtide.api.kinds.mpi_modes import LauncherForm
-from springtide.api.kinds.mpi_parts import CONFIG_VOLUME, KUBECTL_CONTAINER, KUBECTL_VOLUME, WAITING_CONTAINER
+from springtide.api.kinds.mpi_parts import (
+    CONFIG_VOLUME,
+    KUBECTL_CONTAINER,
+    KUBECTL_VOLUME,
+    SSH_VOLUME,
+    WAITING_CONTAINER,
+)
 from springtide.api.kinds.replicas import LAUNCHER, WORKER, RestartPolicy
-from springtide.jobs import gangs
-from springtide.jobs.kinds.mpi import access, files, names, placing, ssh, variables
-from springtide.jobs.objects import named, owner, place
+from springtide.jobs.kinds.mpi import names, variables
+from springtide.jobs.objects import named, place
 from springtide.jobs.observed import Settings
+from springtide.jobs.parts import host_files, placing, ssh
+from springtide.jobs.parts import pod_templates as templates
 
 Raw = dict[str, Any]
 
-ISTIO: Final = "sidecar.istio.io/inject"
-_MESSAGE: Final = "terminationMessagePolicy"
-"""Last lines of the log come with how a container ended, so that people need not look for them."""
 _NOT_ITS_FAULT: Final = {
     "rules": [{"action": "Ignore", "onPodConditions": [{"type": "DisruptionTarget", "status": "True"}]}]
 }
@@ -31,42 +35,42 @@ _WAIT: Final = 'until /etc/mpi/hosts_given.sh "$POD_UID"; do sleep 1; done'
 
 def worker(job: Job[MPI], index: int, settings: Settings) -> Mapping[str, Any]:
     over_ssh, name = job.own.mode.attach is AttachMode.SSH, names.worker(job, index)
-    spec = _spec(job, WORKER)
+    spec = templates.spec_of(job.roles[WORKER])
     first = spec["containers"][0]
     if not first.get("command") and not first.get("args"):
         first |= {"command": ["/usr/sbin/sshd", "-De"]} if over_ssh else {"command": ["sleep"], "args": ["365d"]}
     if over_ssh:
         _on_network(job, spec, name)
-        _add(spec, "env", _variables({"K_MPI_JOB_ROLE": "worker"}))
+        templates.add(spec, "env", templates.variables({"K_MPI_JOB_ROLE": "worker"}))
         _search(job, spec, settings)
     else:
-        _mount(spec, _config_volume(job, (files.KUBEXEC,)), "/etc/mpi")
-    spec["restartPolicy"] = _restart(job.roles[WORKER].restart_policy)
+        templates.mount(spec, _config_volume(job, (host_files.KUBEXEC,)), "/etc/mpi")
+    spec["restartPolicy"] = templates.restart_policy(job.roles[WORKER].restart_policy)
     labels = {**names.role(job, "worker"), **names.indexed(job, index), **place(job, WORKER, index)}
-    return _pod(job, name, labels, spec, WORKER, settings)
+    return templates.pod(job, job.roles[WORKER], name, labels, spec, settings)
 
 
 def launcher(job: Job[MPI], settings: Settings) -> Mapping[str, Any]:
-    name, spec = names.launcher(job), _spec(job, LAUNCHER)
+    name, spec = names.launcher(job), templates.spec_of(job.roles[LAUNCHER])
     over_ssh = job.own.mode.attach is AttachMode.SSH
-    given = {each.get("name") for each in spec["containers"][0].get("env") or ()}
+    given = templates.given(spec)
     unset = {key: value for key, value in variables.if_unset(job).items() if key not in given}
     role = {"K_MPI_JOB_ROLE": "launcher"} if over_ssh else {}
-    _add(spec, "env", _variables(role | unset | variables.of_launcher(job)))
-    held = (files.HOSTFILE, files.DISCOVER, files.GIVEN) + (() if over_ssh else (files.KUBEXEC,))
+    templates.add(spec, "env", templates.variables(role | unset | variables.of_launcher(job)))
+    held = (host_files.HOSTFILE, host_files.DISCOVER, host_files.GIVEN) + (() if over_ssh else (host_files.KUBEXEC,))
     image = {key: spec["containers"][0][key] for key in ("image", "imagePullPolicy") if key in spec["containers"][0]}
-    _mount(spec, _config_volume(job, held), "/etc/mpi")
+    templates.mount(spec, _config_volume(job, held), "/etc/mpi")
     if over_ssh:
         _on_network(job, spec, name)
     else:
-        spec["serviceAccountName"] = access.account(job)
+        spec["serviceAccountName"] = names.account(job)
         _deliver_kubectl(spec, settings)
     spec["initContainers"] = [*(spec.get("initContainers") or ()), _waiting(image)]
     spec["affinity"] = placing.preferring_nodes_that_stay(spec.get("affinity"))
     spec["restartPolicy"] = RestartPolicy.NEVER.value  # a launcher must not start again beside its own ranks
     first = {"training.kubeflow.org/replica-index": "0"} if over_ssh and job.own.launcher_is_host else {}
     labels = {**names.role(job, "launcher"), **first, **place(job, LAUNCHER)}
-    pod = _pod(job, name, labels, spec, LAUNCHER, settings)
+    pod = templates.pod(job, job.roles[LAUNCHER], name, labels, spec, settings)
     return _batch_job(job, pod) if job.own.mode.launcher_form is LauncherForm.BATCH_JOB else pod
 
 
@@ -86,44 +90,8 @@ def _batch_job(job: Job[MPI], pod: Mapping[str, Any]) -> Raw:
     return {"apiVersion": "batch/v1", "kind": "Job", "metadata": metadata, "spec": spec}
 
 
-def _pod(job: Job[MPI], name: str, labels: Mapping[str, str], spec: Raw, role: str, settings: Settings) -> Raw:
-    meant = job.roles[role].template.get("metadata") or {}
-    metadata = {
-        **{key: value for key, value in meant.items() if key not in ("name", "namespace", "generateName")},
-        "name": name,
-        "namespace": job.metadata.namespace,
-        "labels": {**(meant.get("labels") or {}), **labels},
-        "annotations": {ISTIO: "false", **(meant.get("annotations") or {})},
-        "ownerReferences": [owner(job)],
-    }
-    pod = {"apiVersion": "v1", "kind": "Pod", "metadata": metadata, "spec": spec}
-    return dict(gangs.marked(pod, gangs.of(settings.gang_scheduler, job.metadata.name)))
-
-
-def _spec(job: Job[MPI], role: str) -> Raw:
-    """A copy that may be changed where this module changes it: one level down, and in the first container."""
-    spec = dict(job.roles[role].template["spec"])
-    first, *others = spec["containers"]
-    spec["containers"] = [{_MESSAGE: "FallbackToLogsOnError", **first}, *others]
-    return spec
-
-
-def _add(spec: Raw, field: str, more: Sequence[Any]) -> None:
-    first = spec["containers"][0]
-    first[field] = [*(first.get(field) or ()), *more]
-
-
-def _variables(values: Mapping[str, str]) -> list[Raw]:
-    return [{"name": name, "value": value} for name, value in values.items()]
-
-
-def _mount(spec: Raw, volume: Raw, path: str) -> None:
-    spec["volumes"] = [*(spec.get("volumes") or ()), volume]
-    _add(spec, "volumeMounts", [{"name": volume["name"], "mountPath": path}])
-
-
 def _config_volume(job: Job[MPI], keys: Sequence[str]) -> Raw:
-    items = [{"key": key, "path": key, "mode": 0o444 if key == files.HOSTFILE else 0o555} for key in keys]
+    items = [{"key": key, "path": key, "mode": 0o444 if key == host_files.HOSTFILE else 0o555} for key in keys]
     return {"name": CONFIG_VOLUME, "configMap": {"name": names.config(job), "items": items}}
 
 
@@ -144,13 +112,13 @@ def _deliver_kubectl(spec: Raw, settings: Settings) -> None:
     """Where pods have no kubectl of their own an image brings one to the place that kubexec.sh looks for it."""
     if not settings.kubectl_image:
         return
-    _mount(spec, {"name": KUBECTL_VOLUME, "emptyDir": {}}, "/opt/kube")
+    templates.mount(spec, {"name": KUBECTL_VOLUME, "emptyDir": {}}, "/opt/kube")
     amounts = {"cpu": "100m", "memory": "512Mi", "ephemeral-storage": "5Gi"}
     delivery = {
         "name": KUBECTL_CONTAINER,
         "image": settings.kubectl_image,
         "imagePullPolicy": "IfNotPresent",
-        "env": _variables({"TARGET_DIR": "/opt/kube"}),
+        "env": templates.variables({"TARGET_DIR": "/opt/kube"}),
         "resources": {"requests": amounts, "limits": amounts},
         "volumeMounts": [{"name": KUBECTL_VOLUME, "mountPath": "/opt/kube"}],
     }
@@ -161,9 +129,8 @@ def _on_network(job: Job[MPI], spec: Raw, name: str) -> None:
     spec |= {"hostname": name, "subdomain": job.metadata.name}
     if spec.get("hostNetwork"):
         spec["dnsPolicy"] = "ClusterFirstWithHostNet"
-    volume, mount = ssh.volume(job, spec)
-    spec["volumes"] = [*(spec.get("volumes") or ()), volume]
-    _add(spec, "volumeMounts", [mount])
+    path = job.own.ssh_auth_mount_path
+    templates.add_volume(spec, *ssh.volume(SSH_VOLUME, names.secret(job), path, spec))
 
 
 def _search(job: Job[MPI], spec: Raw, settings: Settings) -> None:
@@ -171,7 +138,3 @@ def _search(job: Job[MPI], spec: Raw, settings: Settings) -> None:
     config = dict(spec.get("dnsConfig") or {})
     config["searches"] = [*(config.get("searches") or ()), f"{job.metadata.name}.{job.metadata.namespace}.svc.{domain}"]
     spec["dnsConfig"] = config
-
-
-def _restart(policy: RestartPolicy) -> str:
-    return (RestartPolicy.NEVER if policy is RestartPolicy.EXIT_CODE else policy).value

@@ -28,4 +28,4 @@ DECLARED = {"elasticPolicy": {"minReplicas": 1, "maxReplicas": 4}}
 )
 def test_a_launcher_is_elastic(command: str, spec: dict[str, Any], expected: bool) -> None:
     job = defaulted(an_mpijob(launcher={"template": a_template(*command.split())}, **spec))
-    assert MPI_KIND.shape(job).elastic is expected
+    assert MPI_KIND.resizable.sizes(job).elastic is expected

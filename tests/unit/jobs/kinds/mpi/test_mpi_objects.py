@@ -14,9 +14,10 @@ from springtide.api.kinds.attach_mode import AttachMode
 from springtide.api.kinds.mpi_parts import PARTS, Parts
 from springtide.jobs.actions import Secrets
 from springtide.jobs.kind import NOBODY, Hosts, Wanted
-from springtide.jobs.kinds.mpi import ssh
 from springtide.jobs.kinds.mpi.adapter import MPI_KIND
 from springtide.jobs.observed import Settings
+from springtide.jobs.parts import ssh
+from springtide.jobs.wiring import wanted
 
 HOSTS = Hosts((), ("pi-worker-0", "pi-worker-7"), "", launcher_seen=True)
 GPU = {"template": a_template("mpirun", resources={"limits": {"aliyun.com/gpu": 1}})}
@@ -37,11 +38,11 @@ def worker(version: str = "v1", index: int = 3, **arguments: Any) -> dict[str, A
 
 
 def launcher(version: str = "v1", settings: Settings = Settings(), **arguments: Any) -> dict[str, Any]:  # noqa: B008
-    return dict(MPI_KIND.launcher(defaulted(an_mpijob(version, **arguments)), settings))
+    return dict(MPI_KIND.launching.manifest(defaulted(an_mpijob(version, **arguments)), settings))
 
 
 def wiring(version: str, hosts: Hosts = HOSTS, **arguments: Any) -> dict[str, Wanted]:
-    found = MPI_KIND.wiring(defaulted(an_mpijob(version, **arguments)), hosts)
+    found = wanted(MPI_KIND, defaulted(an_mpijob(version, **arguments)), hosts)
     return {each.manifest["kind"]: each for each in found}
 
 

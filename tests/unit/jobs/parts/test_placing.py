@@ -10,8 +10,8 @@ from tests.unit.api.builders import a_template, an_mpijob
 
 from springtide.api.defaults.mpijob import defaulted
 from springtide.jobs.kinds.mpi.adapter import MPI_KIND
-from springtide.jobs.kinds.mpi.placing import SPOT_LABELS, preferring_nodes_that_stay
 from springtide.jobs.observed import Settings
+from springtide.jobs.parts.placing import SPOT_LABELS, preferring_nodes_that_stay
 
 PREFERRED, REQUIRED = (f"{how}DuringSchedulingIgnoredDuringExecution" for how in ("preferred", "required"))
 STAYS = [
@@ -46,7 +46,7 @@ def test_what_a_template_says_stays(given: dict[str, Any] | None, made: dict[str
 @pytest.mark.parametrize("version", ["v1", "v2beta1"])
 def test_it_is_the_launcher_that_prefers_them(version: str) -> None:
     job = defaulted(an_mpijob(version))
-    made = MPI_KIND.launcher(job, Settings())
+    made = MPI_KIND.launching.manifest(job, Settings())
     spec = made["spec"]["template"]["spec"] if made["kind"] == "Job" else made["spec"]
     assert spec["affinity"]["nodeAffinity"][PREFERRED] == STAYS
     assert "affinity" not in MPI_KIND.pod(job, "Worker", 0, Settings())["spec"]
@@ -55,5 +55,5 @@ def test_it_is_the_launcher_that_prefers_them(version: str) -> None:
 def test_the_users_template_is_not_changed() -> None:
     template = a_template("mpirun", "pi")
     template["spec"]["affinity"] = {"nodeAffinity": {}}
-    MPI_KIND.launcher(defaulted(an_mpijob(launcher={"template": template})), Settings())
+    MPI_KIND.launching.manifest(defaulted(an_mpijob(launcher={"template": template})), Settings())
     assert template["spec"]["affinity"] == {"nodeAffinity": {}}

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What lets a launcher reach workers over SSH: keys all pods share, and a headless Service that gives them names."""
+"""What lets a launcher reach workers over SSH: a key pair that all pods of the job share."""
 
 from __future__ import annotations
 
@@ -7,35 +7,19 @@ import base64
 from collections.abc import Mapping
 from typing import Any
 
-from springtide.api.defaults.mpijob import MPI, SSH_AUTH_MOUNT_PATH
 from springtide.api.job import Job
-from springtide.api.kinds.mpi_parts import SSH_VOLUME
+from springtide.api.kinds.attach_mode import SSH_AUTH_MOUNT_PATH
 from springtide.jobs.actions import Secrets
 from springtide.jobs.kind import Wanted
-from springtide.jobs.kinds.mpi import names
 from springtide.jobs.objects import named
 
 PRIVATE, PUBLIC = "ssh-privatekey", "ssh-publickey"
 
 
-def wanted(job: Job[MPI]) -> tuple[Wanted, ...]:
-    """Names resolve before pods are ready: the launcher waits for its workers by the host list, not by DNS."""
-    service = {
-        "apiVersion": "v1",
-        "kind": "Service",
-        "metadata": named(job, job.metadata.name, labels=names.app(job)),
-        "spec": {"clusterIP": "None", "selector": names.group(job), "publishNotReadyAddresses": True},
-    }
-    secret = {
-        "apiVersion": "v1",
-        "kind": "Secret",
-        "type": "kubernetes.io/ssh-auth",
-        "metadata": named(job, names.secret(job), labels=names.app(job)),
-    }
-    return (
-        Wanted(service, kept=("spec",), whole=("spec.selector",)),
-        Wanted(secret, secrets=Secrets.SSH_KEYS, keys=(PRIVATE, PUBLIC)),
-    )
+def secret(job: Job[Any], name: str, labels: Mapping[str, str]) -> Wanted:
+    metadata = named(job, name, labels=labels)
+    manifest = {"apiVersion": "v1", "kind": "Secret", "type": "kubernetes.io/ssh-auth", "metadata": metadata}
+    return Wanted(manifest, secrets=Secrets.SSH_KEYS, keys=(PRIVATE, PUBLIC))
 
 
 def with_keys(secret: Mapping[str, Any], private: bytes, public: bytes) -> dict[str, Any]:
@@ -45,17 +29,16 @@ def with_keys(secret: Mapping[str, Any], private: bytes, public: bytes) -> dict[
     return {**secret, "data": data}
 
 
-def volume(job: Job[MPI], spec: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
-    """The volume of a pod, and where its first container sees it."""
+def volume(name: str, secret: str, path: str, spec: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
+    """The volume of a pod with this spec, and where its first container sees it."""
     items = [
         {"key": PRIVATE, "path": "id_rsa"},
         {"key": PUBLIC, "path": "id_rsa.pub"},
         {"key": PUBLIC, "path": "authorized_keys"},
     ]
-    path = job.own.ssh_auth_mount_path
     mode = _mode(path, spec)
-    source = {"secretName": names.secret(job), "items": items, **({} if mode is None else {"defaultMode": mode})}
-    return {"name": SSH_VOLUME, "secret": source}, {"name": SSH_VOLUME, "mountPath": path}
+    source = {"secretName": secret, "items": items, **({} if mode is None else {"defaultMode": mode})}
+    return {"name": name, "secret": source}, {"name": name, "mountPath": path}
 
 
 def _mode(path: str, spec: Mapping[str, Any]) -> int | None:

@@ -1,5 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The kinds of jobs that are served, and what each of them is read, judged and planned by."""
+"""The kinds of jobs that are served, and what each of them is read, judged and planned by.
+
+The one place where the engine meets kinds. `springtide.api.kinds.registry` lists the same kinds for those who want to
+know no more than how they are defined.
+"""
 
 from __future__ import annotations
 
@@ -32,28 +36,25 @@ class Served:
     """What is wrong with a job."""
     admission_errors: Callable[[Raw, int], Sequence[FieldError]]
     """As `errors`, and what is refused only where somebody asks before a job is written; of so many workers at most."""
-    cautions: Callable[[Raw, Raw | None], Sequence[str]]
-    """What becomes of a job, or of a change of it, that its user would not expect: nothing is wrong with it."""
-    submitted_as: Callable[[Raw], str | None]
-    """The version a job came by, whichever it is read by; None when it does not say."""
     component: str
     """Who is said to speak in events: upstream's name, which people search for."""
+    metrics: str = ""
+    """What the names of upstream's metrics begin with, which dashboards show; empty where there are none."""
+    submitted_as: Callable[[Raw], str | None] = lambda spec: None
+    """The version a job came by. None when its spec does not say, and for kinds that have one version: the job is then
+    of the version that it is read by."""
 
     def judge(self, max_workers: int = MOST_WORKERS) -> Judge:
         """What a webhook asks of a job that is to be written."""
         return lambda raw: self.admission_errors(raw, max_workers)
 
+    def cautions(self, new: Raw, old: Raw | None) -> Sequence[str]:
+        """What becomes of a job, or of a change of it, that its user would not expect: nothing is wrong with it."""
+        return cautions.of_size(self.adapter, self.read(new), self.read(old) if old is not None else None)
+
     @property
     def kind(self) -> str:
         return self.definition.kind
-
-
-def _mpijob_submitted_as(spec: Raw) -> str | None:
-    return submitted_as(spec.get("launcherAttachMode"))
-
-
-def _mpijob_cautions(new: Raw, old: Raw | None) -> Sequence[str]:
-    return cautions.of_size(MPI_KIND, defaulted(new), defaulted(old) if old is not None else None)
 
 
 SERVED: Final[tuple[Served, ...]] = (
@@ -63,8 +64,8 @@ SERVED: Final[tuple[Served, ...]] = (
         read=defaulted,
         errors=errors,
         admission_errors=admission_errors,
-        cautions=_mpijob_cautions,
-        submitted_as=_mpijob_submitted_as,
         component="mpi-job-controller",
+        metrics="mpi_operator",
+        submitted_as=submitted_as,
     ),
 )

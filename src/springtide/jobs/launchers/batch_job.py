@@ -1,0 +1,131 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A launcher that is a batch Job: it tries its pods again by itself, and keeps back-off limit and deadline."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import datetime
+from typing import Any, Final
+
+from springtide.api.kinds.status import ReplicaStatus
+from springtide.jobs import causes, launching, objects
+from springtide.jobs.actions import Action, Delete, Patch
+from springtide.jobs.launchers.form import LauncherForm
+from springtide.jobs.objects import deletions
+from springtide.jobs.observed import PLACING, RUNNING, Key, LauncherJob, Observed, Pod
+from springtide.jobs.outcomes import BACKOFF_EXCEEDED, Outcome, failure, with_log
+from springtide.jobs.policies.backoff_limit import CAP
+from springtide.jobs.situation import Situation
+
+
+class BatchJobLauncher:
+    in_batch_job = True
+
+    def pod(self, observed: Observed, role: str, name: str) -> Pod | None:
+        return next((pod for pod in observed.of(role) if pod.alive), None)
+
+    def exists(self, situation: Situation) -> bool:
+        return situation.observed.launcher_job is not None
+
+    def completed(self, situation: Situation) -> datetime | None:
+        batch = situation.observed.launcher_job
+        return (batch.completed or situation.now) if batch is not None and batch.succeeded else None
+
+    def failure(self, situation: Situation) -> Outcome | None:
+        return _failed(situation) or _disrupted(situation)
+
+    def failed(self, situation: Situation) -> Pod | None:
+        return None
+
+    def goes_on(self, situation: Situation) -> bool:
+        """One that has finished ends its pod by itself, and is seen to finish before that."""
+        batch = situation.observed.launcher_job
+        return batch is not None and not (batch.succeeded or batch.failed)
+
+    def replaced(self, situation: Situation) -> tuple[Pod, ...]:
+        """A batch Job makes no other pod while it waits for word of one whose node is silent."""
+        return tuple(pod for pod in situation.observed.of(situation.shape.launcher) if causes.lost(pod))
+
+    def removed(self, situation: Situation) -> tuple[Action, ...]:
+        batch = situation.observed.launcher_job
+        return () if batch is None or batch.terminating else (Delete(_key(situation), batch.uid),)
+
+    def stopped(self, situation: Situation, others: tuple[Action, ...]) -> tuple[Action, ...]:
+        return (*self.switched(situation), *others, *deletions(self.replaced(situation)))
+
+    def switched(self, situation: Situation) -> tuple[Action, ...]:
+        """It is suspended with its job, and resumed when a launcher might be created."""
+        batch, builder, suspend = situation.observed.launcher_job, situation.kind.launching, situation.job.run.suspend
+        if batch is None or builder is None or batch.suspended == suspend:
+            return ()
+        if not suspend and (_is_being_relocated(situation) or not launching.may_be_created(situation)):
+            return ()
+        template = {} if suspend else placed(batch, builder.manifest(situation.job, situation.observed.settings))
+        return (Patch(_key(situation), {"spec": {"suspend": suspend, **template}}, uid=batch.uid),)
+
+    def relocated(self, pod: Pod) -> tuple[Pod, ...]:
+        return ()
+
+    def relocation(self, situation: Situation) -> tuple[Action, ...]:
+        """The Job is suspended for a moment: a pod that somebody deletes counts as a failure of the Job."""
+        batch = situation.observed.launcher_job
+        return () if batch is None or batch.suspended else (Patch(_key(situation), {"spec": {"suspend": True}}),)
+
+    def counts(self, situation: Situation) -> ReplicaStatus:
+        batch = situation.observed.launcher_job
+        if batch is None:
+            return ReplicaStatus()
+        running = sum(pod.phase == RUNNING for pod in situation.observed.of(situation.shape.launcher))
+        return ReplicaStatus(active=running, succeeded=int(batch.succeeded), failed=batch.failures)
+
+
+def _failed(situation: Situation) -> Outcome | None:
+    batch = situation.observed.launcher_job
+    if batch is None or not batch.failed:
+        return None
+    last = launching.last_ended(situation)
+    reason = batch.reason or f"{situation.job.kind}Failed"
+    message = batch.message or f"{situation.title} has failed"
+    if last is not None:
+        reason = f"{reason}/{last.reason}" if reason == BACKOFF_EXCEEDED else reason
+        said = last.message or causes.ending(last)
+        message = with_log(situation, f"{message}: {said}" if said else message, last)
+    return failure(situation, reason, message)
+
+
+def _disrupted(situation: Situation) -> Outcome | None:
+    """A batch Job creates launchers again that were taken down, without counting them."""
+    pods = [pod for pod in situation.observed.of(situation.shape.launcher) if pod.ended and causes.disrupted(pod)]
+    taken = [pod for pod in pods if not causes.shut_down(pod)]
+    if len(taken) <= CAP:
+        return None
+    last, kind = taken[-1], situation.job.kind
+    message = f"{situation.title} has failed: launcher {last.name}, like {CAP} before it, {causes.worker(last)}"
+    return failure(situation, f"{kind}{'Evicted' if causes.evicted(last) else 'Failed'}", message)
+
+
+def _is_being_relocated(situation: Situation) -> bool:
+    relocated, pods = situation.ledger.relocated, situation.observed.of(situation.shape.launcher)
+    return any(pod.uid == relocated and not pod.ended for pod in pods)
+
+
+def placed(batch: LauncherJob, wanted: Mapping[str, Any]) -> dict[str, Any]:
+    """A queue that admits a job says by its template where its pods go. Labels and annotations of others stay. A
+    template that must not be changed, because the Job has started before, is left as it is."""
+    if batch.started is not None:
+        return {}
+    template: dict[str, dict[str, Any]] = {}
+    for part, names in PLACING.items():
+        for name in names:
+            there, new = (batch.template.get(part) or {}).get(name), wanted["spec"]["template"][part].get(name)
+            new = objects.merging(there, new) if part == "spec" else new
+            if not objects.covers(there, new):
+                template.setdefault(part, {})[name] = new
+    return {"template": template} if template else {}
+
+
+def _key(situation: Situation) -> Key:
+    return Key("batch/v1", "Job", situation.shape.launcher_name)
+
+
+BATCH_JOB: Final[LauncherForm] = BatchJobLauncher()

@@ -1,0 +1,44 @@
+# SPDX-License-Identifier: Apache-2.0
+"""How a job ended, in words, and how pods of a role are counted."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Final
+
+from springtide.api.kinds.run_policy import CleanPodPolicy
+from springtide.api.kinds.status import ReplicaStatus
+from springtide.jobs import causes, wait_causes
+from springtide.jobs.observed import FAILED, RUNNING, SUCCEEDED, Pod
+from springtide.jobs.situation import Situation
+
+DEADLINE_EXCEEDED: Final = "DeadlineExceeded"
+BACKOFF_EXCEEDED: Final = "BackoffLimitExceeded"
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    succeeded: bool
+    reason: str
+    message: str
+    at: datetime
+
+
+def failure(situation: Situation, reason: str, message: str) -> Outcome:
+    return Outcome(False, reason, message, situation.now)
+
+
+def with_log(situation: Situation, message: str, pod: Pod) -> str:
+    """Where the rest of what a program said is, if it ran, if its pod stays, and unless a command is named already."""
+    stays = situation.job.run.clean_pod_policy is not CleanPodPolicy.ALL and not causes.disrupted(pod)
+    if not stays or pod.exit is None or wait_causes.names_command(message):
+        return message
+    return f"{message}; see kubectl logs {pod.name} -n {situation.job.metadata.namespace}"
+
+
+def counts(pods: tuple[Pod, ...]) -> ReplicaStatus:
+    def count(phase: str) -> int:
+        return sum(pod.phase == phase for pod in pods)
+
+    return ReplicaStatus(active=count(RUNNING), succeeded=count(SUCCEEDED), failed=count(FAILED))

@@ -1,0 +1,31 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`activeDeadlineSeconds`: how long a job may run. A launcher that is a batch Job keeps the deadline by itself."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import Final
+
+from springtide.jobs.outcomes import DEADLINE_EXCEEDED, Outcome, failure
+from springtide.jobs.situation import Situation
+from springtide.jobs.times import NEVER
+
+_CENTURY: Final = timedelta(days=36500)
+"""A deadline is a number of 64 bits, and no calendar holds that many seconds."""
+
+
+def passed(situation: Situation) -> Outcome | None:
+    if left(situation) > timedelta(0):
+        return None
+    seconds = situation.job.run.active_deadline_seconds
+    message = f"{situation.title} has failed because it was active longer than specified deadline ({seconds} s)"
+    return failure(situation, DEADLINE_EXCEEDED, message)
+
+
+def left(situation: Situation) -> timedelta:
+    seconds, start = situation.job.run.active_deadline_seconds, situation.job.status.start_time
+    if seconds is None or start is None or situation.job.run.suspend or situation.form.in_batch_job:
+        return NEVER
+    if seconds > _CENTURY.total_seconds():
+        return NEVER
+    return start + timedelta(seconds=seconds) - situation.now

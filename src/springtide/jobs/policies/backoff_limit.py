@@ -1,0 +1,78 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`backoffLimit`: how often what failed is tried again, and how long that takes.
+
+A pod that was taken down with its node has tries of its own, and a shutdown of the node uses up none. Of replicas that
+keep their names restarts in place, which the kubelet makes, count like pods that are created again.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import datetime, timedelta
+from typing import Final
+
+from springtide.api.kinds.replicas import RestartPolicy
+from springtide.jobs import causes
+from springtide.jobs.ledger import Ledger
+from springtide.jobs.observed import Pod
+from springtide.jobs.situation import Situation
+
+FIRST_DELAY: Final = timedelta(seconds=10)
+LONGEST_DELAY: Final = timedelta(minutes=5)
+CAP: Final = 10
+"""Failures in a row that are no fault of the program, or of a worker and those that replaced it: one more fails the
+job."""
+FIRST_SIGNAL: Final = 128
+"""With restart policy ExitCode: from here on it was the system that ended the program, and it is tried again."""
+
+
+def is_used_up(situation: Situation, pod: Pod) -> bool:
+    """Whether this failure is one too many."""
+    if causes.shut_down(pod):
+        return False
+    if causes.disrupted(pod):
+        return situation.ledger.disruptions >= CAP
+    return situation.ledger.restarts >= situation.job.run.retries.by_engine
+
+
+def is_final(situation: Situation, role: str, pod: Pod) -> bool:
+    """Of a replica that keeps its name: what its role says of restarting comes before all counting."""
+    if causes.shut_down(pod) or causes.disrupted(pod):
+        return is_used_up(situation, pod)
+    policy, code = situation.job.roles[role].restart_policy, pod.exit.code if pod.exit else None
+    if policy is RestartPolicy.NEVER:
+        return True
+    if policy is RestartPolicy.EXIT_CODE and code is not None and code < FIRST_SIGNAL:
+        return True
+    return is_used_up(situation, pod)
+
+
+def restarted_in_place(ledger: Ledger, pod: Pod) -> int:
+    """How often containers of this pod were restarted since that was last counted."""
+    return max(pod.restarts - ledger.in_place.get(pod.uid, 0), 0)
+
+
+def counted(ledger: Ledger, pod: Pod, now: datetime) -> Ledger:
+    """With one more failure that is answered by another pod."""
+    ledger = replace(ledger, restarted_at=now)
+    if causes.shut_down(pod):
+        return ledger
+    if causes.disrupted(pod):
+        return replace(ledger, disruptions=ledger.disruptions + 1)
+    return replace(ledger, restarts=ledger.restarts + 1)
+
+
+def delay(failures: int) -> timedelta:
+    """After so many failures in a row."""
+    return min(FIRST_DELAY * 2 ** min(failures - 1, 10), LONGEST_DELAY) if failures > 0 else timedelta(0)
+
+
+def restarts_at(situation: Situation) -> datetime | None:
+    """When what failed last may be created again, or could."""
+    ledger = situation.ledger
+    return None if ledger.restarted_at is None else ledger.restarted_at + delay(ledger.restarts + ledger.disruptions)
+
+
+def restart_left(situation: Situation) -> timedelta:
+    at = restarts_at(situation)
+    return timedelta(0) if at is None else max(at - situation.now, timedelta(0))

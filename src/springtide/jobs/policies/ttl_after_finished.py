@@ -1,0 +1,22 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`ttlSecondsAfterFinished`: when a finished job is deleted."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+from springtide.jobs.actions import Delete
+from springtide.jobs.observed import Key
+from springtide.jobs.situation import Situation
+from springtide.jobs.times import NEVER
+
+
+def left(situation: Situation) -> timedelta:
+    """How long the finished job may still be there."""
+    seconds, end = situation.job.run.ttl_seconds_after_finished, situation.job.status.completion_time
+    return NEVER if seconds is None or end is None else end + timedelta(seconds=seconds) - situation.now
+
+
+def deletion(situation: Situation) -> Delete:
+    job = situation.job
+    return Delete(Key(job.api_version, job.kind, job.metadata.name), job.metadata.uid)

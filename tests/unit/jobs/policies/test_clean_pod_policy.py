@@ -1,0 +1,84 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What is left of a job, when it ends by itself and when it is ended."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+from tests.unit.jobs.builders import elastic, running
+
+from springtide.jobs.observed import Settings
+from springtide.jobs.policies.backoff_limit import CAP
+
+versions = pytest.mark.parametrize("version", ["v1", "v2beta1"])
+
+
+@versions
+@pytest.mark.parametrize("succeeds", [True, False], ids=["success", "failure"])
+@pytest.mark.parametrize("place", ["spec", "runPolicy"])
+@pytest.mark.parametrize(
+    ("policy", "left"),
+    [("None", {"launcher", "running", "ended"}), ("Running", {"launcher", "ended"}), ("All", set())],
+)
+def test_what_is_left(version: str, succeeds: bool, place: str, policy: str, left: set[str]) -> None:
+    spec = {"cleanPodPolicy": policy} if place == "spec" else {"runPolicy": {"cleanPodPolicy": policy}}
+    cluster = elastic(2, version, **spec)
+    cluster.settings = Settings(gang_scheduler="volcano")
+    cluster.policy(backoffLimit=0)
+    running(cluster)
+    cluster.change("pi-worker-1", phase="Succeeded", ready=False)
+    if succeeds:
+        cluster.succeed()
+    else:
+        cluster.fail(cluster.launcher().name)
+        cluster.job_controller()
+    cluster.settle()
+    assert cluster.finished
+    found = {"launcher"} if cluster.of("Launcher") else set()
+    found |= {"ended" if pod.ended else "running" for pod in cluster.of("Worker")}
+    assert found == left
+    group = [key for key in cluster.objects if key.kind == "PodGroup"]
+    assert bool(group) == (policy == "None")
+    assert cluster.status.completion_time is not None
+
+
+@pytest.mark.parametrize("failed", [False, True], ids=["success", "failure"])
+@pytest.mark.parametrize(("policy", "stays"), [("None", True), ("Running", True), ("All", False)])
+def test_a_batch_job_that_has_finished_stays_unless_everything_goes(policy: str, stays: bool, failed: bool) -> None:
+    """Its pod is not always seen to end before it: whoever finished the Job ends the pod."""
+    cluster = running(elastic(2, "v2beta1", runPolicy={"cleanPodPolicy": policy}))
+    launcher = cluster.launcher().name
+    assert cluster.batch is not None
+    cluster.batch = replace(cluster.batch, succeeded=not failed, failed=failed, completed=cluster.now)
+    for _ in range(4):
+        cluster.reconcile()
+        for pod in cluster.of("Worker"):
+            cluster.move(pod)
+    assert cluster.finished
+    assert (cluster.batch is not None, launcher in cluster.pods) == (stays, stays)
+    assert bool(cluster.of("Worker")) == (policy == "None")
+
+
+@versions
+@pytest.mark.parametrize("policy", ["None", "Running", "All"])
+def test_a_launcher_that_goes_on_after_its_job_has_failed_is_stopped(version: str, policy: str) -> None:
+    """Nobody else would: it has no workers any more, and its batch Job would start another."""
+    cluster = running(elastic(2, version, runPolicy={"cleanPodPolicy": policy}))
+    for _ in range(CAP + 1):
+        cluster.fail(cluster.listed()[-1])
+        for _ in range(12):
+            cluster.tick(40)
+            cluster.reconcile()
+    assert cluster.finished
+    assert not [pod for pod in cluster.pods.values() if pod.alive]
+    assert cluster.batch is None
+
+
+def test_the_outcome_is_written_before_anything_is_cleaned() -> None:
+    cluster = running(elastic(2, cleanPodPolicy="All"))
+    cluster.succeed()
+    before = set(cluster.pods)
+    cluster.reconcile()
+    assert cluster.finished
+    assert set(cluster.pods) == before
