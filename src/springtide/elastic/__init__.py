@@ -22,7 +22,9 @@ Standard library alone; NumPy, PyTorch and TensorFlow are used where a program u
                     orders, checkpoints, running, reporting, mpi (ranks that mpirun has started)
     both            wire, members
 
-What a program uses is loaded when it is first used: agents and launchers, which come before all programs, use none.
+Nothing of the rank side is loaded before a program uses a name of it: agents and launchers, which start before all
+programs, use none. The first name loads all, because the package may be replaced on disk while the program trains, and
+modules of two versions do not fit together.
 """
 
 from __future__ import annotations
@@ -69,6 +71,6 @@ _HOMES: Final = {
 def __getattr__(name: str) -> Any:
     if name not in __all__:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    found = getattr(importlib.import_module(f"{__name__}.{_HOMES.get(name, 'collectives')}"), name)
-    globals()[name] = found
-    return found
+    for each in __all__:
+        globals()[each] = getattr(importlib.import_module(f"{__name__}.{_HOMES.get(each, 'collectives')}"), each)
+    return globals()[name]

@@ -17,6 +17,15 @@ def test_all_names_are_there() -> None:
         _ = elastic.adasum
 
 
+def test_the_first_name_loads_all_that_a_program_may_use_later() -> None:
+    """The package may be another version's by the time a program first reports its progress."""
+    show = "import sys; from springtide.elastic import State; print(*sys.modules)"
+    found = subprocess.run([sys.executable, "-P", "-c", show], capture_output=True, text=True, check=True)
+    assert {f"springtide.elastic.{name}" for name in ("reporting", "samplers", "collectives")} <= set(
+        found.stdout.split()
+    )
+
+
 def test_agents_load_nothing_that_programs_or_launchers_use() -> None:
     show = "import sys, springtide.elastic.agent; print(*sys.modules)"
     found = subprocess.run([sys.executable, "-P", "-c", show], capture_output=True, text=True, check=True)
