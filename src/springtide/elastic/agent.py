@@ -29,8 +29,9 @@ from dataclasses import dataclass, field
 from types import FrameType
 from typing import IO, Any, Final
 
-from springtide.elastic import starting, wire
-from springtide.elastic.leash import Leash
+from springtide.elastic import starting
+from springtide.elastic.protocol import wire
+from springtide.elastic.shared.orphan_guard import Leash
 
 BEAT: Final = 0.5
 LAUNCHER_GONE: Final = 10.0

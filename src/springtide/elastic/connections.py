@@ -22,10 +22,11 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from springtide.elastic import addresses, doors, wire
-from springtide.elastic.addresses import LOOPBACK
-from springtide.elastic.members import Address, Member
-from springtide.elastic.strangers import Strangers
+from springtide.elastic.protocol import wire
+from springtide.elastic.shared import addresses, listeners
+from springtide.elastic.shared.addresses import LOOPBACK
+from springtide.elastic.shared.members import Address, Member
+from springtide.elastic.shared.unauthenticated import Strangers
 
 _PATIENCE: Final = 5.0
 """Seconds for one attempt to reach one address."""
@@ -49,7 +50,7 @@ class Way:
 class Connections:
     def __init__(self, id_: int, host: str, secret: bytes, interfaces: Sequence[str] = ()) -> None:
         self._id, self._host, self._secret, self._interfaces = id_, host, secret, interfaces
-        self._doors = doors.at(_named(interfaces), _STRANGERS) if interfaces else doors.everywhere(_STRANGERS)
+        self._doors = listeners.at(_named(interfaces), _STRANGERS) if interfaces else listeners.everywhere(_STRANGERS)
         self._changed = threading.Condition()
         self._strangers: Strangers[socket.socket] = Strangers()
         self._called: dict[Way, socket.socket] = {}

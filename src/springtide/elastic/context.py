@@ -21,7 +21,7 @@ from springtide.elastic.ring import Ring
 from springtide.elastic.session import Entry, Place, Session
 
 if TYPE_CHECKING:
-    from springtide.elastic.members import Member
+    from springtide.elastic.shared.members import Member
 
 Resized = Callable[[int, int], None]
 """Called with the number of ranks that the state was made with, and the number there are now."""

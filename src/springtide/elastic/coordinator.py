@@ -18,17 +18,19 @@ from datetime import UTC, datetime
 from functools import partial
 from typing import Any, Final
 
-from springtide.elastic import addresses, doors, environment, failures, wire
-from springtide.elastic.addresses import LOOPBACK
+from springtide.elastic import environment, failures
 from springtide.elastic.course import Course, Settings
 from springtide.elastic.deeds import Deed, Drop, Kill, Say, Start, Tell
-from springtide.elastic.members import Address
 from springtide.elastic.options import Options
 from springtide.elastic.output import NAMES, Output, Voice
 from springtide.elastic.progress import Moment, Notice, Pace, Progress
+from springtide.elastic.protocol import wire
+from springtide.elastic.shared import addresses, listeners
+from springtide.elastic.shared.addresses import LOOPBACK
+from springtide.elastic.shared.members import Address
+from springtide.elastic.shared.unauthenticated import Strangers
 from springtide.elastic.starter import Patience, Starter, StartError
 from springtide.elastic.starting import Call, Starting
-from springtide.elastic.strangers import Strangers
 from springtide.elastic.workers import Worker
 
 _TICK: Final = 0.1
@@ -333,7 +335,7 @@ class Coordinator:
             names = " and ".join(self._interfaces)
             self.fail(f"--network-interface: {names} has no address that other hosts could reach tiderun at")
             return
-        opened = doors.at([LOOPBACK, *mine], _BACKLOG) if self._interfaces else doors.everywhere(_BACKLOG)
+        opened = listeners.at([LOOPBACK, *mine], _BACKLOG) if self._interfaces else listeners.everywhere(_BACKLOG)
         self._port = opened[0].getsockname()[1]
         for door in opened:
             self._servers.append(await asyncio.start_server(self._take_in, sock=door, backlog=_AT_A_TIME))

@@ -26,11 +26,11 @@ from springtide.elastic.cooling import Cooling
 from springtide.elastic.decisions import Cancel, End, Order, Over, Prepare, Regroup, Spawn, Switch
 from springtide.elastic.deeds import Deed, Drop, Kill, Say, Start, Tell
 from springtide.elastic.failures import Failure
-from springtide.elastic.members import Address, Member
 from springtide.elastic.membership import Membership
 from springtide.elastic.membership_changes import NAMED, Changes, Idle
 from springtide.elastic.saving import PATIENCE, Saving
 from springtide.elastic.seats import Seat, named, place
+from springtide.elastic.shared.members import Address, Member
 from springtide.elastic.shortage import Muster, Shortage
 from springtide.elastic.workers import Limits
 

@@ -6,7 +6,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from springtide.elastic.members import Member
+from springtide.elastic.shared.members import Member
 from springtide.elastic.workers import Worker
 
 

@@ -19,7 +19,7 @@ from collections.abc import AsyncIterator
 from typing import Final, TypeAlias
 
 from springtide.elastic import hosts
-from springtide.elastic.leash import Leash
+from springtide.elastic.shared.orphan_guard import Leash
 
 _LOOK: Final = 0.05
 _ASK: Final = 1.0

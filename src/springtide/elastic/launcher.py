@@ -16,13 +16,14 @@ import signal
 import sys
 from typing import Any, NoReturn
 
-from springtide.elastic import addresses, descriptors, options
+from springtide.elastic import descriptors, options
 from springtide.elastic.coordinator import Coordinator
 from springtide.elastic.discovery import Discovery, DiscoveryError
-from springtide.elastic.leash import Leash
 from springtide.elastic.options import Options
 from springtide.elastic.output import Output
 from springtide.elastic.progress import Notice, Pod
+from springtide.elastic.shared import addresses
+from springtide.elastic.shared.orphan_guard import Leash
 
 _WRITTEN = 5.0
 _ANNOTATED = 2.0

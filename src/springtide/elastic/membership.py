@@ -21,7 +21,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 
 from springtide.elastic.decisions import Cancel, End, Order, Over, Prepare, Regroup, Spawn, Switch
-from springtide.elastic.members import Address, Member
+from springtide.elastic.shared.members import Address, Member
 from springtide.elastic.workers import Limits, Phase, Worker
 
 

@@ -15,10 +15,10 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
-from springtide.elastic import wire
 from springtide.elastic.connections import Connections
 from springtide.elastic.groups import BrokenError
-from springtide.elastic.members import Member
+from springtide.elastic.protocol import wire
+from springtide.elastic.shared.members import Member
 
 _PATIENCE: Final = 10.0
 _BEAT: Final = 0.5

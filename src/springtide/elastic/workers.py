@@ -6,7 +6,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import Enum, auto
 
-from springtide.elastic.members import Address
+from springtide.elastic.shared.members import Address
 
 
 class Phase(Enum):

@@ -15,7 +15,7 @@ from contextlib import suppress
 import pytest
 from tests.integration.elastic.launching import alive, until
 
-from springtide.elastic import wire
+from springtide.elastic.protocol import wire
 
 pytestmark = pytest.mark.timeout(120)
 

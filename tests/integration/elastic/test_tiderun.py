@@ -17,8 +17,8 @@ from typing import Any
 import pytest
 from tests.integration.elastic.launching import TRAINEE, Elastic, Launch, alive, parent, until
 
-from springtide.elastic import wire
-from springtide.elastic.wire import Caller, RefusedError
+from springtide.elastic.protocol import wire
+from springtide.elastic.protocol.wire import Caller, RefusedError
 
 pytestmark = pytest.mark.timeout(120)
 

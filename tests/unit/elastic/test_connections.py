@@ -7,9 +7,9 @@ from contextlib import closing
 
 from tests import hostile
 
-from springtide.elastic import wire
 from springtide.elastic.connections import Connections
-from springtide.elastic.members import Member
+from springtide.elastic.protocol import wire
+from springtide.elastic.shared.members import Member
 
 SECRET = b"s" * 32
 

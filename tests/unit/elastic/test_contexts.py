@@ -15,8 +15,8 @@ from springtide import elastic
 from springtide.elastic import State, context
 from springtide.elastic.context import Context
 from springtide.elastic.groups import BrokenError
-from springtide.elastic.members import Member
 from springtide.elastic.session import Entry, Place
+from springtide.elastic.shared.members import Member
 
 
 class Attachment:

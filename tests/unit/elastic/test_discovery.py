@@ -12,7 +12,7 @@ import pytest
 
 from springtide.elastic import discovery
 from springtide.elastic.discovery import Discovery, DiscoveryError, confirmed
-from springtide.elastic.leash import Leash
+from springtide.elastic.shared.orphan_guard import Leash
 
 BOTH = {"a": 1, "b": 2}
 

@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from springtide.elastic import context, report, reporting, wire
+from springtide.elastic import context, report, reporting
+from springtide.elastic.protocol import wire
 from springtide.elastic.reporting import Rate, plain
 
 

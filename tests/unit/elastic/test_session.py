@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from springtide.elastic import wire
+from springtide.elastic.protocol import wire
 from springtide.elastic.session import LauncherLostError, Place, Session
 
 SECRET = b"s" * wire.SECRET

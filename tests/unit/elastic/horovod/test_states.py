@@ -14,8 +14,8 @@ from springtide.elastic.horovod import objects, world
 from springtide.elastic.horovod.running import run
 from springtide.elastic.horovod.samplers import ElasticSampler
 from springtide.elastic.horovod.states import HorovodInternalError, HostsUpdatedInterrupt, State
-from springtide.elastic.members import Member
 from springtide.elastic.session import Entry, LauncherLostError
+from springtide.elastic.shared.members import Member
 
 
 @pytest.fixture(autouse=True)

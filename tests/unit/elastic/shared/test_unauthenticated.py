@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 from __future__ import annotations
 
-from springtide.elastic.strangers import Strangers
+from springtide.elastic.shared.unauthenticated import Strangers
 
 
 def test_the_oldest_is_turned_away_when_there_are_too_many() -> None:

@@ -11,8 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests import hostile
 
-from springtide.elastic import wire
-from springtide.elastic.wire import Bond, Caller, Opening, RefusedError
+from springtide.elastic.protocol import wire
+from springtide.elastic.protocol.wire import Bond, Caller, Opening, RefusedError
 
 KEY, OTHER = b"k" * 32, b"o" * 32
 
