@@ -29,7 +29,7 @@ from dataclasses import dataclass, field
 from types import FrameType
 from typing import IO, Any, Final
 
-from springtide.elastic import starting
+from springtide.elastic.launcher import agent_commands
 from springtide.elastic.protocol import wire
 from springtide.elastic.shared.orphan_guard import Leash
 
@@ -367,7 +367,7 @@ def serve(connect: str, worker: int, token: str) -> int:
 def _made(workers: Sequence[str]) -> str:
     """Tokens that nobody knows but the process that reads what we print."""
     tokens = [secrets.token_hex(wire.TOKEN) for _ in workers]
-    print(starting.announcement([int(worker) for worker in workers], tokens), flush=True)
+    print(agent_commands.announcement([int(worker) for worker in workers], tokens), flush=True)
     return ",".join(tokens)
 
 

@@ -19,8 +19,8 @@ from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 from tests.integration.patience import until
 
-from springtide.elastic import progress
-from springtide.elastic.progress import ANNOTATION, Answer, Notice, Pod
+from springtide.elastic.launcher import progress
+from springtide.elastic.launcher.progress import ANNOTATION, Answer, Notice, Pod
 
 
 class Server(HTTPServer):

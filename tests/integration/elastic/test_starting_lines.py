@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from springtide.elastic.starting import Call, Starting
+from springtide.elastic.launcher.agent_commands import Call, Starting
 
 CALL = Call(("10.0.0.1",), 4242, (3, 4), ("abc", "def"))
 AGENT = "-P -m springtide.elastic.agent --connect 10.0.0.1:4242 --workers 3,4"

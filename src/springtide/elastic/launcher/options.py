@@ -17,8 +17,8 @@ from pathlib import Path
 from typing import Final, NoReturn
 
 from springtide import __version__
-from springtide.elastic import hosts
-from springtide.elastic.workers import Limits
+from springtide.elastic.launcher import hosts
+from springtide.elastic.launcher.state_machine.workers import Limits
 
 _USAGE: Final = "{program} -np N [options] PROGRAM [ARGUMENTS]"
 _EXAMPLES: Final = """

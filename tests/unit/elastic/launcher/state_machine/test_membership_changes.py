@@ -3,10 +3,10 @@
 
 from __future__ import annotations
 
-from tests.unit.elastic.test_course import Story
+from tests.unit.elastic.launcher.state_machine.test_run_state import Story
 
-from springtide.elastic.membership_changes import KEPT, NAMED, Change, Changes
-from springtide.elastic.workers import Limits
+from springtide.elastic.launcher.state_machine.membership_changes import KEPT, NAMED, Change, Changes
+from springtide.elastic.launcher.state_machine.workers import Limits
 
 
 def told(story: Story) -> list[tuple[object, ...]]:

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Final
 
-from springtide.elastic.workers import Worker
+from springtide.elastic.launcher.state_machine.workers import Worker
 
 _AGENT_SILENT: Final = 2.0
 _PROGRAM_LOADS: Final = 60.0

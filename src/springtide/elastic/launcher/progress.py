@@ -21,7 +21,7 @@ from enum import Enum, auto
 from pathlib import Path
 from typing import Any, Final
 
-from springtide.elastic.membership_changes import Change, Idle
+from springtide.elastic.launcher.state_machine.membership_changes import Change, Idle
 
 ANNOTATION: Final = "springtide.dev/progress"
 _OURS: Final = frozenset({"springtide", "at", "size", "hosts", "training_hosts", "idle", "changes"})

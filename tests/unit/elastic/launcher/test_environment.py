@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import pytest
 
-from springtide.elastic import environment
+from springtide.elastic.launcher import environment
 
 
 @pytest.mark.parametrize(

@@ -8,8 +8,8 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 
-from springtide.elastic.membership_changes import Change, Idle
-from springtide.elastic.progress import Moment, Pace, Pod, Progress
+from springtide.elastic.launcher.progress import Moment, Pace, Pod, Progress
+from springtide.elastic.launcher.state_machine.membership_changes import Change, Idle
 
 SOME = Progress(2, ("a", "b"), 1, {"step": 4, "loss": 0.5}, training_hosts=2)
 MOMENT = Moment(100.0, datetime(2030, 1, 2, 3, 4, 5, 678900, UTC))

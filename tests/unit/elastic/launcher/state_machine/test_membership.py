@@ -9,9 +9,18 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
-from springtide.elastic.decisions import Cancel, End, Order, Over, Prepare, Regroup, Spawn, Switch
-from springtide.elastic.membership import Membership
-from springtide.elastic.workers import Limits, Phase
+from springtide.elastic.launcher.state_machine.membership import Membership
+from springtide.elastic.launcher.state_machine.membership_actions import (
+    Cancel,
+    End,
+    Order,
+    Over,
+    Prepare,
+    Regroup,
+    Spawn,
+    Switch,
+)
+from springtide.elastic.launcher.state_machine.workers import Limits, Phase
 
 
 def address(id_: int) -> list[tuple[str, int]]:

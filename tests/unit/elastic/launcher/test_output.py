@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from springtide.elastic.output import LineBuffer, Output, Voice
+from springtide.elastic.launcher.output import LineBuffer, Output, Voice
 
 
 @given(st.lists(st.sampled_from([b"a", b"bc", b"\n", b"\r\n", b" "]), max_size=20), st.lists(st.integers(1, 5)))

@@ -3,8 +3,8 @@
 
 from __future__ import annotations
 
-from springtide.elastic.blame import Blame
-from springtide.elastic.failures import Failure
+from springtide.elastic.launcher.state_machine.failures import Failure
+from springtide.elastic.launcher.state_machine.program_failures import Blame
 
 
 def own(id_: int, host: str) -> Failure:

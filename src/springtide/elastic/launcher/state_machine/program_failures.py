@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Set
 
-from springtide.elastic.failures import Failure
+from springtide.elastic.launcher.state_machine.failures import Failure
 
 
 class Blame:

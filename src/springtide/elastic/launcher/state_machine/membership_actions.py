@@ -6,8 +6,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TypeAlias
 
+from springtide.elastic.launcher.state_machine.workers import Worker
 from springtide.elastic.shared.members import Member
-from springtide.elastic.workers import Worker
 
 
 @dataclass(frozen=True, slots=True)

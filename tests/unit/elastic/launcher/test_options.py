@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from springtide.elastic import options
-from springtide.elastic.options import Options
-from springtide.elastic.workers import Limits
+from springtide.elastic.launcher import options
+from springtide.elastic.launcher.options import Options
+from springtide.elastic.launcher.state_machine.workers import Limits
 
 
 def read(line: str, **environment: str) -> Options:

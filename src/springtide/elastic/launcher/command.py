@@ -16,12 +16,12 @@ import signal
 import sys
 from typing import Any, NoReturn
 
-from springtide.elastic import descriptors, options
-from springtide.elastic.coordinator import Coordinator
-from springtide.elastic.discovery import Discovery, DiscoveryError
-from springtide.elastic.options import Options
-from springtide.elastic.output import Output
-from springtide.elastic.progress import Notice, Pod
+from springtide.elastic.launcher import descriptors, options
+from springtide.elastic.launcher.coordinator import Coordinator
+from springtide.elastic.launcher.discovery import Discovery, DiscoveryError
+from springtide.elastic.launcher.options import Options
+from springtide.elastic.launcher.output import Output
+from springtide.elastic.launcher.progress import Notice, Pod
 from springtide.elastic.shared import addresses
 from springtide.elastic.shared.orphan_guard import Leash
 
@@ -106,7 +106,3 @@ def main(program: str = options.TIDERUN) -> None:
         asyncio.run(_to_the_end(given, output, leash))
     finally:
         output.close(_WRITTEN)
-
-
-if __name__ == "__main__":
-    main()

@@ -18,7 +18,7 @@ import signal
 from collections.abc import AsyncIterator
 from typing import Final, TypeAlias
 
-from springtide.elastic import hosts
+from springtide.elastic.launcher import hosts
 from springtide.elastic.shared.orphan_guard import Leash
 
 _LOOK: Final = 0.05

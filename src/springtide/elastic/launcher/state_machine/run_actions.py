@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
-from springtide.elastic.workers import Worker
+from springtide.elastic.launcher.state_machine.workers import Worker
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import pytest
 
-from springtide.elastic.shortage import Muster, Shortage
+from springtide.elastic.launcher.state_machine.quorum import Muster, Shortage
 
 
 @pytest.mark.parametrize(

@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from springtide.elastic import discovery
-from springtide.elastic.discovery import Discovery, DiscoveryError, confirmed
+from springtide.elastic.launcher import discovery
+from springtide.elastic.launcher.discovery import Discovery, DiscoveryError, confirmed
 from springtide.elastic.shared.orphan_guard import Leash
 
 BOTH = {"a": 1, "b": 2}

@@ -20,19 +20,29 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from springtide.elastic import failures, hosts
-from springtide.elastic.blame import Blame
-from springtide.elastic.cooling import Cooling
-from springtide.elastic.decisions import Cancel, End, Order, Over, Prepare, Regroup, Spawn, Switch
-from springtide.elastic.deeds import Deed, Drop, Kill, Say, Start, Tell
-from springtide.elastic.failures import Failure
-from springtide.elastic.membership import Membership
-from springtide.elastic.membership_changes import NAMED, Changes, Idle
-from springtide.elastic.saving import PATIENCE, Saving
-from springtide.elastic.seats import Seat, named, place
+from springtide.elastic.launcher import hosts
+from springtide.elastic.launcher.state_machine import failures
+from springtide.elastic.launcher.state_machine.failures import Failure
+from springtide.elastic.launcher.state_machine.final_checkpoint import PATIENCE, Saving
+from springtide.elastic.launcher.state_machine.host_backoff import Cooling
+from springtide.elastic.launcher.state_machine.liveness import Seat, named, place
+from springtide.elastic.launcher.state_machine.membership import Membership
+from springtide.elastic.launcher.state_machine.membership_actions import (
+    Cancel,
+    End,
+    Order,
+    Over,
+    Prepare,
+    Regroup,
+    Spawn,
+    Switch,
+)
+from springtide.elastic.launcher.state_machine.membership_changes import NAMED, Changes, Idle
+from springtide.elastic.launcher.state_machine.program_failures import Blame
+from springtide.elastic.launcher.state_machine.quorum import Muster, Shortage
+from springtide.elastic.launcher.state_machine.run_actions import Deed, Drop, Kill, Say, Start, Tell
+from springtide.elastic.launcher.state_machine.workers import Limits
 from springtide.elastic.shared.members import Address, Member
-from springtide.elastic.shortage import Muster, Shortage
-from springtide.elastic.workers import Limits
 
 _SIGHT_LOST: Final = 3.0
 _STALLED: Final = 1.0

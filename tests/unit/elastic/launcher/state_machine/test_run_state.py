@@ -7,9 +7,9 @@ import signal
 
 import pytest
 
-from springtide.elastic.course import Course, Settings
-from springtide.elastic.deeds import Deed, Drop, Kill, Say, Start, Tell
-from springtide.elastic.workers import Limits
+from springtide.elastic.launcher.state_machine.run_actions import Deed, Drop, Kill, Say, Start, Tell
+from springtide.elastic.launcher.state_machine.run_state import Course, Settings
+from springtide.elastic.launcher.state_machine.workers import Limits
 
 ADDRESS = [("127.0.0.1", 1)]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import pytest
 
-from springtide.elastic.starting import KUBEXEC, Call, Starting, announced, announcement
+from springtide.elastic.launcher.agent_commands import KUBEXEC, Call, Starting, announced, announcement
 
 CALL = Call(("10.0.0.1", "fd00::1"), 4242, (3, 4), ("abc", "def"))
 AGENT = "-P -m springtide.elastic.agent --connect 10.0.0.1:4242,fd00::1:4242 --workers 3,4"

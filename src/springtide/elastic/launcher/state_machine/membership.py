@@ -20,9 +20,18 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 
-from springtide.elastic.decisions import Cancel, End, Order, Over, Prepare, Regroup, Spawn, Switch
+from springtide.elastic.launcher.state_machine.membership_actions import (
+    Cancel,
+    End,
+    Order,
+    Over,
+    Prepare,
+    Regroup,
+    Spawn,
+    Switch,
+)
+from springtide.elastic.launcher.state_machine.workers import Limits, Phase, Worker
 from springtide.elastic.shared.members import Address, Member
-from springtide.elastic.workers import Limits, Phase, Worker
 
 
 @dataclass(slots=True)

@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from pathlib import PurePath
 from typing import Final
 
-from springtide.elastic import descriptors, starting
+from springtide.elastic.launcher import agent_commands, descriptors
 
 _TRACE: Final = "+ "
 """How a shell begins a line that only says what it does; it would repeat our own command line."""
@@ -146,7 +146,7 @@ class Starter:
     def _take(self, line: bytes) -> None:
         """Keep what it says for people, and never a token."""
         text = line.decode(errors="replace")
-        tokens = starting.announced(text)
+        tokens = agent_commands.announced(text)
         if tokens is None:
             self._said += text.splitlines()
         else:

@@ -18,20 +18,21 @@ from datetime import UTC, datetime
 from functools import partial
 from typing import Any, Final
 
-from springtide.elastic import environment, failures
-from springtide.elastic.course import Course, Settings
-from springtide.elastic.deeds import Deed, Drop, Kill, Say, Start, Tell
-from springtide.elastic.options import Options
-from springtide.elastic.output import NAMES, Output, Voice
-from springtide.elastic.progress import Moment, Notice, Pace, Progress
+from springtide.elastic.launcher import environment
+from springtide.elastic.launcher.agent_commands import Call, Starting
+from springtide.elastic.launcher.agent_starter import Patience, Starter, StartError
+from springtide.elastic.launcher.options import Options
+from springtide.elastic.launcher.output import NAMES, Output, Voice
+from springtide.elastic.launcher.progress import Moment, Notice, Pace, Progress
+from springtide.elastic.launcher.state_machine import failures
+from springtide.elastic.launcher.state_machine.run_actions import Deed, Drop, Kill, Say, Start, Tell
+from springtide.elastic.launcher.state_machine.run_state import Course, Settings
+from springtide.elastic.launcher.state_machine.workers import Worker
 from springtide.elastic.protocol import wire
 from springtide.elastic.shared import addresses, listeners
 from springtide.elastic.shared.addresses import LOOPBACK
 from springtide.elastic.shared.members import Address
 from springtide.elastic.shared.unauthenticated import Strangers
-from springtide.elastic.starter import Patience, Starter, StartError
-from springtide.elastic.starting import Call, Starting
-from springtide.elastic.workers import Worker
 
 _TICK: Final = 0.1
 _BEAT: Final = 1.0

@@ -1,0 +1,18 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The launcher's decisions: what is heard goes in, actions come out. Pure; time is a parameter.
+
+    run_state           a run from its first host to its exit code
+    run_actions         what is to be done in a run
+    membership          who trains together
+    membership_actions  what is to be done about the members
+    membership_changes  which ranks came and went, for progress reports
+    workers             a worker's phases, and how many workers a run takes
+    liveness            whether a worker's process counts as dead
+    failures            how workers end, and which ends are failures
+    host_backoff        hosts that rest after a failure
+    program_failures    whether a program can work at all
+    quorum              how long a run has had too few ranks
+    final_checkpoint    a checkpoint before a run that was told to end
+
+Nothing here does what it decides.
+"""
