@@ -9,11 +9,11 @@ from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
 from typing import Concatenate, ParamSpec, TypeVar, cast
 
-from springtide.elastic import context
 from springtide.elastic.groups import BrokenError
 from springtide.elastic.horovod import world
 from springtide.elastic.horovod.states import HostsUpdatedInterrupt, State
-from springtide.elastic.session import LauncherLostError
+from springtide.elastic.rank import context
+from springtide.elastic.rank.session import LauncherLostError
 
 P = ParamSpec("P")
 R = TypeVar("R")

@@ -15,8 +15,9 @@ import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from springtide.elastic import context, mpi
 from springtide.elastic.groups import Group, Solo
+from springtide.elastic.rank import context
+from springtide.elastic.rank.transports import mpi
 
 __all__ = [
     "ccl_built",

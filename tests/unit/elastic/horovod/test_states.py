@@ -8,13 +8,13 @@ from typing import Any
 import numpy as np
 import pytest
 
-from springtide.elastic import context
 from springtide.elastic.groups import BrokenError, Solo
 from springtide.elastic.horovod import objects, world
 from springtide.elastic.horovod.running import run
 from springtide.elastic.horovod.samplers import ElasticSampler
 from springtide.elastic.horovod.states import HorovodInternalError, HostsUpdatedInterrupt, State
-from springtide.elastic.session import Entry, LauncherLostError
+from springtide.elastic.rank import context
+from springtide.elastic.rank.session import Entry, LauncherLostError
 from springtide.elastic.shared.members import Member
 
 

@@ -8,10 +8,10 @@ import logging
 from collections.abc import Callable
 from typing import Concatenate, ParamSpec, TypeVar, cast
 
-from springtide.elastic import context
 from springtide.elastic.groups import BrokenError
-from springtide.elastic.session import LauncherLostError
-from springtide.elastic.state import State
+from springtide.elastic.rank import context
+from springtide.elastic.rank.session import LauncherLostError
+from springtide.elastic.rank.state import State
 
 P = ParamSpec("P")
 R = TypeVar("R")

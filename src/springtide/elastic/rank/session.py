@@ -15,9 +15,9 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
-from springtide.elastic.connections import Connections
 from springtide.elastic.groups import BrokenError
 from springtide.elastic.protocol import wire
+from springtide.elastic.rank.transports.connections import Connections
 from springtide.elastic.shared.members import Member
 
 _PATIENCE: Final = 10.0

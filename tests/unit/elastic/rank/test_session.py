@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from springtide.elastic.protocol import wire
-from springtide.elastic.session import LauncherLostError, Place, Session
+from springtide.elastic.rank.session import LauncherLostError, Place, Session
 
 SECRET = b"s" * wire.SECRET
 

@@ -15,10 +15,10 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, Protocol
 
-from springtide.elastic import mpi
 from springtide.elastic.groups import BrokenError, Group, Solo
-from springtide.elastic.ring import Ring
-from springtide.elastic.session import Entry, Place, Session
+from springtide.elastic.rank.session import Entry, Place, Session
+from springtide.elastic.rank.transports import mpi
+from springtide.elastic.rank.transports.ring import Ring
 
 if TYPE_CHECKING:
     from springtide.elastic.shared.members import Member

@@ -19,9 +19,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
-from springtide.elastic import checkpoints, context, leaves
+from springtide.elastic import leaves
 from springtide.elastic.groups import BrokenError, Group
-from springtide.elastic.session import Entry
+from springtide.elastic.rank import checkpoints, context
+from springtide.elastic.rank.session import Entry
 
 logger = logging.getLogger(__name__)
 

@@ -12,9 +12,10 @@ from typing import Any, NamedTuple
 import numpy as np
 import pytest
 
-from springtide.elastic import Sampler, State, context, leaves, run
-from springtide.elastic.context import Context
-from springtide.elastic.session import Entry
+from springtide.elastic import Sampler, State, leaves, run
+from springtide.elastic.rank import context
+from springtide.elastic.rank.context import Context
+from springtide.elastic.rank.session import Entry
 
 
 class Model:

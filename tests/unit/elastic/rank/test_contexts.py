@@ -12,10 +12,11 @@ import numpy as np
 import pytest
 
 from springtide import elastic
-from springtide.elastic import State, context
-from springtide.elastic.context import Context
+from springtide.elastic import State
 from springtide.elastic.groups import BrokenError
-from springtide.elastic.session import Entry, Place
+from springtide.elastic.rank import context
+from springtide.elastic.rank.context import Context
+from springtide.elastic.rank.session import Entry, Place
 from springtide.elastic.shared.members import Member
 
 

@@ -7,8 +7,9 @@ import sys
 
 import pytest
 
-from springtide.elastic import context, mpi
 from springtide.elastic.horovod import world
+from springtide.elastic.rank import context
+from springtide.elastic.rank.transports import mpi
 
 OPEN_MPI = {
     "OMPI_COMM_WORLD_RANK": "3",

@@ -14,8 +14,9 @@ import numpy as np
 import pytest
 from tests.unit.elastic.rings import together
 
-from springtide.elastic import allreduce, broadcast, context
-from springtide.elastic.ring import Ring
+from springtide.elastic import allreduce, broadcast
+from springtide.elastic.rank import context
+from springtide.elastic.rank.transports.ring import Ring
 
 SMALL, LARGE = 100, 9_000_000
 lengths = pytest.mark.parametrize("length", [0, 1, SMALL, 100_003])

@@ -8,9 +8,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from springtide.elastic import context, report, reporting
+from springtide.elastic import report
 from springtide.elastic.protocol import wire
-from springtide.elastic.reporting import Rate, plain
+from springtide.elastic.rank import context, reporting
+from springtide.elastic.rank.reporting import Rate, plain
 
 
 @pytest.fixture

@@ -10,10 +10,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from springtide.elastic import State, context, leaves
-from springtide.elastic.context import Context
+from springtide.elastic import State, leaves
 from springtide.elastic.groups import BrokenError, Buffer, Solo
-from springtide.elastic.session import Entry
+from springtide.elastic.rank import context
+from springtide.elastic.rank.context import Context
+from springtide.elastic.rank.session import Entry
 
 
 class Tape(Solo):

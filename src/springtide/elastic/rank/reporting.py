@@ -11,7 +11,7 @@ import math
 import time
 from typing import Any, Final
 
-from springtide.elastic import context
+from springtide.elastic.rank import context
 
 _WINDOW: Final = 1.0
 

@@ -10,7 +10,8 @@ import sys
 from numbers import Number
 from typing import Any
 
-from springtide.elastic import context, leaves, sums
+from springtide.elastic import leaves
+from springtide.elastic.rank import context, sums
 
 
 def rank() -> int:
