@@ -29,8 +29,7 @@ from dataclasses import dataclass, field
 from types import FrameType
 from typing import IO, Any, Final
 
-from springtide.elastic.launcher import agent_commands
-from springtide.elastic.protocol import wire
+from springtide.elastic.protocol import tokens, wire
 from springtide.elastic.shared.orphan_guard import Leash
 
 BEAT: Final = 0.5
@@ -366,9 +365,9 @@ def serve(connect: str, worker: int, token: str) -> int:
 
 def _made(workers: Sequence[str]) -> str:
     """Tokens that nobody knows but the process that reads what we print."""
-    tokens = [secrets.token_hex(wire.TOKEN) for _ in workers]
-    print(agent_commands.announcement([int(worker) for worker in workers], tokens), flush=True)
-    return ",".join(tokens)
+    made = [secrets.token_hex(wire.TOKEN) for _ in workers]
+    print(tokens.announcement([int(worker) for worker in workers], made), flush=True)
+    return ",".join(made)
 
 
 def main() -> int:
@@ -383,13 +382,13 @@ def main() -> int:
     )
     given = parser.parse_args()
     workers = given.workers.split(",")
-    tokens = _made(workers) if given.announce_tokens else sys.stdin.readline().strip()
-    if not tokens:
+    proof = _made(workers) if given.announce_tokens else sys.stdin.readline().strip()
+    if not proof:
         print("the launcher is gone: it said nothing", file=sys.stderr, flush=True)
         return 1
-    agents = list(zip(workers, tokens.split(","), strict=True))
+    agents = list(zip(workers, proof.split(","), strict=True))
     if len(agents) == 1:
-        return serve(given.connect, int(given.workers), tokens)
+        return serve(given.connect, int(given.workers), proof)
     for worker, token in agents:
         if os.fork() == 0:
             os._exit(serve(given.connect, int(worker), token))

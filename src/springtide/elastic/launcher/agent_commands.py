@@ -50,24 +50,6 @@ class Call:
         return ",".join(self.tokens)
 
 
-_MARK: Final = "tiderun-agent-tokens"
-
-
-def announcement(workers: Sequence[int], tokens: Sequence[str]) -> str:
-    """The line by which an agent says what it will prove itself by."""
-    return f"{_MARK} {','.join(map(str, workers))} {','.join(tokens)}"
-
-
-def announced(line: str) -> dict[int, str] | None:
-    """The tokens by worker; None for any other line."""
-    mark, _, rest = line.partition(" ")
-    workers, _, tokens = rest.partition(" ")
-    if mark != _MARK:
-        return None
-    pairs = zip(workers.split(","), tokens.strip().split(","), strict=False)
-    return {int(worker): token for worker, token in pairs if worker.isdecimal() and len(worker) < 20}
-
-
 @dataclass(frozen=True, slots=True)
 class Starting:
     """How this run reaches other hosts."""

@@ -18,7 +18,8 @@ from dataclasses import dataclass
 from pathlib import PurePath
 from typing import Final
 
-from springtide.elastic.launcher import agent_commands, descriptors
+from springtide.elastic.launcher import descriptors
+from springtide.elastic.protocol import tokens
 
 _TRACE: Final = "+ "
 """How a shell begins a line that only says what it does; it would repeat our own command line."""
@@ -146,8 +147,8 @@ class Starter:
     def _take(self, line: bytes) -> None:
         """Keep what it says for people, and never a token."""
         text = line.decode(errors="replace")
-        tokens = agent_commands.announced(text)
-        if tokens is None:
+        announced = tokens.announced(text)
+        if announced is None:
             self._said += text.splitlines()
         else:
-            self._announced(tokens)
+            self._announced(announced)

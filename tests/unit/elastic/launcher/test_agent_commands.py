@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import pytest
 
-from springtide.elastic.launcher.agent_commands import KUBEXEC, Call, Starting, announced, announcement
+from springtide.elastic.launcher.agent_commands import KUBEXEC, Call, Starting
 
 CALL = Call(("10.0.0.1", "fd00::1"), 4242, (3, 4), ("abc", "def"))
 AGENT = "-P -m springtide.elastic.agent --connect 10.0.0.1:4242,fd00::1:4242 --workers 3,4"
@@ -52,19 +52,3 @@ def test_ssh_asks_nobody_anything() -> None:
 )
 def test_the_interpreter_is_the_programs_own(program: str, interpreter: str) -> None:
     assert f"exec {interpreter} -P" in starting(program).elsewhere("a", CALL)[-1]
-
-
-def test_an_agent_announces_its_tokens_in_one_line() -> None:
-    assert announced(announcement([3, 4], ["abc", "def"])) == {3: "abc", 4: "def"}
-    assert announced(announcement([3], ["abc"]) + "\r") == {3: "abc"}
-
-
-@pytest.mark.parametrize("line", ["", "+ kubectl exec", "tiderun-agent-tokensX 1 a", " tiderun-agent-tokens 1 a"])
-def test_other_lines_announce_nothing(line: str) -> None:
-    assert announced(line) is None
-
-
-@pytest.mark.parametrize("rest", ["", " ", " x y", " 1", " -1 a", " ² a", f" {'9' * 5000} a", " 1,2 a"])
-def test_a_torn_announcement_names_no_worker_twice_and_raises_nothing(rest: str) -> None:
-    found = announced(f"tiderun-agent-tokens{rest}")
-    assert found is None or set(found) <= {1}
