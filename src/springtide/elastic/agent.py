@@ -30,7 +30,7 @@ from types import FrameType
 from typing import IO, Any, Final
 
 from springtide.elastic.protocol import tokens, wire
-from springtide.elastic.shared.orphan_guard import Leash
+from springtide.elastic.shared.orphan_guard import OrphanGuard
 
 BEAT: Final = 0.5
 LAUNCHER_GONE: Final = 10.0
@@ -140,8 +140,8 @@ class Rank:
 
 
 class Agent:
-    def __init__(self, link: Link, rank: Rank, leash: Leash) -> None:
-        self._link, self._rank, self._leash = link, rank, leash
+    def __init__(self, link: Link, rank: Rank, orphan_guard: OrphanGuard) -> None:
+        self._link, self._rank, self._orphan_guard = link, rank, orphan_guard
         self._selector = selectors.DefaultSelector()
         self._on_its_way = 0
         self._pipes = rank.pipes
@@ -265,7 +265,7 @@ class Agent:
         code = self._rank.process.returncode
         self._link.say("exited", code=max(code, 0), signal=max(-code, 0))
         self._rank.signal(signal.SIGKILL)  # what it left behind
-        self._leash.release()
+        self._orphan_guard.release()
         self._ended_at, self._kill_at = now, None
 
     def _done(self) -> bool:
@@ -342,7 +342,7 @@ def _unable(link: Link, argv: Sequence[str], error: OSError) -> int:
 def serve(connect: str, worker: int, token: str) -> int:
     """An agent's life; the exit code of its rank."""
     candidates = [(address, int(port)) for address, _, port in (each.rpartition(":") for each in connect.split(","))]
-    leash = Leash()
+    orphan_guard = OrphanGuard()
     try:
         connection, bond, address = reached(candidates, worker, token.encode())
         welcome = wire.words_of(bond.unseal(bytes(wire.receive(connection).payload)))
@@ -356,11 +356,11 @@ def serve(connect: str, worker: int, token: str) -> int:
         rank = Rank(argv, environment, welcome["cwd"], bytes.fromhex(welcome["secret"]))
     except OSError as error:
         return _unable(link, argv, error)
-    leash.hold(rank.process.pid)
+    orphan_guard.hold(rank.process.pid)
     connection.setblocking(False)
     connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
     link.say("started", pid=rank.process.pid)
-    return Agent(link, rank, leash).run()
+    return Agent(link, rank, orphan_guard).run()
 
 
 def _made(workers: Sequence[str]) -> str:

@@ -51,7 +51,7 @@ class Call:
 
 
 @dataclass(frozen=True, slots=True)
-class Starting:
+class AgentCommands:
     """How this run reaches other hosts."""
 
     kubexec: bool
@@ -70,7 +70,7 @@ class Starting:
         directory: str,
         port: int | None,
         identity: str | None,
-    ) -> Starting:
+    ) -> AgentCommands:
         name = PurePath(command[0]).name
         return cls(
             kubexec=environment.get("OMPI_MCA_plm_rsh_agent") == KUBEXEC,

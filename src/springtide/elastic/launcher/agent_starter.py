@@ -40,7 +40,7 @@ class StartError(Exception):
 
 
 @dataclass(slots=True)
-class Patience:
+class Retries:
     """For a host that may answer in a moment: when to try again, and when to say so. Pure."""
 
     seconds: float
@@ -67,7 +67,7 @@ class Patience:
         return True
 
 
-class Starter:
+class AgentStarter:
     def __init__(
         self, process: asyncio.subprocess.Process, name: str, announced: Callable[[Mapping[int, str]], None]
     ) -> None:
@@ -83,7 +83,7 @@ class Starter:
         unread: bytes = b"",
         *,
         announced: Callable[[Mapping[int, str]], None] = lambda _: None,
-    ) -> Starter:
+    ) -> AgentStarter:
         """With what is for the process alone to read; `announced` is called with the tokens that agents print."""
         try:
             process = await asyncio.create_subprocess_exec(

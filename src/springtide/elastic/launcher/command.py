@@ -21,23 +21,23 @@ from springtide.elastic.launcher.coordinator import Coordinator
 from springtide.elastic.launcher.discovery import Discovery, DiscoveryError
 from springtide.elastic.launcher.options import Options
 from springtide.elastic.launcher.output import Output
-from springtide.elastic.launcher.progress import Notice, Pod
+from springtide.elastic.launcher.progress import AnnotationWriter, Pod
 from springtide.elastic.shared import addresses
-from springtide.elastic.shared.orphan_guard import Leash
+from springtide.elastic.shared.orphan_guard import OrphanGuard
 
 _WRITTEN = 5.0
 _ANNOTATED = 2.0
 
 
-async def run(given: Options, output: Output, leash: Leash | None) -> int:
-    notice = Notice(Pod.found(os.environ))
+async def run(given: Options, output: Output, orphan_guard: OrphanGuard | None) -> int:
+    notice = AnnotationWriter(Pod.found(os.environ))
     coordinator = Coordinator(given, output, notice)
     loop = asyncio.get_running_loop()
     loop.set_exception_handler(lambda _, surprise: output.tell(_told(surprise)))
     for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
         if signal.getsignal(number) is not signal.SIG_IGN:  # nohup, for one
             loop.add_signal_handler(number, coordinator.interrupted, number)
-    beside = [loop.create_task(notice.run()), loop.create_task(_list(given, coordinator, output, leash))]
+    beside = [loop.create_task(notice.run()), loop.create_task(_list(given, coordinator, output, orphan_guard))]
     beside[1].add_done_callback(coordinator.relied_on)
     try:
         code = await coordinator.serve()
@@ -55,12 +55,12 @@ def _told(surprise: dict[str, Any]) -> str:
     return surprise["message"] if error is None else f"{surprise['message']}: {error!r}"
 
 
-async def _list(given: Options, coordinator: Coordinator, output: Output, leash: Leash | None) -> None:
-    if given.script is None or leash is None:
+async def _list(given: Options, coordinator: Coordinator, output: Output, orphan_guard: OrphanGuard | None) -> None:
+    if given.script is None or orphan_guard is None:
         coordinator.listed(dict(given.hosts))
         return
-    async for found in Discovery(given.script, given.slots_per_host, leash).changes():
-        if isinstance(found, DiscoveryError) and found.missing and not coordinator.course.listing:
+    async for found in Discovery(given.script, given.slots_per_host, orphan_guard).changes():
+        if isinstance(found, DiscoveryError) and found.missing and not coordinator.run_state.listing:
             coordinator.fail(f"{found}; no hosts were ever named")
         elif isinstance(found, DiscoveryError):
             output.tell(f"{found}; the hosts stay as they were, and it is asked again")
@@ -68,9 +68,9 @@ async def _list(given: Options, coordinator: Coordinator, output: Output, leash:
             coordinator.listed(found)
 
 
-async def _to_the_end(given: Options, output: Output, leash: Leash | None) -> NoReturn:
+async def _to_the_end(given: Options, output: Output, orphan_guard: OrphanGuard | None) -> NoReturn:
     """At once: a thread may be stuck in output that nobody reads, or in a name that no server knows."""
-    code = await run(given, output, leash)
+    code = await run(given, output, orphan_guard)
     output.close(_WRITTEN)
     os._exit(code)
 
@@ -100,9 +100,11 @@ def main(program: str = options.TIDERUN) -> None:
         print(f"{program}: {error}", file=sys.stderr)
         sys.exit(2)
     descriptors.claim()
-    leash = Leash() if given.script is not None else None  # a process of its own, made before there are threads
+    orphan_guard = (
+        OrphanGuard() if given.script is not None else None
+    )  # a process of its own, made before there are threads
     output = Output(given.output, timestamps=given.timestamps)
     try:
-        asyncio.run(_to_the_end(given, output, leash))
+        asyncio.run(_to_the_end(given, output, orphan_guard))
     finally:
         output.close(_WRITTEN)

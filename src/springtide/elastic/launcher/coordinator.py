@@ -19,20 +19,20 @@ from functools import partial
 from typing import Any, Final
 
 from springtide.elastic.launcher import environment
-from springtide.elastic.launcher.agent_commands import Call, Starting
-from springtide.elastic.launcher.agent_starter import Patience, Starter, StartError
+from springtide.elastic.launcher.agent_commands import AgentCommands, Call
+from springtide.elastic.launcher.agent_starter import AgentStarter, Retries, StartError
 from springtide.elastic.launcher.options import Options
-from springtide.elastic.launcher.output import NAMES, Output, Voice
-from springtide.elastic.launcher.progress import Moment, Notice, Pace, Progress
+from springtide.elastic.launcher.output import NAMES, Output, RankOutput
+from springtide.elastic.launcher.progress import AnnotationWriter, Moment, Progress, Throttle
 from springtide.elastic.launcher.state_machine import failures
-from springtide.elastic.launcher.state_machine.run_actions import Deed, Drop, Kill, Say, Start, Tell
-from springtide.elastic.launcher.state_machine.run_state import Course, Settings
+from springtide.elastic.launcher.state_machine.run_actions import Disconnect, Kill, Log, RunAction, Send, Start
+from springtide.elastic.launcher.state_machine.run_state import RunState, Settings
 from springtide.elastic.launcher.state_machine.workers import Worker
 from springtide.elastic.protocol import wire
 from springtide.elastic.shared import addresses, listeners
 from springtide.elastic.shared.addresses import LOOPBACK
 from springtide.elastic.shared.members import Address
-from springtide.elastic.shared.unauthenticated import Strangers
+from springtide.elastic.shared.unauthenticated import Unauthenticated
 
 _TICK: Final = 0.1
 _BEAT: Final = 1.0
@@ -41,7 +41,7 @@ _OPENING: Final = 10.0
 _BACKLOG: Final = 1024
 _AT_A_TIME: Final = 16
 """Callers that are let in before those of them who are too many are turned away."""
-_STRANGERS: Final = 128
+_UNAUTHENTICATED: Final = 128
 """Callers that have not proved anything yet, beside those of every worker."""
 _AT_ONCE: Final = 64
 """Starts on other hosts that are under way at the same time."""
@@ -53,7 +53,7 @@ _ENDED: Final = 2.0
 
 
 @dataclass(slots=True)
-class Lines:
+class WorkerLinks:
     """A worker's connections, and what came over them."""
 
     token: bytes = b""
@@ -67,7 +67,7 @@ class Lines:
     starting: bool = True
     """Its start is under way."""
     closed: asyncio.Event = field(default_factory=asyncio.Event)
-    voice: Voice = field(default_factory=Voice)
+    output: RankOutput = field(default_factory=RankOutput)
 
     def expect(self, token: bytes) -> None:
         """From now on; with an empty one, until the agent announces its own."""
@@ -89,21 +89,21 @@ class Lines:
 
 
 class Coordinator:
-    def __init__(self, options: Options, output: Output, notice: Notice) -> None:
+    def __init__(self, options: Options, output: Output, notice: AnnotationWriter) -> None:
         self._options, self._output, self._notice = options, output, notice
         self._loop = asyncio.get_running_loop()
         settings = Settings(
             options.limits, options.elastic, options.cooldown, options.elastic_timeout, options.heartbeat_timeout
         )
-        self.course = Course(settings, self._now())
+        self.run_state = RunState(settings, self._now())
         self._secret = secrets.token_bytes(wire.SECRET)
-        self._lines: dict[int, Lines] = {}
-        self._starting = Starting.given(
+        self._links: dict[int, WorkerLinks] = {}
+        self._starting = AgentCommands.given(
             options.command, os.environ, os.getcwd(), options.ssh_port, options.ssh_identity
         )
         self._here: dict[str, bool] = {}
         self._room = asyncio.Semaphore(_AT_ONCE)
-        self._pace = Pace()
+        self._pace = Throttle()
         self._told = 0
         """The number of the last change of the membership that a line of progress had."""
         self._waited = False
@@ -115,7 +115,7 @@ class Coordinator:
         self._interfaces = options.interfaces
         self._opened = asyncio.Event()
         self._servers: list[asyncio.Server] = []
-        self._strangers: Strangers[asyncio.StreamWriter] = Strangers()
+        self._unauthenticated: Unauthenticated[asyncio.StreamWriter] = Unauthenticated()
         self._fault: BaseException | None = None
         """What went wrong in us, and never should have."""
         self._connections: set[asyncio.Task[None]] = set()
@@ -128,11 +128,11 @@ class Coordinator:
         self._spawn(self._starts, self._open())
         beat_at = 0.0
         try:
-            while (code := self.course.exit_code) is None:
+            while (code := self.run_state.exit_code) is None:
                 await asyncio.sleep(_TICK)
                 if self._fault is not None:
                     raise self._fault
-                self.do(self.course.tick(self._now()))
+                self.do(self.run_state.tick(self._now()))
                 if self._now() >= beat_at:
                     beat_at = self._now() + _BEAT
                     self._beat()
@@ -146,34 +146,34 @@ class Coordinator:
                 server.close()
             await self._abandon()
 
-    def do(self, deeds: Sequence[Deed]) -> None:
+    def do(self, actions: Sequence[RunAction]) -> None:
         starts: dict[str, list[Worker]] = {}
-        for deed in deeds:
-            match deed:
+        for action in actions:
+            match action:
                 case Start(worker):
-                    self._lines[worker.id] = Lines()
+                    self._links[worker.id] = WorkerLinks()
                     starts.setdefault(worker.host, []).append(worker)
-                case Say(to, type_, words):
+                case Send(to, type_, words):
                     self._say(to, type_, words)
                 case Kill(id_, number):
                     self._kill(id_, number)
-                case Drop(id_):
+                case Disconnect(id_):
                     self._drop(id_)
-                case Tell(text, detail):
+                case Log(text, detail):
                     if not detail or self._options.verbose:
                         self._output.tell(text)
         for host, workers in starts.items():
             self._spawn(self._starts, self._start(host, workers))
 
     def listed(self, slots: dict[str, int]) -> None:
-        self.do(self.course.listed(slots, self._now()))
+        self.do(self.run_state.listed(slots, self._now()))
         self.report()
 
     def interrupted(self, number: signal.Signals) -> None:
-        self.do(self.course.interrupted(number, self._now()))
+        self.do(self.run_state.interrupted(number, self._now()))
 
     def fail(self, why: str) -> None:
-        self.do(self.course.fail(why, self._now()))
+        self.do(self.run_state.fail(why, self._now()))
 
     def relied_on(self, task: asyncio.Task[None]) -> None:
         """A task that is done. One that broke takes the run along: it would go on deaf otherwise."""
@@ -182,26 +182,26 @@ class Coordinator:
 
     def report(self) -> None:
         """How far it has come, if that is news."""
-        course, now = self.course, self._now()
-        idle = tuple(course.idle(now))
-        if not (course.began or idle or self._waited):
+        run_state, now = self.run_state, self._now()
+        idle = tuple(run_state.idle(now))
+        if not (run_state.began or idle or self._waited):
             return
         self._waited = True  # and when that is over, it is told
         progress = Progress(
-            size=len(course.membership.members),
-            hosts=tuple(course.hosts_in_use),
-            listing=course.listing,
+            size=len(run_state.membership.members),
+            hosts=tuple(run_state.hosts_in_use),
+            listing=run_state.listing,
             words=self._words | self._checkpoint,
-            training_hosts=course.training_hosts,
+            training_hosts=run_state.training_hosts,
             idle=idle,
-            changes=tuple(course.changes.last),
+            changes=tuple(run_state.changes.last),
         )
         if self._pace.due(progress, now):
             moment = Moment(now, datetime.now(UTC))
             self._notice.put(progress.written(moment))
-            if course.began:
+            if run_state.began:
                 self._output.print(progress.written(moment, after=self._told))
-                self._told = course.changes.number
+                self._told = run_state.changes.number
 
     def _now(self) -> float:
         return self._loop.time()
@@ -212,7 +212,7 @@ class Coordinator:
         """All agents of one host by one process, as often as it takes within their time."""
         await self._opened.wait()
         here = await self._is_here(host)
-        patience, left = Patience(self._options.start_timeout), workers
+        patience, left = Retries(self._options.start_timeout), workers
         while left:
             errors = await self._attempt(host, left, here, patience)
             again = [] if here or patience.spent(self._now()) else [id_ for id_, e in errors.items() if e.passing]
@@ -223,28 +223,28 @@ class Coordinator:
             if left:
                 await self._pause(host, patience, errors[left[0].id])
         for worker in workers:
-            self._lines[worker.id].starting = False
+            self._links[worker.id].starting = False
 
     async def _attempt(
-        self, host: str, workers: Sequence[Worker], here: bool, patience: Patience
+        self, host: str, workers: Sequence[Worker], here: bool, patience: Retries
     ) -> dict[int, StartError]:
         """Who did not call, and why."""
         try:
-            line = await self._line(host, workers, here=here)
+            line = await self._start_command(host, workers, here=here)
             async with contextlib.nullcontext() if here else self._room:
                 patience.begin(self._now())
-                starter = await Starter.begun(*line, announced=partial(self._announced, workers))
+                starter = await AgentStarter.begun(*line, announced=partial(self._announced, workers))
                 self._spawn(self._starts, starter.stay())
                 timeout = patience.until - self._now()
                 called = asyncio.gather(
-                    *(starter.wait_for(self._lines[worker.id].settled, timeout) for worker in workers),
+                    *(starter.wait_for(self._links[worker.id].settled, timeout) for worker in workers),
                     return_exceptions=True,
                 )
                 await asyncio.wait((called,), timeout=_HELD)
         except StartError as error:
             return {worker.id: error for worker in workers}
         ends = await called
-        if all(self._lines[worker.id].agent is None for worker in workers):
+        if all(self._links[worker.id].agent is None for worker in workers):
             starter.end()
         pairs = zip(workers, ends, strict=True)
         return {worker.id: end for worker, end in pairs if isinstance(end, StartError)}
@@ -253,18 +253,18 @@ class Coordinator:
         """An agent in a pod chose its tokens itself, and printed them where only we read."""
         for worker in workers:
             if token := tokens.get(worker.id):
-                self._lines[worker.id].expect(token.encode())
+                self._links[worker.id].expect(token.encode())
 
-    async def _pause(self, host: str, patience: Patience, error: StartError) -> None:
+    async def _pause(self, host: str, patience: Retries, error: StartError) -> None:
         if patience.worn():
             self._output.tell(f"{host} does not answer yet, and is tried again: {error}")
         await asyncio.sleep(patience.pause())
 
     def _not_started(self, id_: int, why: str) -> None:
-        self._lines[id_].give_up()
-        self.do(self.course.start_failed(id_, why, self._now()))
+        self._links[id_].give_up()
+        self.do(self.run_state.start_failed(id_, why, self._now()))
 
-    async def _line(
+    async def _start_command(
         self, host: str, workers: Sequence[Worker], *, here: bool
     ) -> tuple[tuple[str, ...], dict[str, str], bytes]:
         """With tokens of its own for every attempt: an agent of an earlier one comes too late."""
@@ -274,7 +274,7 @@ class Coordinator:
         announcing = self._starting.announcing(here=here)
         tokens = {worker.id: "" if announcing else secrets.token_hex(wire.TOKEN) for worker in workers}
         for id_, token in tokens.items():
-            self._lines[id_].expect(token.encode())
+            self._links[id_].expect(token.encode())
         call = Call(tuple(found), self._port, tuple(tokens), tuple(tokens.values()))
         unread = self._starting.unread(call, here=here)
         if here:
@@ -289,40 +289,40 @@ class Coordinator:
     def _say(self, to: Sequence[int], type_: str, words: Any) -> None:
         frame = wire.encode(type_, **words)
         for id_ in to:
-            lines = self._lines.get(id_)
-            if lines is not None and lines.rank is not None:
-                lines.rank.write(frame)
+            links = self._links.get(id_)
+            if links is not None and links.rank is not None:
+                links.rank.write(frame)
 
     def _kill(self, id_: int, number: int) -> None:
-        lines = self._lines[id_]
-        if lines.agent is not None:
-            lines.agent.write(wire.encode("kill", signal=int(number)))
+        links = self._links[id_]
+        if links.agent is not None:
+            links.agent.write(wire.encode("kill", signal=int(number)))
             return
-        lines.give_up()
-        self.course.given_up(id_)
+        links.give_up()
+        self.run_state.given_up(id_)
 
     def _drop(self, id_: int) -> None:
-        lines = self._lines.get(id_)
-        if lines is None:
+        links = self._links.get(id_)
+        if links is None:
             return
-        for writer in (lines.rank, lines.agent):
+        for writer in (links.rank, links.agent):
             if writer is not None:
                 writer.write(wire.encode("bye"))
                 writer.close()
-        lines.give_up()
+        links.give_up()
 
     def _beat(self) -> None:
         frame = wire.encode("beat")
-        for lines in self._lines.values():
-            for writer in (lines.agent, lines.rank):
+        for links in self._links.values():
+            for writer in (links.agent, links.rank):
                 if writer is not None and not writer.is_closing():
                     writer.write(frame)
 
     def _forget(self) -> None:
         """Workers of whom nothing will be heard any more: a run may have thousands, one after the other."""
-        for id_ in [id_ for id_, lines in self._lines.items() if lines.idle]:
-            if self.course.forgotten(id_):
-                del self._lines[id_]
+        for id_ in [id_ for id_, links in self._links.items() if links.idle]:
+            if self.run_state.forgotten(id_):
+                del self._links[id_]
 
     # Who calls
 
@@ -338,13 +338,13 @@ class Coordinator:
             return
         opened = listeners.at([LOOPBACK, *mine], _BACKLOG) if self._interfaces else listeners.everywhere(_BACKLOG)
         self._port = opened[0].getsockname()[1]
-        for door in opened:
-            self._servers.append(await asyncio.start_server(self._take_in, sock=door, backlog=_AT_A_TIME))
-            door.listen(_BACKLOG)
+        for listener in opened:
+            self._servers.append(await asyncio.start_server(self._take_in, sock=listener, backlog=_AT_A_TIME))
+            listener.listen(_BACKLOG)
         self._opened.set()
 
     def _take_in(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        for each in self._strangers.come(writer, _STRANGERS + 2 * len(self._lines)):
+        for each in self._unauthenticated.come(writer, _UNAUTHENTICATED + 2 * len(self._links)):
             each.transport.abort()
         self._spawn(self._connections, self._connected(reader, writer))
 
@@ -358,7 +358,7 @@ class Coordinator:
         try:
             async with asyncio.timeout(_OPENING):
                 bond = await wire.answer_stream(reader, writer, self._key_of)
-            self._strangers.known(writer)
+            self._unauthenticated.known(writer)
             if bond.opening.caller is wire.Caller.AGENT:
                 await self._attend_agent(bond, reader, writer)
             else:
@@ -366,52 +366,52 @@ class Coordinator:
         except (wire.RefusedError, asyncio.IncompleteReadError, OSError, TimeoutError):
             pass  # whoever it was, it is gone, or says what nobody can understand
         finally:
-            self._strangers.known(writer)
+            self._unauthenticated.known(writer)
             writer.close()
 
     async def _key_of(self, opening: wire.Opening) -> bytes | None:
-        lines = self._lines.get(opening.id)
-        if lines is None or opening.caller is wire.Caller.PEER:
+        links = self._links.get(opening.id)
+        if links is None or opening.caller is wire.Caller.PEER:
             return None
         if opening.caller is wire.Caller.RANK:
             return self._secret
-        await lines.announced.wait()  # the call may be faster than the line with the token
-        return lines.token or None
+        await links.announced.wait()  # the call may be faster than the line with the token
+        return links.token or None
 
     async def _attend_agent(self, bond: wire.Bond, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         id_ = bond.opening.id
-        lines = self._lines.get(id_)
-        if lines is None or lines.token != bond.key:
+        links = self._links.get(id_)
+        if links is None or links.token != bond.key:
             return
-        if lines.settled.is_set():
+        if links.settled.is_set():
             self._stolen(id_)
             return
-        lines.agent = writer
+        links.agent = writer
         writer.write(self._welcome(id_, bond))
-        lines.settled.set()
-        self.do(self.course.called(id_, self._now()))
+        links.settled.set()
+        self.do(self.run_state.called(id_, self._now()))
         try:
             while True:
                 frame = await wire.receive_stream(reader)
-                self.course.agent_heard(id_, self._now())
-                self._hear_agent(id_, lines, frame)
+                self.run_state.agent_heard(id_, self._now())
+                self._hear_agent(id_, links, frame)
         finally:
-            lines.agent = None
+            links.agent = None
             for stream in NAMES:
-                self._output.lines(self.course.label(id_), stream, lines.voice.end(stream))
-            lines.closed.set()
-            self.do(self.course.agent_lost(id_, "was lost: the connection to its agent closed", self._now()))
+                self._output.lines(self.run_state.label(id_), stream, links.output.end(stream))
+            links.closed.set()
+            self.do(self.run_state.agent_lost(id_, "was lost: the connection to its agent closed", self._now()))
             self.report()
 
     def _stolen(self, id_: int) -> None:
         """One of the two that came with the same token is none of ours, and nobody knows which."""
         why = "is not to be trusted: somebody else knows the token of its agent"
-        self.do(self.course.agent_lost(id_, why, self._now()))
+        self.do(self.run_state.agent_lost(id_, why, self._now()))
 
     def _welcome(self, id_: int, bond: wire.Bond) -> bytes:
-        worker = self.course.seats[id_].worker
+        worker = self.run_state.processes[id_].worker
         passed_on = {} if self._here.get(worker.host) else environment.passed_on(os.environ)
-        membership = self.course.membership
+        membership = self.run_state.membership
         staying = [each for each in membership.workers.values() if not each.leaving]
         own = {
             "TIDE_HOST": worker.host,
@@ -431,21 +431,21 @@ class Coordinator:
         }
         return wire.encode("welcome", bond.seal(json.dumps(welcome).encode()))
 
-    def _hear_agent(self, id_: int, lines: Lines, frame: wire.Frame) -> None:
+    def _hear_agent(self, id_: int, links: WorkerLinks, frame: wire.Frame) -> None:
         match frame.type:
             case "started":
-                self.course.started(id_)
+                self.run_state.started(id_)
             case "output":
                 if (stream := frame.head.get("stream")) not in NAMES:
                     raise wire.RefusedError(f"there is no stream {stream}")
-                self._hear_output(id_, lines, stream, bytes(frame.payload))
+                self._hear_output(id_, links, stream, bytes(frame.payload))
             case "exited":
                 code, number = wire.numbers(frame, "code", "signal")
-                self.do(self.course.exited(id_, code, number, self._now()))
+                self.do(self.run_state.exited(id_, code, number, self._now()))
                 self.report()
 
-    def _hear_output(self, id_: int, lines: Lines, stream: str, data: bytes) -> None:
-        writer, size = lines.agent, len(data)
+    def _hear_output(self, id_: int, links: WorkerLinks, stream: str, data: bytes) -> None:
+        writer, size = links.agent, len(data)
 
         def taken() -> None:
             if writer is not None and not writer.is_closing():
@@ -455,75 +455,75 @@ class Coordinator:
             with contextlib.suppress(RuntimeError):  # the run may be over before all is written
                 self._loop.call_soon_threadsafe(taken)
 
-        self._output.lines(self.course.label(id_), stream, lines.voice.add(stream, data), written)
+        self._output.lines(self.run_state.label(id_), stream, links.output.add(stream, data), written)
 
     async def _attend_rank(self, id_: int, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        lines = self._lines.get(id_)
-        if lines is None or lines.rank is not None:
+        links = self._links.get(id_)
+        if links is None or links.rank is not None:
             raise wire.RefusedError("nobody waits for this rank")
-        lines.rank = writer
+        links.rank = writer
         try:
             while True:
                 frame = await wire.receive_stream(reader)
-                self.course.rank_heard(id_, self._now())
+                self.run_state.rank_heard(id_, self._now())
                 self.do(self._hear_rank(id_, frame))
         finally:
-            lines.rank = None
-            self.course.rank_lost(id_, self._now())
+            links.rank = None
+            self.run_state.rank_lost(id_, self._now())
 
-    def _hear_rank(self, id_: int, frame: wire.Frame) -> list[Deed]:
+    def _hear_rank(self, id_: int, frame: wire.Frame) -> list[RunAction]:
         now = self._now()
         match frame.type:
             case "join":
-                return self.course.joined(id_, _addresses(frame), now)
+                return self.run_state.joined(id_, _addresses(frame), now)
             case "at":
                 generation, boundary, commit = wire.numbers(frame, "generation", "boundary", "commit")
-                return self.course.at(id_, generation, boundary, commit, now)
+                return self.run_state.at(id_, generation, boundary, commit, now)
             case "entered":
                 (generation,) = wire.numbers(frame, "generation")
-                return self.course.entered(id_, generation, now)
+                return self.run_state.entered(id_, generation, now)
             case "trouble":
                 generation, commit = wire.numbers(frame, "generation", "commit")
-                return self.course.troubled(id_, generation, commit, now)
+                return self.run_state.troubled(id_, generation, commit, now)
             case "unreachable":
                 generation, other = wire.numbers(frame, "generation", "id")
-                return self.course.unreachable(id_, generation, other, now)
+                return self.run_state.unreachable(id_, generation, other, now)
             case "left":
-                return self.course.left(id_, now)
+                return self.run_state.left(id_, now)
             case "finished":
-                return self.course.finished(id_, now)
+                return self.run_state.finished(id_, now)
             case "progress":
                 self._words = {name: value for name, value in frame.head.items() if name != "type"}
             case "keeps" | "kept":
                 return self._hear_of_checkpoints(frame, now)
         return []
 
-    def _hear_of_checkpoints(self, frame: wire.Frame, now: float) -> list[Deed]:
+    def _hear_of_checkpoints(self, frame: wire.Frame, now: float) -> list[RunAction]:
         """That ranks keep any, or that one was written."""
         if frame.type == "keeps":
-            self.course.keeps_checkpoints()
+            self.run_state.keeps_checkpoints()
             return []
         step = frame.head.get("step")
         self._checkpoint = {"checkpoint": step if isinstance(step, int) else None}
-        return self.course.checkpoint_written(now)
+        return self.run_state.checkpoint_written(now)
 
     # The end
 
     async def _hung_up(self) -> None:
         """Wait for what was printed last."""
-        left = [lines.closed.wait() for lines in self._lines.values() if lines.agent is not None]
+        left = [links.closed.wait() for links in self._links.values() if links.agent is not None]
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(_FLUSHED):
                 await asyncio.gather(*left)
 
     def _explain(self, code: int) -> None:
-        failure = self.course.first_failure
+        failure = self.run_state.first_failure
         if code and failure is not None:
-            for line in failures.last_words(failure, list(self._lines[failure.id].voice.last)):
+            for line in failures.last_words(failure, list(self._links[failure.id].output.last)):
                 self._output.tell(line)
 
     async def _abandon(self) -> None:
-        for id_ in self._lines:
+        for id_ in self._links:
             self._drop(id_)
         if self._starts:
             await asyncio.wait(self._starts, timeout=_ENDED)

@@ -19,7 +19,7 @@ from collections.abc import AsyncIterator
 from typing import Final, TypeAlias
 
 from springtide.elastic.launcher import hosts
-from springtide.elastic.shared.orphan_guard import Leash
+from springtide.elastic.shared.orphan_guard import OrphanGuard
 
 _LOOK: Final = 0.05
 _ASK: Final = 1.0
@@ -41,8 +41,8 @@ class DiscoveryError(Exception):
 
 
 class Discovery:
-    def __init__(self, script: str, slots_per_host: int | None, leash: Leash) -> None:
-        self._script, self._slots, self._leash = script, slots_per_host, leash
+    def __init__(self, script: str, slots_per_host: int | None, orphan_guard: OrphanGuard) -> None:
+        self._script, self._slots, self._orphan_guard = script, slots_per_host, orphan_guard
         self._path = shlex.split(script)[0]
         self._seen: _Print = None
 
@@ -81,8 +81,8 @@ class Discovery:
     async def _asked(self) -> dict[str, int]:
         with contextlib.ExitStack() as opened:
             try:
-                printed = opened.enter_context(contextlib.closing(Ear()))
-                complaint = opened.enter_context(contextlib.closing(Ear()))
+                printed = opened.enter_context(contextlib.closing(PipeReader()))
+                complaint = opened.enter_context(contextlib.closing(PipeReader()))
                 process = await asyncio.create_subprocess_shell(
                     self._script,
                     stdin=asyncio.subprocess.DEVNULL,
@@ -102,25 +102,25 @@ class Discovery:
         except hosts.HostsError as error:
             raise DiscoveryError(f"{self._script} printed what cannot be read: {error}") from error
 
-    async def _ended(self, process: asyncio.subprocess.Process, *ears: Ear) -> None:
-        self._leash.hold(process.pid)
+    async def _ended(self, process: asyncio.subprocess.Process, *readers: PipeReader) -> None:
+        self._orphan_guard.hold(process.pid)
         try:
             async with asyncio.timeout(_PATIENCE):
                 await process.wait()
         except TimeoutError:
-            full = any(ear.full for ear in ears)
+            full = any(reader.full for reader in readers)
             why = f"printed more than {_MOST >> 20} MiB" if full else f"took more than {_PATIENCE:g} s"
             raise DiscoveryError(f"{self._script} {why}") from None
         finally:
             with contextlib.suppress(ProcessLookupError):
                 os.killpg(process.pid, signal.SIGKILL)
             await process.wait()
-            self._leash.release()
-        for ear in ears:
-            await ear.end(_MOMENT)
+            self._orphan_guard.release()
+        for reader in readers:
+            await reader.end(_MOMENT)
 
 
-class Ear:
+class PipeReader:
     """What a process says: so much at most, and no longer than it lives. A process that it leaves behind may hold on
     to the other end of the pipe for ever."""
 

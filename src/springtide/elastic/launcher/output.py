@@ -49,7 +49,7 @@ class LineBuffer:
         return rest.splitlines()
 
 
-class Voice:
+class RankOutput:
     """One rank's output."""
 
     def __init__(self) -> None:

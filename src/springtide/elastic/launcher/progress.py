@@ -95,7 +95,7 @@ def _idle(idle: Idle, moment: Moment) -> dict[str, Any]:
     return told if idle.until is None else told | {"until": moment.stamp(idle.until)}
 
 
-class Pace:
+class Throttle:
     """When it is told. Pure."""
 
     def __init__(self) -> None:
@@ -168,7 +168,7 @@ class Pod:
         return Answer.TAKEN if status < 300 else Answer.AWAY
 
 
-class Notice:
+class AnnotationWriter:
     """The annotation: the newest value, one request at a time."""
 
     def __init__(self, pod: Pod | None) -> None:

@@ -26,19 +26,19 @@ def at(addresses: Sequence[str], backlog: int) -> list[socket.socket]:
         tries += 1
         with contextlib.ExitStack() as opened:
             try:
-                doors = _opened(addresses, backlog, opened)
+                sockets = _opened(addresses, backlog, opened)
             except OSError as error:
                 if error.errno != errno.EADDRINUSE or tries == _TRIES:
                     raise
                 continue  # the port that was free at one address is not at another
             opened.pop_all()
-            return doors
+            return sockets
 
 
 def _opened(addresses: Sequence[str], backlog: int, opened: contextlib.ExitStack) -> list[socket.socket]:
-    doors: list[socket.socket] = []
+    sockets: list[socket.socket] = []
     for address in addresses:
-        port = doors[0].getsockname()[1] if doors else 0
+        port = sockets[0].getsockname()[1] if sockets else 0
         family = socket.AF_INET6 if ":" in address else socket.AF_INET
-        doors.append(opened.enter_context(socket.create_server((address, port), family=family, backlog=backlog)))
-    return doors
+        sockets.append(opened.enter_context(socket.create_server((address, port), family=family, backlog=backlog)))
+    return sockets

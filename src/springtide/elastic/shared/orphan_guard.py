@@ -16,7 +16,7 @@ from typing import Final
 _WELL: Final = b"well\n"
 
 
-class Leash:
+class OrphanGuard:
     def __init__(self) -> None:
         read, self._write = os.pipe()
         if os.fork() == 0:

@@ -12,7 +12,7 @@ from typing import Generic, TypeVar
 T = TypeVar("T")
 
 
-class Strangers(Generic[T]):
+class Unauthenticated(Generic[T]):
     def __init__(self) -> None:
         self._there: dict[T, None] = {}
 

@@ -5,14 +5,14 @@ from __future__ import annotations
 
 import pytest
 
-from springtide.elastic.launcher.agent_commands import KUBEXEC, Call, Starting
+from springtide.elastic.launcher.agent_commands import KUBEXEC, AgentCommands, Call
 
 CALL = Call(("10.0.0.1", "fd00::1"), 4242, (3, 4), ("abc", "def"))
 AGENT = "-P -m springtide.elastic.agent --connect 10.0.0.1:4242,fd00::1:4242 --workers 3,4"
 
 
-def starting(*command: str, port: int | None = None, identity: str | None = None, **environment: str) -> Starting:
-    return Starting.given(command or ("prog",), environment, "/my work", port, identity)
+def starting(*command: str, port: int | None = None, identity: str | None = None, **environment: str) -> AgentCommands:
+    return AgentCommands.given(command or ("prog",), environment, "/my work", port, identity)
 
 
 def test_a_pod_is_reached_through_kubexec_and_knows_its_paths_best() -> None:

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from springtide.elastic.launcher.output import LineBuffer, Output, Voice
+from springtide.elastic.launcher.output import LineBuffer, Output, RankOutput
 
 
 @given(st.lists(st.sampled_from([b"a", b"bc", b"\n", b"\r\n", b" "]), max_size=20), st.lists(st.integers(1, 5)))
@@ -35,12 +35,12 @@ def test_a_line_without_an_end_is_not_kept_for_ever() -> None:
 
 
 def test_the_last_words_are_remembered() -> None:
-    voice = Voice()
-    voice.add("out", b"".join(b"%d\n" % number for number in range(100)))
-    voice.add("err", b"\xff oh\nno")
-    voice.end("err")
-    assert list(voice.last)[-3:] == ["99", "\ufffd oh", "no"]
-    assert len(voice.last) == 20
+    output = RankOutput()
+    output.add("out", b"".join(b"%d\n" % number for number in range(100)))
+    output.add("err", b"\xff oh\nno")
+    output.end("err")
+    assert list(output.last)[-3:] == ["99", "\ufffd oh", "no"]
+    assert len(output.last) == 20
 
 
 def test_lines_have_names_before_them(capfdbinary: pytest.CaptureFixture[bytes]) -> None:

@@ -8,7 +8,7 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 
-from springtide.elastic.launcher.progress import Moment, Pace, Pod, Progress
+from springtide.elastic.launcher.progress import Moment, Pod, Progress, Throttle
 from springtide.elastic.launcher.state_machine.membership_changes import Change, Idle
 
 SOME = Progress(2, ("a", "b"), 1, {"step": 4, "loss": 0.5}, training_hosts=2)
@@ -55,7 +55,7 @@ def test_changes_have_times_of_day_and_lines_only_those_that_are_new() -> None:
 
 
 def test_a_change_of_the_membership_is_told_at_once() -> None:
-    pace = Pace()
+    pace = Throttle()
     assert pace.due(SOME, 0)
     assert pace.due(replace(SOME, changes=(Change(1, 0.0, "joined", 2, ("b",)),)), 0.1)
     assert pace.due(replace(SOME, idle=(Idle("b", "does not answer"),)), 0.2)
@@ -66,7 +66,7 @@ def test_a_program_cannot_say_what_is_ours_to_say() -> None:
 
 
 def test_hosts_are_told_at_once_and_the_rest_now_and_then() -> None:
-    pace = Pace()
+    pace = Throttle()
     assert pace.due(SOME, 0)
     assert not pace.due(SOME, 100)
     later = replace(SOME, words={"step": 5})

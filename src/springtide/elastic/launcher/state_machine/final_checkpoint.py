@@ -13,7 +13,7 @@ PATIENCE: Final = 10.0
 """Seconds for the next commit. With the time that ranks have to end it is well within the 30 s of a pod."""
 
 
-class Saving:
+class FinalCheckpoint:
     def __init__(self) -> None:
         self.possible = False
         """Ranks keep checkpoints."""

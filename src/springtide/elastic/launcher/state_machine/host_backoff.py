@@ -18,7 +18,7 @@ class _Rest:
     until: float
 
 
-class Cooling:
+class HostBackoff:
     def __init__(self, shortest: float, longest: float) -> None:
         self._shortest, self._longest = shortest, longest
         self._rests: dict[str, _Rest] = {}

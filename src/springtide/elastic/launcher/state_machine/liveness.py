@@ -17,7 +17,7 @@ _NAMED: Final = 5
 
 
 @dataclass(slots=True)
-class Seat:
+class Process:
     """A worker's process, as far as it is known."""
 
     worker: Worker
@@ -55,8 +55,8 @@ def place(worker: Worker) -> str:
     return f"{worker.host}:{worker.slot}"
 
 
-def named(seats: Iterable[Seat]) -> str:
+def named(processes: Iterable[Process]) -> str:
     """The first few; there may be thousands."""
-    names = [f"[{seat.label}] on {seat.worker.host}" for seat in seats]
+    names = [f"[{process.label}] on {process.worker.host}" for process in processes]
     more = [f"{len(names) - _NAMED} more"] if len(names) > _NAMED else []
     return " and ".join((*names[:_NAMED], *more))

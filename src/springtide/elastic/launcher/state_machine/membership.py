@@ -23,7 +23,7 @@ from dataclasses import dataclass, field, replace
 from springtide.elastic.launcher.state_machine.membership_actions import (
     Cancel,
     End,
-    Order,
+    MembershipAction,
     Over,
     Prepare,
     Regroup,
@@ -65,7 +65,7 @@ class Membership:
 
     # What is heard
 
-    def hosts(self, slots: Mapping[str, int], resting: Iterable[str] = ()) -> list[Order]:
+    def hosts(self, slots: Mapping[str, int], resting: Iterable[str] = ()) -> list[MembershipAction]:
         """The hosts that may be used now, in order of preference, and how many workers each takes. On those that rest
         after a failure nothing is started; who runs there goes on."""
         self._hosts, self._resting = dict(slots), frozenset(resting)
@@ -75,14 +75,14 @@ class Membership:
         """What is decided next is decided without these hosts."""
         self._resting = frozenset(resting)
 
-    def ready(self, id_: int, addresses: Iterable[Address]) -> list[Order]:
+    def ready(self, id_: int, addresses: Iterable[Address]) -> list[MembershipAction]:
         worker = self.workers.get(id_)
         if worker is None or worker.phase is not Phase.STARTING:
             return []
         self.workers[id_] = replace(worker, phase=Phase.READY, addresses=tuple(addresses))
         return self._go_on()
 
-    def at(self, id_: int, generation: int, boundary: int, commit: int) -> list[Order]:
+    def at(self, id_: int, generation: int, boundary: int, commit: int) -> list[MembershipAction]:
         """A member's answer to what was prepared: the boundary it stands at, and that of its newest commit."""
         self._note_commit(id_, commit)
         proposal = self._proposal
@@ -90,23 +90,23 @@ class Membership:
             proposal.answers.setdefault(id_, boundary)
         return self._go_on()
 
-    def entered(self, id_: int, generation: int) -> list[Order]:
+    def entered(self, id_: int, generation: int) -> list[MembershipAction]:
         if generation == self.generation and id_ in self.members:
             self._entered.add(id_)
             self.workers[id_] = replace(self.workers[id_], trained=True)
         return self._go_on()
 
-    def troubled(self, id_: int, commit: int) -> list[Order]:
+    def troubled(self, id_: int, commit: int) -> list[MembershipAction]:
         """A member lost sight of another. Who is to blame will be heard; its newest commit is worth knowing now."""
         self._note_commit(id_, commit)
         return []
 
-    def left(self, id_: int) -> list[Order]:
+    def left(self, id_: int) -> list[MembershipAction]:
         """It went at the boundary it was told."""
         self._left.add(id_)
         return []
 
-    def finished(self, id_: int) -> list[Order]:
+    def finished(self, id_: int) -> list[MembershipAction]:
         """Its program is through. So are the others in a moment: nobody joins any more, and nobody waits for that."""
         self._finished.add(id_)
         proposal, self._proposal = self._proposal, None
@@ -119,22 +119,22 @@ class Membership:
         waiting = [] if proposal is None else [Cancel(tuple(self.workers), proposal.generation)]
         return [*waiting, *(End(each) for each in late), *self._go_on()]
 
-    def ended_apart(self, id_: int) -> list[Order]:
+    def ended_apart(self, id_: int) -> list[MembershipAction]:
         """It came to a good end before the first generation and without a word: a program that does not train. When all
         are like this the run is through; when others wait for it to train with them they wait in vain."""
         self._apart.add(id_)
         return self._go_on()
 
-    def settle_for_less(self) -> list[Order]:
+    def settle_for_less(self) -> list[MembershipAction]:
         """Begin with as many as it takes to go on."""
         self.limits = replace(self.limits, start=self.limits.least)
         return self._regrouped()
 
-    def disrupted(self) -> list[Order]:
+    def disrupted(self) -> list[MembershipAction]:
         """Members lost sight of each other, and nobody is found dead: they start over."""
         return self._broken() if self.members and not self.over else []
 
-    def gone(self, id_: int) -> list[Order]:
+    def gone(self, id_: int) -> list[MembershipAction]:
         """Its process has ended, or is taken for dead. One that has finished or left is not missed."""
         worker = self.workers.pop(id_, None)
         if worker is None or self.over:
@@ -171,7 +171,7 @@ class Membership:
 
     # What is decided
 
-    def _go_on(self) -> list[Order]:
+    def _go_on(self) -> list[MembershipAction]:
         if self.over:
             return []
         if self._finished:
@@ -180,15 +180,15 @@ class Membership:
             return self._apart_or_together()
         return [*self._placed(), *self._regrouped()]
 
-    def _apart_or_together(self) -> list[Order]:
+    def _apart_or_together(self) -> list[MembershipAction]:
         if any(worker.phase is not Phase.STARTING for worker in self.workers.values()):
             return self._end(Over(succeeded=False, why="a worker ended before it joined the others"))
         return self._end(Over(succeeded=True)) if self._apart.issuperset(self.workers) else []
 
-    def _placed(self) -> list[Order]:
+    def _placed(self) -> list[MembershipAction]:
         """A worker for every slot that is of use, and none without one."""
-        orders = [order for worker in list(self.workers.values()) for order in self._judged(worker)]
-        orders += self._surplus()
+        actions = [action for worker in list(self.workers.values()) for action in self._judged(worker)]
+        actions += self._surplus()
         # One that has not left yet keeps its slot.
         occupied = {(worker.host, worker.slot) for worker in self.workers.values()}
         staying = sum(not worker.leaving for worker in self.workers.values())
@@ -197,10 +197,10 @@ class Membership:
             worker = Worker(self._next_id, host, slot)
             self._next_id += 1
             self.workers[worker.id] = worker
-            orders.append(Spawn(worker))
-        return orders
+            actions.append(Spawn(worker))
+        return actions
 
-    def _surplus(self) -> list[Order]:
+    def _surplus(self) -> list[MembershipAction]:
         """Newcomers that were to take the place of a member whose host is back: the youngest go first."""
         if self.limits.most is None:
             return []
@@ -216,7 +216,7 @@ class Membership:
         usable = ((host, slots) for host, slots in self._hosts.items() if host not in self._resting)
         return [(host, slot) for host, slots in usable for slot in range(slots)]
 
-    def _judged(self, worker: Worker) -> list[Order]:
+    def _judged(self, worker: Worker) -> list[MembershipAction]:
         """Whether it may stay. Its host may come back before it has gone, and then it never left."""
         fits = worker.slot < self._hosts.get(worker.host, 0)
         planned = self._proposal.members if self._proposal is not None else self.members
@@ -229,7 +229,7 @@ class Membership:
             self.workers[worker.id] = replace(worker, leaving=not fits)
         return []
 
-    def _regrouped(self) -> list[Order]:
+    def _regrouped(self) -> list[MembershipAction]:
         if self._proposal is not None:
             return self._advanced(self._proposal)
         if self.members and not self._entered.issuperset(self.members):
@@ -251,14 +251,14 @@ class Membership:
         room = None if self.limits.most is None else max(self.limits.most - len(stay), 0)
         return (*stay, *newcomers[:room])
 
-    def _propose(self, wanted: tuple[int, ...]) -> list[Order]:
+    def _propose(self, wanted: tuple[int, ...]) -> list[MembershipAction]:
         if self._out_of_resets():
             return self._end(Over(succeeded=False, why="the limit of resets is reached"))
         self._proposal = _Proposal(self._new_generation(), wanted, self.members)
         everybody = tuple(dict.fromkeys((*self.members, *wanted)))
         return [Prepare(everybody, self._proposal.generation, self._described(wanted))]
 
-    def _advanced(self, proposal: _Proposal) -> list[Order]:
+    def _advanced(self, proposal: _Proposal) -> list[MembershipAction]:
         if proposal.switching or len(proposal.answers) < len(proposal.asked):
             return []
         proposal.switching = True
@@ -267,14 +267,14 @@ class Membership:
         everybody = tuple(dict.fromkeys((*proposal.asked, *proposal.members)))
         # At one boundary the state of all is the same; the last old hand is next to the first newcomer.
         source = max(rank for rank, id_ in enumerate(proposal.members) if id_ in self.members)
-        order = Switch(everybody, proposal.generation, boundary, source, hold)
+        action = Switch(everybody, proposal.generation, boundary, source, hold)
         self._proposal = None
         for id_ in proposal.asked:
             self.workers[id_] = replace(self.workers[id_], phase=Phase.LEAVING)
         self._become(proposal.generation, proposal.members, hold)
-        return [order]
+        return [action]
 
-    def _gone_while_switching(self, id_: int) -> list[Order]:
+    def _gone_while_switching(self, id_: int) -> list[MembershipAction]:
         proposal, self._proposal = self._proposal, None
         assert proposal is not None
         if id_ in self.members:
@@ -282,7 +282,7 @@ class Membership:
         others = tuple(each for each in dict.fromkeys((*proposal.asked, *proposal.members)) if each in self.workers)
         return [Cancel(others, proposal.generation), *self._go_on()]
 
-    def _broken(self) -> list[Order]:
+    def _broken(self) -> list[MembershipAction]:
         """A member died: those that are left go back to their last commit. Those on their way out need not wait for the
         dead; they are called back only when nobody else is left who knows what has been learned."""
         self._proposal = None
@@ -295,22 +295,22 @@ class Membership:
             return self._end(Over(succeeded=False, why="a worker died while others had finished"))
         if self._out_of_resets():
             return self._end(Over(succeeded=False, why="the limit of resets is reached"))
-        orders: list[Order] = [End(worker.id) for worker in leavers]
+        actions: list[MembershipAction] = [End(worker.id) for worker in leavers]
         for worker in leavers:
             del self.workers[worker.id]
-        orders += self._placed()
+        actions += self._placed()
         if self.members:
-            return [*orders, *self._form(self._wanted(), fresh=False)]
+            return [*actions, *self._form(self._wanted(), fresh=False)]
         self._entered.clear()
-        return [*orders, *self._regrouped()]
+        return [*actions, *self._regrouped()]
 
-    def _form(self, wanted: tuple[int, ...], *, fresh: bool) -> list[Order]:
+    def _form(self, wanted: tuple[int, ...], *, fresh: bool) -> list[MembershipAction]:
         generation, hold = self._new_generation(), len(wanted) < self.limits.least
         left_out = tuple(id_ for id_ in self.members if id_ not in wanted)
         source = 0 if fresh else self._source(wanted)
         self._become(generation, wanted, hold)
-        order = Regroup(wanted, generation, self._described(wanted), source, fresh, hold)
-        return [order, *(End(id_) for id_ in left_out)]
+        action = Regroup(wanted, generation, self._described(wanted), source, fresh, hold)
+        return [action, *(End(id_) for id_ in left_out)]
 
     def _become(self, generation: int, members: tuple[int, ...], hold: bool) -> None:
         self.generation, self.members, self.held = generation, members, hold
@@ -343,6 +343,6 @@ class Membership:
         if id_ in self.workers:
             self.workers[id_] = replace(self.workers[id_], commit=max(commit, self.workers[id_].commit))
 
-    def _end(self, over: Over) -> list[Order]:
+    def _end(self, over: Over) -> list[MembershipAction]:
         self.over = over
         return [over]

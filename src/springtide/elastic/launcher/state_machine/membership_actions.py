@@ -65,4 +65,4 @@ class Over:
     why: str = ""
 
 
-Order: TypeAlias = Spawn | End | Prepare | Cancel | Switch | Regroup | Over
+MembershipAction: TypeAlias = Spawn | End | Prepare | Cancel | Switch | Regroup | Over

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Set
 from springtide.elastic.launcher.state_machine.failures import Failure
 
 
-class Blame:
+class ProgramFailures:
     def __init__(self) -> None:
         self._failed_on: set[str] = set()
         """Where the program failed by itself, and has not trained since."""

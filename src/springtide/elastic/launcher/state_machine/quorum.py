@@ -16,7 +16,7 @@ _SLOW: Final = 15.0
 
 
 @dataclass(frozen=True, slots=True)
-class Muster:
+class Quorum:
     """Who is there of those that are needed."""
 
     needed: int
@@ -65,12 +65,12 @@ class Shortage:
             self._since = now
         return self._before + now - self._since
 
-    def notice(self, muster: Muster, now: float) -> str | None:
+    def notice(self, quorum: Quorum, now: float) -> str | None:
         """What to say of it, once in each stretch."""
-        patience = _SLOW if muster.waits_to_join else _NOTICE
+        patience = _SLOW if quorum.waits_to_join else _NOTICE
         if self._noticed or self._since is None or now - self._since <= patience:
             return None
         self._noticed = True
-        if muster.waits_to_join:
-            return f"{muster}; waiting for {muster.late} to join"
-        return f"{muster}; waiting for more"
+        if quorum.waits_to_join:
+            return f"{quorum}; waiting for {quorum.late} to join"
+        return f"{quorum}; waiting for more"

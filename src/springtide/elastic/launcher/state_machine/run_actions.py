@@ -16,7 +16,7 @@ class Start:
 
 
 @dataclass(frozen=True, slots=True)
-class Say:
+class Send:
     """To ranks."""
 
     to: tuple[int, ...]
@@ -33,14 +33,14 @@ class Kill:
 
 
 @dataclass(frozen=True, slots=True)
-class Drop:
+class Disconnect:
     """Nothing is heard of this one any more, nor is it to hear anything but a farewell."""
 
     id: int
 
 
 @dataclass(frozen=True, slots=True)
-class Tell:
+class Log:
     """The user."""
 
     text: str
@@ -48,4 +48,4 @@ class Tell:
     """Only where everything is told."""
 
 
-Deed: TypeAlias = Start | Say | Kill | Drop | Tell
+RunAction: TypeAlias = Start | Send | Kill | Disconnect | Log

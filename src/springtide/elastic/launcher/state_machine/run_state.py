@@ -23,14 +23,14 @@ from typing import Any, Final
 from springtide.elastic.launcher import hosts
 from springtide.elastic.launcher.state_machine import failures
 from springtide.elastic.launcher.state_machine.failures import Failure
-from springtide.elastic.launcher.state_machine.final_checkpoint import PATIENCE, Saving
-from springtide.elastic.launcher.state_machine.host_backoff import Cooling
-from springtide.elastic.launcher.state_machine.liveness import Seat, named, place
+from springtide.elastic.launcher.state_machine.final_checkpoint import PATIENCE, FinalCheckpoint
+from springtide.elastic.launcher.state_machine.host_backoff import HostBackoff
+from springtide.elastic.launcher.state_machine.liveness import Process, named, place
 from springtide.elastic.launcher.state_machine.membership import Membership
 from springtide.elastic.launcher.state_machine.membership_actions import (
     Cancel,
     End,
-    Order,
+    MembershipAction,
     Over,
     Prepare,
     Regroup,
@@ -38,9 +38,9 @@ from springtide.elastic.launcher.state_machine.membership_actions import (
     Switch,
 )
 from springtide.elastic.launcher.state_machine.membership_changes import NAMED, Changes, Idle
-from springtide.elastic.launcher.state_machine.program_failures import Blame
-from springtide.elastic.launcher.state_machine.quorum import Muster, Shortage
-from springtide.elastic.launcher.state_machine.run_actions import Deed, Drop, Kill, Say, Start, Tell
+from springtide.elastic.launcher.state_machine.program_failures import ProgramFailures
+from springtide.elastic.launcher.state_machine.quorum import Quorum, Shortage
+from springtide.elastic.launcher.state_machine.run_actions import Disconnect, Kill, Log, RunAction, Send, Start
 from springtide.elastic.launcher.state_machine.workers import Limits
 from springtide.elastic.shared.members import Address, Member
 
@@ -82,29 +82,29 @@ class _Close:
         self.notice = self.since + _LONG
 
 
-class Course:
+class RunState:
     def __init__(self, settings: Settings, now: float) -> None:
         self.settings = settings
         self.membership = Membership(settings.limits)
-        self.seats: dict[int, Seat] = {}
+        self.processes: dict[int, Process] = {}
         self.first_failure: Failure | None = None
         self.listing = 0
         """How often the hosts that are listed have changed."""
         self.changes = Changes()
-        self._cooling = Cooling(*settings.cooldown)
+        self._backoff = HostBackoff(*settings.cooldown)
         self._listed: dict[str, int] = {}
         self._resting: frozenset[str] = frozenset()
         self._troubled: float | None = None
         self._regrouped = 0
         """The last generation that was not entered gracefully: what was wrong before has been dealt with."""
-        self._blame = Blame()
+        self._program_failures = ProgramFailures()
         self._shortage = Shortage(now)
         self._newest = -1
         """The worker that was started last."""
         self._deserted = False
         """It was told that some ended while others still trained."""
         self._ticked = now
-        self._saving = Saving()
+        self._final_checkpoint = FinalCheckpoint()
         self._close: _Close | None = None
 
     # What is known
@@ -112,7 +112,7 @@ class Course:
     @property
     def exit_code(self) -> int | None:
         """None as long as there is something to wait for."""
-        if self._close is None or not all(seat.ended for seat in self.seats.values()):
+        if self._close is None or not all(process.ended for process in self.processes.values()):
             return None
         return self._close.code
 
@@ -122,7 +122,7 @@ class Course:
 
     @property
     def hosts_in_use(self) -> list[str]:
-        return list(dict.fromkeys(seat.worker.host for seat in self.seats.values() if not seat.ended))
+        return list(dict.fromkeys(process.worker.host for process in self.processes.values() if not process.ended))
 
     @property
     def training_hosts(self) -> int | None:
@@ -131,19 +131,19 @@ class Course:
         if not self.began and not self._too_few():
             return None
         members = () if self.membership.held else self.membership.members
-        return len({self.seats[id_].worker.host for id_ in members if id_ in self.seats})
+        return len({self.processes[id_].worker.host for id_ in members if id_ in self.processes})
 
     def idle(self, now: float) -> list[Idle]:
         """Listed hosts without a rank that trains, and why; the first few. One that has just been listed, or whose
         rank is being started, is not idle yet; nor is any before ranks have begun to wait for others."""
-        training = {self.seats[id_].worker.host for id_ in self.membership.members if id_ in self.seats}
+        training = {self.processes[id_].worker.host for id_ in self.membership.members if id_ in self.processes}
         without = [host for host in self._listed if host not in training]
         found = self._too_few()
         if not without or not (self.began or found):
             return found
-        resting, youngest = self._cooling.resting(now), dict[str, Seat]()
-        for seat in self._alive():
-            youngest[seat.worker.host] = seat  # later ones were started later
+        resting, youngest = self._backoff.resting(now), dict[str, Process]()
+        for process in self._alive():
+            youngest[process.worker.host] = process  # later ones were started later
         for host in without:
             if len(found) >= NAMED:
                 break
@@ -154,231 +154,233 @@ class Course:
     def _too_few(self) -> list[Idle]:
         if not self.membership.held and (self.began or not self._shortage.noticed):
             return []
-        muster = self._muster()
-        have = "has" if muster.joined == 1 else "have"
+        quorum = self._quorum()
+        have = "has" if quorum.joined == 1 else "have"
         return (
-            [Idle("", f"{muster.joined} of {muster.needed} required ranks {have} joined")] if not muster.enough else []
+            [Idle("", f"{quorum.joined} of {quorum.needed} required ranks {have} joined")] if not quorum.enough else []
         )
 
-    def _idle_because(self, host: str, seat: Seat | None, resting: Mapping[str, float], now: float) -> str | None:
+    def _idle_because(self, host: str, process: Process | None, resting: Mapping[str, float], now: float) -> str | None:
         most = self.membership.limits.most
         if host in resting:
             return "rests after a failure"
-        if seat is None:
+        if process is None:
             full = self.began and most is not None and len(self.membership.workers) >= most
             return f"is not needed with --max-np {most}" if full else None
-        if now - seat.since < _LATE:
+        if now - process.since < _LATE:
             return None
-        return "runs a rank that has not joined" if seat.called else "does not answer"
+        return "runs a rank that has not joined" if process.called else "does not answer"
 
     def label(self, id_: int) -> str:
-        seat = self.seats.get(id_)
-        return seat.label if seat is not None else str(id_)
+        process = self.processes.get(id_)
+        return process.label if process is not None else str(id_)
 
     # What is heard of hosts
 
-    def listed(self, slots: Mapping[str, int], now: float) -> list[Deed]:
+    def listed(self, slots: Mapping[str, int], now: float) -> list[RunAction]:
         if dict(slots) == self._listed:
             return []
         self._listed = dict(slots)
         self.listing += 1
-        self._cooling.listed(slots, now)
-        self._blame.listed(slots)
-        return [Tell(f"hosts: {hosts.described(slots)}", detail=True), *self._rehosted(now)]
+        self._backoff.listed(slots, now)
+        self._program_failures.listed(slots)
+        return [Log(f"hosts: {hosts.described(slots)}", detail=True), *self._rehosted(now)]
 
-    def start_failed(self, id_: int, why: str, now: float) -> list[Deed]:
-        seat = self._living(id_)
-        if seat is None or seat.called:
+    def start_failed(self, id_: int, why: str, now: float) -> list[RunAction]:
+        process = self._living(id_)
+        if process is None or process.called:
             return []
-        self._blame.not_started(seat.worker.host)
-        return self._lost(seat, Failure(id_, seat.label, seat.worker.host, f"could not be started: {why}"), now)
+        self._program_failures.not_started(process.worker.host)
+        return self._lost(
+            process, Failure(id_, process.label, process.worker.host, f"could not be started: {why}"), now
+        )
 
     # What is heard of agents
 
-    def called(self, id_: int, now: float) -> list[Deed]:
-        seat = self._living(id_)
-        if seat is None:
-            return [Drop(id_)]
-        seat.called, seat.agent_heard = True, now
-        self._blame.started(seat.worker.host)
-        return [Tell(f"[{seat.label}] runs on {seat.worker.host}", detail=True)]
+    def called(self, id_: int, now: float) -> list[RunAction]:
+        process = self._living(id_)
+        if process is None:
+            return [Disconnect(id_)]
+        process.called, process.agent_heard = True, now
+        self._program_failures.started(process.worker.host)
+        return [Log(f"[{process.label}] runs on {process.worker.host}", detail=True)]
 
     def started(self, id_: int) -> None:
-        if (seat := self.seats.get(id_)) is not None:
-            seat.started = True
+        if (process := self.processes.get(id_)) is not None:
+            process.started = True
 
     def agent_heard(self, id_: int, now: float) -> None:
-        if (seat := self.seats.get(id_)) is not None:
-            seat.agent_heard = now
+        if (process := self.processes.get(id_)) is not None:
+            process.agent_heard = now
 
-    def agent_lost(self, id_: int, why: str, now: float) -> list[Deed]:
-        seat = self._living(id_)
-        if seat is None:
+    def agent_lost(self, id_: int, why: str, now: float) -> list[RunAction]:
+        process = self._living(id_)
+        if process is None:
             return []
-        return [Drop(id_), *self._lost(seat, Failure(id_, seat.label, seat.worker.host, why), now)]
+        return [Disconnect(id_), *self._lost(process, Failure(id_, process.label, process.worker.host, why), now)]
 
-    def exited(self, id_: int, code: int, number: int, now: float) -> list[Deed]:
+    def exited(self, id_: int, code: int, number: int, now: float) -> list[RunAction]:
         """Its process has ended, by itself or by a signal."""
-        seat = self._living(id_)
-        if seat is None:
+        process = self._living(id_)
+        if process is None:
             return []
         well = code == 0 and number == 0
         if well:
             self.membership.left(id_)  # its own word may come later
         if well and not self._leaving(id_):
-            return self._ended_well(seat, now)
+            return self._ended_well(process, now)
         why, own = failures.by_exit(code, number), failures.own(number)
-        failure = Failure(id_, seat.label, seat.worker.host, why, failures.exit_code(code, number), own)
-        return self._lost(seat, failure, now)
+        failure = Failure(id_, process.label, process.worker.host, why, failures.exit_code(code, number), own)
+        return self._lost(process, failure, now)
 
     # What is heard of ranks
 
     def rank_heard(self, id_: int, now: float) -> None:
-        if (seat := self.seats.get(id_)) is not None:
-            seat.rank_heard = now
+        if (process := self.processes.get(id_)) is not None:
+            process.rank_heard = now
 
-    def joined(self, id_: int, addresses: Iterable[Address], now: float) -> list[Deed]:
-        seat = self._living(id_)
-        if seat is None:
-            return [Drop(id_)]
-        seat.joined, seat.rank_heard, seat.rank_closed = True, now, None
+    def joined(self, id_: int, addresses: Iterable[Address], now: float) -> list[RunAction]:
+        process = self._living(id_)
+        if process is None:
+            return [Disconnect(id_)]
+        process.joined, process.rank_heard, process.rank_closed = True, now, None
         return self._carry_out(self.membership.ready(id_, addresses), now)
 
-    def at(self, id_: int, generation: int, boundary: int, commit: int, now: float) -> list[Deed]:
+    def at(self, id_: int, generation: int, boundary: int, commit: int, now: float) -> list[RunAction]:
         return self._carry_out(self.membership.at(id_, generation, boundary, commit), now)
 
-    def entered(self, id_: int, generation: int, now: float) -> list[Deed]:
-        if (seat := self.seats.get(id_)) is not None:
-            self._blame.trained(seat.worker.host)
+    def entered(self, id_: int, generation: int, now: float) -> list[RunAction]:
+        if (process := self.processes.get(id_)) is not None:
+            self._program_failures.trained(process.worker.host)
         if not self.membership.held:
             self._shortage.trained()
         if len(self.membership.members) >= self.settings.limits.start:
             self.first_failure = None
         return self._carry_out(self.membership.entered(id_, generation), now)
 
-    def troubled(self, id_: int, generation: int, commit: int, now: float) -> list[Deed]:
+    def troubled(self, id_: int, generation: int, commit: int, now: float) -> list[RunAction]:
         """Whose death it was is heard in a moment, if it was one. It waits until all start over."""
         if generation >= self._regrouped and self._troubled is None:
             self._troubled = now
         return [*self._deserters(id_), *self._carry_out(self.membership.troubled(id_, commit), now)]
 
-    def _deserters(self, id_: int) -> list[Deed]:
+    def _deserters(self, id_: int) -> list[RunAction]:
         """A program whose ranks do not all come to their end together is wrong, and hard to see through."""
-        done = [seat for seat in self.seats.values() if self.membership.done(seat.worker.id)]
+        done = [process for process in self.processes.values() if self.membership.done(process.worker.id)]
         if not done or self._deserted or self.membership.done(id_):
             return []
         self._deserted = True
-        return [Tell(f"{named(done)} ended while others still trained")]
+        return [Log(f"{named(done)} ended while others still trained")]
 
-    def unreachable(self, id_: int, generation: int, other: int, now: float) -> list[Deed]:
+    def unreachable(self, id_: int, generation: int, other: int, now: float) -> list[RunAction]:
         """A member finds no way to another one, though both are heard of here: they cannot be in one group."""
         members = self.membership.members
         if generation != self.membership.generation or not {id_, other} <= set(members):
             return []
         spared, victim = sorted((id_, other), key=members.index)
-        seat, away = self.seats[victim], self.seats[spared].worker.host
+        process, away = self.processes[victim], self.processes[spared].worker.host
         why = f"cannot be reached from {away}" if victim == other else f"cannot reach {away}"
-        failure = Failure(victim, seat.label, seat.worker.host, why)
-        return [Kill(victim, signal.SIGKILL), *self._lost(seat, failure, now, ended=False)]
+        failure = Failure(victim, process.label, process.worker.host, why)
+        return [Kill(victim, signal.SIGKILL), *self._lost(process, failure, now, ended=False)]
 
-    def left(self, id_: int, now: float) -> list[Deed]:
-        if (seat := self.seats.get(id_)) is not None:
-            seat.left = now
+    def left(self, id_: int, now: float) -> list[RunAction]:
+        if (process := self.processes.get(id_)) is not None:
+            process.left = now
         return self._carry_out(self.membership.left(id_), now)
 
-    def finished(self, id_: int, now: float) -> list[Deed]:
+    def finished(self, id_: int, now: float) -> list[RunAction]:
         return self._carry_out(self.membership.finished(id_), now)
 
     def keeps_checkpoints(self) -> None:
-        self._saving.possible = True
+        self._final_checkpoint.possible = True
 
-    def checkpoint_written(self, now: float) -> list[Deed]:
-        self._saving.possible = True
-        return self._ended_by(signal.SIGTERM, now) if self._saving.written() else []
+    def checkpoint_written(self, now: float) -> list[RunAction]:
+        self._final_checkpoint.possible = True
+        return self._ended_by(signal.SIGTERM, now) if self._final_checkpoint.written() else []
 
     def rank_lost(self, id_: int, now: float) -> None:
         """Its connection closed. How it ended is heard from its agent in a moment."""
-        seat = self._living(id_)
-        if seat is not None:
-            seat.rank_closed = now
+        process = self._living(id_)
+        if process is not None:
+            process.rank_closed = now
 
     # What the user says
 
-    def interrupted(self, number: int, now: float) -> list[Deed]:
+    def interrupted(self, number: int, now: float) -> list[RunAction]:
         """Once it is a request; twice it is an order. SIGTERM leaves time for a checkpoint."""
         if self._close is not None and not self._close.patient:
-            return [Kill(seat.worker.id, signal.SIGKILL) for seat in self._alive()]
+            return [Kill(process.worker.id, signal.SIGKILL) for process in self._alive()]
         trains = self.began and self._close is None
-        if number == signal.SIGTERM and trains and self._saving.begin(now):
+        if number == signal.SIGTERM and trains and self._final_checkpoint.begin(now):
             text = f"SIGTERM: a checkpoint is written at the next commit, for which there are {PATIENCE:g} s"
-            return [Tell(text), Say(self.membership.members, "keep", {})]
+            return [Log(text), Send(self.membership.members, "keep", {})]
         return self._ended_by(number, now)
 
-    def _ended_by(self, number: int, now: float) -> list[Deed]:
+    def _ended_by(self, number: int, now: float) -> list[RunAction]:
         if self._close is not None and not self._close.patient:
             return []
         self._close = _Close(128 + number, now, patient=False)
-        return [Tell(f"{signal.Signals(number).name}: everybody is told to end"), *self._everybody_ends()]
+        return [Log(f"{signal.Signals(number).name}: everybody is told to end"), *self._everybody_ends()]
 
-    def fail(self, why: str, now: float) -> list[Deed]:
+    def fail(self, why: str, now: float) -> list[RunAction]:
         """For a reason that lies outside."""
         return self._fail(why, now)
 
     # What time brings
 
-    def tick(self, now: float) -> list[Deed]:
+    def tick(self, now: float) -> list[RunAction]:
         stalled = max(now - self._ticked - _STALLED, 0.0)
         self._ticked = now
-        deeds: list[Deed] = []
-        for seat in self._alive():
-            seat.agent_heard += stalled
-            seat.rank_heard += stalled
-            deeds += self._judged(seat, now)
+        actions: list[RunAction] = []
+        for process in self._alive():
+            process.agent_heard += stalled
+            process.rank_heard += stalled
+            actions += self._judged(process, now)
         if self._close is not None:
-            return [*deeds, *self._closed(self._close, now)]
-        if self._saving.overdue(now):
+            return [*actions, *self._closed(self._close, now)]
+        if self._final_checkpoint.overdue(now):
             text = f"no checkpoint was written in {PATIENCE:g} s: what was trained since the last one is lost"
-            return [*deeds, Tell(text), *self._ended_by(signal.SIGTERM, now)]
-        if self._resting != frozenset(self._cooling.resting(now)):
-            deeds += self._rehosted(now)
-        return [*deeds, *self._reunited(now), *self._waited(now)]
+            return [*actions, Log(text), *self._ended_by(signal.SIGTERM, now)]
+        if self._resting != frozenset(self._backoff.resting(now)):
+            actions += self._rehosted(now)
+        return [*actions, *self._reunited(now), *self._waited(now)]
 
-    def _judged(self, seat: Seat, now: float) -> list[Deed]:
+    def _judged(self, process: Process, now: float) -> list[RunAction]:
         """Whether it is still alive, by what was heard of it."""
-        id_, patience = seat.worker.id, self.settings.heartbeat_timeout
-        if (why := seat.lost(now)) is not None:
+        id_, patience = process.worker.id, self.settings.heartbeat_timeout
+        if (why := process.lost(now)) is not None:
             return self.agent_lost(id_, why, now)
-        if seat.left is not None and now - seat.left > patience:
-            seat.left = now
+        if process.left is not None and now - process.left > patience:
+            process.left = now
             return [Kill(id_, signal.SIGTERM)]
-        if self._excused(id_) or (why := seat.hung(now, patience)) is None:
+        if self._excused(id_) or (why := process.hung(now, patience)) is None:
             return []
-        failure = Failure(id_, seat.label, seat.worker.host, why)
-        return [Kill(id_, signal.SIGKILL), *self._lost(seat, failure, now, ended=False)]
+        failure = Failure(id_, process.label, process.worker.host, why)
+        return [Kill(id_, signal.SIGKILL), *self._lost(process, failure, now, ended=False)]
 
-    def _reunited(self, now: float) -> list[Deed]:
+    def _reunited(self, now: float) -> list[RunAction]:
         if self._troubled is None or now - self._troubled <= _SIGHT_LOST:
             return []
         self._troubled = None
         if self.membership.finishing:
             return self._fail("ranks that still train cannot go on without those that have ended", now)
         text = "ranks lost sight of each other, and nobody is found dead: they start over from their last commit"
-        return [Tell(text), *self._carry_out(self.membership.disrupted(), now)]
+        return [Log(text), *self._carry_out(self.membership.disrupted(), now)]
 
-    def _waited(self, now: float) -> list[Deed]:
+    def _waited(self, now: float) -> list[RunAction]:
         """Whether there are enough to begin, or to go on."""
-        muster = self._muster()
-        if muster.enough or self.membership.finishing:
+        quorum = self._quorum()
+        if quorum.enough or self.membership.finishing:
             self._shortage.over(now)
             return []
         timeout = self.settings.elastic_timeout
-        fatal = self.settings.elastic or not muster.waits_to_join
+        fatal = self.settings.elastic or not quorum.waits_to_join
         if self._shortage.lasted(now) > timeout and fatal:
-            return self._fail(f"after {timeout:g} s {muster}{self._obstacles(now)}", now)
-        if self._shortage.lasted(now) > _NO_MORE_COME and self._may_begin_with(muster.joined):
-            return [Tell(f"{muster}; no more hosts came: it begins so"), *self._settled(now)]
-        notice = self._shortage.notice(muster, now)
-        return [Tell(f"{notice}{self._obstacles(now)}")] if notice is not None else []
+            return self._fail(f"after {timeout:g} s {quorum}{self._obstacles(now)}", now)
+        if self._shortage.lasted(now) > _NO_MORE_COME and self._may_begin_with(quorum.joined):
+            return [Log(f"{quorum}; no more hosts came: it begins so"), *self._settled(now)]
+        notice = self._shortage.notice(quorum, now)
+        return [Log(f"{notice}{self._obstacles(now)}")] if notice is not None else []
 
     def _may_begin_with(self, joined: int) -> bool:
         """A job that was made smaller and whose launcher began anew would wait for `-np` workers in vain."""
@@ -386,124 +388,124 @@ class Course:
         offered = sum(self._listed.values())
         return self.settings.elastic and not self.began and offered < limits.start and limits.least <= joined == offered
 
-    def _settled(self, now: float) -> list[Deed]:
+    def _settled(self, now: float) -> list[RunAction]:
         return self._carry_out(self.membership.settle_for_less(), now)
 
-    def _muster(self) -> Muster:
-        there = [seat for seat in self._alive() if seat.called and not self._leaving(seat.worker.id)]
-        late = [seat for seat in there if not seat.joined]
+    def _quorum(self) -> Quorum:
+        there = [process for process in self._alive() if process.called and not self._leaving(process.worker.id)]
+        late = [process for process in there if not process.joined]
         limits = self.membership.limits
         needed = limits.least if self.began else limits.start
-        return Muster(needed, len(there), len(there) - len(late), named(late))
+        return Quorum(needed, len(there), len(there) - len(late), named(late))
 
     def _obstacles(self, now: float) -> str:
-        resting = self._cooling.resting(now)
+        resting = self._backoff.resting(now)
         rest = [f"{host} rests for {until - now:.0f} s after a failure" for host, until in resting.items()]
         return "".join(f"; {each}" for each in (f"hosts: {hosts.described(self._listed)}", *rest))
 
     # What is decided
 
-    def _rehosted(self, now: float) -> list[Deed]:
-        self._resting = frozenset(self._cooling.resting(now))
-        return self._carry_out(self.membership.hosts(self._cooling.preferred(self._listed), self._resting), now)
+    def _rehosted(self, now: float) -> list[RunAction]:
+        self._resting = frozenset(self._backoff.resting(now))
+        return self._carry_out(self.membership.hosts(self._backoff.preferred(self._listed), self._resting), now)
 
-    def _ended_well(self, seat: Seat, now: float) -> list[Deed]:
-        id_ = seat.worker.id
+    def _ended_well(self, process: Process, now: float) -> list[RunAction]:
+        id_ = process.worker.id
         if not self.began:
-            seat.ended = True
+            process.ended = True
             return self._carry_out(self.membership.ended_apart(id_), now)
-        if not seat.joined and not self.membership.spent(id_):
+        if not process.joined and not self.membership.spent(id_):
             return self._lost(
-                seat, Failure(id_, seat.label, seat.worker.host, "ended before it joined the others"), now
+                process, Failure(id_, process.label, process.worker.host, "ended before it joined the others"), now
             )
-        seat.ended = True
-        gone = self.membership.spent(id_) or seat.left is not None or self.membership.called_back(id_)
+        process.ended = True
+        gone = self.membership.spent(id_) or process.left is not None or self.membership.called_back(id_)
         done = [] if gone else self.membership.finished(id_)
         return self._carry_out([*done, *self.membership.gone(id_)], now)
 
-    def _lost(self, seat: Seat, failure: Failure, now: float, *, ended: bool = True) -> list[Deed]:
+    def _lost(self, process: Process, failure: Failure, now: float, *, ended: bool = True) -> list[RunAction]:
         """A worker is no more. That it was on its way out, or had been told to go, makes it no failure."""
-        id_ = seat.worker.id
+        id_ = process.worker.id
         through = self.membership.done(id_)
         expected = self.membership.spent(id_) or self._leaving(id_) or self._close is not None
-        seat.ended = ended
+        process.ended = ended
         if through and failure.own:
             return self._failed_at_the_end(failure, now)
         if expected:
             gone = self._carry_out(self.membership.gone(id_), now)
-            return [Tell(f"{failure}, as it was to go", detail=True), *gone]
-        return self._failed(seat, failure, now)
+            return [Log(f"{failure}, as it was to go", detail=True), *gone]
+        return self._failed(process, failure, now)
 
-    def _failed_at_the_end(self, failure: Failure, now: float) -> list[Deed]:
+    def _failed_at_the_end(self, failure: Failure, now: float) -> list[RunAction]:
         """It had trained to the end, and failed in what came after."""
         if self.first_failure is None or not self.membership.done(self.first_failure.id):
             self.first_failure = failure
         if self._close is not None:
             self._close.code = self._close.code or failure.code
-            return [Tell(str(failure))]
-        return [Tell(str(failure)), *self._carry_out(self.membership.gone(failure.id), now)]
+            return [Log(str(failure))]
+        return [Log(str(failure)), *self._carry_out(self.membership.gone(failure.id), now)]
 
-    def _failed(self, seat: Seat, failure: Failure, now: float) -> list[Deed]:
+    def _failed(self, process: Process, failure: Failure, now: float) -> list[RunAction]:
         self.first_failure = self.first_failure or failure
         self.changes.lost(failure.id, failure.host, failure.why, now)
-        if seat.called:
-            self._blame.failed(failure, self._newest)
+        if process.called:
+            self._program_failures.failed(failure, self._newest)
         if not self.settings.elastic:
             return self._fail(str(failure), now)
-        self._resting_after(seat.worker.host, now)
-        rest = self._cooling.resting(now)[seat.worker.host] - now
-        deeds: list[Deed] = [Tell(f"{failure}; nothing is started there for {rest:.0f} s")]
-        deeds += self._carry_out(self.membership.gone(failure.id), now)
-        if self._blame.everywhere(self._listed.keys()) and not any(each.called for each in self._alive()):
-            return [*deeds, *self._fail("the program failed everywhere", now)]
-        return deeds
+        self._resting_after(process.worker.host, now)
+        rest = self._backoff.resting(now)[process.worker.host] - now
+        actions: list[RunAction] = [Log(f"{failure}; nothing is started there for {rest:.0f} s")]
+        actions += self._carry_out(self.membership.gone(failure.id), now)
+        if self._program_failures.everywhere(self._listed.keys()) and not any(each.called for each in self._alive()):
+            return [*actions, *self._fail("the program failed everywhere", now)]
+        return actions
 
     def _resting_after(self, host: str, now: float) -> None:
-        self._cooling.failed(host, now)
-        self._resting = frozenset(self._cooling.resting(now))
+        self._backoff.failed(host, now)
+        self._resting = frozenset(self._backoff.resting(now))
         self.membership.rest(self._resting)
 
-    def _carry_out(self, orders: Sequence[Order], now: float) -> list[Deed]:
-        return [deed for order in orders if self._close is None for deed in self._carried_out(order, now)]
+    def _carry_out(self, actions: Sequence[MembershipAction], now: float) -> list[RunAction]:
+        return [done for action in actions if self._close is None for done in self._run_actions_of(action, now)]
 
-    def _carried_out(self, order: Order, now: float) -> list[Deed]:
-        match order:
+    def _run_actions_of(self, action: MembershipAction, now: float) -> list[RunAction]:
+        match action:
             case Spawn(worker):
                 self._newest = worker.id
-                self.seats[worker.id] = Seat(worker, place(worker) if self.began else str(worker.id), since=now)
+                self.processes[worker.id] = Process(worker, place(worker) if self.began else str(worker.id), since=now)
                 return [Start(worker)]
             case End(id_):
                 return [Kill(id_, signal.SIGTERM)]
             case Prepare(to, generation, members):
-                return [Say(to, "prepare", {"generation": generation, "members": _written(members)})]
+                return [Send(to, "prepare", {"generation": generation, "members": _written(members)})]
             case Cancel(to, generation):
-                return [Say(to, "cancel", {"generation": generation})]
+                return [Send(to, "cancel", {"generation": generation})]
             case Over():
-                return self._over(order, now)
+                return self._over(action, now)
             case Switch() | Regroup():
-                return self._grouped(order, now)
+                return self._grouped(action, now)
 
-    def _grouped(self, order: Switch | Regroup, now: float) -> list[Deed]:
-        for seat in self._alive():  # those that leave and those that come bear no number, which is another's now
-            seat.label = place(seat.worker)
+    def _grouped(self, action: Switch | Regroup, now: float) -> list[RunAction]:
+        for process in self._alive():  # those that leave and those that come bear no number, which is another's now
+            process.label = place(process.worker)
         for rank, id_ in enumerate(self.membership.members):
-            self.seats[id_].label = str(rank)
-        self.changes.grouped({id_: self.seats[id_].worker.host for id_ in self.membership.members}, now)
-        words: dict[str, Any] = {"generation": order.generation, "source": order.source, "hold": order.hold}
+            self.processes[id_].label = str(rank)
+        self.changes.grouped({id_: self.processes[id_].worker.host for id_ in self.membership.members}, now)
+        words: dict[str, Any] = {"generation": action.generation, "source": action.source, "hold": action.hold}
         size = len(self.membership.members)
-        tell = Tell(f"generation {order.generation}: {size} {'rank' if size == 1 else 'ranks'}", detail=True)
-        if isinstance(order, Regroup):
-            self._regrouped, self._troubled = order.generation, None
-        if isinstance(order, Switch):
-            return [tell, Say(order.to, "switch", words | {"boundary": order.boundary})]
-        return [tell, Say(order.to, "regroup", words | {"members": _written(order.members), "fresh": order.fresh})]
+        tell = Log(f"generation {action.generation}: {size} {'rank' if size == 1 else 'ranks'}", detail=True)
+        if isinstance(action, Regroup):
+            self._regrouped, self._troubled = action.generation, None
+        if isinstance(action, Switch):
+            return [tell, Send(action.to, "switch", words | {"boundary": action.boundary})]
+        return [tell, Send(action.to, "regroup", words | {"members": _written(action.members), "fresh": action.fresh})]
 
-    def _over(self, over: Over, now: float) -> list[Deed]:
+    def _over(self, over: Over, now: float) -> list[RunAction]:
         if not over.succeeded:
             return self._fail(over.why, now)
         self._close = _Close(self._code_at_the_end(), now, patient=True)
-        late = [seat for seat in self._alive() if not self.membership.done(seat.worker.id)]
-        return [Kill(seat.worker.id, signal.SIGTERM) for seat in late]
+        late = [process for process in self._alive() if not self.membership.done(process.worker.id)]
+        return [Kill(process.worker.id, signal.SIGTERM) for process in late]
 
     def _code_at_the_end(self) -> int:
         """Who failed while others trained on is forgotten. Programs that do not train do nothing for each other: one
@@ -516,48 +518,48 @@ class Course:
         limits, slots = self.settings.limits, hosts.total(self._listed)
         wanted = slots if limits.most is None else min(slots, limits.most)
         well = len(self.membership.workers)
-        return failure.code if well < (wanted if self._blame.anybody else limits.start) else 0
+        return failure.code if well < (wanted if self._program_failures.anybody else limits.start) else 0
 
-    def _fail(self, why: str, now: float) -> list[Deed]:
+    def _fail(self, why: str, now: float) -> list[RunAction]:
         if self._close is not None:
             return []
         self._close = _Close(self.first_failure.code if self.first_failure else 1, now, patient=False)
-        return [Tell(why), *self._everybody_ends()]
+        return [Log(why), *self._everybody_ends()]
 
-    def _everybody_ends(self) -> list[Deed]:
-        return [Kill(seat.worker.id, signal.SIGTERM) for seat in self._alive()]
+    def _everybody_ends(self) -> list[RunAction]:
+        return [Kill(process.worker.id, signal.SIGTERM) for process in self._alive()]
 
-    def _closed(self, close: _Close, now: float) -> list[Deed]:
+    def _closed(self, close: _Close, now: float) -> list[RunAction]:
         """Nobody is waited for for ever who was told to end; nobody in silence who is to end by itself."""
         left = self._alive()
         if close.patient and left and now >= close.notice:
             close.notice = now + _AGAIN
-            return [Tell(f"waiting for {named(left)} to end")]
+            return [Log(f"waiting for {named(left)} to end")]
         if close.patient or now - close.since < _ENDING:
             return []
-        for seat in left:
-            seat.ended = True
-        return [Drop(seat.worker.id) for seat in left]
+        for process in left:
+            process.ended = True
+        return [Disconnect(process.worker.id) for process in left]
 
     def given_up(self, id_: int) -> None:
         """Its start was given up, as was ordered."""
-        if (seat := self.seats.get(id_)) is not None:
-            seat.ended = True
+        if (process := self.processes.get(id_)) is not None:
+            process.ended = True
 
     def forgotten(self, id_: int) -> bool:
         """Whether it is of no interest any more, and not known from now on."""
         of_interest = self.first_failure is not None and self.first_failure.id == id_
         if of_interest or self._living(id_) or id_ in self.membership.workers or self.membership.done(id_):
             return False
-        self.seats.pop(id_, None)
+        self.processes.pop(id_, None)
         return True
 
-    def _alive(self) -> list[Seat]:
-        return [seat for seat in self.seats.values() if not seat.ended]
+    def _alive(self) -> list[Process]:
+        return [process for process in self.processes.values() if not process.ended]
 
-    def _living(self, id_: int) -> Seat | None:
-        seat = self.seats.get(id_)
-        return None if seat is None or seat.ended else seat
+    def _living(self, id_: int) -> Process | None:
+        process = self.processes.get(id_)
+        return None if process is None or process.ended else process
 
     def _excused(self, id_: int) -> bool:
         """Whether nobody waits for it any more."""

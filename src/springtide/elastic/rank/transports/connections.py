@@ -26,11 +26,12 @@ from springtide.elastic.protocol import wire
 from springtide.elastic.shared import addresses, listeners
 from springtide.elastic.shared.addresses import LOOPBACK
 from springtide.elastic.shared.members import Address, Member
-from springtide.elastic.shared.unauthenticated import Strangers
+from springtide.elastic.shared.unauthenticated import Unauthenticated
 
 _PATIENCE: Final = 5.0
 """Seconds for one attempt to reach one address."""
-_STRANGERS: Final = 64
+_MOST: Final = 64
+"""Callers that have not proved yet who they are."""
 _PAUSE: Final = 0.2
 _UNREACHABLE: Final = 10.0
 """Seconds without a way to a neighbour."""
@@ -50,9 +51,9 @@ class Way:
 class Connections:
     def __init__(self, id_: int, host: str, secret: bytes, interfaces: Sequence[str] = ()) -> None:
         self._id, self._host, self._secret, self._interfaces = id_, host, secret, interfaces
-        self._doors = listeners.at(_named(interfaces), _STRANGERS) if interfaces else listeners.everywhere(_STRANGERS)
+        self._listeners = listeners.at(_named(interfaces), _MOST) if interfaces else listeners.everywhere(_MOST)
         self._changed = threading.Condition()
-        self._strangers: Strangers[socket.socket] = Strangers()
+        self._unauthenticated: Unauthenticated[socket.socket] = Unauthenticated()
         self._called: dict[Way, socket.socket] = {}
         self._calling: dict[Way, socket.socket] = {}
         self._oldest = 0
@@ -62,15 +63,15 @@ class Connections:
         self._closed = False
         self.on_unreachable: Callable[[int, int], None] = lambda _generation, _id: None
         """Called with a generation, and a member of it to whom there is no way."""
-        for door in self._doors:
-            threading.Thread(target=self._answer, args=(door,), name="tide-door", daemon=True).start()
+        for listener in self._listeners:
+            threading.Thread(target=self._answer, args=(listener,), name="tide-door", daemon=True).start()
 
     def addresses(self, link: str) -> list[Address]:
         """Where others may find the door, the likeliest first: where the launcher finds us, or what was asked for."""
-        port = self._doors[0].getsockname()[1]
+        port = self._listeners[0].getsockname()[1]
         if self._interfaces:
-            return [(door.getsockname()[0], port) for door in self._doors]
-        mine = [each for each in addresses.own() if ":" not in each or self._doors[0].family == socket.AF_INET6]
+            return [(listener.getsockname()[0], port) for listener in self._listeners]
+        mine = [each for each in addresses.own() if ":" not in each or self._listeners[0].family == socket.AF_INET6]
         return [(address, port) for address in dict.fromkeys((link, *mine, LOOPBACK))]
 
     def prepare(self, generation: int, members: Sequence[Member]) -> None:
@@ -100,7 +101,7 @@ class Connections:
     def inodes(self) -> set[int]:
         """Of all sockets that are ours."""
         with self._changed:
-            ours = [*self._doors, *self._called.values(), *self._calling.values()]
+            ours = [*self._listeners, *self._called.values(), *self._calling.values()]
             return {os.fstat(each.fileno()).st_ino for each in ours if each.fileno() >= 0}
 
     def forget(self, before: int) -> None:
@@ -132,20 +133,20 @@ class Connections:
 
     def close(self) -> None:
         self._closed = True
-        for door in self._doors:
+        for listener in self._listeners:
             with contextlib.suppress(OSError):  # closed already
-                door.shutdown(socket.SHUT_RDWR)  # or it would stay open for whoever waits at it
-            door.close()
+                listener.shutdown(socket.SHUT_RDWR)  # or it would stay open for whoever waits at it
+            listener.close()
 
-    def _answer(self, door: socket.socket) -> None:
+    def _answer(self, listener: socket.socket) -> None:
         while not self._closed:
             try:
-                connection, _ = door.accept()
+                connection, _ = listener.accept()
             except OSError:
                 time.sleep(_PAUSE)  # there may be descriptors again
                 continue
             with self._changed:
-                turned_away = self._strangers.come(connection, _STRANGERS)
+                turned_away = self._unauthenticated.come(connection, _MOST)
             for each in turned_away:
                 with contextlib.suppress(OSError):  # whoever listens to it closes it
                     each.shutdown(socket.SHUT_RDWR)
@@ -165,7 +166,7 @@ class Connections:
             return
         finally:
             with self._changed:
-                self._strangers.known(connection)
+                self._unauthenticated.known(connection)
         self._keep(self._called, Way(generation, opening.id), connection)
 
     def _call(self, generation: int, member: Member) -> None:

@@ -3,11 +3,11 @@
 
 from __future__ import annotations
 
-from springtide.elastic.launcher.state_machine.host_backoff import Cooling
+from springtide.elastic.launcher.state_machine.host_backoff import HostBackoff
 
 
 def test_a_host_rests_longer_each_time_and_never_for_good() -> None:
-    cooling, now, rests = Cooling(10, 300), 0.0, []
+    cooling, now, rests = HostBackoff(10, 300), 0.0, []
     for _ in range(8):
         rests.append(cooling.failed("a", now))
         now += rests[-1]
@@ -16,20 +16,20 @@ def test_a_host_rests_longer_each_time_and_never_for_good() -> None:
 
 
 def test_workers_of_a_host_that_die_together_are_one_failure() -> None:
-    cooling = Cooling(10, 300)
+    cooling = HostBackoff(10, 300)
     assert cooling.failed("a", 0) == 10
     assert cooling.failed("a", 4) == 6
     assert cooling.resting(5) == {"a": 10}
 
 
 def test_a_host_that_was_well_for_long_begins_anew() -> None:
-    cooling = Cooling(10, 300)
+    cooling = HostBackoff(10, 300)
     cooling.failed("a", 0)
     assert cooling.failed("a", 1000) == 10
 
 
 def test_a_host_that_comes_back_is_another_one() -> None:
-    cooling = Cooling(10, 300)
+    cooling = HostBackoff(10, 300)
     cooling.failed("a", 0)
     cooling.listed(["b"], 1)
     cooling.listed(["a", "b"], 2)
@@ -38,6 +38,6 @@ def test_a_host_that_comes_back_is_another_one() -> None:
 
 
 def test_hosts_that_failed_least_are_used_first() -> None:
-    cooling = Cooling(1, 10)
+    cooling = HostBackoff(1, 10)
     cooling.failed("a", 0)
     assert list(cooling.preferred({"a": 1, "b": 1, "c": 2})) == ["b", "c", "a"]

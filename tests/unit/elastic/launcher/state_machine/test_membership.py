@@ -13,7 +13,7 @@ from springtide.elastic.launcher.state_machine.membership import Membership
 from springtide.elastic.launcher.state_machine.membership_actions import (
     Cancel,
     End,
-    Order,
+    MembershipAction,
     Over,
     Prepare,
     Regroup,
@@ -27,8 +27,8 @@ def address(id_: int) -> list[tuple[str, int]]:
     return [("127.0.0.1", 1000 + id_)]
 
 
-def of(kind: type, orders: list[Order]) -> list[Order]:
-    return [order for order in orders if isinstance(order, kind)]
+def of(kind: type, actions: list[MembershipAction]) -> list[MembershipAction]:
+    return [action for action in actions if isinstance(action, kind)]
 
 
 def started(workers: int, limits: Limits | None = None) -> Membership:
@@ -45,18 +45,18 @@ def started(workers: int, limits: Limits | None = None) -> Membership:
 
 def test_it_begins_when_enough_are_ready() -> None:
     group = Membership(Limits(start=2, least=1))
-    orders = group.hosts({"a": 1, "b": 1})
-    assert [order.worker.host for order in orders if isinstance(order, Spawn)] == ["a", "b"]
+    actions = group.hosts({"a": 1, "b": 1})
+    assert [action.worker.host for action in actions if isinstance(action, Spawn)] == ["a", "b"]
     assert group.ready(0, address(0)) == []
-    (order,) = group.ready(1, address(1))
-    assert isinstance(order, Regroup)
-    assert (order.generation, order.fresh, order.hold, order.to) == (1, True, False, (0, 1))
-    assert [member.rank for member in order.members] == [0, 1]
+    (action,) = group.ready(1, address(1))
+    assert isinstance(action, Regroup)
+    assert (action.generation, action.fresh, action.hold, action.to) == (1, True, False, (0, 1))
+    assert [member.rank for member in action.members] == [0, 1]
 
 
 def test_no_more_workers_are_started_than_are_of_use() -> None:
-    orders = Membership(Limits(start=1, least=1, most=3)).hosts({"a": 2, "b": 2})
-    assert [(order.worker.host, order.worker.slot) for order in orders if isinstance(order, Spawn)] == [
+    actions = Membership(Limits(start=1, least=1, most=3)).hosts({"a": 2, "b": 2})
+    assert [(action.worker.host, action.worker.slot) for action in actions if isinstance(action, Spawn)] == [
         ("a", 0),
         ("a", 1),
         ("b", 0),
@@ -113,11 +113,11 @@ def test_survivors_of_a_death_start_over_from_the_newest_commit() -> None:
     group = started(3)
     group.troubled(1, 5)
     group.troubled(2, 6)
-    orders = group.gone(0)
-    (regroup,) = of(Regroup, orders)
+    actions = group.gone(0)
+    (regroup,) = of(Regroup, actions)
     assert isinstance(regroup, Regroup)
     assert (regroup.to, regroup.fresh, regroup.source) == ((1, 2), False, 1)
-    assert [order.worker.host for order in of(Spawn, orders) if isinstance(order, Spawn)] == ["h0"]
+    assert [action.worker.host for action in of(Spawn, actions) if isinstance(action, Spawn)] == ["h0"]
 
 
 def test_nothing_is_started_on_a_host_that_rests_and_who_runs_there_goes_on() -> None:
@@ -129,7 +129,7 @@ def test_nothing_is_started_on_a_host_that_rests_and_who_runs_there_goes_on() ->
     assert group.gone(0) == []
     assert group.members == (1,)
     spawned = of(Spawn, group.hosts({"b": 1, "a": 2}))
-    assert [(order.worker.host, order.worker.slot) for order in spawned if isinstance(order, Spawn)] == [
+    assert [(action.worker.host, action.worker.slot) for action in spawned if isinstance(action, Spawn)] == [
         ("b", 0),
         ("a", 0),
     ]
@@ -163,9 +163,9 @@ def test_a_newcomer_that_dies_while_joining_disturbs_nobody() -> None:
     (prepare,) = group.ready(2, address(2))
     assert isinstance(prepare, Prepare)
     group.at(0, prepare.generation, 3, 3)
-    orders = group.gone(2)
-    assert of(Cancel, orders) == [Cancel((0, 1), prepare.generation)]
-    assert of(Regroup, orders) == []
+    actions = group.gone(2)
+    assert of(Cancel, actions) == [Cancel((0, 1), prepare.generation)]
+    assert of(Regroup, actions) == []
     assert group.members == (0, 1)
 
 
@@ -174,8 +174,8 @@ def test_fewer_than_the_minimum_hold_still() -> None:
     group.hosts({"h0": 1})
     assert group._proposal is not None
     for id_ in (0, 1, 2):
-        orders = group.at(id_, group._proposal.generation if group._proposal else 0, 9, 9)
-    (switch,) = orders
+        actions = group.at(id_, group._proposal.generation if group._proposal else 0, 9, 9)
+    (switch,) = actions
     assert isinstance(switch, Switch)
     assert switch.hold
 
@@ -293,43 +293,43 @@ class Schedules(RuleBasedStateMachine):
         self.world = World()
         self.carry_out(self.group.hosts({"a": 1, "b": 1, "c": 1}))
 
-    def carry_out(self, orders: list[Order]) -> None:
-        for order in orders:
-            match order:
+    def carry_out(self, actions: list[MembershipAction]) -> None:
+        for action in actions:
+            match action:
                 case Spawn(worker):
                     assert worker.id not in self.world.ranks
                     self.world.ranks[worker.id] = Rank(worker.id)
                 case End(id_):
                     self.world.ranks.pop(id_, None)
                 case Regroup():
-                    self.regroup(order)
+                    self.regroup(action)
                 case Prepare(to) | Cancel(to) | Switch(to):
                     for rank in self.told(to):
-                        rank.unheard.append(order)
+                        rank.unheard.append(action)
 
     def hear(self, rank: Rank) -> None:
-        order = rank.unheard.pop(0)
-        if isinstance(order, Prepare):
-            rank.prepared, rank.answered, rank.switch = order.generation, rank.boundary, None
+        action = rank.unheard.pop(0)
+        if isinstance(action, Prepare):
+            rank.prepared, rank.answered, rank.switch = action.generation, rank.boundary, None
             if rank.generation:
-                self.carry_out(self.group.at(rank.id, order.generation, rank.boundary, rank.boundary))
+                self.carry_out(self.group.at(rank.id, action.generation, rank.boundary, rank.boundary))
             return
-        assert rank.prepared == order.generation
-        if isinstance(order, Switch):
-            rank.switch = order
+        assert rank.prepared == action.generation
+        if isinstance(action, Switch):
+            rank.switch = action
         else:
             rank.prepared = rank.answered = None
 
-    def regroup(self, order: Regroup) -> None:
-        assert order.fresh or order.members[order.source].id in self.world.ranks
-        newest = 0 if order.fresh else max(rank.boundary for rank in self.told(order.to))
-        for rank in self.told(order.to):
-            rank.generation, rank.group = order.generation, tuple(member.id for member in order.members)
+    def regroup(self, action: Regroup) -> None:
+        assert action.fresh or action.members[action.source].id in self.world.ranks
+        newest = 0 if action.fresh else max(rank.boundary for rank in self.told(action.to))
+        for rank in self.told(action.to):
+            rank.generation, rank.group = action.generation, tuple(member.id for member in action.members)
             rank.prepared = rank.answered = rank.switch = None
             rank.unheard.clear()
-            rank.holds, rank.boundary = order.hold, newest
-        for rank in self.told(order.to):
-            self.carry_out(self.group.entered(rank.id, order.generation))
+            rank.holds, rank.boundary = action.hold, newest
+        for rank in self.told(action.to):
+            self.carry_out(self.group.entered(rank.id, action.generation))
 
     def told(self, ids: tuple[int, ...]) -> list[Rank]:
         return [self.world.ranks[id_] for id_ in ids if id_ in self.world.ranks]

@@ -10,17 +10,17 @@ from springtide.elastic.launcher.state_machine.workers import Limits
 
 
 def told(story: Story) -> list[tuple[object, ...]]:
-    return [(each.what, each.rank, each.hosts, each.size) for each in story.course.changes.last]
+    return [(each.what, each.rank, each.hosts, each.size) for each in story.run_state.changes.last]
 
 
 def idle(story: Story) -> list[tuple[str, str]]:
-    return [(each.host, each.why) for each in story.course.idle(story.now)]
+    return [(each.host, each.why) for each in story.run_state.idle(story.now)]
 
 
 def test_a_run_begins_once() -> None:
     story = Story("a", "b").train(0, 1)
     assert told(story) == [("began", None, ("a", "b"), 2)]
-    assert story.course.training_hosts == 2
+    assert story.run_state.training_hosts == 2
     assert idle(story) == []
 
 
@@ -29,14 +29,14 @@ def test_a_rank_that_dies_and_the_one_that_takes_its_place() -> None:
     story.exit(1, number=9)
     story.enter()
     assert told(story)[1:] == [("lost", 1, ("b",), 1)]
-    assert story.course.changes.last[-1].why == "was killed by SIGKILL"
+    assert story.run_state.changes.last[-1].why == "was killed by SIGKILL"
     assert idle(story) == [("b", "rests after a failure")]
-    assert story.course.idle(story.now)[0].until == story.now + 10
-    assert story.course.training_hosts == 1
+    assert story.run_state.idle(story.now)[0].until == story.now + 10
+    assert story.run_state.training_hosts == 1
     story.offer("a", "b", "c")
-    (newcomer,) = (id_ for id_, seat in story.course.seats.items() if seat.worker.host == "c")
+    (newcomer,) = (id_ for id_, process in story.run_state.processes.items() if process.worker.host == "c")
     story.train(newcomer)
-    story.do(story.course.at(0, 3, 1, 0, story.now))
+    story.do(story.run_state.at(0, 3, 1, 0, story.now))
     story.enter()
     assert told(story)[2:] == [("joined", 1, ("c",), 2)]
 
@@ -44,8 +44,8 @@ def test_a_rank_that_dies_and_the_one_that_takes_its_place() -> None:
 def test_a_host_that_is_given_up_is_left() -> None:
     story = Story("a", "b").train(0, 1)
     story.offer("a")
-    story.do(story.course.at(0, 2, 1, 0, story.now))
-    story.do(story.course.at(1, 2, 1, 0, story.now))
+    story.do(story.run_state.at(0, 2, 1, 0, story.now))
+    story.do(story.run_state.at(1, 2, 1, 0, story.now))
     assert told(story)[1:] == [("left", None, ("b",), 1)]
 
 
@@ -89,17 +89,17 @@ def test_too_few_ranks_to_go_on_with() -> None:
     story = Story("a", "b", limits=Limits(2, 2)).train(0, 1)
     story.exit(1, number=9)
     assert idle(story) == [("", "1 of 2 required ranks has joined"), ("b", "rests after a failure")]
-    assert story.course.training_hosts == 0
+    assert story.run_state.training_hosts == 0
 
 
 def test_too_few_to_begin_with_are_told_when_it_lasts() -> None:
     story = Story("a", limits=Limits(2, 2))
     story.train(0)
     assert idle(story) == []
-    assert story.course.training_hosts is None
+    assert story.run_state.training_hosts is None
     story.pass_time(4)
     assert idle(story)[0] == ("", "1 of 2 required ranks has joined")
-    assert story.course.training_hosts == 0
+    assert story.run_state.training_hosts == 0
 
 
 def test_programs_that_never_join_are_not_waited_for() -> None:
@@ -107,4 +107,4 @@ def test_programs_that_never_join_are_not_waited_for() -> None:
     story.call(0, 1)
     story.pass_time(60)
     assert idle(story) == []
-    assert story.course.training_hosts is None
+    assert story.run_state.training_hosts is None

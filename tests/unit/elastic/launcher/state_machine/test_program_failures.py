@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from springtide.elastic.launcher.state_machine.failures import Failure
-from springtide.elastic.launcher.state_machine.program_failures import Blame
+from springtide.elastic.launcher.state_machine.program_failures import ProgramFailures
 
 
 def own(id_: int, host: str) -> Failure:
@@ -16,7 +16,7 @@ def killed(id_: int, host: str) -> Failure:
 
 
 def test_a_program_that_failed_on_some_hosts_may_work_on_others() -> None:
-    blame = Blame()
+    blame = ProgramFailures()
     blame.failed(own(0, "a"), 1)
     assert not blame.everywhere({"a", "b"})
     blame.failed(own(1, "b"), 1)
@@ -24,7 +24,7 @@ def test_a_program_that_failed_on_some_hosts_may_work_on_others() -> None:
 
 
 def test_a_host_where_it_trains_is_not_to_blame_for_what_was() -> None:
-    blame = Blame()
+    blame = ProgramFailures()
     blame.failed(own(0, "a"), 1)
     blame.trained("a")
     blame.failed(own(1, "b"), 1)
@@ -32,7 +32,7 @@ def test_a_host_where_it_trains_is_not_to_blame_for_what_was() -> None:
 
 
 def test_a_host_where_nothing_starts_does_not_count_by_itself() -> None:
-    blame = Blame()
+    blame = ProgramFailures()
     blame.not_started("b")
     assert not blame.everywhere({"b"})
     blame.failed(own(0, "a"), 0)
@@ -42,7 +42,7 @@ def test_a_host_where_nothing_starts_does_not_count_by_itself() -> None:
 
 
 def test_who_fails_beside_one_that_was_killed_is_not_to_blame() -> None:
-    blame = Blame()
+    blame = ProgramFailures()
     blame.failed(killed(0, "a"), 1)
     blame.failed(own(1, "a"), 1)
     assert not blame.everywhere({"a"})
@@ -51,7 +51,7 @@ def test_who_fails_beside_one_that_was_killed_is_not_to_blame() -> None:
 
 
 def test_a_host_that_comes_back_is_another_one() -> None:
-    blame = Blame()
+    blame = ProgramFailures()
     blame.failed(own(0, "a"), 0)
     blame.listed(["b"])
     blame.listed(["a"])

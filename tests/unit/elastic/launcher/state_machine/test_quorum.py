@@ -5,14 +5,14 @@ from __future__ import annotations
 
 import pytest
 
-from springtide.elastic.launcher.state_machine.quorum import Muster, Shortage
+from springtide.elastic.launcher.state_machine.quorum import Quorum, Shortage
 
 
 @pytest.mark.parametrize(
     ("called", "joined", "enough"), [(1, 0, False), (2, 0, True), (2, 1, False), (2, 2, True), (1, 1, False)]
 )
 def test_programs_that_load_are_there_until_one_has_joined(called: int, joined: int, enough: bool) -> None:
-    assert Muster(2, called, joined).enough == enough
+    assert Quorum(2, called, joined).enough == enough
 
 
 def test_stretches_add_up_until_somebody_trains() -> None:
@@ -28,7 +28,7 @@ def test_stretches_add_up_until_somebody_trains() -> None:
 
 
 def test_every_stretch_is_told_once() -> None:
-    shortage, few = Shortage(0), Muster(2, 1, 1)
+    shortage, few = Shortage(0), Quorum(2, 1, 1)
     assert shortage.notice(few, 1) is None
     assert shortage.notice(few, 3) == "1 of the 2 ranks it takes is there; waiting for more"
     assert shortage.notice(few, 4) is None

@@ -7,8 +7,8 @@ import signal
 
 import pytest
 
-from springtide.elastic.launcher.state_machine.run_actions import Deed, Drop, Kill, Say, Start, Tell
-from springtide.elastic.launcher.state_machine.run_state import Course, Settings
+from springtide.elastic.launcher.state_machine.run_actions import Disconnect, Kill, Log, RunAction, Send, Start
+from springtide.elastic.launcher.state_machine.run_state import RunState, Settings
 from springtide.elastic.launcher.state_machine.workers import Limits
 
 ADDRESS = [("127.0.0.1", 1)]
@@ -20,72 +20,72 @@ class Story:
     def __init__(self, *hosts: str, limits: Limits | None = None, elastic: bool = True) -> None:
         self.now = 0.0
         settings = Settings(limits or Limits(len(hosts), 1), elastic, (10, 300), 600, 30)
-        self.course = Course(settings, self.now)
-        self.deeds: list[Deed] = []
+        self.run_state = RunState(settings, self.now)
+        self.actions: list[RunAction] = []
         self.offer(*hosts)
 
-    def do(self, deeds: list[Deed]) -> list[Deed]:
-        self.deeds += deeds
-        return deeds
+    def do(self, actions: list[RunAction]) -> list[RunAction]:
+        self.actions += actions
+        return actions
 
-    def offer(self, *hosts: str) -> list[Deed]:
-        return self.do(self.course.listed(dict.fromkeys(hosts, 1), self.now))
+    def offer(self, *hosts: str) -> list[RunAction]:
+        return self.do(self.run_state.listed(dict.fromkeys(hosts, 1), self.now))
 
     def call(self, *ids: int) -> None:
         for id_ in ids:
-            self.do(self.course.called(id_, self.now))
-            self.course.started(id_)
+            self.do(self.run_state.called(id_, self.now))
+            self.run_state.started(id_)
 
     def train(self, *ids: int) -> Story:
         """These begin together."""
         self.call(*ids)
         for id_ in ids:
-            self.do(self.course.joined(id_, ADDRESS, self.now))
+            self.do(self.run_state.joined(id_, ADDRESS, self.now))
         self.enter()
         return self
 
     def enter(self) -> None:
-        for id_ in self.course.membership.members:
-            self.do(self.course.entered(id_, self.course.membership.generation, self.now))
+        for id_ in self.run_state.membership.members:
+            self.do(self.run_state.entered(id_, self.run_state.membership.generation, self.now))
 
-    def exit(self, id_: int, code: int = 0, number: int = 0) -> list[Deed]:
-        return self.do(self.course.exited(id_, code, number, self.now))
+    def exit(self, id_: int, code: int = 0, number: int = 0) -> list[RunAction]:
+        return self.do(self.run_state.exited(id_, code, number, self.now))
 
-    def pass_time(self, seconds: float, *silent: int, ranks_silent: tuple[int, ...] = ()) -> list[Deed]:
+    def pass_time(self, seconds: float, *silent: int, ranks_silent: tuple[int, ...] = ()) -> list[RunAction]:
         """Everybody is heard of but those."""
-        deeds: list[Deed] = []
+        actions: list[RunAction] = []
         end = self.now + seconds
         while self.now < end:
             self.now += 0.5
-            for id_ in self.course.seats:
+            for id_ in self.run_state.processes:
                 if id_ not in silent:
-                    self.course.agent_heard(id_, self.now)
+                    self.run_state.agent_heard(id_, self.now)
                 if id_ not in (*silent, *ranks_silent):
-                    self.course.rank_heard(id_, self.now)
-            deeds += self.do(self.course.tick(self.now))
-        return deeds
+                    self.run_state.rank_heard(id_, self.now)
+            actions += self.do(self.run_state.tick(self.now))
+        return actions
 
     @property
     def starts(self) -> list[str]:
-        return [deed.worker.host for deed in self.deeds if isinstance(deed, Start)]
+        return [action.worker.host for action in self.actions if isinstance(action, Start)]
 
     @property
     def told(self) -> list[str]:
-        return [deed.text for deed in self.deeds if isinstance(deed, Tell) and not deed.detail]
+        return [action.text for action in self.actions if isinstance(action, Log) and not action.detail]
 
     @property
     def code(self) -> int | None:
-        return self.course.exit_code
+        return self.run_state.exit_code
 
 
-def kinds(deeds: list[Deed]) -> list[str]:
-    return [deed.type for deed in deeds if isinstance(deed, Say)]
+def kinds(actions: list[RunAction]) -> list[str]:
+    return [action.type for action in actions if isinstance(action, Send)]
 
 
 def test_all_finish_and_their_processes_may_take_their_time() -> None:
     story = Story("a", "b").train(0, 1)
-    story.do(story.course.finished(0, 1))
-    story.do(story.course.finished(1, 1))
+    story.do(story.run_state.finished(0, 1))
+    story.do(story.run_state.finished(1, 1))
     story.pass_time(3600)
     assert story.code is None
     story.exit(0)
@@ -101,13 +101,13 @@ def test_one_that_ends_well_without_a_word_has_finished() -> None:
 
 def test_who_fails_after_it_has_finished_fails_the_run() -> None:
     story = Story("a", "b").train(0, 1)
-    story.do(story.course.finished(0, 1))
+    story.do(story.run_state.finished(0, 1))
     story.exit(0, 5)
-    story.do(story.course.finished(1, 1))
+    story.do(story.run_state.finished(1, 1))
     story.exit(1)
     assert story.code == 5
-    assert story.course.first_failure is not None
-    assert story.course.first_failure.id == 0
+    assert story.run_state.first_failure is not None
+    assert story.run_state.first_failure.id == 0
 
 
 def test_programs_that_do_not_train() -> None:
@@ -124,8 +124,8 @@ def test_any_failure_ends_a_run_that_is_not_elastic() -> None:
     assert Kill(0, signal.SIGTERM) in story.exit(1, 3)
     story.exit(0, number=signal.SIGTERM)
     assert story.code == 3
-    assert story.course.first_failure is not None
-    assert story.course.first_failure.id == 1
+    assert story.run_state.first_failure is not None
+    assert story.run_state.first_failure.id == 1
 
 
 def test_survivors_go_on_and_the_host_rests() -> None:
@@ -157,14 +157,14 @@ def test_a_host_that_comes_back_is_used_at_once() -> None:
 def test_who_leaves_on_purpose_is_no_failure_whatever_its_code() -> None:
     story = Story("a", "b").train(0, 1)
     assert kinds(story.offer("a")) == ["prepare"]
-    generation = story.course.membership.generation + 1
+    generation = story.run_state.membership.generation + 1
     for id_ in (0, 1):
-        story.do(story.course.at(id_, generation, 3, 3, story.now))
-    story.do(story.course.left(1, story.now))
+        story.do(story.run_state.at(id_, generation, 3, 3, story.now))
+    story.do(story.run_state.left(1, story.now))
     assert kinds(story.exit(1, 134)) == []
     assert story.told == []
-    assert story.course.first_failure is None
-    assert story.course.hosts_in_use == ["a"]
+    assert story.run_state.first_failure is None
+    assert story.run_state.hosts_in_use == ["a"]
 
 
 def shrinking() -> Story:
@@ -172,7 +172,7 @@ def shrinking() -> Story:
     story = Story("a", "b").train(0, 1)
     story.offer("a")
     for id_ in (0, 1):
-        story.do(story.course.at(id_, story.course.membership.generation + 1, 3, 3, story.now))
+        story.do(story.run_state.at(id_, story.run_state.membership.generation + 1, 3, 3, story.now))
     return story
 
 
@@ -189,38 +189,38 @@ def test_who_ends_well_on_its_way_out_has_left() -> None:
 def test_who_has_left_when_it_is_called_back_has_not_finished() -> None:
     story = shrinking()
     story.exit(0, number=9)
-    assert story.course.membership.members == (1,)
+    assert story.run_state.membership.members == (1,)
     story.exit(1)
     assert story.code is None
-    assert not story.course.membership.finishing
+    assert not story.run_state.membership.finishing
     story.pass_time(11)
     assert story.starts[2:] == ["a"]
 
 
 def test_who_hangs_on_its_way_out_is_killed() -> None:
     story = shrinking()
-    deeds = story.pass_time(31, ranks_silent=(1,))
-    assert Kill(1, signal.SIGKILL) in deeds
-    assert kinds(deeds) == ["regroup"]
+    actions = story.pass_time(31, ranks_silent=(1,))
+    assert Kill(1, signal.SIGKILL) in actions
+    assert kinds(actions) == ["regroup"]
 
 
 def test_who_has_left_and_does_not_end_is_ended() -> None:
     story = shrinking()
-    story.do(story.course.left(1, story.now))
-    assert not [deed for deed in story.pass_time(30) if isinstance(deed, Kill)]
+    story.do(story.run_state.left(1, story.now))
+    assert not [action for action in story.pass_time(30) if isinstance(action, Kill)]
     assert Kill(1, signal.SIGTERM) in story.pass_time(1)
 
 
 def test_trouble_on_the_way_to_a_boundary_is_trouble() -> None:
     story = shrinking()
-    story.do(story.course.troubled(0, 1, 3, story.now))
+    story.do(story.run_state.troubled(0, 1, 3, story.now))
     assert kinds(story.pass_time(4)) == ["regroup"]
 
 
 def test_trouble_of_a_group_that_is_no_more_is_none() -> None:
     story = Story("a", "b").train(0, 1)
     story.exit(1, number=9)
-    story.do(story.course.troubled(0, 1, 3, story.now))
+    story.do(story.run_state.troubled(0, 1, 3, story.now))
     assert "regroup" not in kinds(story.pass_time(5))
 
 
@@ -228,7 +228,7 @@ def test_who_dies_on_a_host_that_is_going_is_no_failure_either() -> None:
     story = Story("a", "b").train(0, 1)
     story.offer("a")
     assert kinds(story.exit(1, number=9)) == ["regroup"]
-    assert story.course.first_failure is None
+    assert story.run_state.first_failure is None
 
 
 def test_who_is_sent_away_before_it_joined_is_not_missed() -> None:
@@ -243,53 +243,53 @@ def test_who_is_sent_away_before_it_joined_is_not_missed() -> None:
 def test_a_silent_agent_is_dead_in_two_seconds() -> None:
     story = Story("a", "b").train(0, 1)
     assert "regroup" not in kinds(story.pass_time(2, 1))
-    deeds = story.pass_time(0.5, 1)
-    assert Drop(1) in deeds
-    assert kinds(deeds) == ["regroup"]
+    actions = story.pass_time(0.5, 1)
+    assert Disconnect(1) in actions
+    assert kinds(actions) == ["regroup"]
 
 
 def test_an_agent_may_be_silent_while_its_program_is_loaded() -> None:
     story = Story("a")
-    story.do(story.course.called(0, story.now))
+    story.do(story.run_state.called(0, story.now))
     story.pass_time(50, 0)
-    assert story.course.seats[0].ended is False
+    assert story.run_state.processes[0].ended is False
 
 
 def test_a_launcher_that_was_stopped_blames_nobody() -> None:
     story = Story("a", "b").train(0, 1)
     story.now += 60
-    assert not [deed for deed in story.course.tick(story.now) if isinstance(deed, Drop)]
+    assert not [action for action in story.run_state.tick(story.now) if isinstance(action, Disconnect)]
 
 
 def test_a_silent_rank_is_hung_after_its_time_and_killed() -> None:
     story = Story("a", "b").train(0, 1)
     assert "regroup" not in kinds(story.pass_time(30, ranks_silent=(1,)))
-    deeds = story.pass_time(1, ranks_silent=(1,))
-    assert Kill(1, signal.SIGKILL) in deeds
-    assert kinds(deeds) == ["regroup"]
-    assert "b" in story.course.hosts_in_use
+    actions = story.pass_time(1, ranks_silent=(1,))
+    assert Kill(1, signal.SIGKILL) in actions
+    assert kinds(actions) == ["regroup"]
+    assert "b" in story.run_state.hosts_in_use
     story.exit(1, number=9)
-    assert "b" not in story.course.hosts_in_use
+    assert "b" not in story.run_state.hosts_in_use
     assert len(story.told) == 1
 
 
 def test_a_rank_that_hangs_up_is_dead_when_its_end_is_not_told() -> None:
     story = Story("a", "b").train(0, 1)
-    story.course.rank_lost(1, story.now)
+    story.run_state.rank_lost(1, story.now)
     assert kinds(story.pass_time(1)) == []
     assert kinds(story.pass_time(1)) == ["regroup"]
 
 
 def test_a_rank_that_has_finished_may_hang_up() -> None:
     story = Story("a", "b").train(0, 1)
-    story.do(story.course.finished(1, 0))
-    story.course.rank_lost(1, story.now)
+    story.do(story.run_state.finished(1, 0))
+    story.run_state.rank_lost(1, story.now)
     assert kinds(story.pass_time(60, ranks_silent=(1,))) == []
 
 
 def test_ranks_that_lost_sight_of_each_other_start_over() -> None:
     story = Story("a", "b").train(0, 1)
-    story.do(story.course.troubled(0, 1, 5, story.now))
+    story.do(story.run_state.troubled(0, 1, 5, story.now))
     assert kinds(story.pass_time(3)) == []
     assert kinds(story.pass_time(1)) == ["regroup"]
     story.enter()
@@ -298,7 +298,7 @@ def test_ranks_that_lost_sight_of_each_other_start_over() -> None:
 
 def test_trouble_that_has_been_dealt_with_is_forgotten() -> None:
     story = Story("a", "b").train(0, 1)
-    story.do(story.course.troubled(0, 1, 5, story.now))
+    story.do(story.run_state.troubled(0, 1, 5, story.now))
     story.exit(1, number=9)
     story.enter()
     assert "regroup" not in kinds(story.pass_time(5))
@@ -336,16 +336,16 @@ def test_a_host_that_cannot_be_reached_does_not_keep_a_program_that_fails_going(
     story.call(0)
     story.exit(0, 3)
     assert story.code is None
-    story.do(story.course.start_failed(1, "no route", story.now))
+    story.do(story.run_state.start_failed(1, "no route", story.now))
     assert story.code == 3
 
 
 def test_who_crashes_because_a_companion_was_killed_is_not_to_blame() -> None:
     story = Story("a").train(0)
-    story.do(story.course.listed({"a": 2}, story.now))
+    story.do(story.run_state.listed({"a": 2}, story.now))
     story.train(1)
     for id_ in (0, 1):
-        story.do(story.course.at(id_, 2, 3, 3, story.now))
+        story.do(story.run_state.at(id_, 2, 3, 3, story.now))
     story.enter()
     story.exit(0, number=signal.SIGKILL)
     story.exit(1, number=signal.SIGABRT)
@@ -371,7 +371,7 @@ def test_ranks_that_are_killed_again_and_again_are_too_few() -> None:
     for id_ in range(200):
         if story.code is not None:
             break
-        while id_ not in story.course.seats and story.code is None:
+        while id_ not in story.run_state.processes and story.code is None:
             story.pass_time(1)
         if story.code is None:
             story.call(id_)
@@ -404,7 +404,7 @@ def test_programs_that_do_not_train_succeed_when_a_failure_was_made_good() -> No
 def test_programs_that_do_not_train_do_without_a_host_that_is_not_needed() -> None:
     story = Story("a", "b", limits=Limits(1, 1))
     story.call(0)
-    story.do(story.course.start_failed(1, "no route", story.now))
+    story.do(story.run_state.start_failed(1, "no route", story.now))
     story.exit(0)
     assert story.code == 0
 
@@ -417,14 +417,14 @@ def test_a_run_without_survivors_starts_over_when_they_were_killed() -> None:
     story.pass_time(11)
     assert story.starts == ["a", "b", "a", "b"]
     story.train(2)
-    assert story.course.membership.members == (2,)
+    assert story.run_state.membership.members == (2,)
 
 
 def test_a_host_where_nothing_starts_keeps_nobody_waiting() -> None:
     story = Story("a", "b", limits=Limits(1, 1)).train(0)
-    story.do(story.course.start_failed(1, "no route", story.now))
+    story.do(story.run_state.start_failed(1, "no route", story.now))
     assert story.told == ["[b:0] on b could not be started: no route; nothing is started there for 10 s"]
-    assert story.course.membership.members == (0,)
+    assert story.run_state.membership.members == (0,)
 
 
 def test_a_newcomer_that_ends_before_it_joins_is_not_started_again_and_again() -> None:
@@ -441,7 +441,7 @@ def test_it_begins_with_fewer_when_no_more_are_listed() -> None:
     story = Story("a", limits=Limits(2, 1))
     story.train(0)
     story.pass_time(16)
-    assert story.course.membership.members == (0,)
+    assert story.run_state.membership.members == (0,)
     assert story.told == [
         "1 of the 2 ranks it takes is there; waiting for more; hosts: a:1",
         "1 of the 2 ranks it takes is there; no more hosts came: it begins so",
@@ -455,7 +455,7 @@ def test_it_waits_for_all_that_are_listed() -> None:
     story = Story("a", "b", limits=Limits(2, 1))
     story.train(0)
     story.pass_time(60)
-    assert story.course.membership.members == ()
+    assert story.run_state.membership.members == ()
 
 
 def test_too_few_for_too_long() -> None:
@@ -472,23 +472,23 @@ def test_too_few_for_too_long() -> None:
 @pytest.mark.parametrize(("caller", "called", "words"), [(0, 1, "cannot be reached from a"), (1, 0, "cannot reach a")])
 def test_of_two_ranks_with_no_way_between_them_the_younger_one_goes(caller: int, called: int, words: str) -> None:
     story = Story("a", "b").train(0, 1)
-    deeds = story.do(story.course.unreachable(caller, 1, called, story.now))
-    assert Kill(1, signal.SIGKILL) in deeds
-    assert kinds(deeds) == ["regroup"]
-    assert story.course.membership.members == (0,)
+    actions = story.do(story.run_state.unreachable(caller, 1, called, story.now))
+    assert Kill(1, signal.SIGKILL) in actions
+    assert kinds(actions) == ["regroup"]
+    assert story.run_state.membership.members == (0,)
     assert story.told == [f"[1] on b {words}; nothing is started there for 10 s"]
 
 
 def test_a_way_that_was_missing_in_a_group_that_is_no_more_is_of_no_interest() -> None:
     story = Story("a", "b").train(0, 1)
     story.exit(1, number=9)
-    assert story.do(story.course.unreachable(0, 1, 1, story.now)) == []
-    assert story.do(story.course.unreachable(0, 2, 1, story.now)) == []
+    assert story.do(story.run_state.unreachable(0, 1, 1, story.now)) == []
+    assert story.do(story.run_state.unreachable(0, 2, 1, story.now)) == []
 
 
 def test_no_way_between_two_ranks_ends_a_run_that_is_not_elastic() -> None:
     story = Story("a", "b", elastic=False).train(0, 1)
-    story.do(story.course.unreachable(0, 1, 1, story.now))
+    story.do(story.run_state.unreachable(0, 1, 1, story.now))
     story.pass_time(9)
     assert story.code == 1
     assert story.told == ["[1] on b cannot be reached from a"]
@@ -506,7 +506,7 @@ def test_one_that_runs_and_never_joins_is_missing_when_others_have_joined() -> N
     story = Story("a", "b")
     story.call(0, 1)
     story.pass_time(700)
-    story.do(story.course.joined(0, ADDRESS, story.now))
+    story.do(story.run_state.joined(0, ADDRESS, story.now))
     story.pass_time(20)
     assert story.told == ["1 of the 2 ranks it takes is there; waiting for [1] on b to join; hosts: a:1, b:1"]
     story.pass_time(600)
@@ -516,7 +516,7 @@ def test_one_that_runs_and_never_joins_is_missing_when_others_have_joined() -> N
 def test_ranks_of_a_run_that_is_not_elastic_may_join_when_they_like() -> None:
     story = Story("a", "b", elastic=False)
     story.call(0, 1)
-    story.do(story.course.joined(0, ADDRESS, story.now))
+    story.do(story.run_state.joined(0, ADDRESS, story.now))
     story.pass_time(3600)
     assert story.code is None
     assert story.told == ["1 of the 2 ranks it takes is there; waiting for [1] on b to join; hosts: a:1, b:1"]
@@ -524,8 +524,8 @@ def test_ranks_of_a_run_that_is_not_elastic_may_join_when_they_like() -> None:
 
 def test_who_does_not_end_when_all_have_trained_is_named_now_and_then() -> None:
     story = Story("a", "b").train(0, 1)
-    story.do(story.course.finished(0, story.now))
-    story.do(story.course.finished(1, story.now))
+    story.do(story.run_state.finished(0, story.now))
+    story.do(story.run_state.finished(1, story.now))
     story.exit(0)
     story.pass_time(131)
     assert story.told == ["waiting for [1] on b to end"] * 3
@@ -534,8 +534,8 @@ def test_who_does_not_end_when_all_have_trained_is_named_now_and_then() -> None:
 def test_who_ends_while_others_still_train_is_named() -> None:
     story = Story("a", "b", "c").train(0, 1, 2)
     story.exit(1)
-    story.do(story.course.troubled(0, 1, 3, story.now))
-    story.do(story.course.troubled(2, 1, 3, story.now))
+    story.do(story.run_state.troubled(0, 1, 3, story.now))
+    story.do(story.run_state.troubled(2, 1, 3, story.now))
     story.pass_time(4)
     assert story.told == [
         "[1] on b ended while others still trained",
@@ -557,9 +557,12 @@ def test_the_limit_of_resets() -> None:
 @pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
 def test_an_interruption(number: signal.Signals, code: int) -> None:
     story = Story("a", "b").train(0, 1)
-    deeds = story.do(story.course.interrupted(number, story.now))
-    assert [deed for deed in deeds if isinstance(deed, Kill)] == [Kill(0, signal.SIGTERM), Kill(1, signal.SIGTERM)]
-    assert Kill(0, signal.SIGKILL) in story.do(story.course.interrupted(number, story.now))
+    actions = story.do(story.run_state.interrupted(number, story.now))
+    assert [action for action in actions if isinstance(action, Kill)] == [
+        Kill(0, signal.SIGTERM),
+        Kill(1, signal.SIGTERM),
+    ]
+    assert Kill(0, signal.SIGKILL) in story.do(story.run_state.interrupted(number, story.now))
     story.exit(0, number=15)
     story.exit(1, number=15)
     assert story.code == code
@@ -567,18 +570,23 @@ def test_an_interruption(number: signal.Signals, code: int) -> None:
 
 def keeping(*hosts: str) -> Story:
     story = Story(*hosts).train(*range(len(hosts)))
-    story.course.keeps_checkpoints()
+    story.run_state.keeps_checkpoints()
     return story
 
 
 def test_sigterm_leaves_time_for_a_checkpoint() -> None:
     story = keeping("a", "b")
     assert [
-        deed for deed in story.do(story.course.interrupted(signal.SIGTERM, story.now)) if isinstance(deed, Say)
-    ] == [Say((0, 1), "keep", {})]
-    assert not [deed for deed in story.pass_time(5) if isinstance(deed, Kill)]
-    deeds = story.do(story.course.checkpoint_written(story.now))
-    assert [deed for deed in deeds if isinstance(deed, Kill)] == [Kill(0, signal.SIGTERM), Kill(1, signal.SIGTERM)]
+        action
+        for action in story.do(story.run_state.interrupted(signal.SIGTERM, story.now))
+        if isinstance(action, Send)
+    ] == [Send((0, 1), "keep", {})]
+    assert not [action for action in story.pass_time(5) if isinstance(action, Kill)]
+    actions = story.do(story.run_state.checkpoint_written(story.now))
+    assert [action for action in actions if isinstance(action, Kill)] == [
+        Kill(0, signal.SIGTERM),
+        Kill(1, signal.SIGTERM),
+    ]
     story.exit(0, number=15)
     story.exit(1, number=15)
     assert story.code == 143
@@ -586,10 +594,10 @@ def test_sigterm_leaves_time_for_a_checkpoint() -> None:
 
 def test_a_checkpoint_is_not_waited_for_for_ever() -> None:
     story = keeping("a")
-    story.do(story.course.interrupted(signal.SIGTERM, story.now))
+    story.do(story.run_state.interrupted(signal.SIGTERM, story.now))
     story.pass_time(11)
     assert "no checkpoint was written in 10 s: what was trained since the last one is lost" in story.told
-    assert Kill(0, signal.SIGTERM) in story.deeds
+    assert Kill(0, signal.SIGTERM) in story.actions
     story.exit(0, number=15)
     assert story.code == 143
 
@@ -597,20 +605,20 @@ def test_a_checkpoint_is_not_waited_for_for_ever() -> None:
 def test_a_second_sigterm_does_not_wait() -> None:
     story = keeping("a")
     for _ in range(2):
-        story.do(story.course.interrupted(signal.SIGTERM, story.now))
-    assert Kill(0, signal.SIGTERM) in story.deeds
+        story.do(story.run_state.interrupted(signal.SIGTERM, story.now))
+    assert Kill(0, signal.SIGTERM) in story.actions
 
 
 def test_a_checkpoint_in_the_middle_of_a_run_ends_nothing() -> None:
     story = keeping("a")
-    assert story.course.checkpoint_written(story.now) == []
+    assert story.run_state.checkpoint_written(story.now) == []
     assert story.pass_time(20) == []
 
 
 def test_a_run_that_ends_by_itself_meanwhile_has_ended_well() -> None:
     story = keeping("a")
-    story.do(story.course.interrupted(signal.SIGTERM, story.now))
-    story.do(story.course.finished(0, story.now))
+    story.do(story.run_state.interrupted(signal.SIGTERM, story.now))
+    story.do(story.run_state.finished(0, story.now))
     story.pass_time(11)
     story.exit(0)
     assert story.code == 0
@@ -619,44 +627,44 @@ def test_a_run_that_ends_by_itself_meanwhile_has_ended_well() -> None:
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGHUP])
 def test_other_signals_do_not_wait(number: signal.Signals) -> None:
     story = keeping("a")
-    assert Kill(0, signal.SIGTERM) in story.do(story.course.interrupted(number, story.now))
+    assert Kill(0, signal.SIGTERM) in story.do(story.run_state.interrupted(number, story.now))
 
 
 def test_a_run_that_can_never_begin_fails() -> None:
     story = Story()
-    story.do(story.course.fail("there is no such script", story.now))
+    story.do(story.run_state.fail("there is no such script", story.now))
     assert story.code == 1
     assert story.told == ["there is no such script"]
 
 
 def test_nobody_is_waited_for_who_does_not_end() -> None:
     story = Story("a").train(0)
-    story.do(story.course.interrupted(signal.SIGTERM, story.now))
+    story.do(story.run_state.interrupted(signal.SIGTERM, story.now))
     story.pass_time(9)
     assert story.code == 143
 
 
 def test_labels_are_ranks_as_soon_as_there_are_any() -> None:
     story = Story("a", "b", limits=Limits(1, 1)).train(1)
-    assert story.course.label(1) == "0"
-    assert story.course.label(0) == "a:0"
+    assert story.run_state.label(1) == "0"
+    assert story.run_state.label(0) == "a:0"
     story.exit(0, number=9)
     story.offer("a", "b", "c")
-    assert story.course.label(max(story.course.seats)) == "c:0"
+    assert story.run_state.label(max(story.run_state.processes)) == "c:0"
 
 
 def test_who_is_gone_is_forgotten_unless_it_failed_first() -> None:
     story = Story("a", "b", "c").train(0, 1, 2)
-    assert not any(story.course.forgotten(id_) for id_ in (0, 1, 2))
+    assert not any(story.run_state.forgotten(id_) for id_ in (0, 1, 2))
     story.exit(1, number=9)
     story.exit(2, number=9)
-    assert [id_ for id_ in (0, 1, 2) if story.course.forgotten(id_)] == [2]
-    assert sorted(story.course.seats) == [0, 1]
+    assert [id_ for id_ in (0, 1, 2) if story.run_state.forgotten(id_)] == [2]
+    assert sorted(story.run_state.processes) == [0, 1]
 
 
 def test_a_number_is_never_that_of_two() -> None:
     story = Story("a", "b", "c").train(0, 1, 2)
     story.offer("a", "c")
     for id_ in (0, 1, 2):
-        story.do(story.course.at(id_, 2, 3, 3, story.now))
-    assert [story.course.label(id_) for id_ in (0, 1, 2)] == ["0", "b:0", "1"]
+        story.do(story.run_state.at(id_, 2, 3, 3, story.now))
+    assert [story.run_state.label(id_) for id_ in (0, 1, 2)] == ["0", "b:0", "1"]
