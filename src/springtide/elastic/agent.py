@@ -30,6 +30,21 @@ from types import FrameType
 from typing import IO, Any, Final
 
 from springtide.elastic.protocol import tokens, wire
+from springtide.elastic.protocol.agent_messages import (
+    FROM_AGENT,
+    TO_AGENT,
+    Beat,
+    Bye,
+    Exited,
+    FromAgent,
+    Kill,
+    Output,
+    Program,
+    Started,
+    Taken,
+    ToAgent,
+    Welcome,
+)
 from springtide.elastic.shared.orphan_guard import OrphanGuard
 
 BEAT: Final = 0.5
@@ -65,9 +80,9 @@ class Link:
     def pending(self) -> bool:
         return bool(self._outgoing) and not self.lost
 
-    def say(self, type_: str, payload: bytes = b"", **words: Any) -> None:
+    def send(self, message: FromAgent) -> None:
         if not self.lost:
-            self._outgoing += wire.encode(type_, payload, **words)
+            self._outgoing += FROM_AGENT.encode(message)
             self.flush()
 
     def flush(self) -> None:
@@ -79,8 +94,8 @@ class Link:
         except OSError:
             self.lost = True
 
-    def listen(self) -> list[wire.Frame]:
-        """RefusedError for what is no frame."""
+    def listen(self) -> list[ToAgent | None]:
+        """RefusedError for what is no message."""
         try:
             data = self.connection.recv(_CHUNK)
         except BlockingIOError:
@@ -92,7 +107,7 @@ class Link:
             return []
         self.heard = time.monotonic()
         self._incoming += data
-        return list(wire.decode(self._incoming))
+        return [TO_AGENT.decode(frame) for frame in wire.decode(self._incoming)]
 
     def part(self) -> None:
         """Only when the launcher has heard all, and hangs up. To close a connection on which anything has come that was
@@ -210,22 +225,22 @@ class Agent:
                 self._link.flush()
             if mask & selectors.EVENT_READ:
                 try:
-                    for frame in self._link.listen():
-                        self._hear(frame)
+                    for message in self._link.listen():
+                        self._hear(message)
                 except wire.RefusedError:
                     self._link.lost = True
         else:
             self._forward(key.data)
 
-    def _hear(self, frame: wire.Frame) -> None:
-        match frame.type:
-            case "taken":
-                self._on_its_way -= wire.numbers(frame, "bytes")[0]
-            case "kill" if frame.head.get("signal") == signal.SIGKILL:
+    def _hear(self, message: ToAgent | None) -> None:
+        match message:
+            case Taken(size):
+                self._on_its_way -= size
+            case Kill(signal.SIGKILL):
                 self._rank.signal(signal.SIGKILL)
-            case "kill":
+            case Kill():
                 self._end()
-            case "bye":
+            case Bye():
                 self._link.lost = True
 
     def _forward(self, name: str) -> None:
@@ -235,12 +250,12 @@ class Agent:
             return
         if not self._link.lost:
             self._on_its_way += len(data)
-            self._link.say("output", data, stream=name)
+            self._link.send(Output(name, data))
 
     def _tick(self, now: float) -> None:
         if now >= self._beat_at:
             self._beat_at = now + BEAT
-            self._link.say("beat")
+            self._link.send(Beat())
         silent = now - self._link.heard
         if silent > LAUNCHER_GONE:
             self._link.lost = True
@@ -263,7 +278,7 @@ class Agent:
     def _ended(self, now: float) -> None:
         """Told at once; what it printed last follows."""
         code = self._rank.process.returncode
-        self._link.say("exited", code=max(code, 0), signal=max(-code, 0))
+        self._link.send(Exited(max(code, 0), max(-code, 0)))
         self._rank.signal(signal.SIGKILL)  # what it left behind
         self._orphan_guard.release()
         self._ended_at, self._kill_at = now, None
@@ -333,8 +348,8 @@ def _environment(passed_on: Mapping[str, str], connect: str, address: str, worke
 def _unable(link: Link, argv: Sequence[str], error: OSError) -> int:
     code = 127 if isinstance(error, FileNotFoundError) else 126
     link.connection.setblocking(True)
-    link.say("output", f"tiderun: {argv[0]} cannot be started: {error.strerror}\n".encode(), stream="err")
-    link.say("exited", code=code, signal=0)
+    link.send(Output("err", f"tiderun: {argv[0]} cannot be started: {error.strerror}\n".encode()))
+    link.send(Exited(code, 0))
     link.part()
     return code
 
@@ -345,22 +360,28 @@ def serve(connect: str, worker: int, token: str) -> int:
     orphan_guard = OrphanGuard()
     try:
         connection, bond, address = reached(candidates, worker, token.encode())
-        welcome = wire.words_of(bond.unseal(bytes(wire.receive(connection).payload)))
+        program = _program(connection, bond)
     except (UnreachableError, OSError, EOFError, wire.RefusedError) as error:
         print(f"the launcher cannot be reached from here: {error}", file=sys.stderr, flush=True)
         return 1
     link = Link(connection)
-    argv = welcome["argv"]
-    environment = _environment(welcome["env"], connect, address, worker)
+    environment = _environment(program.env, connect, address, worker)
     try:
-        rank = Rank(argv, environment, welcome["cwd"], bytes.fromhex(welcome["secret"]))
+        rank = Rank(program.argv, environment, program.cwd, program.secret)
     except OSError as error:
-        return _unable(link, argv, error)
+        return _unable(link, program.argv, error)
     orphan_guard.hold(rank.process.pid)
     connection.setblocking(False)
     connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-    link.say("started", pid=rank.process.pid)
+    link.send(Started(rank.process.pid))
     return Agent(link, rank, orphan_guard).run()
+
+
+def _program(connection: socket.socket, bond: wire.Bond) -> Program:
+    welcome = TO_AGENT.decode(wire.receive(connection))
+    if not isinstance(welcome, Welcome):
+        raise wire.RefusedError("the launcher does not begin with a program")
+    return Program.unsealed(welcome, bond)
 
 
 def _made(workers: Sequence[str]) -> str:

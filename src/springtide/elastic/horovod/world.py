@@ -16,6 +16,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from springtide.elastic.groups import Group, Solo
+from springtide.elastic.protocol.rank_messages import Entered
 from springtide.elastic.rank import context
 from springtide.elastic.rank.transports import mpi
 
@@ -148,7 +149,7 @@ def _joined() -> Group:
     if now.session is not None:
         entry = now.session.begin()
         now.enter(entry)
-        now.session.say("entered", generation=entry.generation)
+        now.session.send(Entered(entry.generation))
     return now.group
 
 

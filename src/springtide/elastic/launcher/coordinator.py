@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import json
 import os
 import secrets
 import signal
@@ -28,10 +27,35 @@ from springtide.elastic.launcher.state_machine import failures
 from springtide.elastic.launcher.state_machine.run_actions import Disconnect, Kill, Log, RunAction, Send, Start
 from springtide.elastic.launcher.state_machine.run_state import RunState, Settings
 from springtide.elastic.launcher.state_machine.workers import Worker
-from springtide.elastic.protocol import wire
+from springtide.elastic.protocol import agent_messages, rank_messages, wire
+from springtide.elastic.protocol.agent_messages import (
+    FROM_AGENT,
+    TO_AGENT,
+    Beat,
+    Bye,
+    Exited,
+    FromAgent,
+    Program,
+    Started,
+    Taken,
+)
+from springtide.elastic.protocol.rank_messages import (
+    FROM_RANK,
+    TO_RANK,
+    At,
+    CheckpointKept,
+    Entered,
+    Finished,
+    FromRank,
+    Join,
+    KeepsCheckpoints,
+    Left,
+    ToRank,
+    Trouble,
+    Unreachable,
+)
 from springtide.elastic.shared import addresses, listeners
 from springtide.elastic.shared.addresses import LOOPBACK
-from springtide.elastic.shared.members import Address
 from springtide.elastic.shared.unauthenticated import Unauthenticated
 
 _TICK: Final = 0.1
@@ -50,6 +74,11 @@ _HELD: Final = 5.0
 _FLUSHED: Final = 5.0
 _ENDED: Final = 2.0
 """Seconds for agents that have said all to be gone."""
+
+
+_HEARTBEAT: Final = TO_AGENT.encode(Beat())
+_BYE: Final = TO_AGENT.encode(Bye())
+"""The same for agents and ranks."""
 
 
 @dataclass(slots=True)
@@ -153,8 +182,8 @@ class Coordinator:
                 case Start(worker):
                     self._links[worker.id] = WorkerLinks()
                     starts.setdefault(worker.host, []).append(worker)
-                case Send(to, type_, words):
-                    self._say(to, type_, words)
+                case Send(to, message):
+                    self._send(to, message)
                 case Kill(id_, number):
                     self._kill(id_, number)
                 case Disconnect(id_):
@@ -286,8 +315,8 @@ class Coordinator:
             self._here[host] = await asyncio.to_thread(addresses.is_own, host)
         return self._here[host]
 
-    def _say(self, to: Sequence[int], type_: str, words: Any) -> None:
-        frame = wire.encode(type_, **words)
+    def _send(self, to: Sequence[int], message: ToRank) -> None:
+        frame = TO_RANK.encode(message)
         for id_ in to:
             links = self._links.get(id_)
             if links is not None and links.rank is not None:
@@ -296,7 +325,7 @@ class Coordinator:
     def _kill(self, id_: int, number: int) -> None:
         links = self._links[id_]
         if links.agent is not None:
-            links.agent.write(wire.encode("kill", signal=int(number)))
+            links.agent.write(TO_AGENT.encode(agent_messages.Kill(int(number))))
             return
         links.give_up()
         self.run_state.given_up(id_)
@@ -307,16 +336,15 @@ class Coordinator:
             return
         for writer in (links.rank, links.agent):
             if writer is not None:
-                writer.write(wire.encode("bye"))
+                writer.write(_BYE)
                 writer.close()
         links.give_up()
 
     def _beat(self) -> None:
-        frame = wire.encode("beat")
         for links in self._links.values():
             for writer in (links.agent, links.rank):
                 if writer is not None and not writer.is_closing():
-                    writer.write(frame)
+                    writer.write(_HEARTBEAT)
 
     def _forget(self) -> None:
         """Workers of whom nothing will be heard any more: a run may have thousands, one after the other."""
@@ -392,9 +420,9 @@ class Coordinator:
         self.do(self.run_state.called(id_, self._now()))
         try:
             while True:
-                frame = await wire.receive_stream(reader)
+                message = FROM_AGENT.decode(await wire.receive_stream(reader))
                 self.run_state.agent_heard(id_, self._now())
-                self._hear_agent(id_, links, frame)
+                self._hear_agent(id_, links, message)
         finally:
             links.agent = None
             for stream in NAMES:
@@ -423,24 +451,18 @@ class Coordinator:
         }
         if self._interfaces:
             own["TIDE_INTERFACES"] = ",".join(self._interfaces)
-        welcome = {
-            "argv": self._options.command,
-            "env": passed_on | own,
-            "cwd": self._starting.directory,
-            "secret": self._secret.hex(),
-        }
-        return wire.encode("welcome", bond.seal(json.dumps(welcome).encode()))
+        program = Program(self._options.command, passed_on | own, self._starting.directory, self._secret)
+        return TO_AGENT.encode(program.sealed(bond))
 
-    def _hear_agent(self, id_: int, links: WorkerLinks, frame: wire.Frame) -> None:
-        match frame.type:
-            case "started":
+    def _hear_agent(self, id_: int, links: WorkerLinks, message: FromAgent | None) -> None:
+        match message:
+            case Started():
                 self.run_state.started(id_)
-            case "output":
-                if (stream := frame.head.get("stream")) not in NAMES:
+            case agent_messages.Output(stream, data):
+                if stream not in NAMES:
                     raise wire.RefusedError(f"there is no stream {stream}")
-                self._hear_output(id_, links, stream, bytes(frame.payload))
-            case "exited":
-                code, number = wire.numbers(frame, "code", "signal")
+                self._hear_output(id_, links, stream, data)
+            case Exited(code, number):
                 self.do(self.run_state.exited(id_, code, number, self._now()))
                 self.report()
 
@@ -449,7 +471,7 @@ class Coordinator:
 
         def taken() -> None:
             if writer is not None and not writer.is_closing():
-                writer.write(wire.encode("taken", bytes=size))
+                writer.write(TO_AGENT.encode(Taken(size)))
 
         def written() -> None:
             with contextlib.suppress(RuntimeError):  # the run may be over before all is written
@@ -464,48 +486,42 @@ class Coordinator:
         links.rank = writer
         try:
             while True:
-                frame = await wire.receive_stream(reader)
+                message = FROM_RANK.decode(await wire.receive_stream(reader))
                 self.run_state.rank_heard(id_, self._now())
-                self.do(self._hear_rank(id_, frame))
+                self.do(self._hear_rank(id_, message))
         finally:
             links.rank = None
             self.run_state.rank_lost(id_, self._now())
 
-    def _hear_rank(self, id_: int, frame: wire.Frame) -> list[RunAction]:
+    def _hear_rank(self, id_: int, message: FromRank | None) -> list[RunAction]:
         now = self._now()
-        match frame.type:
-            case "join":
-                return self.run_state.joined(id_, _addresses(frame), now)
-            case "at":
-                generation, boundary, commit = wire.numbers(frame, "generation", "boundary", "commit")
+        match message:
+            case Join(addresses):
+                return self.run_state.joined(id_, addresses, now)
+            case At(generation, boundary, commit):
                 return self.run_state.at(id_, generation, boundary, commit, now)
-            case "entered":
-                (generation,) = wire.numbers(frame, "generation")
+            case Entered(generation):
                 return self.run_state.entered(id_, generation, now)
-            case "trouble":
-                generation, commit = wire.numbers(frame, "generation", "commit")
+            case Trouble(generation, commit):
                 return self.run_state.troubled(id_, generation, commit, now)
-            case "unreachable":
-                generation, other = wire.numbers(frame, "generation", "id")
+            case Unreachable(generation, other):
                 return self.run_state.unreachable(id_, generation, other, now)
-            case "left":
+            case Left():
                 return self.run_state.left(id_, now)
-            case "finished":
+            case Finished():
                 return self.run_state.finished(id_, now)
-            case "progress":
-                self._words = {name: value for name, value in frame.head.items() if name != "type"}
-            case "keeps" | "kept":
-                return self._hear_of_checkpoints(frame, now)
-        return []
+        return self._hear_program(message, now)
 
-    def _hear_of_checkpoints(self, frame: wire.Frame, now: float) -> list[RunAction]:
-        """That ranks keep any, or that one was written."""
-        if frame.type == "keeps":
-            self.run_state.keeps_checkpoints()
-            return []
-        step = frame.head.get("step")
-        self._checkpoint = {"checkpoint": step if isinstance(step, int) else None}
-        return self.run_state.checkpoint_written(now)
+    def _hear_program(self, message: FromRank | None, now: float) -> list[RunAction]:
+        match message:
+            case rank_messages.Progress(words):
+                self._words = dict(words)
+            case KeepsCheckpoints():
+                self.run_state.keeps_checkpoints()
+            case CheckpointKept(step):
+                self._checkpoint = {"checkpoint": step}
+                return self.run_state.checkpoint_written(now)
+        return []
 
     # The end
 
@@ -531,10 +547,3 @@ class Coordinator:
         for task in left:
             task.cancel()
         await asyncio.gather(*left, return_exceptions=True)
-
-
-def _addresses(frame: wire.Frame) -> list[Address]:
-    try:
-        return [(str(host), int(port)) for host, port in frame.head["addresses"]]
-    except (KeyError, TypeError, ValueError, OverflowError) as error:
-        raise wire.RefusedError("a rank joins without an address") from error

@@ -24,7 +24,7 @@ import time
 from collections.abc import Awaitable, Callable, Iterator, Mapping
 from dataclasses import dataclass
 from enum import Enum
-from typing import TYPE_CHECKING, Any, Final, NamedTuple, cast
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 if TYPE_CHECKING:
     import asyncio  # an agent has no use for it, and it is most of what an agent would load
@@ -41,7 +41,7 @@ _LONGEST_HEAD: Final = 1 << 24
 _LONGEST_PAYLOAD: Final = 1 << 24
 _DEEPEST: Final = 32
 """Levels of a head; a decoder that runs out of stack raises what nobody expects of bad input."""
-_LARGEST: Final = 1 << 63
+LARGEST: Final = 1 << 63
 OPENING_SIZE: Final = _OPENING.size
 REPLY_SIZE: Final = NONCE + PROOF
 
@@ -170,14 +170,6 @@ def _check_depth(text: str) -> None:
                 depth -= 1
             if depth > _DEEPEST:
                 raise ValueError(f"JSON of more than {_DEEPEST} levels")
-
-
-def numbers(frame: Frame, *names: str) -> tuple[int, ...]:
-    """Of a frame's words, or RefusedError."""
-    found = tuple(frame.head.get(name) for name in names)
-    if not all(isinstance(each, int) and abs(each) < _LARGEST for each in found):
-        raise RefusedError(f"{frame.type} lacks some of {', '.join(names)}")
-    return cast("tuple[int, ...]", found)
 
 
 def decode(data: bytearray) -> Iterator[Frame]:

@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, Protocol
 
 from springtide.elastic.groups import BrokenError, Group, Solo
+from springtide.elastic.protocol.rank_messages import Unreachable
 from springtide.elastic.rank.session import Entry, Place, Session
 from springtide.elastic.rank.transports import mpi
 from springtide.elastic.rank.transports.ring import Ring
@@ -116,9 +117,7 @@ class Context:
 
 def _session(place: Place) -> Session:
     session = Session(place)
-    session.connections.on_unreachable = lambda generation, id_: session.say(
-        "unreachable", generation=generation, id=id_
-    )
+    session.connections.on_unreachable = lambda generation, id_: session.send(Unreachable(generation, id_))
     return session
 
 

@@ -11,6 +11,7 @@ import math
 import time
 from typing import Any, Final
 
+from springtide.elastic.protocol.rank_messages import Progress
 from springtide.elastic.rank import context
 
 _WINDOW: Final = 1.0
@@ -53,7 +54,7 @@ def report(step: int, *, loss: Any = None, samples: int | None = None) -> None:
         return
     rate = _rate.counted(samples, time.monotonic()) if samples is not None else None
     words = {"step": step, "loss": loss, "samples_per_second": rate}
-    now.session.say("progress", **{name: plain(value) for name, value in words.items() if value is not None})
+    now.session.send(Progress({name: plain(value) for name, value in words.items() if value is not None}))
 
 
 def plain(value: Any) -> int | float | None:

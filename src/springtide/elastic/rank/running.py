@@ -9,6 +9,7 @@ from collections.abc import Callable
 from typing import Concatenate, ParamSpec, TypeVar, cast
 
 from springtide.elastic.groups import BrokenError
+from springtide.elastic.protocol.rank_messages import Finished
 from springtide.elastic.rank import context
 from springtide.elastic.rank.session import LauncherLostError
 from springtide.elastic.rank.state import State
@@ -43,7 +44,7 @@ def run(function: Callable[Concatenate[State, P], R]) -> Callable[Concatenate[St
                 raise SystemExit(f"springtide: {error}") from None
             session = context.current().session
             if session is not None:
-                session.say("finished")
+                session.send(Finished())
             return result
 
     return cast(Callable[Concatenate[State, P], R], wrapped)

@@ -11,12 +11,28 @@ import contextlib
 import os
 import socket
 import threading
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Final
 
 from springtide.elastic.groups import BrokenError
 from springtide.elastic.protocol import wire
+from springtide.elastic.protocol.agent_messages import Beat, Bye
+from springtide.elastic.protocol.rank_messages import (
+    FROM_RANK,
+    TO_RANK,
+    At,
+    Cancel,
+    Finished,
+    FromRank,
+    Join,
+    Prepare,
+    Regroup,
+    Switch,
+    ToRank,
+    Trouble,
+    WriteCheckpoint,
+)
 from springtide.elastic.rank.transports.connections import Connections
 from springtide.elastic.shared.members import Member
 
@@ -43,6 +59,14 @@ class Entry:
     hold: bool = False
     boundary: int = 0
     """At which a graceful one is entered."""
+
+    @classmethod
+    def by_switch(cls, switch: Switch, members: tuple[Member, ...]) -> Entry:
+        return cls(switch.generation, members, switch.source, graceful=True, hold=switch.hold, boundary=switch.boundary)
+
+    @classmethod
+    def by_regroup(cls, order: Regroup) -> Entry:
+        return cls(order.generation, order.members, order.source, graceful=False, fresh=order.fresh, hold=order.hold)
 
     def place(self, id_: int) -> Member | None:
         return next((member for member in self.members if member.id == id_), None)
@@ -124,7 +148,7 @@ class Session:
         """The first generation of this rank; waits for it. Others may wait for us from now on: not before all is
         ready that takes long, whatever the program has asked meanwhile."""
         addresses = self.connections.addresses(self._link.getsockname()[0])
-        self._say("join", addresses=addresses, pid=os.getpid())
+        self._send(Join(tuple(addresses), os.getpid()))
         return self._wait(lambda: self._regroup or (self._prepared.entry if self._prepared else None))
 
     def stand(self, commit: int) -> Entry | None:
@@ -155,7 +179,7 @@ class Session:
         """Somebody died: say so, and wait for those that are left."""
         if self._finished:
             raise LauncherLostError("a rank is gone, and only the first run of a program goes on after that")
-        self._say("trouble", generation=generation, commit=commit, why=why)
+        self._send(Trouble(generation, commit, why))
         return self._wait(lambda: self._regroup)
 
     def superseded(self) -> bool:
@@ -167,9 +191,9 @@ class Session:
         with self._changed:
             return self._changed.wait_for(self.superseded, _MOMENT)
 
-    def say(self, type_: str, **words: Any) -> None:
-        self._finished = self._finished or type_ == "finished"
-        self._say(type_, **words)
+    def send(self, message: FromRank) -> None:
+        self._finished = self._finished or isinstance(message, Finished)
+        self._send(message)
 
     # What the launcher says
 
@@ -198,11 +222,11 @@ class Session:
     def _listen(self) -> None:
         try:
             while True:
-                frame = wire.receive(self._link)
-                if frame.type == "bye":
+                message = TO_RANK.decode(wire.receive(self._link))
+                if isinstance(message, Bye):
                     break
-                self._hear(frame.type, frame.head)
-        except (OSError, EOFError, wire.RefusedError, KeyError, TypeError, ValueError):
+                self._hear(message)
+        except (OSError, EOFError, wire.RefusedError):
             pass  # a launcher that says what nobody can understand is as good as gone
         finally:  # also when another library's group could not be broken: nobody would listen any more
             with self._changed:
@@ -210,36 +234,29 @@ class Session:
                 self._changed.notify_all()
             self._break()
 
-    def _hear(self, type_: str, words: Mapping[str, Any]) -> None:
+    def _hear(self, message: ToRank | None) -> None:
         with self._changed:
-            match type_:
-                case "prepare":
-                    self._prepared = _Prepared(words["generation"], _members(words["members"]))
+            match message:
+                case Prepare(generation, members):
+                    self._prepared = _Prepared(generation, members)
                     # The last boundary that was passed. To wait for the next one might be to wait for somebody who
                     # waits for us: one that heard of this earlier, and stands where we have just been.
-                    self._say("at", generation=words["generation"], boundary=self.boundary, commit=self.commit)
-                    self.connections.prepare(self._prepared.generation, self._prepared.members)
-                case "cancel" if self._prepared is not None and self._prepared.generation == words["generation"]:
+                    self._send(At(generation, self.boundary, self.commit))
+                    self.connections.prepare(generation, members)
+                case Cancel(generation) if self._prepared is not None and self._prepared.generation == generation:
                     self._prepared = None
-                    self.connections.cancel(words["generation"])
-                case "switch" if self._prepared is not None and self._prepared.generation == words["generation"]:
-                    self._prepared.entry = Entry(
-                        words["generation"],
-                        self._prepared.members,
-                        words["source"],
-                        graceful=True,
-                        hold=words["hold"],
-                        boundary=words["boundary"],
-                    )
-                case "keep":
+                    self.connections.cancel(generation)
+                case Switch(generation) if self._prepared is not None and self._prepared.generation == generation:
+                    self._prepared.entry = Entry.by_switch(message, self._prepared.members)
+                case WriteCheckpoint():
                     self.keep = True
-                case "regroup":
-                    self._regroup = _regroup(words)
+                case Regroup():
+                    self._regroup = Entry.by_regroup(message)
                     self._prepared = None
-                    self.connections.prepare(self._regroup.generation, self._regroup.members)
+                    self.connections.prepare(message.generation, message.members)
             self._changed.notify_all()
-        if type_ == "regroup":
-            self._break(before=words["generation"])
+        if isinstance(message, Regroup):
+            self._break(before=message.generation)
 
     def _break(self, before: int | None = None) -> None:
         """The group that there is, if it is one before this generation."""
@@ -252,31 +269,13 @@ class Session:
     def _beat(self) -> None:
         pause = threading.Event()
         while not self._lost:
-            self._say("beat")
+            self._send(Beat())
             pause.wait(self.place.beat)
 
-    def _say(self, type_: str, **words: Any) -> None:
+    def _send(self, message: FromRank) -> None:
         """A launcher that is gone is noticed by whoever listens."""
         with self._writing, contextlib.suppress(OSError):
-            self._link.sendall(wire.encode(type_, **words))
-
-
-def _regroup(words: Mapping[str, Any]) -> Entry:
-    return Entry(
-        words["generation"],
-        _members(words["members"]),
-        words["source"],
-        graceful=False,
-        fresh=words["fresh"],
-        hold=words["hold"],
-    )
-
-
-def _members(given: Sequence[Sequence[Any]]) -> tuple[Member, ...]:
-    return tuple(
-        Member(id_, rank, host, local, tuple((str(address), int(port)) for address, port in addresses))
-        for id_, rank, host, local, addresses in given
-    )
+            self._link.sendall(FROM_RANK.encode(message))
 
 
 def _linked(place: Place) -> socket.socket:

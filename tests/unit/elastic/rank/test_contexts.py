@@ -133,7 +133,7 @@ def test_a_program_that_was_told_another_size_before_hears_of_the_right_one(
     monkeypatch.setattr(context, "_told", told)
     first = Entry(1, (Member(1, 0, "a", 0, ()),), 0, graceful=False, fresh=True)
     monkeypatch.setattr(now.session, "begin", lambda: first, raising=False)
-    monkeypatch.setattr(now.session, "say", lambda *_, **__: None, raising=False)
+    monkeypatch.setattr(now.session, "send", lambda _: None, raising=False)
     resized: list[tuple[int, int]] = []
     now.on_resize.append(lambda old, new: resized.append((old, new)))
     State(rate=0.1).begin()

@@ -12,6 +12,7 @@ import pytest
 
 from springtide.elastic import State, leaves
 from springtide.elastic.groups import BrokenError, Buffer, Solo
+from springtide.elastic.protocol.rank_messages import FROM_RANK
 from springtide.elastic.rank import context
 from springtide.elastic.rank.context import Context
 from springtide.elastic.rank.session import Entry
@@ -46,7 +47,7 @@ class Rank:
         self.entry = Entry(2, (), source=0, graceful=True, boundary=5)
         self.said: list[str] = []
         session: Any = SimpleNamespace(boundary=0, begin=self.joined, recover=self.recovered, stand=lambda _: None)
-        session.say = lambda type_, **_: self.said.append(type_)
+        session.send = lambda message: self.said.append(FROM_RANK.head(message)[0]["type"])
         self.now.session = session
         self.monkeypatch = monkeypatch
         monkeypatch.setattr(Context, "enter", lambda *_: None)

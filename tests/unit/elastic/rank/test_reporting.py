@@ -10,6 +10,7 @@ import pytest
 
 from springtide.elastic import report
 from springtide.elastic.protocol import wire
+from springtide.elastic.protocol.rank_messages import FROM_RANK, FromRank
 from springtide.elastic.rank import context, reporting
 from springtide.elastic.rank.reporting import Rate, plain
 
@@ -19,11 +20,11 @@ def said(monkeypatch: pytest.MonkeyPatch) -> list[dict[str, Any]]:
     """What rank 0 tells the launcher, as it is read there."""
     heard: list[dict[str, Any]] = []
 
-    def say(type_: str, **words: Any) -> None:
-        (frame,) = wire.decode(bytearray(wire.encode(type_, **words)))
+    def send(message: FromRank) -> None:
+        (frame,) = wire.decode(bytearray(FROM_RANK.encode(message)))
         heard.append(dict(frame.head))
 
-    now = SimpleNamespace(session=SimpleNamespace(say=say), rank=0)
+    now = SimpleNamespace(session=SimpleNamespace(send=send), rank=0)
     monkeypatch.setattr(context, "current", lambda: now)
     monkeypatch.setattr(reporting, "_rate", Rate())
     return heard

@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from springtide.elastic.protocol import wire
+from springtide.elastic.protocol.rank_messages import Finished
 from springtide.elastic.rank.session import LauncherLostError, Place, Session
 
 SECRET = b"s" * wire.SECRET
@@ -89,6 +90,6 @@ def test_a_group_that_cannot_be_broken_does_not_make_anybody_wait(launcher: Laun
 def test_after_the_first_run_nobody_waits_for_those_that_are_left(launcher: Launcher) -> None:
     launcher.regroup(1)
     launcher.session.begin()
-    launcher.session.say("finished")
+    launcher.session.send(Finished())
     with pytest.raises(LauncherLostError, match="only the first run"):
         launcher.session.recover(1, 0, "somebody died")

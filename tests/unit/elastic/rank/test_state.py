@@ -115,7 +115,7 @@ def test_a_run_that_nobody_survived_says_that_it_starts_over(
 ) -> None:
     now: Any = Context(None)
     entry = Entry(generation, (), source=0, graceful=False, fresh=True)
-    now.session = SimpleNamespace(boundary=0, say=lambda *_, **__: None, begin=lambda: entry)
+    now.session = SimpleNamespace(boundary=0, send=lambda _: None, begin=lambda: entry)
     monkeypatch.setattr(Context, "enter", lambda *_: None)
     monkeypatch.setattr(context, "current", lambda: now)
     State(checkpoint=tmp_path if kept else None, step=0).begin()

@@ -3,11 +3,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 from springtide.elastic.launcher.state_machine.workers import Worker
+from springtide.elastic.protocol.rank_messages import ToRank
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,8 +20,7 @@ class Send:
     """To ranks."""
 
     to: tuple[int, ...]
-    type: str
-    words: Mapping[str, Any]
+    message: ToRank
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,7 +18,7 @@ from __future__ import annotations
 import signal
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Final
+from typing import Final
 
 from springtide.elastic.launcher import hosts
 from springtide.elastic.launcher.state_machine import failures
@@ -42,7 +42,8 @@ from springtide.elastic.launcher.state_machine.program_failures import ProgramFa
 from springtide.elastic.launcher.state_machine.quorum import Quorum, Shortage
 from springtide.elastic.launcher.state_machine.run_actions import Disconnect, Kill, Log, RunAction, Send, Start
 from springtide.elastic.launcher.state_machine.workers import Limits
-from springtide.elastic.shared.members import Address, Member
+from springtide.elastic.protocol import rank_messages
+from springtide.elastic.shared.members import Address
 
 _SIGHT_LOST: Final = 3.0
 _STALLED: Final = 1.0
@@ -313,7 +314,7 @@ class RunState:
         trains = self.began and self._close is None
         if number == signal.SIGTERM and trains and self._final_checkpoint.begin(now):
             text = f"SIGTERM: a checkpoint is written at the next commit, for which there are {PATIENCE:g} s"
-            return [Log(text), Send(self.membership.members, "keep", {})]
+            return [Log(text), Send(self.membership.members, rank_messages.WriteCheckpoint())]
         return self._ended_by(number, now)
 
     def _ended_by(self, number: int, now: float) -> list[RunAction]:
@@ -477,9 +478,9 @@ class RunState:
             case End(id_):
                 return [Kill(id_, signal.SIGTERM)]
             case Prepare(to, generation, members):
-                return [Send(to, "prepare", {"generation": generation, "members": _written(members)})]
+                return [Send(to, rank_messages.Prepare(generation, members))]
             case Cancel(to, generation):
-                return [Send(to, "cancel", {"generation": generation})]
+                return [Send(to, rank_messages.Cancel(generation))]
             case Over():
                 return self._over(action, now)
             case Switch() | Regroup():
@@ -491,14 +492,13 @@ class RunState:
         for rank, id_ in enumerate(self.membership.members):
             self.processes[id_].label = str(rank)
         self.changes.grouped({id_: self.processes[id_].worker.host for id_ in self.membership.members}, now)
-        words: dict[str, Any] = {"generation": action.generation, "source": action.source, "hold": action.hold}
         size = len(self.membership.members)
-        tell = Log(f"generation {action.generation}: {size} {'rank' if size == 1 else 'ranks'}", detail=True)
-        if isinstance(action, Regroup):
-            self._regrouped, self._troubled = action.generation, None
+        log = Log(f"generation {action.generation}: {size} {'rank' if size == 1 else 'ranks'}", detail=True)
+        given = (action.generation, action.source, action.hold)
         if isinstance(action, Switch):
-            return [tell, Send(action.to, "switch", words | {"boundary": action.boundary})]
-        return [tell, Send(action.to, "regroup", words | {"members": _written(action.members), "fresh": action.fresh})]
+            return [log, Send(action.to, rank_messages.Switch(*given, action.boundary))]
+        self._regrouped, self._troubled = action.generation, None
+        return [log, Send(action.to, rank_messages.Regroup(*given, action.members, action.fresh))]
 
     def _over(self, over: Over, now: float) -> list[RunAction]:
         if not over.succeeded:
@@ -568,10 +568,3 @@ class RunState:
     def _leaving(self, id_: int) -> bool:
         worker = self.membership.workers.get(id_)
         return worker is None or worker.leaving
-
-
-def _written(members: Iterable[Member]) -> list[list[Any]]:
-    return [
-        [member.id, member.rank, member.host, member.local_rank, [list(address) for address in member.addresses]]
-        for member in members
-    ]

@@ -23,6 +23,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from springtide.elastic.protocol import wire
+from springtide.elastic.protocol.rank_messages import AMONG_RANKS, Hello, Here
 from springtide.elastic.shared import addresses, listeners
 from springtide.elastic.shared.addresses import LOOPBACK
 from springtide.elastic.shared.members import Address, Member
@@ -156,18 +157,17 @@ class Connections:
         until = time.monotonic() + _PATIENCE
         try:
             opening = wire.answer(connection, self._secret, until)
-            hello = wire.receive(connection, until)
-            to, generation = wire.numbers(hello, "to", "generation")
-            if to != self._id:
-                raise wire.RefusedError("somebody else was meant")
-            connection.sendall(wire.encode("here"))
+            hello = AMONG_RANKS.decode(wire.receive(connection, until))
+            if not isinstance(hello, Hello) or hello.to != self._id:
+                raise wire.RefusedError("another rank was meant")
+            connection.sendall(AMONG_RANKS.encode(Here()))
         except (OSError, EOFError, ValueError, wire.RefusedError):
             connection.close()
             return
         finally:
             with self._changed:
                 self._unauthenticated.known(connection)
-        self._keep(self._called, Way(generation, opening.id), connection)
+        self._keep(self._called, Way(hello.generation, opening.id), connection)
 
     def _call(self, generation: int, member: Member) -> None:
         way, since, told = Way(generation, member.id), time.monotonic(), False
@@ -197,7 +197,7 @@ class Connections:
     def _welcomed(self, connection: socket.socket, generation: int, to: int) -> bool:
         try:
             wire.call(connection, wire.Caller.PEER, self._id, self._secret)
-            connection.sendall(wire.encode("hello", generation=generation, to=to))
+            connection.sendall(AMONG_RANKS.encode(Hello(generation, to)))
             wire.receive(connection)
         except (OSError, EOFError, ValueError, wire.RefusedError):
             connection.close()

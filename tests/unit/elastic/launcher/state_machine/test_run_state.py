@@ -10,6 +10,7 @@ import pytest
 from springtide.elastic.launcher.state_machine.run_actions import Disconnect, Kill, Log, RunAction, Send, Start
 from springtide.elastic.launcher.state_machine.run_state import RunState, Settings
 from springtide.elastic.launcher.state_machine.workers import Limits
+from springtide.elastic.protocol.rank_messages import TO_RANK, WriteCheckpoint
 
 ADDRESS = [("127.0.0.1", 1)]
 
@@ -79,7 +80,7 @@ class Story:
 
 
 def kinds(actions: list[RunAction]) -> list[str]:
-    return [action.type for action in actions if isinstance(action, Send)]
+    return [TO_RANK.head(action.message)[0]["type"] for action in actions if isinstance(action, Send)]
 
 
 def test_all_finish_and_their_processes_may_take_their_time() -> None:
@@ -580,7 +581,7 @@ def test_sigterm_leaves_time_for_a_checkpoint() -> None:
         action
         for action in story.do(story.run_state.interrupted(signal.SIGTERM, story.now))
         if isinstance(action, Send)
-    ] == [Send((0, 1), "keep", {})]
+    ] == [Send((0, 1), WriteCheckpoint())]
     assert not [action for action in story.pass_time(5) if isinstance(action, Kill)]
     actions = story.do(story.run_state.checkpoint_written(story.now))
     assert [action for action in actions if isinstance(action, Kill)] == [
