@@ -24,8 +24,24 @@ from springtide.elastic.launcher.options import Options
 from springtide.elastic.launcher.output import NAMES, Output, RankOutput
 from springtide.elastic.launcher.progress import AnnotationWriter, Moment, Progress, Throttle
 from springtide.elastic.launcher.state_machine import failures
+from springtide.elastic.launcher.state_machine.events import (
+    AgentConnected,
+    AgentLost,
+    AgentSent,
+    Event,
+    Failed,
+    Forgotten,
+    HostsListed,
+    Interrupted,
+    RankLost,
+    RankSent,
+    StartFailed,
+    StartGivenUp,
+    Ticked,
+)
 from springtide.elastic.launcher.state_machine.run_actions import Disconnect, Kill, Log, RunAction, Send, Start
-from springtide.elastic.launcher.state_machine.run_state import RunState, Settings
+from springtide.elastic.launcher.state_machine.run_state import RunState
+from springtide.elastic.launcher.state_machine.settings import Settings
 from springtide.elastic.launcher.state_machine.workers import Worker
 from springtide.elastic.protocol import agent_messages, rank_messages, wire
 from springtide.elastic.protocol.agent_messages import (
@@ -42,17 +58,9 @@ from springtide.elastic.protocol.agent_messages import (
 from springtide.elastic.protocol.rank_messages import (
     FROM_RANK,
     TO_RANK,
-    At,
     CheckpointKept,
-    Entered,
-    Finished,
     FromRank,
-    Join,
-    KeepsCheckpoints,
-    Left,
     ToRank,
-    Trouble,
-    Unreachable,
 )
 from springtide.elastic.shared import addresses, listeners
 from springtide.elastic.shared.addresses import LOOPBACK
@@ -125,6 +133,7 @@ class Coordinator:
             options.limits, options.elastic, options.cooldown, options.elastic_timeout, options.heartbeat_timeout
         )
         self.run_state = RunState(settings, self._now())
+        self._ticked = self._now()
         self._secret = secrets.token_bytes(wire.SECRET)
         self._links: dict[int, WorkerLinks] = {}
         self._starting = AgentCommands.given(
@@ -160,8 +169,9 @@ class Coordinator:
             while (code := self.run_state.exit_code) is None:
                 await asyncio.sleep(_TICK)
                 if self._fault is not None:
+                    self._save_events()
                     raise self._fault
-                self.do(self.run_state.tick(self._now()))
+                self._tick()
                 if self._now() >= beat_at:
                     beat_at = self._now() + _BEAT
                     self._beat()
@@ -169,6 +179,8 @@ class Coordinator:
                 self.report()
             await self._hung_up()
             self._explain(code)
+            if code and not self.run_state.interrupted:
+                self._save_events()
             return code
         finally:
             for server in self._servers:
@@ -194,15 +206,18 @@ class Coordinator:
         for host, workers in starts.items():
             self._spawn(self._starts, self._start(host, workers))
 
+    def handle(self, event: Event) -> None:
+        self.do(self.run_state.handle(event, self._now()))
+
     def listed(self, slots: dict[str, int]) -> None:
-        self.do(self.run_state.listed(slots, self._now()))
+        self.handle(HostsListed(slots))
         self.report()
 
     def interrupted(self, number: signal.Signals) -> None:
-        self.do(self.run_state.interrupted(number, self._now()))
+        self.handle(Interrupted(number))
 
     def fail(self, why: str) -> None:
-        self.do(self.run_state.fail(why, self._now()))
+        self.handle(Failed(why))
 
     def relied_on(self, task: asyncio.Task[None]) -> None:
         """A task that is done. One that broke takes the run along: it would go on deaf otherwise."""
@@ -234,6 +249,10 @@ class Coordinator:
 
     def _now(self) -> float:
         return self._loop.time()
+
+    def _tick(self) -> None:
+        before, self._ticked = self._ticked, self._now()
+        self.handle(Ticked(self._ticked - before))
 
     # What is done
 
@@ -291,7 +310,7 @@ class Coordinator:
 
     def _not_started(self, id_: int, why: str) -> None:
         self._links[id_].give_up()
-        self.do(self.run_state.start_failed(id_, why, self._now()))
+        self.handle(StartFailed(id_, why))
 
     async def _start_command(
         self, host: str, workers: Sequence[Worker], *, here: bool
@@ -328,7 +347,7 @@ class Coordinator:
             links.agent.write(TO_AGENT.encode(agent_messages.Kill(int(number))))
             return
         links.give_up()
-        self.run_state.given_up(id_)
+        self.handle(StartGivenUp(id_))
 
     def _drop(self, id_: int) -> None:
         links = self._links.get(id_)
@@ -349,7 +368,8 @@ class Coordinator:
     def _forget(self) -> None:
         """Workers of whom nothing will be heard any more: a run may have thousands, one after the other."""
         for id_ in [id_ for id_, links in self._links.items() if links.idle]:
-            if self.run_state.forgotten(id_):
+            if self.run_state.forgettable(id_):
+                self.handle(Forgotten(id_))
                 del self._links[id_]
 
     # Who calls
@@ -417,24 +437,23 @@ class Coordinator:
         links.agent = writer
         writer.write(self._welcome(id_, bond))
         links.settled.set()
-        self.do(self.run_state.called(id_, self._now()))
+        self.handle(AgentConnected(id_))
         try:
             while True:
                 message = FROM_AGENT.decode(await wire.receive_stream(reader))
-                self.run_state.agent_heard(id_, self._now())
                 self._hear_agent(id_, links, message)
         finally:
             links.agent = None
             for stream in NAMES:
                 self._output.lines(self.run_state.label(id_), stream, links.output.end(stream))
             links.closed.set()
-            self.do(self.run_state.agent_lost(id_, "was lost: the connection to its agent closed", self._now()))
+            self.handle(AgentLost(id_, "was lost: the connection to its agent closed"))
             self.report()
 
     def _stolen(self, id_: int) -> None:
         """One of the two that came with the same token is none of ours, and nobody knows which."""
         why = "is not to be trusted: somebody else knows the token of its agent"
-        self.do(self.run_state.agent_lost(id_, why, self._now()))
+        self.handle(AgentLost(id_, why))
 
     def _welcome(self, id_: int, bond: wire.Bond) -> bytes:
         worker = self.run_state.processes[id_].worker
@@ -456,15 +475,18 @@ class Coordinator:
 
     def _hear_agent(self, id_: int, links: WorkerLinks, message: FromAgent | None) -> None:
         match message:
-            case Started():
-                self.run_state.started(id_)
             case agent_messages.Output(stream, data):
                 if stream not in NAMES:
                     raise wire.RefusedError(f"there is no stream {stream}")
                 self._hear_output(id_, links, stream, data)
-            case Exited(code, number):
-                self.do(self.run_state.exited(id_, code, number, self._now()))
+                self.handle(AgentSent(id_, Beat()))
+            case Exited():
+                self.handle(AgentSent(id_, message))
                 self.report()
+            case Started():
+                self.handle(AgentSent(id_, message))
+            case _:
+                self.handle(AgentSent(id_, Beat()))
 
     def _hear_output(self, id_: int, links: WorkerLinks, stream: str, data: bytes) -> None:
         writer, size = links.agent, len(data)
@@ -487,41 +509,23 @@ class Coordinator:
         try:
             while True:
                 message = FROM_RANK.decode(await wire.receive_stream(reader))
-                self.run_state.rank_heard(id_, self._now())
-                self.do(self._hear_rank(id_, message))
+                self._hear_rank(id_, message)
         finally:
             links.rank = None
-            self.run_state.rank_lost(id_, self._now())
+            self.handle(RankLost(id_))
 
-    def _hear_rank(self, id_: int, message: FromRank | None) -> list[RunAction]:
-        now = self._now()
+    def _hear_rank(self, id_: int, message: FromRank | None) -> None:
         match message:
-            case Join(addresses):
-                return self.run_state.joined(id_, addresses, now)
-            case At(generation, boundary, commit):
-                return self.run_state.at(id_, generation, boundary, commit, now)
-            case Entered(generation):
-                return self.run_state.entered(id_, generation, now)
-            case Trouble(generation, commit):
-                return self.run_state.troubled(id_, generation, commit, now)
-            case Unreachable(generation, other):
-                return self.run_state.unreachable(id_, generation, other, now)
-            case Left():
-                return self.run_state.left(id_, now)
-            case Finished():
-                return self.run_state.finished(id_, now)
-        return self._hear_program(message, now)
-
-    def _hear_program(self, message: FromRank | None, now: float) -> list[RunAction]:
-        match message:
+            case None:
+                self.handle(RankSent(id_, Beat()))
             case rank_messages.Progress(words):
                 self._words = dict(words)
-            case KeepsCheckpoints():
-                self.run_state.keeps_checkpoints()
+                self.handle(RankSent(id_, Beat()))
             case CheckpointKept(step):
                 self._checkpoint = {"checkpoint": step}
-                return self.run_state.checkpoint_written(now)
-        return []
+                self.handle(RankSent(id_, message))
+            case _:
+                self.handle(RankSent(id_, message))
 
     # The end
 
@@ -537,6 +541,19 @@ class Coordinator:
         if code and failure is not None:
             for line in failures.last_words(failure, list(self._links[failure.id].output.last)):
                 self._output.tell(line)
+
+    def _save_events(self) -> None:
+        """For a report: a test can go through the same decisions again."""
+        path = self._options.event_log
+        if path is None:
+            return
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text("".join(f"{line}\n" for line in self.run_state.log.lines()))
+        except OSError as error:
+            self._output.tell(f"the events of this run cannot be saved: {path}: {error.strerror}")
+        else:
+            self._output.tell(f"the events of this run, for a report, are in {path}")
 
     async def _abandon(self) -> None:
         for id_ in self._links:

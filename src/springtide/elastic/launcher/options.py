@@ -31,6 +31,8 @@ examples:
       as many as the script lists, between one and four
 """
 TIDERUN: Final = "tiderun"
+EVENT_LOG: Final = "TIDE_EVENT_LOG"
+"""The variable that names a file for the events of a run that fails."""
 _VERSIONS: Final = {
     TIDERUN: f"tiderun {__version__}",
     "horovodrun": f"horovodrun of Springtide {__version__} (tiderun with Horovod's command line, not Horovod)",
@@ -79,6 +81,8 @@ class Options:
     start_timeout: float
     elastic_timeout: float
     heartbeat_timeout: float
+    event_log: Path | None
+    """Where a run that fails leaves its events."""
 
 
 class _Parser(argparse.ArgumentParser):
@@ -118,6 +122,7 @@ def read(arguments: Sequence[str], environment: Mapping[str, str], program: str 
         start_timeout=_time(parser, given.start_timeout, "HOROVOD_START_TIMEOUT", environment, 30.0),
         elastic_timeout=_time(parser, given.elastic_timeout, "HOROVOD_ELASTIC_TIMEOUT", environment, 600.0),
         heartbeat_timeout=given.heartbeat_timeout,
+        event_log=_event_log(environment, given.output),
     )
 
 
@@ -302,6 +307,12 @@ def _time(
         return _seconds(environment.get(name) or str(otherwise))
     except argparse.ArgumentTypeError as error:
         parser.error(f"{name}: {error}")
+
+
+def _event_log(environment: Mapping[str, str], output: Path | None) -> Path | None:
+    if named := environment.get(EVENT_LOG):
+        return Path(named)
+    return output / "events.jsonl" if output is not None else None
 
 
 def _cooldown(parser: argparse.ArgumentParser, given: Sequence[float] | None) -> tuple[float, float]:

@@ -19,12 +19,17 @@ M = TypeVar("M")
 Words: TypeAlias = Mapping[str, Any]
 """Whatever a program says of itself."""
 
+Kind: TypeAlias = tuple[Callable[[Any], Any], Callable[[Any], Any]]
+"""How a field is written, and how it is read."""
+
 
 class Codec(Generic[M]):
     """All messages that go in one direction of one kind of connection."""
 
-    def __init__(self, types: Mapping[str, type[M]]) -> None:
+    def __init__(self, types: Mapping[str, type[M]], further: Mapping[str, Kind] | None = None) -> None:
+        """With more kinds of fields, by their annotations."""
         self.types = types
+        self._kinds = {**_KINDS, **(further or {})}
         self._names = {type_: name for name, type_ in types.items()}
         self._fields: dict[type[M], tuple[Field[Any], ...]] = {type_: fields(type_) for type_ in types.values()}  # type: ignore[arg-type]
 
@@ -47,27 +52,26 @@ class Codec(Generic[M]):
             elif field.type == "Words":
                 head |= {name: each for name, each in value.items() if name != "type"}
             elif value is not None:
-                head[field.name] = _written(value)
+                head[field.name] = self._kinds[str(field.type)][0](value)
         return head, payload
 
     def read(self, head: Mapping[str, Any], payload: bytes | bytearray = b"") -> M | None:
         type_ = self.types.get(str(head.get("type", "")))
         if type_ is None:
             return None
-        return type_(**{field.name: _read(field, head, payload) for field in self._fields[type_]})
+        return type_(**{field.name: self._read(field, head, payload) for field in self._fields[type_]})
 
-
-def _read(field: Field[Any], head: Mapping[str, Any], payload: bytes | bytearray) -> Any:
-    if field.type == "bytes":
-        return bytes(payload)
-    if field.type == "Words":
-        return {name: value for name, value in head.items() if name != "type"}
-    if field.name not in head and field.default is not MISSING:
-        return field.default
-    try:
-        return _READERS[str(field.type)](head[field.name])
-    except (KeyError, TypeError, ValueError, OverflowError) as error:
-        raise wire.RefusedError(f"{head.get('type')} lacks {field.name}, or has one of another kind") from error
+    def _read(self, field: Field[Any], head: Mapping[str, Any], payload: bytes | bytearray) -> Any:
+        if field.type == "bytes":
+            return bytes(payload)
+        if field.type == "Words":
+            return {name: value for name, value in head.items() if name != "type"}
+        if field.name not in head and field.default is not MISSING:
+            return field.default
+        try:
+            return self._kinds[str(field.type)][1](head[field.name])
+        except (AttributeError, KeyError, TypeError, ValueError, OverflowError) as error:
+            raise wire.RefusedError(f"{head.get('type')} lacks {field.name}, or has one of another kind") from error
 
 
 def _written(value: Any) -> Any:
@@ -104,12 +108,16 @@ def _members(given: Sequence[Sequence[Any]]) -> tuple[Member, ...]:
     )
 
 
-_READERS: Final[Mapping[str, Callable[[Any], Any]]] = {
-    "bool": _exactly(bool),
-    "int": _integer,
-    "int | None": lambda value: value if isinstance(value, int) else None,
-    "str": _exactly(str),
-    "tuple[Address, ...]": _addresses,
-    "tuple[Member, ...]": _members,
+def _same(value: Any) -> Any:
+    return value
+
+
+_KINDS: Final[Mapping[str, Kind]] = {
+    "bool": (_same, _exactly(bool)),
+    "int": (_same, _integer),
+    "int | None": (_same, lambda value: value if isinstance(value, int) else None),
+    "str": (_same, _exactly(str)),
+    "tuple[Address, ...]": (_written, _addresses),
+    "tuple[Member, ...]": (_written, _members),
 }
 """By the annotation of a field."""

@@ -172,3 +172,9 @@ def test_horovodrun_reads_the_same_line_and_says_whose_it_is(capsys: pytest.Capt
     with pytest.raises(SystemExit):
         options.read(["--no-such-option"], {}, "horovodrun")
     assert "horovodrun: --no-such-option is not an option of horovodrun" in capsys.readouterr().err
+
+
+def test_a_failed_runs_events_go_where_the_variable_says_or_beside_what_its_ranks_print() -> None:
+    assert read("-np 1 prog").event_log is None
+    assert read("-np 1 --output-filename out prog").event_log == Path("out/events.jsonl")
+    assert read("-np 1 --output-filename out prog", TIDE_EVENT_LOG="/var/log/run").event_log == Path("/var/log/run")

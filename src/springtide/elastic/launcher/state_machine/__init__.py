@@ -1,8 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The launcher's decisions: what is heard goes in, actions come out. Pure; time is a parameter.
+"""The launcher's decisions: events go in, actions come out. Pure; time is a parameter.
 
     run_state           a run from its first host to its exit code
+    events              what a run hears of hosts, agents, ranks and users
     run_actions         what is to be done in a run
+    settings            what a run is asked to be
+    event_log, replay   the events of a run, and the same decisions once more
     membership          who trains together
     membership_actions  what is to be done about the members
     membership_changes  which ranks came and went, for progress reports

@@ -20,6 +20,11 @@ class FinalCheckpoint:
         self._since: float | None = None
         self._over = False
 
+    @property
+    def stage(self) -> tuple[bool, float | None, bool]:
+        """How far it has come."""
+        return self.possible, self._since, self._over
+
     def begin(self, now: float) -> bool:
         """Whether it makes sense to wait for one; not a second time."""
         if not self.possible or self._since is not None:

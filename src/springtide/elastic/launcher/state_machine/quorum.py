@@ -46,6 +46,11 @@ class Shortage:
         """Seconds since anybody trained, but for the stretch that lasts."""
         self._noticed = False
 
+    @property
+    def stretch(self) -> tuple[float | None, float, bool]:
+        """What changes when a shortage begins, ends or has been noticed."""
+        return self._since, self._before, self._noticed
+
     def trained(self) -> None:
         self._before = 0.0
 

@@ -22,6 +22,23 @@ from typing import Final
 
 from springtide.elastic.launcher import hosts
 from springtide.elastic.launcher.state_machine import failures
+from springtide.elastic.launcher.state_machine.event_log import EventLog
+from springtide.elastic.launcher.state_machine.events import (
+    AgentConnected,
+    AgentLost,
+    AgentSent,
+    Event,
+    Failed,
+    Forgotten,
+    HostsListed,
+    Interrupted,
+    LifeSigns,
+    RankLost,
+    RankSent,
+    StartFailed,
+    StartGivenUp,
+    Ticked,
+)
 from springtide.elastic.launcher.state_machine.failures import Failure
 from springtide.elastic.launcher.state_machine.final_checkpoint import PATIENCE, FinalCheckpoint
 from springtide.elastic.launcher.state_machine.host_backoff import HostBackoff
@@ -41,8 +58,21 @@ from springtide.elastic.launcher.state_machine.membership_changes import NAMED, 
 from springtide.elastic.launcher.state_machine.program_failures import ProgramFailures
 from springtide.elastic.launcher.state_machine.quorum import Quorum, Shortage
 from springtide.elastic.launcher.state_machine.run_actions import Disconnect, Kill, Log, RunAction, Send, Start
-from springtide.elastic.launcher.state_machine.workers import Limits
+from springtide.elastic.launcher.state_machine.settings import Settings
 from springtide.elastic.protocol import rank_messages
+from springtide.elastic.protocol.agent_messages import Beat, Exited, Started
+from springtide.elastic.protocol.rank_messages import (
+    At,
+    CheckpointKept,
+    Entered,
+    Finished,
+    FromRank,
+    Join,
+    KeepsCheckpoints,
+    Left,
+    Trouble,
+    Unreachable,
+)
 from springtide.elastic.shared.members import Address
 
 _SIGHT_LOST: Final = 3.0
@@ -57,15 +87,6 @@ _LATE: Final = 5.0
 _LONG: Final = 10.0
 _AGAIN: Final = 60.0
 """Seconds until it is said whom a run waits for that is over, and until it is said again."""
-
-
-@dataclass(frozen=True, slots=True)
-class Settings:
-    limits: Limits
-    elastic: bool
-    cooldown: tuple[float, float]
-    elastic_timeout: float
-    heartbeat_timeout: float
 
 
 @dataclass(slots=True)
@@ -89,6 +110,8 @@ class RunState:
         self.membership = Membership(settings.limits)
         self.processes: dict[int, Process] = {}
         self.first_failure: Failure | None = None
+        self.interrupted = False
+        """The user ended the run, or whoever drains its node."""
         self.listing = 0
         """How often the hosts that are listed have changed."""
         self.changes = Changes()
@@ -104,9 +127,9 @@ class RunState:
         """The worker that was started last."""
         self._deserted = False
         """It was told that some ended while others still trained."""
-        self._ticked = now
         self._final_checkpoint = FinalCheckpoint()
         self._close: _Close | None = None
+        self.log = EventLog(settings, now)
 
     # What is known
 
@@ -176,9 +199,108 @@ class RunState:
         process = self.processes.get(id_)
         return process.label if process is not None else str(id_)
 
+    def forgettable(self, id_: int) -> bool:
+        """Whether this worker is of no interest any more."""
+        of_interest = self.first_failure is not None and self.first_failure.id == id_
+        return not (of_interest or self._living(id_) or id_ in self.membership.workers or self.membership.done(id_))
+
+    # Events
+
+    def handle(self, event: Event, now: float) -> list[RunAction]:
+        """What is to be done about an event, in this order."""
+        self._note_life(event, now)
+        if isinstance(event, AgentSent | RankSent) and isinstance(event.message, Beat):
+            self.log.heard(event, now)
+            return []
+        before = self._by_time()
+        actions = self._handled(event, now)
+        if actions or not self._routine(event) or self._by_time() != before:
+            self.log.add(now, event, actions)
+        elif isinstance(event, RankSent):
+            self.log.heard(event, now)
+        return actions
+
+    def _note_life(self, event: Event, now: float) -> None:
+        match event:
+            case AgentSent(id_) if (process := self.processes.get(id_)) is not None:
+                process.agent_heard = now
+            case RankSent(id_) if (process := self.processes.get(id_)) is not None:
+                process.rank_heard = now
+            case LifeSigns(agents, ranks):
+                for id_, process in self.processes.items():
+                    process.agent_heard = max(process.agent_heard, agents.get(id_, 0.0))
+                    process.rank_heard = max(process.rank_heard, ranks.get(id_, 0.0))
+
+    @staticmethod
+    def _routine(event: Event) -> bool:
+        """Whether such an event often comes to nothing; the log has it only where it does not."""
+        if isinstance(event, RankSent):
+            return isinstance(event.message, CheckpointKept)
+        return isinstance(event, Ticked) and event.after <= _STALLED
+
+    def _by_time(self) -> tuple[object, ...]:
+        """What a routine event may change without an action."""
+        return self._resting, self._shortage.stretch, self._final_checkpoint.stage
+
+    def _handled(self, event: Event, now: float) -> list[RunAction]:
+        match event:
+            case HostsListed(slots):
+                return self._relisted(slots, now)
+            case RankSent(id_, message):
+                return self._heard_from_rank(id_, message, now)
+            case RankLost(id_):
+                return self._rank_lost(id_, now)
+            case Ticked(after):
+                return self._tick(max(after - _STALLED, 0.0), now)
+            case Interrupted(number):
+                return self._interrupted(number, now)
+            case Failed(why):
+                return self._fail(why, now)
+            case Forgotten(id_):
+                return self._forgotten(id_)
+        return self._handled_of_agent(event, now)
+
+    def _handled_of_agent(self, event: Event, now: float) -> list[RunAction]:
+        match event:
+            case AgentConnected(id_):
+                return self._called(id_, now)
+            case AgentSent(id_, Started()):
+                return self._started(id_)
+            case AgentSent(id_, Exited(code, number)):
+                return self._exited(id_, code, number, now)
+            case AgentLost(id_, why):
+                return self._agent_lost(id_, why, now)
+            case StartFailed(id_, why):
+                return self._start_failed(id_, why, now)
+            case StartGivenUp(id_):
+                return self._given_up(id_)
+        return []
+
+    def _heard_from_rank(self, id_: int, message: FromRank, now: float) -> list[RunAction]:
+        match message:
+            case Join(addresses):
+                return self._joined(id_, addresses, now)
+            case At(generation, boundary, commit):
+                return self._at(id_, generation, boundary, commit, now)
+            case Entered(generation):
+                return self._entered(id_, generation, now)
+            case Trouble(generation, commit):
+                return self._troubled_by(id_, generation, commit, now)
+            case Unreachable(generation, other):
+                return self._unreachable(id_, generation, other, now)
+            case Left():
+                return self._left(id_, now)
+            case Finished():
+                return self._finished(id_, now)
+            case KeepsCheckpoints():
+                return self._keeps_checkpoints()
+            case CheckpointKept():
+                return self._checkpoint_written(now)
+        return []
+
     # What is heard of hosts
 
-    def listed(self, slots: Mapping[str, int], now: float) -> list[RunAction]:
+    def _relisted(self, slots: Mapping[str, int], now: float) -> list[RunAction]:
         if dict(slots) == self._listed:
             return []
         self._listed = dict(slots)
@@ -187,7 +309,7 @@ class RunState:
         self._program_failures.listed(slots)
         return [Log(f"hosts: {hosts.described(slots)}", detail=True), *self._rehosted(now)]
 
-    def start_failed(self, id_: int, why: str, now: float) -> list[RunAction]:
+    def _start_failed(self, id_: int, why: str, now: float) -> list[RunAction]:
         process = self._living(id_)
         if process is None or process.called:
             return []
@@ -198,7 +320,7 @@ class RunState:
 
     # What is heard of agents
 
-    def called(self, id_: int, now: float) -> list[RunAction]:
+    def _called(self, id_: int, now: float) -> list[RunAction]:
         process = self._living(id_)
         if process is None:
             return [Disconnect(id_)]
@@ -206,21 +328,18 @@ class RunState:
         self._program_failures.started(process.worker.host)
         return [Log(f"[{process.label}] runs on {process.worker.host}", detail=True)]
 
-    def started(self, id_: int) -> None:
+    def _started(self, id_: int) -> list[RunAction]:
         if (process := self.processes.get(id_)) is not None:
             process.started = True
+        return []
 
-    def agent_heard(self, id_: int, now: float) -> None:
-        if (process := self.processes.get(id_)) is not None:
-            process.agent_heard = now
-
-    def agent_lost(self, id_: int, why: str, now: float) -> list[RunAction]:
+    def _agent_lost(self, id_: int, why: str, now: float) -> list[RunAction]:
         process = self._living(id_)
         if process is None:
             return []
         return [Disconnect(id_), *self._lost(process, Failure(id_, process.label, process.worker.host, why), now)]
 
-    def exited(self, id_: int, code: int, number: int, now: float) -> list[RunAction]:
+    def _exited(self, id_: int, code: int, number: int, now: float) -> list[RunAction]:
         """Its process has ended, by itself or by a signal."""
         process = self._living(id_)
         if process is None:
@@ -236,21 +355,17 @@ class RunState:
 
     # What is heard of ranks
 
-    def rank_heard(self, id_: int, now: float) -> None:
-        if (process := self.processes.get(id_)) is not None:
-            process.rank_heard = now
-
-    def joined(self, id_: int, addresses: Iterable[Address], now: float) -> list[RunAction]:
+    def _joined(self, id_: int, addresses: Iterable[Address], now: float) -> list[RunAction]:
         process = self._living(id_)
         if process is None:
             return [Disconnect(id_)]
         process.joined, process.rank_heard, process.rank_closed = True, now, None
         return self._carry_out(self.membership.ready(id_, addresses), now)
 
-    def at(self, id_: int, generation: int, boundary: int, commit: int, now: float) -> list[RunAction]:
+    def _at(self, id_: int, generation: int, boundary: int, commit: int, now: float) -> list[RunAction]:
         return self._carry_out(self.membership.at(id_, generation, boundary, commit), now)
 
-    def entered(self, id_: int, generation: int, now: float) -> list[RunAction]:
+    def _entered(self, id_: int, generation: int, now: float) -> list[RunAction]:
         if (process := self.processes.get(id_)) is not None:
             self._program_failures.trained(process.worker.host)
         if not self.membership.held:
@@ -259,7 +374,7 @@ class RunState:
             self.first_failure = None
         return self._carry_out(self.membership.entered(id_, generation), now)
 
-    def troubled(self, id_: int, generation: int, commit: int, now: float) -> list[RunAction]:
+    def _troubled_by(self, id_: int, generation: int, commit: int, now: float) -> list[RunAction]:
         """Whose death it was is heard in a moment, if it was one. It waits until all start over."""
         if generation >= self._regrouped and self._troubled is None:
             self._troubled = now
@@ -273,7 +388,7 @@ class RunState:
         self._deserted = True
         return [Log(f"{named(done)} ended while others still trained")]
 
-    def unreachable(self, id_: int, generation: int, other: int, now: float) -> list[RunAction]:
+    def _unreachable(self, id_: int, generation: int, other: int, now: float) -> list[RunAction]:
         """A member finds no way to another one, though both are heard of here: they cannot be in one group."""
         members = self.membership.members
         if generation != self.membership.generation or not {id_, other} <= set(members):
@@ -284,30 +399,31 @@ class RunState:
         failure = Failure(victim, process.label, process.worker.host, why)
         return [Kill(victim, signal.SIGKILL), *self._lost(process, failure, now, ended=False)]
 
-    def left(self, id_: int, now: float) -> list[RunAction]:
+    def _left(self, id_: int, now: float) -> list[RunAction]:
         if (process := self.processes.get(id_)) is not None:
             process.left = now
         return self._carry_out(self.membership.left(id_), now)
 
-    def finished(self, id_: int, now: float) -> list[RunAction]:
+    def _finished(self, id_: int, now: float) -> list[RunAction]:
         return self._carry_out(self.membership.finished(id_), now)
 
-    def keeps_checkpoints(self) -> None:
+    def _keeps_checkpoints(self) -> list[RunAction]:
         self._final_checkpoint.possible = True
+        return []
 
-    def checkpoint_written(self, now: float) -> list[RunAction]:
+    def _checkpoint_written(self, now: float) -> list[RunAction]:
         self._final_checkpoint.possible = True
         return self._ended_by(signal.SIGTERM, now) if self._final_checkpoint.written() else []
 
-    def rank_lost(self, id_: int, now: float) -> None:
-        """Its connection closed. How it ended is heard from its agent in a moment."""
+    def _rank_lost(self, id_: int, now: float) -> list[RunAction]:
         process = self._living(id_)
         if process is not None:
             process.rank_closed = now
+        return []
 
     # What the user says
 
-    def interrupted(self, number: int, now: float) -> list[RunAction]:
+    def _interrupted(self, number: int, now: float) -> list[RunAction]:
         """Once it is a request; twice it is an order. SIGTERM leaves time for a checkpoint."""
         if self._close is not None and not self._close.patient:
             return [Kill(process.worker.id, signal.SIGKILL) for process in self._alive()]
@@ -320,18 +436,13 @@ class RunState:
     def _ended_by(self, number: int, now: float) -> list[RunAction]:
         if self._close is not None and not self._close.patient:
             return []
+        self.interrupted = True
         self._close = _Close(128 + number, now, patient=False)
         return [Log(f"{signal.Signals(number).name}: everybody is told to end"), *self._everybody_ends()]
 
-    def fail(self, why: str, now: float) -> list[RunAction]:
-        """For a reason that lies outside."""
-        return self._fail(why, now)
-
     # What time brings
 
-    def tick(self, now: float) -> list[RunAction]:
-        stalled = max(now - self._ticked - _STALLED, 0.0)
-        self._ticked = now
+    def _tick(self, stalled: float, now: float) -> list[RunAction]:
         actions: list[RunAction] = []
         for process in self._alive():
             process.agent_heard += stalled
@@ -350,7 +461,7 @@ class RunState:
         """Whether it is still alive, by what was heard of it."""
         id_, patience = process.worker.id, self.settings.heartbeat_timeout
         if (why := process.lost(now)) is not None:
-            return self.agent_lost(id_, why, now)
+            return self._agent_lost(id_, why, now)
         if process.left is not None and now - process.left > patience:
             process.left = now
             return [Kill(id_, signal.SIGTERM)]
@@ -541,18 +652,14 @@ class RunState:
             process.ended = True
         return [Disconnect(process.worker.id) for process in left]
 
-    def given_up(self, id_: int) -> None:
-        """Its start was given up, as was ordered."""
+    def _given_up(self, id_: int) -> list[RunAction]:
         if (process := self.processes.get(id_)) is not None:
             process.ended = True
+        return []
 
-    def forgotten(self, id_: int) -> bool:
-        """Whether it is of no interest any more, and not known from now on."""
-        of_interest = self.first_failure is not None and self.first_failure.id == id_
-        if of_interest or self._living(id_) or id_ in self.membership.workers or self.membership.done(id_):
-            return False
+    def _forgotten(self, id_: int) -> list[RunAction]:
         self.processes.pop(id_, None)
-        return True
+        return []
 
     def _alive(self) -> list[Process]:
         return [process for process in self.processes.values() if not process.ended]
