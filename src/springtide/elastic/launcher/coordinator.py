@@ -39,8 +39,8 @@ from springtide.elastic.launcher.state_machine.events import (
     StartGivenUp,
     Ticked,
 )
+from springtide.elastic.launcher.state_machine.machine import Machine
 from springtide.elastic.launcher.state_machine.run_actions import Disconnect, Kill, Log, RunAction, Send, Start
-from springtide.elastic.launcher.state_machine.run_state import RunState
 from springtide.elastic.launcher.state_machine.settings import Settings
 from springtide.elastic.launcher.state_machine.workers import Worker
 from springtide.elastic.protocol import agent_messages, rank_messages, wire
@@ -132,7 +132,8 @@ class Coordinator:
         settings = Settings(
             options.limits, options.elastic, options.cooldown, options.elastic_timeout, options.heartbeat_timeout
         )
-        self.run_state = RunState(settings, self._now())
+        self._machine = Machine(settings, self._now())
+        self.run_state = self._machine.run_state
         self._ticked = self._now()
         self._secret = secrets.token_bytes(wire.SECRET)
         self._links: dict[int, WorkerLinks] = {}
@@ -207,7 +208,7 @@ class Coordinator:
             self._spawn(self._starts, self._start(host, workers))
 
     def handle(self, event: Event) -> None:
-        self.do(self.run_state.handle(event, self._now()))
+        self.do(self._machine.handle(event, self._now()))
 
     def listed(self, slots: dict[str, int]) -> None:
         self.handle(HostsListed(slots))
@@ -549,7 +550,7 @@ class Coordinator:
             return
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
-            path.write_text("".join(f"{line}\n" for line in self.run_state.log.lines()))
+            path.write_text("".join(f"{line}\n" for line in self._machine.log.lines()))
         except OSError as error:
             self._output.tell(f"the events of this run cannot be saved: {path}: {error.strerror}")
         else:

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 
 from springtide.elastic.launcher.state_machine import event_log
 from springtide.elastic.launcher.state_machine.event_log import Recorded
+from springtide.elastic.launcher.state_machine.machine import Machine
 from springtide.elastic.launcher.state_machine.run_state import RunState
 
 
@@ -25,9 +26,9 @@ class Step:
 def replay(lines: Iterable[str]) -> tuple[RunState, list[Step]]:
     """LogError for a log that does not have all of a run."""
     recording = event_log.read(lines)
-    run_state = RunState(recording.settings, recording.began)
+    machine = Machine(recording.settings, recording.began)
     steps = []
     for each in recording.events:
-        actions = run_state.handle(each.event, each.at)
+        actions = machine.handle(each.event, each.at)
         steps.append(Step(each, tuple(map(event_log.written, actions))))
-    return run_state, steps
+    return machine.run_state, steps

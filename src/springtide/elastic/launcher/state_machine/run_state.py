@@ -21,24 +21,7 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from springtide.elastic.launcher import hosts
-from springtide.elastic.launcher.state_machine import failures
-from springtide.elastic.launcher.state_machine.event_log import EventLog
-from springtide.elastic.launcher.state_machine.events import (
-    AgentConnected,
-    AgentLost,
-    AgentSent,
-    Event,
-    Failed,
-    Forgotten,
-    HostsListed,
-    Interrupted,
-    LifeSigns,
-    RankLost,
-    RankSent,
-    StartFailed,
-    StartGivenUp,
-    Ticked,
-)
+from springtide.elastic.launcher.state_machine import failures, idle_hosts
 from springtide.elastic.launcher.state_machine.failures import Failure
 from springtide.elastic.launcher.state_machine.final_checkpoint import PATIENCE, FinalCheckpoint
 from springtide.elastic.launcher.state_machine.host_backoff import HostBackoff
@@ -60,30 +43,13 @@ from springtide.elastic.launcher.state_machine.quorum import Quorum, Shortage
 from springtide.elastic.launcher.state_machine.run_actions import Disconnect, Kill, Log, RunAction, Send, Start
 from springtide.elastic.launcher.state_machine.settings import Settings
 from springtide.elastic.protocol import rank_messages
-from springtide.elastic.protocol.agent_messages import Beat, Exited, Started
-from springtide.elastic.protocol.rank_messages import (
-    At,
-    CheckpointKept,
-    Entered,
-    Finished,
-    FromRank,
-    Join,
-    KeepsCheckpoints,
-    Left,
-    Trouble,
-    Unreachable,
-)
 from springtide.elastic.shared.members import Address
 
 _SIGHT_LOST: Final = 3.0
-_STALLED: Final = 1.0
-"""A launcher that did not run itself for so long cannot blame others for silence."""
 _ENDING: Final = 8.0
 """Seconds for everybody to end when the run is over."""
 _NO_MORE_COME: Final = 15.0
 """Seconds after which a list of hosts that is too short to begin with is taken for what is meant."""
-_LATE: Final = 5.0
-"""Seconds after which a host whose ranks have not joined is said to have none that train."""
 _LONG: Final = 10.0
 _AGAIN: Final = 60.0
 """Seconds until it is said whom a run waits for that is over, and until it is said again."""
@@ -129,7 +95,6 @@ class RunState:
         """It was told that some ended while others still trained."""
         self._final_checkpoint = FinalCheckpoint()
         self._close: _Close | None = None
-        self.log = EventLog(settings, now)
 
     # What is known
 
@@ -158,42 +123,25 @@ class RunState:
         return len({self.processes[id_].worker.host for id_ in members if id_ in self.processes})
 
     def idle(self, now: float) -> list[Idle]:
-        """Listed hosts without a rank that trains, and why; the first few. One that has just been listed, or whose
-        rank is being started, is not idle yet; nor is any before ranks have begun to wait for others."""
-        training = {self.processes[id_].worker.host for id_ in self.membership.members if id_ in self.processes}
-        without = [host for host in self._listed if host not in training]
+        """Why ranks do not train, or do not train on listed hosts; the first few. No host is idle before ranks have
+        begun to wait for others."""
         found = self._too_few()
-        if not without or not (self.began or found):
+        if not (self.began or found):
             return found
-        resting, youngest = self._backoff.resting(now), dict[str, Process]()
-        for process in self._alive():
-            youngest[process.worker.host] = process  # later ones were started later
-        for host in without:
-            if len(found) >= NAMED:
-                break
-            if (why := self._idle_because(host, youngest.get(host), resting, now)) is not None:
-                found.append(Idle(host, why, resting.get(host)))
-        return found
+        training = {self.processes[id_].worker.host for id_ in self.membership.members if id_ in self.processes}
+        youngest = {process.worker.host: process for process in self._alive()}  # later ones were started later
+        most = self.membership.limits.most
+        full = self.began and most is not None and len(self.membership.workers) >= most
+        without = [(host, youngest.get(host)) for host in self._listed if host not in training]
+        return [*found, *idle_hosts.idle(without, self._backoff.resting(now), most if full else None, now)][:NAMED]
 
     def _too_few(self) -> list[Idle]:
         if not self.membership.held and (self.began or not self._shortage.noticed):
             return []
         quorum = self._quorum()
         have = "has" if quorum.joined == 1 else "have"
-        return (
-            [Idle("", f"{quorum.joined} of {quorum.needed} required ranks {have} joined")] if not quorum.enough else []
-        )
-
-    def _idle_because(self, host: str, process: Process | None, resting: Mapping[str, float], now: float) -> str | None:
-        most = self.membership.limits.most
-        if host in resting:
-            return "rests after a failure"
-        if process is None:
-            full = self.began and most is not None and len(self.membership.workers) >= most
-            return f"is not needed with --max-np {most}" if full else None
-        if now - process.since < _LATE:
-            return None
-        return "runs a rank that has not joined" if process.called else "does not answer"
+        why = f"{quorum.joined} of {quorum.needed} required ranks {have} joined"
+        return [] if quorum.enough else [Idle("", why)]
 
     def label(self, id_: int) -> str:
         process = self.processes.get(id_)
@@ -204,103 +152,28 @@ class RunState:
         of_interest = self.first_failure is not None and self.first_failure.id == id_
         return not (of_interest or self._living(id_) or id_ in self.membership.workers or self.membership.done(id_))
 
-    # Events
+    def life_signs(self, agents: Mapping[int, float], ranks: Mapping[int, float]) -> None:
+        """When workers were last heard of."""
+        for id_, process in self.processes.items():
+            process.agent_heard = max(process.agent_heard, agents.get(id_, 0.0))
+            process.rank_heard = max(process.rank_heard, ranks.get(id_, 0.0))
 
-    def handle(self, event: Event, now: float) -> list[RunAction]:
-        """What is to be done about an event, in this order."""
-        self._note_life(event, now)
-        if isinstance(event, AgentSent | RankSent) and isinstance(event.message, Beat):
-            self.log.heard(event, now)
-            return []
-        before = self._by_time()
-        actions = self._handled(event, now)
-        if actions or not self._routine(event) or self._by_time() != before:
-            self.log.add(now, event, actions)
-        elif isinstance(event, RankSent):
-            self.log.heard(event, now)
-        return actions
+    def agent_heard(self, id_: int, now: float) -> None:
+        if (process := self.processes.get(id_)) is not None:
+            process.agent_heard = now
 
-    def _note_life(self, event: Event, now: float) -> None:
-        match event:
-            case AgentSent(id_) if (process := self.processes.get(id_)) is not None:
-                process.agent_heard = now
-            case RankSent(id_) if (process := self.processes.get(id_)) is not None:
-                process.rank_heard = now
-            case LifeSigns(agents, ranks):
-                for id_, process in self.processes.items():
-                    process.agent_heard = max(process.agent_heard, agents.get(id_, 0.0))
-                    process.rank_heard = max(process.rank_heard, ranks.get(id_, 0.0))
+    def rank_heard(self, id_: int, now: float) -> None:
+        if (process := self.processes.get(id_)) is not None:
+            process.rank_heard = now
 
-    @staticmethod
-    def _routine(event: Event) -> bool:
-        """Whether such an event often comes to nothing; the log has it only where it does not."""
-        if isinstance(event, RankSent):
-            return isinstance(event.message, CheckpointKept)
-        return isinstance(event, Ticked) and event.after <= _STALLED
-
-    def _by_time(self) -> tuple[object, ...]:
-        """What a routine event may change without an action."""
+    @property
+    def by_time(self) -> tuple[object, ...]:
+        """What may change without an action when nothing but time has passed, or a checkpoint was written."""
         return self._resting, self._shortage.stretch, self._final_checkpoint.stage
-
-    def _handled(self, event: Event, now: float) -> list[RunAction]:
-        match event:
-            case HostsListed(slots):
-                return self._relisted(slots, now)
-            case RankSent(id_, message):
-                return self._heard_from_rank(id_, message, now)
-            case RankLost(id_):
-                return self._rank_lost(id_, now)
-            case Ticked(after):
-                return self._tick(max(after - _STALLED, 0.0), now)
-            case Interrupted(number):
-                return self._interrupted(number, now)
-            case Failed(why):
-                return self._fail(why, now)
-            case Forgotten(id_):
-                return self._forgotten(id_)
-        return self._handled_of_agent(event, now)
-
-    def _handled_of_agent(self, event: Event, now: float) -> list[RunAction]:
-        match event:
-            case AgentConnected(id_):
-                return self._called(id_, now)
-            case AgentSent(id_, Started()):
-                return self._started(id_)
-            case AgentSent(id_, Exited(code, number)):
-                return self._exited(id_, code, number, now)
-            case AgentLost(id_, why):
-                return self._agent_lost(id_, why, now)
-            case StartFailed(id_, why):
-                return self._start_failed(id_, why, now)
-            case StartGivenUp(id_):
-                return self._given_up(id_)
-        return []
-
-    def _heard_from_rank(self, id_: int, message: FromRank, now: float) -> list[RunAction]:
-        match message:
-            case Join(addresses):
-                return self._joined(id_, addresses, now)
-            case At(generation, boundary, commit):
-                return self._at(id_, generation, boundary, commit, now)
-            case Entered(generation):
-                return self._entered(id_, generation, now)
-            case Trouble(generation, commit):
-                return self._troubled_by(id_, generation, commit, now)
-            case Unreachable(generation, other):
-                return self._unreachable(id_, generation, other, now)
-            case Left():
-                return self._left(id_, now)
-            case Finished():
-                return self._finished(id_, now)
-            case KeepsCheckpoints():
-                return self._keeps_checkpoints()
-            case CheckpointKept():
-                return self._checkpoint_written(now)
-        return []
 
     # What is heard of hosts
 
-    def _relisted(self, slots: Mapping[str, int], now: float) -> list[RunAction]:
+    def hosts_listed(self, slots: Mapping[str, int], now: float) -> list[RunAction]:
         if dict(slots) == self._listed:
             return []
         self._listed = dict(slots)
@@ -309,7 +182,7 @@ class RunState:
         self._program_failures.listed(slots)
         return [Log(f"hosts: {hosts.described(slots)}", detail=True), *self._rehosted(now)]
 
-    def _start_failed(self, id_: int, why: str, now: float) -> list[RunAction]:
+    def start_failed(self, id_: int, why: str, now: float) -> list[RunAction]:
         process = self._living(id_)
         if process is None or process.called:
             return []
@@ -320,7 +193,7 @@ class RunState:
 
     # What is heard of agents
 
-    def _called(self, id_: int, now: float) -> list[RunAction]:
+    def agent_connected(self, id_: int, now: float) -> list[RunAction]:
         process = self._living(id_)
         if process is None:
             return [Disconnect(id_)]
@@ -328,18 +201,18 @@ class RunState:
         self._program_failures.started(process.worker.host)
         return [Log(f"[{process.label}] runs on {process.worker.host}", detail=True)]
 
-    def _started(self, id_: int) -> list[RunAction]:
+    def started(self, id_: int) -> list[RunAction]:
         if (process := self.processes.get(id_)) is not None:
             process.started = True
         return []
 
-    def _agent_lost(self, id_: int, why: str, now: float) -> list[RunAction]:
+    def agent_lost(self, id_: int, why: str, now: float) -> list[RunAction]:
         process = self._living(id_)
         if process is None:
             return []
         return [Disconnect(id_), *self._lost(process, Failure(id_, process.label, process.worker.host, why), now)]
 
-    def _exited(self, id_: int, code: int, number: int, now: float) -> list[RunAction]:
+    def exited(self, id_: int, code: int, number: int, now: float) -> list[RunAction]:
         """Its process has ended, by itself or by a signal."""
         process = self._living(id_)
         if process is None:
@@ -355,17 +228,17 @@ class RunState:
 
     # What is heard of ranks
 
-    def _joined(self, id_: int, addresses: Iterable[Address], now: float) -> list[RunAction]:
+    def joined(self, id_: int, addresses: Iterable[Address], now: float) -> list[RunAction]:
         process = self._living(id_)
         if process is None:
             return [Disconnect(id_)]
         process.joined, process.rank_heard, process.rank_closed = True, now, None
         return self._carry_out(self.membership.ready(id_, addresses), now)
 
-    def _at(self, id_: int, generation: int, boundary: int, commit: int, now: float) -> list[RunAction]:
+    def at(self, id_: int, generation: int, boundary: int, commit: int, now: float) -> list[RunAction]:
         return self._carry_out(self.membership.at(id_, generation, boundary, commit), now)
 
-    def _entered(self, id_: int, generation: int, now: float) -> list[RunAction]:
+    def entered(self, id_: int, generation: int, now: float) -> list[RunAction]:
         if (process := self.processes.get(id_)) is not None:
             self._program_failures.trained(process.worker.host)
         if not self.membership.held:
@@ -374,7 +247,7 @@ class RunState:
             self.first_failure = None
         return self._carry_out(self.membership.entered(id_, generation), now)
 
-    def _troubled_by(self, id_: int, generation: int, commit: int, now: float) -> list[RunAction]:
+    def troubled_by(self, id_: int, generation: int, commit: int, now: float) -> list[RunAction]:
         """Whose death it was is heard in a moment, if it was one. It waits until all start over."""
         if generation >= self._regrouped and self._troubled is None:
             self._troubled = now
@@ -388,7 +261,7 @@ class RunState:
         self._deserted = True
         return [Log(f"{named(done)} ended while others still trained")]
 
-    def _unreachable(self, id_: int, generation: int, other: int, now: float) -> list[RunAction]:
+    def unreachable(self, id_: int, generation: int, other: int, now: float) -> list[RunAction]:
         """A member finds no way to another one, though both are heard of here: they cannot be in one group."""
         members = self.membership.members
         if generation != self.membership.generation or not {id_, other} <= set(members):
@@ -399,23 +272,23 @@ class RunState:
         failure = Failure(victim, process.label, process.worker.host, why)
         return [Kill(victim, signal.SIGKILL), *self._lost(process, failure, now, ended=False)]
 
-    def _left(self, id_: int, now: float) -> list[RunAction]:
+    def left(self, id_: int, now: float) -> list[RunAction]:
         if (process := self.processes.get(id_)) is not None:
             process.left = now
         return self._carry_out(self.membership.left(id_), now)
 
-    def _finished(self, id_: int, now: float) -> list[RunAction]:
+    def finished(self, id_: int, now: float) -> list[RunAction]:
         return self._carry_out(self.membership.finished(id_), now)
 
-    def _keeps_checkpoints(self) -> list[RunAction]:
+    def keeps_checkpoints(self) -> list[RunAction]:
         self._final_checkpoint.possible = True
         return []
 
-    def _checkpoint_written(self, now: float) -> list[RunAction]:
+    def checkpoint_written(self, now: float) -> list[RunAction]:
         self._final_checkpoint.possible = True
         return self._ended_by(signal.SIGTERM, now) if self._final_checkpoint.written() else []
 
-    def _rank_lost(self, id_: int, now: float) -> list[RunAction]:
+    def rank_lost(self, id_: int, now: float) -> list[RunAction]:
         process = self._living(id_)
         if process is not None:
             process.rank_closed = now
@@ -423,7 +296,7 @@ class RunState:
 
     # What the user says
 
-    def _interrupted(self, number: int, now: float) -> list[RunAction]:
+    def signalled(self, number: int, now: float) -> list[RunAction]:
         """Once it is a request; twice it is an order. SIGTERM leaves time for a checkpoint."""
         if self._close is not None and not self._close.patient:
             return [Kill(process.worker.id, signal.SIGKILL) for process in self._alive()]
@@ -442,7 +315,7 @@ class RunState:
 
     # What time brings
 
-    def _tick(self, stalled: float, now: float) -> list[RunAction]:
+    def tick(self, stalled: float, now: float) -> list[RunAction]:
         actions: list[RunAction] = []
         for process in self._alive():
             process.agent_heard += stalled
@@ -461,7 +334,7 @@ class RunState:
         """Whether it is still alive, by what was heard of it."""
         id_, patience = process.worker.id, self.settings.heartbeat_timeout
         if (why := process.lost(now)) is not None:
-            return self._agent_lost(id_, why, now)
+            return self.agent_lost(id_, why, now)
         if process.left is not None and now - process.left > patience:
             process.left = now
             return [Kill(id_, signal.SIGTERM)]
@@ -475,7 +348,7 @@ class RunState:
             return []
         self._troubled = None
         if self.membership.finishing:
-            return self._fail("ranks that still train cannot go on without those that have ended", now)
+            return self.fail("ranks that still train cannot go on without those that have ended", now)
         text = "ranks lost sight of each other, and nobody is found dead: they start over from their last commit"
         return [Log(text), *self._carry_out(self.membership.disrupted(), now)]
 
@@ -488,7 +361,7 @@ class RunState:
         timeout = self.settings.elastic_timeout
         fatal = self.settings.elastic or not quorum.waits_to_join
         if self._shortage.lasted(now) > timeout and fatal:
-            return self._fail(f"after {timeout:g} s {quorum}{self._obstacles(now)}", now)
+            return self.fail(f"after {timeout:g} s {quorum}{self._obstacles(now)}", now)
         if self._shortage.lasted(now) > _NO_MORE_COME and self._may_begin_with(quorum.joined):
             return [Log(f"{quorum}; no more hosts came: it begins so"), *self._settled(now)]
         notice = self._shortage.notice(quorum, now)
@@ -563,13 +436,13 @@ class RunState:
         if process.called:
             self._program_failures.failed(failure, self._newest)
         if not self.settings.elastic:
-            return self._fail(str(failure), now)
+            return self.fail(str(failure), now)
         self._resting_after(process.worker.host, now)
         rest = self._backoff.resting(now)[process.worker.host] - now
         actions: list[RunAction] = [Log(f"{failure}; nothing is started there for {rest:.0f} s")]
         actions += self._carry_out(self.membership.gone(failure.id), now)
         if self._program_failures.everywhere(self._listed.keys()) and not any(each.called for each in self._alive()):
-            return [*actions, *self._fail("the program failed everywhere", now)]
+            return [*actions, *self.fail("the program failed everywhere", now)]
         return actions
 
     def _resting_after(self, host: str, now: float) -> None:
@@ -613,7 +486,7 @@ class RunState:
 
     def _over(self, over: Over, now: float) -> list[RunAction]:
         if not over.succeeded:
-            return self._fail(over.why, now)
+            return self.fail(over.why, now)
         self._close = _Close(self._code_at_the_end(), now, patient=True)
         late = [process for process in self._alive() if not self.membership.done(process.worker.id)]
         return [Kill(process.worker.id, signal.SIGTERM) for process in late]
@@ -631,7 +504,7 @@ class RunState:
         well = len(self.membership.workers)
         return failure.code if well < (wanted if self._program_failures.anybody else limits.start) else 0
 
-    def _fail(self, why: str, now: float) -> list[RunAction]:
+    def fail(self, why: str, now: float) -> list[RunAction]:
         if self._close is not None:
             return []
         self._close = _Close(self.first_failure.code if self.first_failure else 1, now, patient=False)
@@ -652,12 +525,12 @@ class RunState:
             process.ended = True
         return [Disconnect(process.worker.id) for process in left]
 
-    def _given_up(self, id_: int) -> list[RunAction]:
+    def start_given_up(self, id_: int) -> list[RunAction]:
         if (process := self.processes.get(id_)) is not None:
             process.ended = True
         return []
 
-    def _forgotten(self, id_: int) -> list[RunAction]:
+    def forgotten(self, id_: int) -> list[RunAction]:
         self.processes.pop(id_, None)
         return []
 

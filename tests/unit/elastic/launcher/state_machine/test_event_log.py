@@ -32,9 +32,9 @@ from springtide.elastic.launcher.state_machine.events import (
     StartGivenUp,
     Ticked,
 )
+from springtide.elastic.launcher.state_machine.machine import Machine
 from springtide.elastic.launcher.state_machine.replay import replay
 from springtide.elastic.launcher.state_machine.run_actions import Log, Send
-from springtide.elastic.launcher.state_machine.run_state import RunState
 from springtide.elastic.launcher.state_machine.settings import Settings
 from springtide.elastic.launcher.state_machine.workers import Limits
 from springtide.elastic.protocol import rank_messages
@@ -75,16 +75,17 @@ EVENTS: st.SearchStrategy[Event] = st.one_of(
 @given(st.lists(st.tuples(st.floats(0.0, 20.0), EVENTS), max_size=60))
 def test_whatever_happens_is_decided_again_in_the_same_way(story: list[tuple[float, Event]]) -> None:
     now, ticked, actions = 0.0, 0.0, list[str]()
-    run_state = RunState(SETTINGS, now)
-    run_state.handle(HostsListed({"a": 1, "b": 1}), now)
+    machine = Machine(SETTINGS, now)
+    run_state = machine.run_state
+    machine.handle(HostsListed({"a": 1, "b": 1}), now)
     for pause, event in story:
         until = now + pause
         while now < until:
             now = min(now + 0.7, until)
-            actions += map(event_log.written, run_state.handle(Ticked(now - ticked), now))
+            actions += map(event_log.written, machine.handle(Ticked(now - ticked), now))
             ticked = now
-        actions += map(event_log.written, run_state.handle(event, now))
-    again, steps = replay(run_state.log.lines())
+        actions += map(event_log.written, machine.handle(event, now))
+    again, steps = replay(machine.log.lines())
     assert [step.found for step in steps] == [step.recorded.actions for step in steps]
     assert [action for step in steps[1:] for action in step.found] == actions
     assert again.exit_code == run_state.exit_code
@@ -97,9 +98,9 @@ def test_whatever_happens_is_decided_again_in_the_same_way(story: list[tuple[flo
 def test_quiet_days_are_not_in_the_log() -> None:
     story = Story("a", "b").train(0, 1)
     story.pass_time(10)
-    before = len(list(story.run_state.log.lines()))
+    before = len(list(story.machine.log.lines()))
     story.pass_time(3600)
-    assert len(list(story.run_state.log.lines())) == before
+    assert len(list(story.machine.log.lines())) == before
 
 
 def test_the_last_events_are_kept_and_a_log_that_lacks_some_is_not_replayed() -> None:

@@ -42,7 +42,7 @@ def test_a_rank_that_dies_and_the_one_that_takes_its_place() -> None:
     story.offer("a", "b", "c")
     (newcomer,) = (id_ for id_, process in story.run_state.processes.items() if process.worker.host == "c")
     story.train(newcomer)
-    story.do(story.run_state.handle(RankSent(0, At(3, 1, 0)), story.now))
+    story.do(story.machine.handle(RankSent(0, At(3, 1, 0)), story.now))
     story.enter()
     assert told(story)[2:] == [("joined", 1, ("c",), 2)]
 
@@ -50,8 +50,8 @@ def test_a_rank_that_dies_and_the_one_that_takes_its_place() -> None:
 def test_a_host_that_is_given_up_is_left() -> None:
     story = Story("a", "b").train(0, 1)
     story.offer("a")
-    story.do(story.run_state.handle(RankSent(0, At(2, 1, 0)), story.now))
-    story.do(story.run_state.handle(RankSent(1, At(2, 1, 0)), story.now))
+    story.do(story.machine.handle(RankSent(0, At(2, 1, 0)), story.now))
+    story.do(story.machine.handle(RankSent(1, At(2, 1, 0)), story.now))
     assert told(story)[1:] == [("left", None, ("b",), 1)]
 
 
