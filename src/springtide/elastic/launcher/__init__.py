@@ -3,11 +3,13 @@
 
     command           the program: options in, exit code out
     options           the command line
-    coordinator       the connections of all agents and ranks, and what is done about what comes over them
+    coordinator       the connections of all agents and ranks: events in, actions carried out
+    worker_links      the connections of one worker
     state_machine     what is decided; pure
     discovery         hosts from a script, asked again and again
     hosts             hosts and slots as people write them
-    agent_starter     the process that starts the agents of a host
+    host_starter      starts the agents of a host, and tries again
+    agent_starter     the process that does
     agent_commands    its command line: here, kubexec.sh or ssh
     environment       the variables that ranks get
     descriptors       how many descriptors the launcher may have

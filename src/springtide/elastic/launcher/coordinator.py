@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The launcher's end of all connections: agents and ranks call, `Course` hears what they say, what it decides is done.
+"""The launcher's end of all connections: what agents and ranks send becomes events, and actions are carried out.
 
 Everything runs in one event loop, so one thing is decided after the other. Nothing here decides anything.
 """
@@ -11,17 +11,15 @@ import contextlib
 import os
 import secrets
 import signal
-from collections.abc import Coroutine, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Coroutine, Sequence
 from datetime import UTC, datetime
 from functools import partial
 from typing import Any, Final
 
 from springtide.elastic.launcher import environment
-from springtide.elastic.launcher.agent_commands import AgentCommands, Call
-from springtide.elastic.launcher.agent_starter import AgentStarter, Retries, StartError
+from springtide.elastic.launcher.host_starter import HostStarter, Reports
 from springtide.elastic.launcher.options import Options
-from springtide.elastic.launcher.output import NAMES, Output, RankOutput
+from springtide.elastic.launcher.output import NAMES, Output
 from springtide.elastic.launcher.progress import AnnotationWriter, Moment, Progress, Throttle
 from springtide.elastic.launcher.state_machine import failures
 from springtide.elastic.launcher.state_machine.events import (
@@ -43,6 +41,7 @@ from springtide.elastic.launcher.state_machine.machine import Machine
 from springtide.elastic.launcher.state_machine.run_actions import Disconnect, Kill, Log, RunAction, Send, Start
 from springtide.elastic.launcher.state_machine.settings import Settings
 from springtide.elastic.launcher.state_machine.workers import Worker
+from springtide.elastic.launcher.worker_links import WorkerLinks
 from springtide.elastic.protocol import agent_messages, rank_messages, wire
 from springtide.elastic.protocol.agent_messages import (
     FROM_AGENT,
@@ -75,10 +74,6 @@ _AT_A_TIME: Final = 16
 """Callers that are let in before those of them who are too many are turned away."""
 _UNAUTHENTICATED: Final = 128
 """Callers that have not proved anything yet, beside those of every worker."""
-_AT_ONCE: Final = 64
-"""Starts on other hosts that are under way at the same time."""
-_HELD: Final = 5.0
-"""Seconds after which a start does not keep others waiting any more."""
 _FLUSHED: Final = 5.0
 _ENDED: Final = 2.0
 """Seconds for agents that have said all to be gone."""
@@ -87,42 +82,6 @@ _ENDED: Final = 2.0
 _HEARTBEAT: Final = TO_AGENT.encode(Beat())
 _BYE: Final = TO_AGENT.encode(Bye())
 """The same for agents and ranks."""
-
-
-@dataclass(slots=True)
-class WorkerLinks:
-    """A worker's connections, and what came over them."""
-
-    token: bytes = b""
-    """What its agent proves itself by; none while nobody is to call, or until its agent has announced one."""
-    announced: asyncio.Event = field(default_factory=asyncio.Event)
-    """The token is known, or will not come."""
-    agent: asyncio.StreamWriter | None = None
-    rank: asyncio.StreamWriter | None = None
-    settled: asyncio.Event = field(default_factory=asyncio.Event)
-    """Its agent has called, or is no longer wanted."""
-    starting: bool = True
-    """Its start is under way."""
-    closed: asyncio.Event = field(default_factory=asyncio.Event)
-    output: RankOutput = field(default_factory=RankOutput)
-
-    def expect(self, token: bytes) -> None:
-        """From now on; with an empty one, until the agent announces its own."""
-        if not self.settled.is_set():
-            self.token = token
-            if token:
-                self.announced.set()
-            else:
-                self.announced.clear()
-
-    @property
-    def idle(self) -> bool:
-        return not self.starting and self.agent is None and self.rank is None
-
-    def give_up(self) -> None:
-        self.token = b""
-        self.announced.set()
-        self.settled.set()
 
 
 class Coordinator:
@@ -137,11 +96,6 @@ class Coordinator:
         self._ticked = self._now()
         self._secret = secrets.token_bytes(wire.SECRET)
         self._links: dict[int, WorkerLinks] = {}
-        self._starting = AgentCommands.given(
-            options.command, os.environ, os.getcwd(), options.ssh_port, options.ssh_identity
-        )
-        self._here: dict[str, bool] = {}
-        self._room = asyncio.Semaphore(_AT_ONCE)
         self._pace = Throttle()
         self._told = 0
         """The number of the last change of the membership that a line of progress had."""
@@ -150,15 +104,15 @@ class Coordinator:
         self._words: dict[str, Any] = {}
         self._checkpoint: dict[str, int | None] = {}
         """The step of the newest one, as far as it is known; nothing while there is none."""
-        self._port = 0
         self._interfaces = options.interfaces
-        self._opened = asyncio.Event()
         self._servers: list[asyncio.Server] = []
         self._unauthenticated: Unauthenticated[asyncio.StreamWriter] = Unauthenticated()
         self._fault: BaseException | None = None
         """What went wrong in us, and never should have."""
         self._connections: set[asyncio.Task[None]] = set()
         self._starts: set[asyncio.Task[None]] = set()
+        reports = Reports(partial(self._spawn, self._starts), self._not_started, output.tell)
+        self._starter = HostStarter(options, self._links, reports)
 
     # The run
 
@@ -205,7 +159,7 @@ class Coordinator:
                     if not detail or self._options.verbose:
                         self._output.tell(text)
         for host, workers in starts.items():
-            self._spawn(self._starts, self._start(host, workers))
+            self._spawn(self._starts, self._starter.start(host, workers))
 
     def handle(self, event: Event) -> None:
         self.do(self._machine.handle(event, self._now()))
@@ -257,83 +211,9 @@ class Coordinator:
 
     # What is done
 
-    async def _start(self, host: str, workers: Sequence[Worker]) -> None:
-        """All agents of one host by one process, as often as it takes within their time."""
-        await self._opened.wait()
-        here = await self._is_here(host)
-        patience, left = Retries(self._options.start_timeout), workers
-        while left:
-            errors = await self._attempt(host, left, here, patience)
-            again = [] if here or patience.spent(self._now()) else [id_ for id_, e in errors.items() if e.passing]
-            for id_, error in errors.items():
-                if id_ not in again:
-                    self._not_started(id_, str(error))
-            left = [worker for worker in left if worker.id in again]
-            if left:
-                await self._pause(host, patience, errors[left[0].id])
-        for worker in workers:
-            self._links[worker.id].starting = False
-
-    async def _attempt(
-        self, host: str, workers: Sequence[Worker], here: bool, patience: Retries
-    ) -> dict[int, StartError]:
-        """Who did not call, and why."""
-        try:
-            line = await self._start_command(host, workers, here=here)
-            async with contextlib.nullcontext() if here else self._room:
-                patience.begin(self._now())
-                starter = await AgentStarter.begun(*line, announced=partial(self._announced, workers))
-                self._spawn(self._starts, starter.stay())
-                timeout = patience.until - self._now()
-                called = asyncio.gather(
-                    *(starter.wait_for(self._links[worker.id].settled, timeout) for worker in workers),
-                    return_exceptions=True,
-                )
-                await asyncio.wait((called,), timeout=_HELD)
-        except StartError as error:
-            return {worker.id: error for worker in workers}
-        ends = await called
-        if all(self._links[worker.id].agent is None for worker in workers):
-            starter.end()
-        pairs = zip(workers, ends, strict=True)
-        return {worker.id: end for worker, end in pairs if isinstance(end, StartError)}
-
-    def _announced(self, workers: Sequence[Worker], tokens: Mapping[int, str]) -> None:
-        """An agent in a pod chose its tokens itself, and printed them where only we read."""
-        for worker in workers:
-            if token := tokens.get(worker.id):
-                self._links[worker.id].expect(token.encode())
-
-    async def _pause(self, host: str, patience: Retries, error: StartError) -> None:
-        if patience.worn():
-            self._output.tell(f"{host} does not answer yet, and is tried again: {error}")
-        await asyncio.sleep(patience.pause())
-
     def _not_started(self, id_: int, why: str) -> None:
         self._links[id_].give_up()
         self.handle(StartFailed(id_, why))
-
-    async def _start_command(
-        self, host: str, workers: Sequence[Worker], *, here: bool
-    ) -> tuple[tuple[str, ...], dict[str, str], bytes]:
-        """With tokens of its own for every attempt: an agent of an earlier one comes too late."""
-        found = [LOOPBACK] if here else await asyncio.to_thread(addresses.towards, host, self._interfaces)
-        if not here and self._interfaces and found == [LOOPBACK]:
-            raise StartError(f"{' and '.join(self._interfaces)} has no address to be reached at from there")
-        announcing = self._starting.announcing(here=here)
-        tokens = {worker.id: "" if announcing else secrets.token_hex(wire.TOKEN) for worker in workers}
-        for id_, token in tokens.items():
-            self._links[id_].expect(token.encode())
-        call = Call(tuple(found), self._port, tuple(tokens), tuple(tokens.values()))
-        unread = self._starting.unread(call, here=here)
-        if here:
-            return self._starting.here(call), environment.kept(os.environ), unread
-        return self._starting.elsewhere(host, call), dict(os.environ), unread
-
-    async def _is_here(self, host: str) -> bool:
-        if host not in self._here:
-            self._here[host] = await asyncio.to_thread(addresses.is_own, host)
-        return self._here[host]
 
     def _send(self, to: Sequence[int], message: ToRank) -> None:
         frame = TO_RANK.encode(message)
@@ -377,7 +257,7 @@ class Coordinator:
 
     async def _open(self) -> None:
         """To others only where there may be any, and where they were said to come from."""
-        elsewhere = not all(await asyncio.gather(*map(self._is_here, self._options.hosts)))
+        elsewhere = not all(await asyncio.gather(*map(self._starter.is_here, self._options.hosts)))
         if not elsewhere and self._options.script is None:
             self._interfaces = ("lo",)
         mine = [each for each in addresses.own(self._interfaces) if not addresses.is_loopback(each)]
@@ -386,11 +266,10 @@ class Coordinator:
             self.fail(f"--network-interface: {names} has no address that other hosts could reach tiderun at")
             return
         opened = listeners.at([LOOPBACK, *mine], _BACKLOG) if self._interfaces else listeners.everywhere(_BACKLOG)
-        self._port = opened[0].getsockname()[1]
         for listener in opened:
             self._servers.append(await asyncio.start_server(self._take_in, sock=listener, backlog=_AT_A_TIME))
             listener.listen(_BACKLOG)
-        self._opened.set()
+        self._starter.listen_at(opened[0].getsockname()[1], self._interfaces)
 
     def _take_in(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         for each in self._unauthenticated.come(writer, _UNAUTHENTICATED + 2 * len(self._links)):
@@ -458,7 +337,7 @@ class Coordinator:
 
     def _welcome(self, id_: int, bond: wire.Bond) -> bytes:
         worker = self.run_state.processes[id_].worker
-        passed_on = {} if self._here.get(worker.host) else environment.passed_on(os.environ)
+        passed_on = {} if self._starter.known_here(worker.host) else environment.passed_on(os.environ)
         membership = self.run_state.membership
         staying = [each for each in membership.workers.values() if not each.leaving]
         own = {
@@ -471,7 +350,7 @@ class Coordinator:
         }
         if self._interfaces:
             own["TIDE_INTERFACES"] = ",".join(self._interfaces)
-        program = Program(self._options.command, passed_on | own, self._starting.directory, self._secret)
+        program = Program(self._options.command, passed_on | own, self._starter.directory, self._secret)
         return TO_AGENT.encode(program.sealed(bond))
 
     def _hear_agent(self, id_: int, links: WorkerLinks, message: FromAgent | None) -> None:
