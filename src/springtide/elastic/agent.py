@@ -4,11 +4,11 @@
     tiderun ◄── beats, output, how it ended ── agent ── its process group ──► rank
             ── which program, signals ──►
 
-It beats for its rank, which may be busy for minutes without letting a thread of its own run. It forwards what the rank
-prints as fast as the launcher takes it, so that a launcher whose own output is blocked blocks the rank and not the
-beats. It ends the rank and all it started when it is told to, when it is itself terminated, and when the launcher is
-gone: at once when the connection closes, and within ten seconds when nothing is heard. A launcher that is gone never
-comes back under the same secret, so nobody waits for it.
+The agent sends heartbeats for its rank, which may hold the interpreter lock for minutes. It forwards the rank's output
+as fast as the launcher takes it, so that a launcher whose own output is blocked blocks the rank and not the heartbeats.
+It ends the rank and all its processes on a message of the launcher, when the agent itself is terminated, and when the
+launcher is gone: at once when the connection closes, and within ten seconds of silence. A launcher that is gone never
+comes back with the same secret, so no agent waits for it.
 """
 
 from __future__ import annotations
@@ -49,13 +49,13 @@ from springtide.elastic.shared.orphan_guard import OrphanGuard
 
 BEAT: Final = 0.5
 LAUNCHER_GONE: Final = 10.0
-"""Seconds without a word from the launcher, after which nothing of a rank is left."""
+"""Seconds without a message from the launcher after which the rank is killed."""
 LAUNCHER_SILENT: Final = 7.0
-"""Seconds without a word from the launcher, after which a rank is asked to end."""
+"""Seconds without a message from the launcher after which the rank gets SIGTERM."""
 GRACE: Final = 5.0
-"""Seconds between asking a rank to end and ending it."""
+"""Seconds between SIGTERM and SIGKILL."""
 _LINGER: Final = 1.0
-"""Seconds to wait for more output of a rank that has ended, when somebody else holds its pipes."""
+"""Seconds to wait for more output of a rank that has ended, when another process holds its pipes."""
 _WINDOW: Final = 256 << 10
 """Bytes of output that may be on their way to the launcher."""
 _CHUNK: Final = 64 << 10
@@ -68,7 +68,7 @@ class UnreachableError(Exception):
 
 @dataclass(slots=True)
 class Link:
-    """The connection to the launcher, never waited for."""
+    """The connection to the launcher; never blocks."""
 
     connection: socket.socket
     lost: bool = False
@@ -110,8 +110,8 @@ class Link:
         return [TO_AGENT.decode(frame) for frame in wire.decode(self._incoming)]
 
     def part(self) -> None:
-        """Only when the launcher has heard all, and hangs up. To close a connection on which anything has come that was
-        not read drops what is still on its way."""
+        """Close the connection once the launcher has read all and closed its side. To close it with unread data would
+        drop what is still being sent."""
         if self.lost:
             return
         self.connection.settimeout(LAUNCHER_GONE)
@@ -171,7 +171,7 @@ class Agent:
         self._selector.register(self._wake, selectors.EVENT_READ, "signal")
 
     def run(self) -> int:
-        """The exit code of the rank, as a shell would say it."""
+        """The exit code of the rank, as shells have it."""
         self._watch_signals()
         while not self._done():
             self._register()
@@ -184,7 +184,7 @@ class Agent:
 
     def _watch_signals(self) -> None:
         def ended(_number: int, _frame: FrameType | None) -> None:
-            pass  # the byte that wakes us is all that is wanted
+            pass  # the wake-up byte is all that is wanted
 
         def asked(_number: int, _frame: FrameType | None) -> None:
             self._end()
@@ -192,11 +192,11 @@ class Agent:
         signal.signal(signal.SIGCHLD, ended)
         signal.signal(signal.SIGTERM, asked)
         signal.signal(signal.SIGINT, asked)
-        signal.signal(signal.SIGHUP, signal.SIG_IGN)  # the shell that started us is of no concern
+        signal.signal(signal.SIGHUP, signal.SIG_IGN)  # of the shell that started the agent
         signal.set_wakeup_fd(self._waker.fileno(), warn_on_full_buffer=False)
 
     def _register(self) -> None:
-        """Listen to what there is room for."""
+        """Wait for the connection, and for output while it may be sent."""
         wanted: dict[Any, tuple[int, str]] = {}
         if not self._link.lost:
             writing = selectors.EVENT_WRITE if self._link.pending else 0
@@ -276,10 +276,10 @@ class Agent:
             self._rank.signal(signal.SIGCONT)
 
     def _ended(self, now: float) -> None:
-        """Told at once; what it printed last follows."""
+        """Reported at once; the last output follows."""
         code = self._rank.process.returncode
         self._link.send(Exited(max(code, 0), max(-code, 0)))
-        self._rank.signal(signal.SIGKILL)  # what it left behind
+        self._rank.signal(signal.SIGKILL)  # the processes it left behind
         self._orphan_guard.release()
         self._ended_at, self._kill_at = now, None
 
@@ -293,8 +293,8 @@ class Agent:
 
 
 def reached(candidates: Sequence[tuple[str, int]], worker: int, token: bytes) -> tuple[socket.socket, wire.Bond, str]:
-    """The launcher, at whichever address it answers first. Another machine may have one of them too: it will not know
-    the token."""
+    """The launcher, at the address that answers first. Another machine may have one of these addresses, too; it does
+    not know the token."""
     errors: list[str] = []
     for connection, (address, port) in _connected(candidates, errors):
         try:
@@ -309,7 +309,7 @@ def reached(candidates: Sequence[tuple[str, int]], worker: int, token: bytes) ->
 def _connected(
     candidates: Sequence[tuple[str, int]], errors: list[str]
 ) -> Iterator[tuple[socket.socket, tuple[str, int]]]:
-    """One after the other, as they answer; and why others do not."""
+    """Connections in the order in which they are made; `errors` gets the reasons for the others."""
     deadline = time.monotonic() + 2 * _PATIENCE
     with selectors.DefaultSelector() as selector:
         for address, port in candidates:
@@ -334,7 +334,7 @@ def _connected(
 
 
 def _environment(passed_on: Mapping[str, str], connect: str, address: str, worker: int) -> dict[str, str]:
-    """What the host has, what the launcher passes on, and what a rank of this run needs to know."""
+    """The host's variables, those that the launcher passes on, and those of this run."""
     candidates = sorted(connect.split(","), key=lambda each: each.rpartition(":")[0] != address)
     return {
         "PYTHONUNBUFFERED": "1",
@@ -385,14 +385,14 @@ def _program(connection: socket.socket, bond: wire.Bond) -> Program:
 
 
 def _made(workers: Sequence[str]) -> str:
-    """Tokens that nobody knows but the process that reads what we print."""
+    """Tokens that only the process knows that reads our output."""
     made = [secrets.token_hex(wire.TOKEN) for _ in workers]
     print(tokens.announcement([int(worker) for worker in workers], made), flush=True)
     return ",".join(made)
 
 
 def main() -> int:
-    """One agent for every worker, from one start: to reach a host and to load Python take longer than all the rest."""
+    """One start makes an agent for every worker: to reach a host and to load Python take most of the time."""
     parser = argparse.ArgumentParser(prog="springtide.elastic.agent")
     for name in ("--connect", "--workers"):
         parser.add_argument(name, required=True)
@@ -405,7 +405,7 @@ def main() -> int:
     workers = given.workers.split(",")
     proof = _made(workers) if given.announce_tokens else sys.stdin.readline().strip()
     if not proof:
-        print("the launcher is gone: it said nothing", file=sys.stderr, flush=True)
+        print("the launcher is gone: there was no token on standard input", file=sys.stderr, flush=True)
         return 1
     agents = list(zip(workers, proof.split(","), strict=True))
     if len(agents) == 1:
@@ -414,7 +414,7 @@ def main() -> int:
         if os.fork() == 0:
             os._exit(serve(given.connect, int(worker), token))
     for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
-        signal.signal(number, signal.SIG_IGN)  # they are told too, and we stay until they have gone
+        signal.signal(number, signal.SIG_IGN)  # the agents get them, too; this process stays until they have ended
     return max(os.waitstatus_to_exitcode(os.wait()[1]) for _ in agents)
 
 

@@ -5,8 +5,8 @@
     OMPI_MCA_plm_rsh_agent  /etc/mpi/kubexec.sh HOST 'cd … && … agent …'       where it is exactly that
     everywhere else         ssh … HOST 'cd … && … agent …'
 
-Every user of a machine can read command lines, so all they contain is where to call. What an agent proves itself by is
-a token that is good for one call. The launcher writes it to the agent's standard input. kubexec.sh carries no input:
+Every user of a machine can read command lines, so they contain addresses only. An agent authenticates with a token
+that is valid for one connection. The launcher writes it to the agent's standard input. kubexec.sh forwards no input:
 there the agent makes the token and prints it on its standard output, which the launcher alone reads. The program, its
 environment and the run's secret go over the connection.
 """
@@ -30,7 +30,7 @@ _SSH: Final = (
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """What agents are told."""
+    """What the agents of a host need to connect."""
 
     addresses: tuple[str, ...]
     port: int
@@ -60,7 +60,7 @@ class AgentCommands:
     directory: str
     interpreter: str
     paths: Mapping[str, str]
-    """Where the launcher finds programs and modules."""
+    """The launcher's PATH and PYTHONPATH."""
 
     @classmethod
     def given(
@@ -92,21 +92,21 @@ class AgentCommands:
         return (*_SSH, *port, *identity, host, self._line(call))
 
     def announcing(self, *, here: bool) -> bool:
-        """Whether agents make their tokens themselves: there is no way to their standard input."""
+        """Whether agents make their tokens themselves, because their standard input cannot be reached."""
         return self.kubexec and not here
 
     def unread(self, call: Call, *, here: bool) -> bytes:
-        """What goes to standard input."""
+        """For the agents' standard input."""
         return b"" if self.announcing(here=here) else f"{call.proof}\n".encode()
 
     def _line(self, call: Call, *further: str) -> str:
-        """For a shell. A directory that is not there is no reason not to start; the module is not looked for in it."""
+        """For a shell. A missing directory does not prevent the start; modules are not looked up in it."""
         paths = "".join(f"{self._path(name, value)}; " for name, value in self.paths.items())
         agent = shlex.join((self.interpreter, "-P", "-m", _AGENT, *call.arguments, *further))
         return f"cd {shlex.quote(self.directory)} 2>/dev/null; {paths}exec {agent}"
 
     def _path(self, name: str, value: str) -> str:
-        """A pod's image knows its own paths best; a shell over ssh knows none."""
+        """A pod keeps its own paths first; a shell over ssh has none."""
         ours = shlex.quote(value)
         if self.kubexec:
             return f'export {name}="${{{name}:+${name}:}}"{ours}'

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The process that starts the agents of a host: they themselves on this machine, else `kubectl exec` or ssh.
+"""The process that starts the agents of a host: the agent itself on this machine, else `kubectl exec` or ssh.
 
-It stays as long as they do, and nothing depends on that: once an agent has called, its connection is what counts. What
-the process says is of interest only when an agent never calls.
+The process lives as long as the agents, and nothing depends on that: once an agent has connected, its connection
+counts. The output of the process is of interest only when an agent does not connect.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from springtide.elastic.launcher import descriptors
 from springtide.elastic.protocol import tokens
 
 _TRACE: Final = "+ "
-"""How a shell begins a line that only says what it does; it would repeat our own command line."""
+"""Prefix of a line of `sh -x`, which would repeat our own command line."""
 
 _LONGEST_LINE: Final = 1 << 16
 _LACKING: Final = "No module named 'springtide"
@@ -31,17 +31,17 @@ _ADVICE: Final = "install it there: pip install --no-deps springtide"
 
 
 class StartError(Exception):
-    """An agent did not call; says why."""
+    """An agent did not connect; says why."""
 
     def __init__(self, why: str, *, passing: bool = False) -> None:
         super().__init__(why)
         self.passing = passing
-        """It may be otherwise in a moment: a host that is not known yet, or does not listen yet."""
+        """A later attempt may succeed: the host has no name yet, or does not listen yet."""
 
 
 @dataclass(slots=True)
 class Retries:
-    """For a host that may answer in a moment: when to try again, and when to say so. Pure."""
+    """When to try again for a host that does not answer yet, and when to log it. Pure."""
 
     seconds: float
     until: float = math.inf
@@ -49,7 +49,7 @@ class Retries:
     _told: bool = False
 
     def begin(self, now: float) -> None:
-        """Once; not while it is others that are waited for."""
+        """Start the clock, once; not while the start waits for others."""
         self.until = min(self.until, now + self.seconds)
 
     def spent(self, now: float) -> bool:
@@ -60,7 +60,7 @@ class Retries:
         return pause
 
     def worn(self) -> bool:
-        """Once, when it has lasted for a while."""
+        """Whether to log that the host is tried again: once, after a while."""
         if self._told or self._next < 1.0:
             return False
         self._told = True
@@ -84,7 +84,8 @@ class AgentStarter:
         *,
         announced: Callable[[Mapping[int, str]], None] = lambda _: None,
     ) -> AgentStarter:
-        """With what is for the process alone to read; `announced` is called with the tokens that agents print."""
+        """`unread` goes to standard input, which no other user can read; `announced` is called with the tokens that
+        agents print."""
         try:
             process = await asyncio.create_subprocess_exec(
                 *argv,
@@ -92,7 +93,7 @@ class AgentStarter:
                 stdin=asyncio.subprocess.PIPE,
                 stdout=asyncio.subprocess.PIPE,
                 stderr=asyncio.subprocess.STDOUT,
-                start_new_session=True,  # what is typed at our terminal is for us
+                start_new_session=True,  # Ctrl-C at our terminal is for the launcher alone
             )
         except OSError as error:
             raise StartError(f"{argv[0]}: {error.strerror}") from error
@@ -103,7 +104,7 @@ class AgentStarter:
         return cls(process, PurePath(argv[0]).name, announced)
 
     async def wait_for(self, settled: asyncio.Event, timeout: float) -> None:
-        """Until an agent has called, or is no longer wanted. StartError when it does not call."""
+        """Until an agent has connected, or is no longer wanted. StartError when it does not connect."""
         waiting = asyncio.get_running_loop().create_task(settled.wait())
         try:
             await asyncio.wait((waiting, self._ended), timeout=timeout, return_when=asyncio.FIRST_COMPLETED)
@@ -113,7 +114,7 @@ class AgentStarter:
             return
         words = [line for line in self._said if line.strip() and not line.startswith(_TRACE)]
         if not self._ended.done():
-            raise StartError("; ".join(("nothing was heard of it in time", *words)))
+            raise StartError("; ".join(("it did not connect in time", *words)))
         lacking = any(_LACKING in line for line in words)
         advice = [_ADVICE] if lacking else []
         passing = not lacking and self._process.returncode not in _NO_SUCH_COMMAND
@@ -122,12 +123,12 @@ class AgentStarter:
 
     def end(self) -> None:
         if not self._ended.done():
-            for number in (signal.SIGTERM, signal.SIGCONT):  # one that was stopped hears nothing before it goes on
+            for number in (signal.SIGTERM, signal.SIGCONT):  # a stopped process handles SIGTERM only after SIGCONT
                 with contextlib.suppress(ProcessLookupError):
                     os.killpg(self._process.pid, number)
 
     async def stay(self) -> None:
-        """As long as it lasts; it ends with whoever waits for it here."""
+        """Wait for the process; it is ended when this task is cancelled."""
         try:
             await asyncio.shield(self._ended)
         finally:
@@ -145,7 +146,7 @@ class AgentStarter:
         await self._process.wait()
 
     def _take(self, line: bytes) -> None:
-        """Keep what it says for people, and never a token."""
+        """Keep lines for people, and never a token."""
         text = line.decode(errors="replace")
         announced = tokens.announced(text)
         if announced is None:

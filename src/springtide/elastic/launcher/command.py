@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`tiderun`: starts a program on many hosts, and lets it grow and shrink while it trains.
+"""`tiderun`: runs a program on many hosts, and lets it grow and shrink while it trains.
 
-tiderun ── coordinator: who trains together
-   │ /etc/mpi/kubexec.sh, ssh, or here
+tiderun ── coordinator
+   │ /etc/mpi/kubexec.sh, ssh, or a local process
    ▼ for every slot
 agent ──► rank (the program)
 """
@@ -50,7 +50,7 @@ async def run(given: Options, output: Output, orphan_guard: OrphanGuard | None) 
 
 
 def _told(surprise: dict[str, Any]) -> str:
-    """What nobody has foreseen, such as that the system has no descriptors left."""
+    """An error that no code handles, such as that the system has no descriptors left."""
     error = surprise.get("exception")
     return surprise["message"] if error is None else f"{surprise['message']}: {error!r}"
 
@@ -69,14 +69,14 @@ async def _list(given: Options, coordinator: Coordinator, output: Output, orphan
 
 
 async def _to_the_end(given: Options, output: Output, orphan_guard: OrphanGuard | None) -> NoReturn:
-    """At once: a thread may be stuck in output that nobody reads, or in a name that no server knows."""
+    """Exits without waiting for threads: one may be blocked by output that nobody reads, or by a DNS lookup."""
     code = await run(given, output, orphan_guard)
     output.close(_WRITTEN)
     os._exit(code)
 
 
 def _check(given: Options) -> None:
-    """What the machine does not have of what is asked for. OSError for a place that is not there."""
+    """OSError where an interface, a folder or the working directory does not exist or cannot be used."""
     if missing := addresses.unknown(given.interfaces):
         raise OSError(f"--network-interface: there is no {missing[0]} on this machine")
     if given.output is not None:

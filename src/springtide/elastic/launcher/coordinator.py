@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The launcher's end of all connections: what agents and ranks send becomes events, and actions are carried out.
+"""The launcher's end of all connections: turns messages into events, and carries out actions.
 
-Everything runs in one event loop, so one thing is decided after the other. Nothing here decides anything.
+All of it runs in one event loop, so events are handled one after the other. The decisions are in `state_machine`.
 """
 
 from __future__ import annotations
@@ -68,15 +68,15 @@ from springtide.elastic.shared.unauthenticated import Unauthenticated
 _TICK: Final = 0.1
 _BEAT: Final = 1.0
 _OPENING: Final = 10.0
-"""Seconds a caller has to prove who it is."""
+"""Seconds a caller has to authenticate."""
 _BACKLOG: Final = 1024
 _AT_A_TIME: Final = 16
-"""Callers that are let in before those of them who are too many are turned away."""
+"""Connections that are accepted in one go, before those beyond the limit are closed."""
 _UNAUTHENTICATED: Final = 128
-"""Callers that have not proved anything yet, beside those of every worker."""
+"""Connections that may be unauthenticated at a time, beside two for every worker."""
 _FLUSHED: Final = 5.0
 _ENDED: Final = 2.0
-"""Seconds for agents that have said all to be gone."""
+"""Seconds for agents to close their connections at the end."""
 
 
 _HEARTBEAT: Final = TO_AGENT.encode(Beat())
@@ -98,17 +98,17 @@ class Coordinator:
         self._links: dict[int, WorkerLinks] = {}
         self._pace = Throttle()
         self._told = 0
-        """The number of the last change of the membership that a line of progress had."""
+        """The number of the newest membership change that a progress line has shown."""
         self._waited = False
-        """Something was told of the run before it began."""
+        """A reason to wait was reported before training began."""
         self._words: dict[str, Any] = {}
         self._checkpoint: dict[str, int | None] = {}
-        """The step of the newest one, as far as it is known; nothing while there is none."""
+        """The step of the newest checkpoint, where it is known; empty while there is none."""
         self._interfaces = options.interfaces
         self._servers: list[asyncio.Server] = []
         self._unauthenticated: Unauthenticated[asyncio.StreamWriter] = Unauthenticated()
         self._fault: BaseException | None = None
-        """What went wrong in us, and never should have."""
+        """An error of the launcher itself, which ends the run."""
         self._connections: set[asyncio.Task[None]] = set()
         self._starts: set[asyncio.Task[None]] = set()
         reports = Reports(partial(self._spawn, self._starts), self._not_started, output.tell)
@@ -175,17 +175,17 @@ class Coordinator:
         self.handle(Failed(why))
 
     def relied_on(self, task: asyncio.Task[None]) -> None:
-        """A task that is done. One that broke takes the run along: it would go on deaf otherwise."""
+        """A task has ended. An error in it ends the run, which would miss hosts or messages from then on."""
         if not task.cancelled() and self._fault is None:
             self._fault = task.exception()
 
     def report(self) -> None:
-        """How far it has come, if that is news."""
+        """Report progress, if there is any."""
         run_state, now = self.run_state, self._now()
         idle = tuple(run_state.idle(now))
         if not (run_state.began or idle or self._waited):
             return
-        self._waited = True  # and when that is over, it is told
+        self._waited = True  # so that the end of the wait is reported, too
         progress = Progress(
             size=len(run_state.membership.members),
             hosts=tuple(run_state.hosts_in_use),
@@ -209,7 +209,7 @@ class Coordinator:
         before, self._ticked = self._ticked, self._now()
         self.handle(Ticked(self._ticked - before))
 
-    # What is done
+    # Actions
 
     def _not_started(self, id_: int, why: str) -> None:
         self._links[id_].give_up()
@@ -247,16 +247,17 @@ class Coordinator:
                     writer.write(_HEARTBEAT)
 
     def _forget(self) -> None:
-        """Workers of whom nothing will be heard any more: a run may have thousands, one after the other."""
+        """Drop workers that have ended: a run may have thousands, one after the other."""
         for id_ in [id_ for id_, links in self._links.items() if links.idle]:
             if self.run_state.forgettable(id_):
                 self.handle(Forgotten(id_))
                 del self._links[id_]
 
-    # Who calls
+    # Connections
 
     async def _open(self) -> None:
-        """To others only where there may be any, and where they were said to come from."""
+        """Listen on the loopback interface alone where all hosts are this machine; else on the interfaces that the
+        command line names, or on all."""
         elsewhere = not all(await asyncio.gather(*map(self._starter.is_here, self._options.hosts)))
         if not elsewhere and self._options.script is None:
             self._interfaces = ("lo",)
@@ -292,7 +293,7 @@ class Coordinator:
             else:
                 await self._attend_rank(bond.opening.id, reader, writer)
         except (wire.RefusedError, asyncio.IncompleteReadError, OSError, TimeoutError):
-            pass  # whoever it was, it is gone, or says what nobody can understand
+            pass  # the caller has gone, is not of this run, or sends what cannot be read
         finally:
             self._unauthenticated.known(writer)
             writer.close()
@@ -303,7 +304,7 @@ class Coordinator:
             return None
         if opening.caller is wire.Caller.RANK:
             return self._secret
-        await links.announced.wait()  # the call may be faster than the line with the token
+        await links.announced.wait()  # the connection may be faster than the line with the token
         return links.token or None
 
     async def _attend_agent(self, bond: wire.Bond, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
@@ -331,7 +332,7 @@ class Coordinator:
             self.report()
 
     def _stolen(self, id_: int) -> None:
-        """One of the two that came with the same token is none of ours, and nobody knows which."""
+        """Two agents came with the same token, one of them not from this run: it is not known which."""
         why = "is not to be trusted: somebody else knows the token of its agent"
         self.handle(AgentLost(id_, why))
 
@@ -343,7 +344,7 @@ class Coordinator:
         own = {
             "TIDE_HOST": worker.host,
             "TIDE_SLOT": str(worker.slot),
-            # What it may go by until it belongs to a generation itself.
+            # What `elastic.size()` gives before the rank belongs to a generation.
             "TIDE_GENERATION": str(membership.generation),
             "TIDE_SIZE": str(len(staying)),
             "TIDE_LOCAL_SIZE": str(sum(each.host == worker.host for each in staying)),
@@ -410,7 +411,7 @@ class Coordinator:
     # The end
 
     async def _hung_up(self) -> None:
-        """Wait for what was printed last."""
+        """Wait for the last output of ranks."""
         left = [links.closed.wait() for links in self._links.values() if links.agent is not None]
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(_FLUSHED):

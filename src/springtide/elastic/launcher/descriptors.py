@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How many descriptors the launcher may have: two for every rank and some for every host, and systems begin with 1024.
+"""The launcher's limit of file descriptors: it needs two for every rank and some for every host; the default is 1024.
 
-What it starts has as many as it would have without us: there are programs that fail, or take their time, with more.
+Processes that it starts get the original limit: some programs fail, or are slow, with a high one.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ _ENOUGH: Final = 1 << 16
 
 
 def claim() -> None:
-    """As many as we are allowed."""
+    """Raise the limit as far as the hard limit allows."""
     soft, hard = _GIVEN
     wanted = _ENOUGH if hard == resource.RLIM_INFINITY else min(_ENOUGH, hard)
     if soft != resource.RLIM_INFINITY and soft < wanted:
@@ -24,6 +24,6 @@ def claim() -> None:
 
 
 def restore(pid: int) -> None:
-    """For a process that was just started."""
+    """Give a process that was just started the original limit."""
     with contextlib.suppress(OSError):
         resource.prlimit(pid, resource.RLIMIT_NOFILE, _GIVEN)

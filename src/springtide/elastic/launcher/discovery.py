@@ -1,11 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which hosts there are, as a script says: asked every second, and at once when its file changes.
+"""Hosts from a discovery script, which is run every second, and at once when its file changes.
 
-In a pod the script is a file of a ConfigMap, which is exchanged as a whole; looking at it twenty times a second costs
-nothing. A script that fails, hangs or prints nonsense changes nothing: the hosts are those it last named. One that no
-longer names a host is asked again right away, and believed when it says so twice: whoever writes the file it reads may
-be half-way through. A host that it names for the first time is believed at once. One that hangs does not outlive a
-launcher that is killed.
+In a pod the script is a file of a ConfigMap, which is replaced as a whole; to stat it twenty times a second costs
+nothing. A script that fails, hangs or prints nonsense changes nothing: the last hosts stay. When a host is missing the
+script is run again at once, and the host is dropped when it is missing twice: the file that the script reads may be
+half written. A new host is used at once. A script that hangs does not outlive a launcher that is killed.
 """
 
 from __future__ import annotations
@@ -32,12 +31,12 @@ _Print: TypeAlias = tuple[int, int, int, int] | None
 
 
 class DiscoveryError(Exception):
-    """The script did not name any hosts; says why."""
+    """The script did not print hosts; says why."""
 
     def __init__(self, why: str, *, missing: bool = False) -> None:
         super().__init__(why)
         self.missing = missing
-        """There is no such script, or it cannot be run."""
+        """There is no such script, or it cannot be executed."""
 
 
 class Discovery:
@@ -47,7 +46,7 @@ class Discovery:
         self._seen: _Print = None
 
     async def changes(self) -> AsyncIterator[dict[str, int] | DiscoveryError]:
-        """Hosts whenever they are others than before, and errors when they are others than before; never ends."""
+        """Hosts and errors, whenever they differ from the last ones; never ends."""
         known: dict[str, int] = {}
         error: str | None = None
         first = True
@@ -70,7 +69,7 @@ class Discovery:
             await self._changed()
 
     async def _changed(self) -> None:
-        """A second later, or as soon as the file is another one and has stopped changing."""
+        """Wait for a second, or until the file is another one."""
         loop = asyncio.get_running_loop()
         until = loop.time() + _ASK
         while loop.time() < until:
@@ -121,8 +120,8 @@ class Discovery:
 
 
 class PipeReader:
-    """What a process says: so much at most, and no longer than it lives. A process that it leaves behind may hold on
-    to the other end of the pipe for ever."""
+    """Reads what a process prints: a limited amount, and until the process ends. A process that it leaves behind may
+    hold the other end of the pipe for ever."""
 
     def __init__(self) -> None:
         self.heard = bytearray()
@@ -130,12 +129,12 @@ class PipeReader:
         self._end = asyncio.Event()
         self._loop = asyncio.get_running_loop()
         self._pipe, self.mouth = os.pipe()
-        """The mouth is what the process is given."""
+        """The process gets the write end."""
         os.set_blocking(self._pipe, False)
         self._loop.add_reader(self._pipe, self._hear)
 
     async def end(self, patience: float) -> None:
-        """All that it has said, once it has gone."""
+        """Read the rest once the process has ended."""
         self._shut()
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(patience):
@@ -161,12 +160,12 @@ class PipeReader:
 
 
 def _missing(known: dict[str, int], found: dict[str, int]) -> bool:
-    """Whether anything is less than it was."""
+    """Whether a host is missing, or has fewer slots."""
     return any(found.get(host, 0) < slots for host, slots in known.items())
 
 
 def confirmed(known: dict[str, int], found: dict[str, int], again: dict[str, int]) -> dict[str, int]:
-    """The second answer, and what only the first one left out."""
+    """The second answer, with what only the first one left out."""
     merged = dict(again)
     for host, slots in known.items():
         if again.get(host, 0) < slots:

@@ -1,9 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Which of the launcher's variables a rank gets. Pure.
 
-What says who or where a process is belongs to its host, and stays as the host has it: a worker that took itself for the
-launcher's pod, or for the owner of the launcher's GPUs, would be wrong. Where programs are found is settled when the
-agent is started.
+Variables that identify a process or its host keep the host's values: a worker must not take the launcher's pod name or
+GPUs for its own. PATH and PYTHONPATH are set when the agent is started.
 """
 
 from __future__ import annotations
@@ -13,7 +12,7 @@ from fnmatch import fnmatchcase
 from typing import Final
 
 _OF_THE_LAUNCHER: Final = ("HOROVOD_*", "OMPI_*", "PMI_*", "PMIX_*", "TIDE_*")
-"""Of no use to a rank anywhere, on the launcher's own host neither."""
+"""Never for a rank, not even on the launcher's own host."""
 
 _OF_THE_HOST: Final = (
     "HOSTNAME", "HOST", "POD_*", "KUBERNETES_*", "K_SERVICE", "K_REVISION", "K_CONFIGURATION", "*_VISIBLE_DEVICES",
@@ -23,12 +22,12 @@ _OF_THE_HOST: Final = (
 
 
 def passed_on(environment: Mapping[str, str]) -> dict[str, str]:
-    """What goes to ranks on other hosts, over what the host has itself."""
+    """For ranks on other hosts, in addition to the host's own variables."""
     return {name: value for name, value in environment.items() if not _any(name, _OF_THE_LAUNCHER + _OF_THE_HOST)}
 
 
 def kept(environment: Mapping[str, str]) -> dict[str, str]:
-    """What is left of the launcher's own environment for an agent on its own host."""
+    """For an agent on the launcher's own host."""
     return {name: value for name, value in environment.items() if not _any(name, _OF_THE_LAUNCHER)}
 
 

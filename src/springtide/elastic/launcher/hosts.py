@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Hosts and their slots, in all the forms people write them in. Pure.
+"""Hosts and their slots, in the forms that people write and scripts print. Pure.
 
     -H               a:2,b:4,c
     hostfile         a slots=2   |   a:2   |   a max_slots=4   |   a            with # comments
@@ -17,7 +17,7 @@ from typing import Final
 
 _NAME: Final = re.compile(r"[A-Za-z0-9_]([A-Za-z0-9_.-]*[A-Za-z0-9_])?")
 MOST: Final = 1 << 16
-"""Slots of a host, and ranks of a run: who writes more has mistaken a digit."""
+"""Slots of a host, and ranks of a run; a larger number is a typing error."""
 _SHOWN: Final = 10
 _ASSIGNED: Final = re.compile(r"\s*=\s*")
 

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What may be said on `tiderun`'s command line: horovodrun's words, with their meaning.
+"""The command line of `tiderun`: the options of horovodrun, with their meaning.
 
-A run is elastic with `--host-discovery-script` or `--min-np`, and then a worker more or less does not end it. What
-only tunes Horovod's own engine is taken and has no effect, so that command lines that were written for it work.
+A run is elastic with `--host-discovery-script` or `--min-np`: it goes on when workers join, leave or die. Options that
+only tune Horovod's engine are accepted and have no effect, so that command lines written for it work.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ _VERSIONS: Final = {
     TIDERUN: f"tiderun {__version__}",
     "horovodrun": f"horovodrun of Springtide {__version__} (tiderun with Horovod's command line, not Horovod)",
 }
-"""What each program that reads this command line says of itself."""
+"""What `--version` prints, by program."""
 _NO_EFFECT: Final[Mapping[str, int]] = {
     "--gloo": 0, "--use-gloo": 0, "--disable-cache": 0, "--no-stall-check": 0, "--autotune": 0,
     "--hierarchical-allreduce": 0, "--no-hierarchical-allreduce": 0, "--hierarchical-allgather": 0,
@@ -68,7 +68,7 @@ class Options:
     limits: Limits
     elastic: bool
     hosts: Mapping[str, int]
-    """Those that were named; none where a script names them."""
+    """From -H or a hostfile; empty where a script prints them."""
     script: str | None
     slots_per_host: int | None
     interfaces: tuple[str, ...]
@@ -95,7 +95,7 @@ class _Parser(argparse.ArgumentParser):
 
 
 def read(arguments: Sequence[str], environment: Mapping[str, str], program: str = TIDERUN) -> Options:
-    """Ends the process with a clear word on anything that cannot be meant."""
+    """Exits with a message where the command line makes no sense."""
     parser = parser_of(program)
     given, beyond = parser.parse_known_args(arguments)
     if beyond:
@@ -247,7 +247,7 @@ def _add_output(parser: argparse.ArgumentParser) -> None:
 
 
 def _named_hosts(parser: argparse.ArgumentParser, given: argparse.Namespace) -> dict[str, int]:
-    """Those on the command line, or this machine where a run has no other way to know of any."""
+    """Hosts of the command line; this machine where it names neither hosts nor a script."""
     named = [
         name
         for name, value in (("-H", given.hosts), ("--hostfile", given.hostfile), ("the script", given.script))
@@ -300,7 +300,7 @@ def _time(
     environment: Mapping[str, str],
     otherwise: float,
 ) -> float:
-    """What the command line says, or else the environment."""
+    """From the command line, or else from the environment."""
     if given is not None:
         return given
     try:

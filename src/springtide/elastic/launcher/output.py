@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What ranks print, line by line and with their names before it, on our own output and in files.
+"""What ranks print, line by line and with their names in front, on the launcher's output and in files.
 
     [1]<stdout>:loss 0.25
 
-A thread of its own writes: whoever reads our output may stop reading, and the run is not to stop with it. What has been
-written is told, so that agents send no more than is taken.
+A thread writes, so that a reader that stops reading does not stop the run. Agents learn how much has been written, and
+send no more than that.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from typing import IO, Final
 
 NAMES: Final = {"out": "stdout", "err": "stderr"}
 _LONGEST: Final = 64 << 10
-"""Bytes of a line that has not ended, after which it is taken for one."""
+"""Bytes after which a line without an end is cut."""
 _LAST: Final = 20
 
 
@@ -73,7 +73,7 @@ class Output:
         self._waiting: queue.SimpleQueue[Callable[[], None] | None] = queue.SimpleQueue()
         self._files: dict[tuple[str, str], IO[bytes]] = {}
         self._unkept = False
-        # One that was closed before we began has no descriptor: whatever has its number now is something else.
+        # A stream that was closed before the start has no descriptor; its number may belong to another file now.
         streams = {"out": sys.stdout, "err": sys.stderr}
         self._descriptors = {name: stream.fileno() for name, stream in streams.items() if stream is not None}
         self._thread = threading.Thread(target=self._write, name="tiderun-output", daemon=True)
@@ -90,14 +90,14 @@ class Output:
         self._waiting.put(write)
 
     def tell(self, text: str) -> None:
-        """A word of our own."""
+        """A message of tiderun itself."""
         self._waiting.put(lambda: self._put("err", f"{self._stamp()}tiderun: {text}\n".encode()))
 
     def print(self, line: str) -> None:
         self._waiting.put(lambda: self._put("out", f"{line}\n".encode()))
 
     def close(self, patience: float) -> None:
-        """All that is left is written, unless nobody reads it."""
+        """Write the rest, unless nobody reads it."""
         self._waiting.put(None)
         self._thread.join(patience)
 
@@ -111,7 +111,7 @@ class Output:
             file.close()
 
     def _put(self, stream: str, data: bytes) -> None:
-        """What is trained does not depend on whether it can be written."""
+        """Training goes on when output cannot be written."""
         descriptor = self._descriptors.get(stream)
         if descriptor is None:
             return

@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How far a run has come, for whoever runs it: a line on standard output, and an annotation on the launcher's own pod.
+"""Progress of a run: a line on standard output, and an annotation on the launcher's own pod.
 
     {"springtide":"progress","at":"2030-01-02T03:04:05.678Z","size":2,"hosts":["a","b"],"step":40,"loss":0.25,…}
 
-Told at once when the hosts in use, the size or the membership change, because drains and events of the job wait for it;
-otherwise when anything has changed, at most every ten seconds. Where there is no pod, or its token may not, there is no
-annotation. The annotation has the last few changes of the membership, a line only those that no line has had yet.
+Reported at once when the hosts in use, the size or the membership change, because drains and events of the job wait for
+that; otherwise when anything has changed, at most every ten seconds. Without a pod, or without the right to patch it,
+there is no annotation. The annotation has the last few membership changes, a line only those that are new.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ _AGAIN: Final = 2.0
 _UNKNOWN: Final = 401
 _REFUSALS: Final = (403, 404)
 _TRIES: Final = 5
-"""With a token that the API does not know: it may just have been exchanged."""
+"""Attempts with a token that the API server does not know: it may just have been replaced."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,17 +40,17 @@ class Progress:
     size: int
     hosts: tuple[str, ...]
     listing: int
-    """How often the hosts that are listed have changed: whoever changed them wants to hear."""
+    """How often the list of hosts has changed; the operator waits for that."""
     words: Mapping[str, Any] = field(default_factory=dict)
-    """What the program says: step, loss, samples_per_second and whatever else it likes."""
+    """What the program reports: step, loss, samples_per_second and anything else."""
     training_hosts: int | None = None
-    """None: nobody knows, or will."""
+    """None where it is not known."""
     idle: tuple[Idle, ...] = ()
     changes: tuple[Change, ...] = ()
 
     @property
     def urgent(self) -> tuple[object, ...]:
-        """What is told at once."""
+        """What is reported at once when it changes."""
         newest = self.changes[-1].number if self.changes else 0
         return self.size, self.hosts, self.listing, self.training_hosts, self.idle, newest
 
@@ -72,13 +72,13 @@ class Progress:
 
 @dataclass(frozen=True, slots=True)
 class Moment:
-    """Now, by the clock that the run goes by and by that of people."""
+    """Now, by the monotonic clock and by the wall clock."""
 
     now: float
     wall: datetime
 
     def stamp(self, at: float) -> str:
-        """A time of the run as people write it."""
+        """A time of the monotonic clock, in UTC."""
         there = self.wall.astimezone(UTC) + timedelta(seconds=at - self.now)
         return there.isoformat(timespec="milliseconds").replace("+00:00", "Z")
 
@@ -96,7 +96,7 @@ def _idle(idle: Idle, moment: Moment) -> dict[str, Any]:
 
 
 class Throttle:
-    """When it is told. Pure."""
+    """When to report. Pure."""
 
     def __init__(self) -> None:
         self._last: Progress | None = None
@@ -116,15 +116,15 @@ class Throttle:
 class Answer(Enum):
     TAKEN = auto()
     REFUSED = auto()
-    """It is no use to try again."""
+    """Trying again is of no use."""
     UNKNOWN = auto()
-    """Who we are: the token is not known, or not any more."""
+    """The API server does not know the token, or does not any more."""
     AWAY = auto()
 
 
 @dataclass(frozen=True, slots=True)
 class Pod:
-    """The pod we run in, and how its API is reached."""
+    """The launcher's pod, and the address of its API server."""
 
     host: str
     port: int
@@ -147,7 +147,7 @@ class Pod:
 
     def annotate(self, value: str) -> Answer:
         """Blocks."""
-        import http.client  # noqa: PLC0415 - most launchers have no pod, and need not wait for it
+        import http.client  # noqa: PLC0415 - launchers outside pods need not load it
 
         body = json.dumps({"metadata": {"annotations": {ANNOTATION: value}}})
         try:
@@ -169,7 +169,7 @@ class Pod:
 
 
 class AnnotationWriter:
-    """The annotation: the newest value, one request at a time."""
+    """Writes the newest value to the annotation, one request at a time."""
 
     def __init__(self, pod: Pod | None) -> None:
         self._pod = pod
@@ -203,7 +203,7 @@ class AnnotationWriter:
         self._settled.set()
 
     async def last(self, patience: float) -> None:
-        """Wait until the last value is there, for so long at most: who has trained need not wait for an annotation."""
+        """Wait until the last value is written, for a limited time: a run that has ended need not wait longer."""
         if self._pod is not None:
             with contextlib.suppress(TimeoutError):
                 async with asyncio.timeout(patience):

@@ -11,23 +11,23 @@ from springtide.elastic.launcher.output import RankOutput
 
 @dataclass(slots=True)
 class WorkerLinks:
-    """A worker's connections, and what came over them."""
+    """A worker's connections and output."""
 
     token: bytes = b""
-    """What its agent proves itself by; none while nobody is to call, or until its agent has announced one."""
+    """What its agent authenticates with; empty while no agent may connect, or until the agent has announced one."""
     announced: asyncio.Event = field(default_factory=asyncio.Event)
     """The token is known, or will not come."""
     agent: asyncio.StreamWriter | None = None
     rank: asyncio.StreamWriter | None = None
     settled: asyncio.Event = field(default_factory=asyncio.Event)
-    """Its agent has called, or is no longer wanted."""
+    """Its agent has connected, or is no longer wanted."""
     starting: bool = True
     """Its start is under way."""
     closed: asyncio.Event = field(default_factory=asyncio.Event)
     output: RankOutput = field(default_factory=RankOutput)
 
     def expect(self, token: bytes) -> None:
-        """From now on; with an empty one, until the agent announces its own."""
+        """The token from now on; an empty one until the agent announces its own."""
         if not self.settled.is_set():
             self.token = token
             if token:

@@ -1,15 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What goes over every connection of a run: first a proof on both sides that they belong to it, then frames.
+"""Connections of a run: mutual authentication, then frames.
 
-    caller ─► opening: what it is, which worker, a nonce     (of fixed size: nobody unknown makes us read more)
+    caller ─► opening: its role, its worker, a nonce     (of fixed size: an unknown caller makes us read no more)
     caller ◄─ reply: a nonce, and a proof of the key
     caller ─► a proof of the key
     both   ── frames: a JSON object and bytes
 
-The key is the run's secret, and for an agent's first call a token that is good once. Not a byte of what the other side
-says is interpreted before it has proved the key. What an agent is told first (the program, its environment, the run's
-secret) is sealed: nobody else can read or change it. All other frames go as they are. Frames are bounded in size and
-depth. Pure, but for the functions at the end that read and write sockets.
+The key is the run's secret; for an agent it is a token that is valid for one connection. Nothing of the other side is
+interpreted before it has proved that it has the key. The first message to an agent (the program, its environment, the
+run's secret) is sealed: no other process can read or change it. All other frames are plain. Frames are limited in size
+and depth. Pure, but for the functions at the end that read and write sockets.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from enum import Enum
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 if TYPE_CHECKING:
-    import asyncio  # an agent has no use for it, and it is most of what an agent would load
+    import asyncio  # agents do not use it, and it would be most of what they load
 
 MAGIC: Final = b"tiderun1"
 NONCE: Final = 32
@@ -40,14 +40,14 @@ _SIZES: Final = struct.Struct("!IQ")
 _LONGEST_HEAD: Final = 1 << 24
 _LONGEST_PAYLOAD: Final = 1 << 24
 _DEEPEST: Final = 32
-"""Levels of a head; a decoder that runs out of stack raises what nobody expects of bad input."""
+"""Levels of a head; deeper input would make the JSON decoder run out of stack."""
 LARGEST: Final = 1 << 63
 OPENING_SIZE: Final = _OPENING.size
 REPLY_SIZE: Final = NONCE + PROOF
 
 
 class Caller(Enum):
-    """Who calls; part of what is proved, so that no proof is good for another role."""
+    """The role of a caller; part of the proof, so that no proof is valid for another role."""
 
     AGENT = b"a"
     RANK = b"r"
@@ -96,8 +96,8 @@ class Bond:
         return self.answer + self.proof(b"called")
 
     def seal(self, words: bytes) -> bytes:
-        """For the other side's eyes only. Once in the life of a bond, by the side that is called: the same pad twice
-        would give away both."""
+        """Encrypt and sign, for the other side alone. Once for every bond, by the side that was called: the same pad
+        used twice would reveal both texts."""
         hidden = self._padded(words)
         return self._mark(hidden) + hidden
 
@@ -188,7 +188,7 @@ def decode(data: bytearray) -> Iterator[Frame]:
 
 
 def call(connection: socket.socket, caller: Caller, id_: int, key: bytes) -> Bond:
-    """Prove on a fresh connection who we are. RefusedError, OSError, or EOFError when the other side hangs up."""
+    """Authenticate on a new connection. RefusedError, OSError, or EOFError when the other side closes it."""
     opening = Opening.new(caller, id_)
     connection.sendall(bytes(opening))
     reply = receive_exactly(connection, REPLY_SIZE)
@@ -199,8 +199,8 @@ def call(connection: socket.socket, caller: Caller, id_: int, key: bytes) -> Bon
 
 
 def answer(connection: socket.socket, key: bytes, until: float | None = None) -> Opening:
-    """The other half, among ranks: whoever calls must know the run's secret. All of it in time: who says a byte now and
-    then does not keep us for ever."""
+    """The called side, among ranks: the caller must know the run's secret. `until` is for all of it, so that a caller
+    that sends a byte now and then does not block for ever."""
     opening = Opening.read(receive_exactly(connection, OPENING_SIZE, until))
     bond = Bond(opening, secrets.token_bytes(NONCE), key)
     connection.sendall(bond.reply)
@@ -238,7 +238,7 @@ def _fill(connection: socket.socket, into: memoryview, until: float | None) -> N
 async def answer_stream(
     reader: asyncio.StreamReader, writer: asyncio.StreamWriter, key_of: Callable[[Opening], Awaitable[bytes | None]]
 ) -> Bond:
-    """RefusedError for whoever is unknown; asyncio.IncompleteReadError when it hangs up."""
+    """RefusedError for an unknown caller; asyncio.IncompleteReadError when it closes the connection."""
     opening = Opening.read(await reader.readexactly(OPENING_SIZE))
     key = await key_of(opening)
     if key is None:

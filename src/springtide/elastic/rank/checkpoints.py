@@ -1,9 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Commits on disk, for a run that nobody survives: suspended, its launcher restarted, or all its workers lost.
+"""Commits on disk, for a run that no rank survives: suspended, its launcher restarted, or all its workers lost.
 
-A file is written beside the others and then given its name, so that what has a name is whole. The last two are kept:
-disks and file systems have their own ways to spoil a file, so each ends with a checksum, and where that is wrong the
-one before is used.
+A file is written under another name and then renamed, so that no file is partial. The last two are kept. Each ends with
+a checksum; where that is wrong, because a disk or file system has damaged the file, the one before is used.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Where this process stands among the others right now. There is one of these per process.
+"""This process's place among the ranks: group, generation, hosts. One context per process.
 
-Without a launcher it is a group of one, and everything works the same. Under `tiderun` it belongs to a generation from
-the moment it begins to train; until then it is told what its launcher expects, to choose a GPU or a learning rate by.
-Under `mpirun` it joins the only generation there is when it is first asked for.
+Without a launcher it is a group of one. Under `tiderun` the process belongs to a generation once it trains; before that
+it gets the numbers that its launcher expects, to choose a GPU or a learning rate by. Under `mpirun` the context joins
+the only generation when it is first used.
 """
 
 from __future__ import annotations
@@ -29,10 +29,10 @@ Resized = Callable[[int, int], None]
 
 
 class Attachment(Protocol):
-    """What else lasts as long as a generation: the group of another library."""
+    """The group of another library, which lasts for one generation."""
 
     def settle(self) -> None:
-        """Wait until all that was asked for is done by all ranks. BrokenError when it may be wrong."""
+        """Wait until all ranks have done all pending operations. BrokenError when results may be wrong."""
 
     def abort(self) -> None:
         """From any thread: make calls under way raise."""
@@ -67,7 +67,7 @@ class Context:
         return self.group.size
 
     def enter(self, entry: Entry) -> None:
-        """Leave the old group for a new one. BrokenError when that one is overtaken before it came to be."""
+        """Leave the old group for a new one. BrokenError when a later generation comes before the group is complete."""
         assert self.session is not None
         self.detach()
         self.group.close()
@@ -75,7 +75,7 @@ class Context:
         self.group = Solo() if len(entry.members) == 1 else self.build(self.session, entry)
         self.session.on_break(functools.partial(self._abort, self.group))
         if self.session.superseded():
-            raise BrokenError("the group was overtaken before it came to be")
+            raise BrokenError("a later generation came before the group was complete")
         mine = entry.place(self.session.place.worker)
         assert mine is not None
         self.generation, self.members = entry.generation, entry.members
@@ -91,7 +91,7 @@ class Context:
         self.host, self.hosts = names[group.rank], tuple(dict.fromkeys(names))
 
     def settle(self) -> None:
-        """Before anything is kept or handed on. Groups of our own do nothing behind our back."""
+        """Call it before state is kept or handed on. Springtide's own groups have no pending operations."""
         for each in self.attachments:
             each.settle()
 
@@ -100,8 +100,7 @@ class Context:
             self.attachments.pop().close()
 
     def lost_touch(self) -> bool:
-        """Whether the group has come to an end: another library's exceptions do not say so. That may take a moment to
-        be heard of."""
+        """Whether the group is broken, which another library's exceptions do not tell. It may take a moment to know."""
         return bool(self.attachments) and self.session is not None and self.session.soon_superseded()
 
     def _abort(self, group: Group) -> None:
@@ -125,13 +124,13 @@ def ring(session: Session, entry: Entry) -> Group:
     mine = entry.place(session.place.worker)
     ways = session.connections.neighbours(entry.generation, entry.members, session.superseded)
     if ways is None or mine is None:
-        raise BrokenError("the group was overtaken before it came to be")
+        raise BrokenError("a later generation came before the group was complete")
     return Ring(*ways, mine.rank, len(entry.members))
 
 
 @dataclass(frozen=True, slots=True)
 class Expected:
-    """What a launcher expects of a process that does not train yet."""
+    """The numbers that a launcher expects for a process that does not train yet."""
 
     rank: int = 0
     size: int = 1
@@ -141,13 +140,13 @@ class Expected:
 
 
 _OURS_ALONE: Final = ("TIDE_COORDINATOR", "TIDE_SECRET_FD")
-"""The launcher knows this process: one that it starts, to load data say, is alone."""
+"""Variables for this process alone: a process that it starts, to load data for instance, is a group of one."""
 _current: Context | None = None
 _told: int | None = None
 
 
 def current() -> Context:
-    """Made when first asked for: the launcher hears of this rank at that moment."""
+    """Made at the first call, which connects to the launcher."""
     global _current  # noqa: PLW0603 - one per process, as there is one launcher
     if _current is None:
         place = Place.read(os.environ)
@@ -161,12 +160,12 @@ def current() -> Context:
 
 
 def entered() -> Context | None:
-    """The same, once it belongs to a generation. To ask does not tell the launcher anything."""
+    """The context, once it belongs to a generation. Does not connect to the launcher."""
     return _current if _current is not None and _current.generation else None
 
 
 def group() -> Group:
-    """The one to do something with."""
+    """The group for collectives."""
     now = current()
     if now.session is not None and not now.generation:
         raise RuntimeError("ranks do things together only while they train: inside a function under elastic.run")
@@ -174,7 +173,7 @@ def group() -> Group:
 
 
 def expected() -> Expected:
-    """Its rank is a guess: who is there first is known when training begins."""
+    """The rank is a guess; ranks are known when training begins."""
     if not (_current.session if _current is not None else os.environ.get("TIDE_COORDINATOR")):
         world = mpi.found(os.environ)
         return Expected() if world is None else Expected(world.rank, world.size, world.local_rank, world.local_size)
@@ -191,7 +190,7 @@ def expected_size() -> int:
 
 
 def told_size() -> int | None:
-    """What the program was told before it trained; None if it did not ask."""
+    """The size that the program got before it trained; None if it did not ask."""
     return _told
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Memory of earlier results, used again once nobody holds them any more.
+"""Memory of earlier results, used again once the program holds them no more.
 
 A program asks for sums of the same sizes in every step. Large memory that is given back goes to the kernel, which hands
 it over again page by page, zeroed: that takes a tenth to a fifth as long as the sum itself.

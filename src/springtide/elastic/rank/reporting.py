@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a program says of how far it has come, for the launcher's line of progress.
+"""`elastic.report`: numbers of the program for the launcher's progress line.
 
-Rank 0 speaks for all. Numbers of any library are written as plain ones, and those that JSON does not know, such as the
-loss of a run that diverged, as null: whoever reads the line must be able to.
+Rank 0 reports for all. Numbers of any library are written as plain ones. Those that JSON does not have, such as the
+loss of a run that diverged, are null, so that every JSON parser can read the line.
 """
 
 from __future__ import annotations

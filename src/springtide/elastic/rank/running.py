@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The frame around a training function: it is called again after a death, and left alone when workers come or go."""
+"""`elastic.run`: calls a training function again after the death of a rank."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def _entered(state: State) -> None:
 
 
 def _recovered(state: State, why: str) -> None:
-    """Whoever dies meanwhile, there will be a next generation, or a launcher that says it is over."""
+    """Until a generation is entered, however many ranks die meanwhile, or the launcher ends the run."""
     while True:
         logger.warning("going back to the last commit: %s", why)
         try:

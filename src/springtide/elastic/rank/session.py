@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A rank's link to its launcher: what it is told, and what it may do about it at a boundary.
+"""A rank's connection to the launcher: messages in, and what the program does about them at a boundary.
 
-A thread of its own listens and answers, because the program is busy; the program asks at its boundaries, which costs it
-nothing worth mentioning as long as there is no news.
+A thread receives and answers, because the program is busy. The program asks at its boundaries, which costs next to
+nothing while nothing has changed.
 """
 
 from __future__ import annotations
@@ -39,11 +39,11 @@ from springtide.elastic.shared.members import Member
 _PATIENCE: Final = 10.0
 _BEAT: Final = 0.5
 _MOMENT: Final = 3.0
-"""Seconds in which a death is heard of."""
+"""Seconds in which the launcher reports a death."""
 
 
 class LauncherLostError(Exception):
-    """The launcher is gone: there is nobody left to train for."""
+    """The launcher is gone, so the run is over."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,11 +54,11 @@ class Entry:
     members: tuple[Member, ...]
     source: int
     graceful: bool
-    """Everybody stands at the same boundary, and only newcomers lack the state."""
+    """All members are at the same boundary, and only newcomers lack the state."""
     fresh: bool = False
     hold: bool = False
     boundary: int = 0
-    """At which a graceful one is entered."""
+    """The boundary at which a graceful one is entered."""
 
     @classmethod
     def by_switch(cls, switch: Switch, members: tuple[Member, ...]) -> Entry:
@@ -81,7 +81,7 @@ class _Prepared:
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """What a rank finds in its environment."""
+    """The connection's parameters, from the environment."""
 
     coordinators: tuple[tuple[str, int], ...]
     worker: int
@@ -90,7 +90,7 @@ class Place:
     secret: bytes
     beat: float = _BEAT
     interfaces: tuple[str, ...] = ()
-    """Over which others are to reach us; none is any."""
+    """Interfaces for connections from other ranks; empty for all."""
 
     @classmethod
     def read(cls, environment: Mapping[str, str]) -> Place | None:
@@ -128,7 +128,7 @@ class Session:
         self.keep = False
         """The launcher wants a checkpoint at the next commit."""
         self.commit = -1
-        """The boundary of the newest commit, as the launcher is to know it."""
+        """The boundary of the newest commit, for the launcher."""
         self._breaking = threading.RLock()
         self._entering = 0
         self._interrupt: tuple[int, Callable[[], None]] = (0, lambda: None)
@@ -136,24 +136,24 @@ class Session:
         for target in (self._listen, self._beat):
             threading.Thread(target=target, name=f"tide-{target.__name__.strip('_')}", daemon=True).start()
 
-    # What the program asks
+    # For the program
 
     def on_break(self, interrupt: Callable[[], None]) -> None:
-        """What makes the calls of the group that is entered now raise when somebody died; called by the listening
-        thread, unless that one comes so late that there is another group."""
+        """Set what makes calls of the group that is entered now raise when a rank dies. The receiving thread calls it,
+        unless there is another group by then."""
         with self._breaking:
             self._interrupt = self._entering, interrupt
 
     def begin(self) -> Entry:
-        """The first generation of this rank; waits for it. Others may wait for us from now on: not before all is
-        ready that takes long, whatever the program has asked meanwhile."""
+        """Wait for the first generation of this rank. Other ranks may wait for this one from now on, so all slow
+        preparation comes before."""
         addresses = self.connections.addresses(self._link.getsockname()[0])
         self._send(Join(tuple(addresses), os.getpid()))
         return self._wait(lambda: self._regroup or (self._prepared.entry if self._prepared else None))
 
     def stand(self, commit: int) -> Entry | None:
-        """At the next boundary: the generation that is entered here, if one is. Where a switch is prepared it is not
-        passed before it is known where that is. BrokenError when somebody died meanwhile."""
+        """At the next boundary: the generation to enter here, if any. While a switch is prepared, the rank does not
+        pass before it knows where to switch. BrokenError when a rank died meanwhile."""
         with self._changed:
             self.boundary += 1
             self.commit = commit
@@ -176,14 +176,14 @@ class Session:
                 self._changed.wait()
 
     def recover(self, generation: int, commit: int, why: str) -> Entry:
-        """Somebody died: say so, and wait for those that are left."""
+        """A rank died: report it, and wait for the generation of the survivors."""
         if self._finished:
             raise LauncherLostError("a rank is gone, and only the first run of a program goes on after that")
         self._send(Trouble(generation, commit, why))
         return self._wait(lambda: self._regroup)
 
     def superseded(self) -> bool:
-        """Whether the generation that is being entered has been overtaken."""
+        """Whether there is a later generation than the one that is being entered."""
         return self._regroup is not None or self._lost
 
     def soon_superseded(self) -> bool:
@@ -195,7 +195,7 @@ class Session:
         self._finished = self._finished or isinstance(message, Finished)
         self._send(message)
 
-    # What the launcher says
+    # From the launcher
 
     def _wait(self, found: Callable[[], Entry | None]) -> Entry:
         with self._changed:
@@ -227,8 +227,8 @@ class Session:
                     break
                 self._hear(message)
         except (OSError, EOFError, wire.RefusedError):
-            pass  # a launcher that says what nobody can understand is as good as gone
-        finally:  # also when another library's group could not be broken: nobody would listen any more
+            pass  # a launcher whose messages cannot be read counts as gone
+        finally:  # also when another library's group could not be aborted: no thread receives any more
             with self._changed:
                 self._lost = True
                 self._changed.notify_all()
@@ -239,8 +239,8 @@ class Session:
             match message:
                 case Prepare(generation, members):
                     self._prepared = _Prepared(generation, members)
-                    # The last boundary that was passed. To wait for the next one might be to wait for somebody who
-                    # waits for us: one that heard of this earlier, and stands where we have just been.
+                    # The last boundary that was passed. To wait for the next one could be a deadlock: a rank that has
+                    # read this message earlier may wait for this one at the boundary just passed.
                     self._send(At(generation, self.boundary, self.commit))
                     self.connections.prepare(generation, members)
                 case Cancel(generation) if self._prepared is not None and self._prepared.generation == generation:
@@ -259,7 +259,7 @@ class Session:
             self._break(before=message.generation)
 
     def _break(self, before: int | None = None) -> None:
-        """The group that there is, if it is one before this generation."""
+        """Abort the current group, if it is older than this generation."""
         self.connections.wake()
         with self._breaking:
             generation, interrupt = self._interrupt
@@ -273,7 +273,7 @@ class Session:
             pause.wait(self.place.beat)
 
     def _send(self, message: FromRank) -> None:
-        """A launcher that is gone is noticed by whoever listens."""
+        """The receiving thread notices a launcher that is gone."""
         with self._writing, contextlib.suppress(OSError):
             self._link.sendall(FROM_RANK.encode(message))
 

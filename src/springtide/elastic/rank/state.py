@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What training knows and must not lose: kept in memory at every commit, handed to newcomers, taken back after a death.
+"""The state of training: kept in memory at every commit, sent to newcomers, restored after a death.
 
     state = State(weights=weights, sampler=Sampler(50_000, batch=256), step=0)
     state.step += 1

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Where this machine can be reached, and which hosts are this machine."""
+"""Addresses of this machine, and which hosts are this machine."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ LOOPBACK: Final = "127.0.0.1"
 
 
 def own(interfaces: Sequence[str] = ()) -> list[str]:
-    """Addresses of this machine, of these interfaces or of all, those that lead here from elsewhere first."""
+    """Addresses of this machine, of these interfaces or of all; loopback addresses come last."""
     found = [(name, address) for name in _names() for address in _of(name)]
     if interfaces:
         return [address for name, address in found if name in interfaces]
@@ -26,7 +26,7 @@ def own(interfaces: Sequence[str] = ()) -> list[str]:
 
 
 def towards(host: str, interfaces: Sequence[str] = ()) -> list[str]:
-    """Where somebody on that host may find us, the likeliest first."""
+    """Addresses at which that host may reach this machine, the likeliest first."""
     candidates = [each for each in own(interfaces) if not is_loopback(each)]
     best = [each for each in _sources(host) if each in candidates]
     return list(dict.fromkeys((*best, *candidates))) or [LOOPBACK]
@@ -37,7 +37,7 @@ def is_loopback(address: str) -> bool:
 
 
 def is_own(host: str) -> bool:
-    """Whether a host is this machine. A name that nobody knows is somebody else's."""
+    """Whether a host is this machine. A name that does not resolve is another machine's."""
     if host in ("localhost", socket.gethostname()):
         return True
     mine = set(own())
@@ -45,7 +45,7 @@ def is_own(host: str) -> bool:
 
 
 def unknown(interfaces: Iterable[str]) -> list[str]:
-    """Those of the named interfaces that are not there."""
+    """The named interfaces that do not exist."""
     there = set(_names())
     return [name for name in interfaces if name not in there]
 
@@ -70,12 +70,12 @@ def _of(interface: str) -> list[str]:
 
 
 def _guessed() -> list[str]:
-    """Where the system does not say what interfaces have: what names and routes tell."""
+    """Addresses by host name and routes, where the system does not list interfaces."""
     return [*_resolved(socket.gethostname()), *_sources("192.0.2.1"), LOOPBACK]
 
 
 def _sources(host: str) -> list[str]:
-    """The addresses that packets to that host would bear. Nothing is sent."""
+    """Source addresses of packets to that host. Nothing is sent."""
     found = []
     for address in _resolved(host):
         family = socket.AF_INET6 if ":" in address else socket.AF_INET

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Where callers are awaited: at every address of this machine, or at some alone; over IPv4 and IPv6."""
+"""Listening sockets, at all addresses of this machine or at some; over IPv4 and IPv6."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def everywhere(backlog: int) -> list[socket.socket]:
 
 
 def at(addresses: Sequence[str], backlog: int) -> list[socket.socket]:
-    """One for each address, and the same port for all."""
+    """A socket for each address, all with the same port."""
     tries = 0
     while True:
         tries += 1

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Who belongs to a generation, as ranks are told."""
+"""Members of a generation, as the launcher describes them to ranks."""
 
 from __future__ import annotations
 

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What ends a rank and all it started when its agent is killed and can no longer do so; and so for a discovery script
-and its launcher.
+"""Kills a process group when the process that owns it is killed: an agent and its rank, a launcher and its discovery
+script.
 
-A second process, forked before the first one holds anything, reads a pipe whose other end only that one has. It is told
-the process group, and ends that when the pipe closes without a word that all is well.
+A second process, forked before the owner has opened anything, reads a pipe whose write end only the owner has. It reads
+the process group's number, and kills the group when the pipe closes before it has read that the group has ended.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ class OrphanGuard:
         os.write(self._write, b"%d\n" % group)
 
     def release(self) -> None:
-        """The group has ended; its number may be somebody else's soon."""
+        """The group has ended; another group may get its number."""
         with contextlib.suppress(OSError):
             os.write(self._write, _WELL)
 

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Callers that have not proved yet who they are. Pure.
+"""Connections that have not authenticated yet. Pure.
 
-Each costs a descriptor, and anybody can call. So there are only so many, and when one more comes the oldest is turned
-away: whoever belongs to the run proves it in a moment.
+Each costs a file descriptor, and any process can connect. So their number is limited, and the oldest is closed when one
+more comes: processes of the run authenticate in a moment.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ class Unauthenticated(Generic[T]):
         self._there: dict[T, None] = {}
 
     def come(self, caller: T, most: int) -> list[T]:
-        """Whom to turn away, so that no more than these are left."""
+        """Add a caller. Returns those to close, so that no more than `most` are left."""
         self._there[caller] = None
         turned_away = list(self._there)[: max(len(self._there) - most, 0)]
         for each in turned_away:
@@ -25,5 +25,5 @@ class Unauthenticated(Generic[T]):
         return turned_away
 
     def known(self, caller: T) -> None:
-        """It has proved who it is, or has gone."""
+        """A caller has authenticated, or has gone."""
         self._there.pop(caller, None)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How workers end, which of it is a failure, and what is said of the first one when the run fails. Pure."""
+"""How workers end, which ends are failures, and the message about the first one when the run fails. Pure."""
 
 from __future__ import annotations
 
@@ -9,19 +9,19 @@ from dataclasses import dataclass
 from typing import Final
 
 _OWN: Final = frozenset({signal.SIGSEGV, signal.SIGABRT, signal.SIGBUS, signal.SIGILL, signal.SIGFPE})
-"""Signals that a program brings upon itself."""
+"""Signals of a program's own faults."""
 
 
 @dataclass(frozen=True, slots=True)
 class Failure:
-    """A worker that ended as it should not have."""
+    """A worker that ended and should not have."""
 
     id: int
     label: str
     host: str
     why: str
     code: int = 1
-    """What the run exits with if it comes to that."""
+    """The exit code of the run, should it fail."""
     own: bool = False
     """The program ended itself; it was not killed by others, and no host was lost."""
 
@@ -41,7 +41,7 @@ def own(number: int) -> bool:
 
 
 def exit_code(code: int, number: int) -> int:
-    """As a shell says it."""
+    """As shells have it."""
     return 128 + number if number else code
 
 

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A checkpoint that is written before a run ends because it was told to. Pure; time is a parameter.
+"""The checkpoint that ranks write after SIGTERM, before the run ends. Pure; time is a parameter.
 
-Whoever stops a launcher with SIGTERM, a node that is drained for instance, gives it some time. A run that keeps
-checkpoints uses it: its ranks write one at their next commit, and end after that.
+Kubernetes sends SIGTERM and leaves a pod some time, when its node is drained for instance. A run that keeps checkpoints
+uses it: its ranks write one at their next commit, and end after that.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import Final
 
 PATIENCE: Final = 10.0
-"""Seconds for the next commit. With the time that ranks have to end it is well within the 30 s of a pod."""
+"""Seconds until the next commit. With the time that ranks have to end, this is well within the 30 s of a pod."""
 
 
 class FinalCheckpoint:
@@ -26,14 +26,14 @@ class FinalCheckpoint:
         return self.possible, self._since, self._over
 
     def begin(self, now: float) -> bool:
-        """Whether it makes sense to wait for one; not a second time."""
+        """Whether to wait for a checkpoint: when ranks keep any, and the first time."""
         if not self.possible or self._since is not None:
             return False
         self._since = now
         return True
 
     def written(self) -> bool:
-        """Whether the run has waited for this one."""
+        """Whether the run waited for the checkpoint that was written now."""
         return self._concluded(self._since is not None)
 
     def overdue(self, now: float) -> bool:

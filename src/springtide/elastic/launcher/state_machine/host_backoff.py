@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Hosts that rest after a failure: longer each time, never for good. Pure; time is a parameter.
+"""Back-off of hosts: nothing is started on a host after a failure, longer each time. Pure; time is a parameter.
 
-A host that is taken off the list and comes back is not the one that failed (a pod of the same name, a machine that was
-repaired): it may be used at once. Among those that may be used, those that failed least are used first.
+A host that was taken off the list and is listed again is not the one that failed (a new pod of the same name, a machine
+that was repaired), so it may be used at once. Hosts with fewer failures are used first.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ class HostBackoff:
         self._rests: dict[str, _Rest] = {}
 
     def failed(self, host: str, now: float) -> float:
-        """How long it rests now. Workers of a host that die together are one failure."""
+        """The seconds for which the host is not used now. Workers of a host that die together are one failure."""
         last = self._rests.get(host)
         if last is not None and now < last.until:
             return last.until - now
@@ -35,18 +35,18 @@ class HostBackoff:
         return seconds
 
     def listed(self, hosts: Iterable[str], now: float) -> None:
-        """Those that are listed now. One that is not has its rest behind it when it is listed again."""
+        """The hosts that are listed now. The back-off of all others ends."""
         known = set(hosts)
         for host, rest in self._rests.items():
             if host not in known and rest.until > now:
                 self._rests[host] = _Rest(rest.failures, rest.since, now)
 
     def resting(self, now: float) -> dict[str, float]:
-        """Until when."""
+        """Hosts that are not used now, and until when."""
         return {host: rest.until for host, rest in self._rests.items() if rest.until > now}
 
     def preferred(self, hosts: Mapping[str, int]) -> dict[str, int]:
-        """In the order they are to be used in."""
+        """In the order in which they are to be used."""
         return dict(sorted(hosts.items(), key=lambda each: self._failures(each[0])))
 
     def _failures(self, host: str) -> int:

@@ -1,18 +1,18 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Who trains together: the launcher's decisions, from what it hears to what it orders. Pure.
+"""Which workers train together, in which generation. Pure.
 
 A *generation* is a group of workers that train together, in the order of their ranks. It is followed by another when
 workers come, leave or die:
 
     graceful    prepare ──► every old member answers with its boundary ──► switch at the boundary after the last of them
-    broken      regroup: survivors drop what they are at, go back to their last commit and start over together
+    broken      regroup: survivors drop their step, go back to their last commit and go on from there together
 
-A boundary is a place between two steps where a rank may change groups. It answers with the last one it has passed, at
-once and whatever it is at, and passes no other until it hears where to switch. So all can stop at the same one: nobody
-has to do a step before it answers, which it might not be able to without somebody who waits already.
+A boundary is a place between two steps where a rank may change groups. A rank answers `prepare` at once with the last
+boundary it has passed, and passes no other until it knows where to switch. So all members can stop at the same one, and
+no rank has to finish a step before it answers: that step might need a rank that already waits.
 
-Newcomers start, import and connect while the others train; one that dies before it is a member disturbs nobody.
-Survivors keep their order and come first, so rank 0 is an old hand and state goes from old to new.
+Newcomers start, import and connect while the members train; the death of one that is no member yet changes nothing.
+Survivors keep their order and come first, so rank 0 has trained before and state goes from old members to new ones.
 """
 
 from __future__ import annotations
@@ -63,16 +63,16 @@ class Membership:
         self._called_back: set[int] = set()
         self._apart: set[int] = set()
 
-    # What is heard
+    # Events
 
     def hosts(self, slots: Mapping[str, int], resting: Iterable[str] = ()) -> list[MembershipAction]:
-        """The hosts that may be used now, in order of preference, and how many workers each takes. On those that rest
-        after a failure nothing is started; who runs there goes on."""
+        """The hosts that may be used now, in order of preference, and their slots. Nothing is started on hosts that
+        rest after a failure; workers that run there go on."""
         self._hosts, self._resting = dict(slots), frozenset(resting)
         return self._go_on()
 
     def rest(self, resting: Iterable[str]) -> None:
-        """What is decided next is decided without these hosts."""
+        """Start nothing on these hosts from now on."""
         self._resting = frozenset(resting)
 
     def ready(self, id_: int, addresses: Iterable[Address]) -> list[MembershipAction]:
@@ -83,7 +83,7 @@ class Membership:
         return self._go_on()
 
     def at(self, id_: int, generation: int, boundary: int, commit: int) -> list[MembershipAction]:
-        """A member's answer to what was prepared: the boundary it stands at, and that of its newest commit."""
+        """A member's answer to `prepare`: the last boundary it passed, and that of its newest commit."""
         self._note_commit(id_, commit)
         proposal = self._proposal
         if proposal is not None and proposal.generation == generation and id_ in proposal.asked:
@@ -97,20 +97,20 @@ class Membership:
         return self._go_on()
 
     def troubled(self, id_: int, commit: int) -> list[MembershipAction]:
-        """A member lost sight of another. Who is to blame will be heard; its newest commit is worth knowing now."""
+        """A member lost another one. Which one died is known later; its newest commit is known now."""
         self._note_commit(id_, commit)
         return []
 
     def left(self, id_: int) -> list[MembershipAction]:
-        """It went at the boundary it was told."""
+        """A worker left at the boundary of the switch."""
         self._left.add(id_)
         return []
 
     def finished(self, id_: int) -> list[MembershipAction]:
-        """Its program is through. So are the others in a moment: nobody joins any more, and nobody waits for that."""
+        """A worker's training function has returned. The others' return in a moment, so no worker joins any more."""
         self._finished.add(id_)
         proposal, self._proposal = self._proposal, None
-        # Companions on their way into its generation get there; into one that it never came to nobody does.
+        # Members on their way into its generation get there. If it never entered that generation, no member will.
         companions = self.members if id_ in self._entered else (id_,)
         late = [worker.id for worker in self.workers.values() if not worker.trained and worker.id not in companions]
         for each in late:
@@ -120,22 +120,22 @@ class Membership:
         return [*waiting, *(End(each) for each in late), *self._go_on()]
 
     def ended_apart(self, id_: int) -> list[MembershipAction]:
-        """It came to a good end before the first generation and without a word: a program that does not train. When all
-        are like this the run is through; when others wait for it to train with them they wait in vain."""
+        """A worker ended with code 0 before the first generation and never joined: its program does not train. When all
+        workers do this the run is over; when another has joined, it would wait for this one in vain."""
         self._apart.add(id_)
         return self._go_on()
 
     def settle_for_less(self) -> list[MembershipAction]:
-        """Begin with as many as it takes to go on."""
+        """Begin with as many workers as a run needs to go on."""
         self.limits = replace(self.limits, start=self.limits.least)
         return self._regrouped()
 
     def disrupted(self) -> list[MembershipAction]:
-        """Members lost sight of each other, and nobody is found dead: they start over."""
+        """Members lost their connections to each other, and none of them is dead: they regroup."""
         return self._broken() if self.members and not self.over else []
 
     def gone(self, id_: int) -> list[MembershipAction]:
-        """Its process has ended, or is taken for dead. One that has finished or left is not missed."""
+        """A worker's process has ended, or counts as dead. The others do not miss one that has finished or left."""
         worker = self.workers.pop(id_, None)
         if worker is None or self.over:
             return []
@@ -146,30 +146,31 @@ class Membership:
         return self._broken() if self._missed(worker) else self._go_on()
 
     def _missed(self, worker: Worker) -> bool:
-        """Whether others wait for it: companions do, and so do those behind it on the way to where it was to go."""
+        """Whether other workers wait for it: members of its generation do, and so do those that still train with it
+        until they reach the boundary where it leaves."""
         if worker.id in self.members:
             return True
         arrived = worker.id in self._left or self._entered.issuperset(self.members)
         return worker.phase is Phase.LEAVING and not arrived
 
     def spent(self, id_: int) -> bool:
-        """Whether the end of this worker is as it should be."""
+        """Whether this worker was to end."""
         worker = self.workers.get(id_)
         return worker is None or id_ in self._finished or worker.phase is Phase.LEAVING
 
     def called_back(self, id_: int) -> bool:
-        """Whether it was on its way out when it became a member again, and may have gone before it heard of it."""
+        """Whether a leaving worker was made a member again, and may have ended before it knew."""
         return id_ in self._called_back and id_ not in self._entered
 
     def done(self, id_: int) -> bool:
-        """Whether it has come to the end of its program."""
+        """Whether its program has ended, or has trained to the end."""
         return id_ in self._finished or id_ in self._apart
 
     @property
     def finishing(self) -> bool:
         return bool(self._finished or self._apart)
 
-    # What is decided
+    # Decisions
 
     def _go_on(self) -> list[MembershipAction]:
         if self.over:
@@ -186,10 +187,10 @@ class Membership:
         return self._end(Over(succeeded=True)) if self._apart.issuperset(self.workers) else []
 
     def _placed(self) -> list[MembershipAction]:
-        """A worker for every slot that is of use, and none without one."""
+        """A worker for every slot that can be used, and no worker without a slot."""
         actions = [action for worker in list(self.workers.values()) for action in self._judged(worker)]
         actions += self._surplus()
-        # One that has not left yet keeps its slot.
+        # A worker that has not left yet keeps its slot.
         occupied = {(worker.host, worker.slot) for worker in self.workers.values()}
         staying = sum(not worker.leaving for worker in self.workers.values())
         free = [place for place in self._places() if place not in occupied]
@@ -201,7 +202,7 @@ class Membership:
         return actions
 
     def _surplus(self) -> list[MembershipAction]:
-        """Newcomers that were to take the place of a member whose host is back: the youngest go first."""
+        """Newcomers that were to replace a member whose host is listed again: the youngest end first."""
         if self.limits.most is None:
             return []
         staying = [worker.id for worker in self.workers.values() if not worker.leaving]
@@ -217,7 +218,7 @@ class Membership:
         return [(host, slot) for host, slots in usable for slot in range(slots)]
 
     def _judged(self, worker: Worker) -> list[MembershipAction]:
-        """Whether it may stay. Its host may come back before it has gone, and then it never left."""
+        """Whether a worker may stay. When its host is listed again before it has left, it stays."""
         fits = worker.slot < self._hosts.get(worker.host, 0)
         planned = self._proposal.members if self._proposal is not None else self.members
         if worker.phase is Phase.LEAVING:
@@ -241,8 +242,8 @@ class Membership:
         return self._propose(wanted) if wanted != self.members else []
 
     def _wanted(self) -> tuple[int, ...]:
-        """Old members that stay, in their order, and then newcomers. When no old one stays, one does so for the time it
-        takes to hand over what has been learned; without newcomers that is all of them."""
+        """Old members that stay, in their order, and then newcomers. When no old member stays, one does until it has
+        handed over the state; without newcomers all of them do."""
         stay = [id_ for id_ in self.members if not self.workers[id_].leaving]
         ready = (worker for worker in self.workers.values() if worker.phase is Phase.READY and not worker.leaving)
         newcomers = [worker.id for worker in sorted(ready, key=lambda each: each.id)]
@@ -265,7 +266,7 @@ class Membership:
         boundary = max(proposal.answers.values()) + (0 if self.held else 1)
         hold = len(proposal.members) < self.limits.least
         everybody = tuple(dict.fromkeys((*proposal.asked, *proposal.members)))
-        # At one boundary the state of all is the same; the last old hand is next to the first newcomer.
+        # At one boundary all members have the same state; the last old member is next to the first newcomer.
         source = max(rank for rank, id_ in enumerate(proposal.members) if id_ in self.members)
         action = Switch(everybody, proposal.generation, boundary, source, hold)
         self._proposal = None
@@ -283,8 +284,8 @@ class Membership:
         return [Cancel(others, proposal.generation), *self._go_on()]
 
     def _broken(self) -> list[MembershipAction]:
-        """A member died: those that are left go back to their last commit. Those on their way out need not wait for the
-        dead; they are called back only when nobody else is left who knows what has been learned."""
+        """A member died: the survivors go back to their last commit. Leaving workers end at once; they become members
+        again only when no other worker has the state."""
         self._proposal = None
         self.members = tuple(id_ for id_ in self.members if id_ in self.workers)
         leavers = [worker for worker in self.workers.values() if worker.phase is Phase.LEAVING]
@@ -319,7 +320,7 @@ class Membership:
             self.workers[id_] = replace(self.workers[id_], phase=Phase.MEMBER)
 
     def _source(self, wanted: tuple[int, ...]) -> int:
-        """The rank whose state goes to all others: of the old hands the one with the newest commit."""
+        """The rank whose state goes to all others: the old member with the newest commit."""
         old = [id_ for id_ in wanted if id_ in self.members]
         return wanted.index(max(old, key=lambda id_: (self.workers[id_].commit, wanted.index(id_))))
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What was decided about who trains together, to be carried out in that order."""
+"""Actions that change who trains together, to be carried out in that order."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ class Spawn:
 
 @dataclass(frozen=True, slots=True)
 class End:
-    """A worker that is not, or no longer, a member: its process is ended."""
+    """End the process of a worker that is not, or no longer, a member."""
 
     id: int
 
@@ -31,7 +31,7 @@ class Prepare:
 
 @dataclass(frozen=True, slots=True)
 class Cancel:
-    """What was prepared does not come to be."""
+    """The generation that was prepared is not entered."""
 
     to: tuple[int, ...]
     generation: int
@@ -45,7 +45,7 @@ class Switch:
     source: int
     """The rank in the new generation that has the state."""
     hold: bool
-    """Fewer than it takes to go on: wait at once for the next generation."""
+    """Too few ranks to go on: they wait at once for the next generation."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +55,7 @@ class Regroup:
     members: tuple[Member, ...]
     source: int
     fresh: bool
-    """Nobody has any state: training begins, or begins again."""
+    """No rank has any state: training begins, or begins again."""
     hold: bool
 
 

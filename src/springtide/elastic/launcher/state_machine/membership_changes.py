@@ -1,8 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which ranks came and went, and which hosts have none and why: what the launcher reports of its membership. Pure.
+"""Changes of the membership and idle hosts, for progress reports. Pure.
 
-The last few changes are kept, each with a number of its own, so that a reader who looks now and then misses none and
-tells none twice.
+The last few changes are kept, each with its own number, so that a reader who polls misses none and repeats none.
 """
 
 from __future__ import annotations
@@ -28,19 +27,19 @@ class Change:
     at: float
     what: str
     size: int
-    """Ranks that train after it."""
+    """Ranks that train after the change."""
     hosts: tuple[str, ...]
     """The first few."""
     count: int = 1
-    """Ranks that it is about."""
+    """Ranks that joined, left or were lost."""
     rank: int | None = None
-    """Of a change that is about one; None where it had none yet."""
+    """The rank's number when there is one rank; None where it had no number yet."""
     why: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class Idle:
-    """A listed host on which no rank trains; without a host, what all ranks wait for."""
+    """A listed host on which no rank trains; without a host, the reason why no rank trains."""
 
     host: str
     why: str
@@ -57,7 +56,7 @@ class Changes:
 
     @property
     def number(self) -> int:
-        """Of the newest one; 0 where there was none."""
+        """The number of the newest change; 0 before the first."""
         return self._number
 
     def lost(self, id_: int, host: str, why: str, now: float) -> None:
@@ -65,7 +64,7 @@ class Changes:
         self._add(LOST, (host,), now, rank=rank, why=why[:_LENGTH])
 
     def grouped(self, members: Mapping[int, str], now: float) -> None:
-        """These train from now on, in the order of their ranks. Those that were lost are known before."""
+        """The workers that train from now on, in the order of their ranks. Lost ones were reported before."""
         before = self._members
         self._members = {id_: (rank, host) for rank, (id_, host) in enumerate(members.items())}
         if not self._began:

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Whether a program can work at all: on which hosts it failed by itself. Pure.
+"""Hosts on which the program failed by itself: whether it can work at all. Pure.
 
-One that did so on every host that it could be started on is not tried again. A rank that is killed, or lost with its
-host, says nothing about its program; nor do those that were there with it, which may have failed for lack of it.
+A program that failed by itself on every host that it could be started on is not started again. A rank that was
+killed, or lost with its host, is no failure of the program. Neither is a failure of ranks that ran beside it: they may
+have failed because it was gone.
 """
 
 from __future__ import annotations
@@ -15,16 +16,16 @@ from springtide.elastic.launcher.state_machine.failures import Failure
 class ProgramFailures:
     def __init__(self) -> None:
         self._failed_on: set[str] = set()
-        """Where the program failed by itself, and has not trained since."""
+        """Hosts where the program failed by itself, and has not trained since."""
         self._unstarted: set[str] = set()
-        """Where nothing could be started of late."""
+        """Hosts where the last start failed."""
         self._wake = 0
-        """Workers below this were there when one was killed or lost."""
+        """Workers with lower numbers ran beside one that was killed or lost."""
         self.anybody = False
         """Whether any rank that ran has failed."""
 
     def listed(self, hosts: Iterable[str]) -> None:
-        """One that comes back later is not the one that failed."""
+        """A host that is listed again later is not the one that failed."""
         known = set(hosts)
         self._failed_on &= known
         self._unstarted &= known
@@ -39,7 +40,7 @@ class ProgramFailures:
         self._unstarted.add(host)
 
     def failed(self, failure: Failure, newest: int) -> None:
-        """A rank that ran; and the youngest worker that was there with it."""
+        """A failure of a rank that ran, and the youngest worker that ran beside it."""
         self.anybody = True
         if not failure.own:
             self._wake = newest + 1

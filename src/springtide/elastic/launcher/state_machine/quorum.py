@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How long a run has had fewer ranks than it takes. Pure; time is a parameter.
+"""Whether a run has the ranks it requires, and for how long it has not. Pure; time is a parameter.
 
-Ranks that come and die again and again do not begin the count anew; only those that train do. A rank that runs and does
-not join the others is missing as soon as one has joined; before that, programs may take their time to load.
+Ranks that start and die again and again do not restart the count; only ranks that train do. Once a rank has joined, all
+ranks that have not joined are missing; before that, programs may take their time to load.
 """
 
 from __future__ import annotations
@@ -12,19 +12,19 @@ from typing import Final
 
 _NOTICE: Final = 2.0
 _SLOW: Final = 15.0
-"""Seconds after which one that has not joined is named."""
+"""Seconds after which ranks that have not joined are named."""
 
 
 @dataclass(frozen=True, slots=True)
 class Quorum:
-    """Who is there of those that are needed."""
+    """The ranks that are there, of those that are required."""
 
     needed: int
     called: int
-    """Their agents are there."""
+    """Ranks whose agents have connected."""
     joined: int
     late: str = ""
-    """Those that run and have not joined."""
+    """The names of those that run and have not joined."""
 
     @property
     def waits_to_join(self) -> bool:
@@ -35,15 +35,15 @@ class Quorum:
         return self.called >= self.needed and (self.joined >= self.needed or not self.joined)
 
     def __str__(self) -> str:
-        there = self.joined if self.waits_to_join else self.called
-        return f"{there} of the {self.needed} ranks it takes {'is' if there == 1 else 'are'} there"
+        there, done = (self.joined, "joined") if self.waits_to_join else (self.called, "started")
+        return f"{there} of {self.needed} required ranks {'has' if there == 1 else 'have'} {done}"
 
 
 class Shortage:
     def __init__(self, now: float) -> None:
         self._since: float | None = now
         self._before = 0.0
-        """Seconds since anybody trained, but for the stretch that lasts."""
+        """Seconds of earlier stretches since any rank trained."""
         self._noticed = False
 
     @property
@@ -56,7 +56,7 @@ class Shortage:
 
     @property
     def noticed(self) -> bool:
-        """Whether it lasts longer than a moment."""
+        """Whether the shortage has been logged, which takes more than a moment."""
         return self._noticed
 
     def over(self, now: float) -> None:
@@ -71,7 +71,7 @@ class Shortage:
         return self._before + now - self._since
 
     def notice(self, quorum: Quorum, now: float) -> str | None:
-        """What to say of it, once in each stretch."""
+        """What to log, once in each stretch."""
         patience = _SLOW if quorum.waits_to_join else _NOTICE
         if self._noticed or self._since is None or now - self._since <= patience:
             return None

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What is to be done in a run, as it was decided and in that order."""
+"""Actions of a run, to be carried out in that order."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ class Start:
 
 @dataclass(frozen=True, slots=True)
 class Send:
-    """To ranks."""
+    """A message to ranks."""
 
     to: tuple[int, ...]
     message: ToRank
@@ -25,7 +25,7 @@ class Send:
 
 @dataclass(frozen=True, slots=True)
 class Kill:
-    """A rank, by its agent; a start that is under way is given up."""
+    """Signal a rank through its agent; abandon its start when there is no agent yet."""
 
     id: int
     signal: int
@@ -33,18 +33,18 @@ class Kill:
 
 @dataclass(frozen=True, slots=True)
 class Disconnect:
-    """Nothing is heard of this one any more, nor is it to hear anything but a farewell."""
+    """Close a worker's connections, with `Bye`."""
 
     id: int
 
 
 @dataclass(frozen=True, slots=True)
 class Log:
-    """The user."""
+    """A message to the user."""
 
     text: str
     detail: bool = False
-    """Only where everything is told."""
+    """With --verbose alone."""
 
 
 RunAction: TypeAlias = Start | Send | Kill | Disconnect | Log

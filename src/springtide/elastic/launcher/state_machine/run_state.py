@@ -1,16 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A run from its first host to its exit code: what is heard of hosts, agents and ranks, and what is done about it.
+"""A run from its first host to its exit code: which ranks are dead, which exits are failures, when the run is over.
 
-Pure; time is a parameter. `Membership` decides who trains together. Here is decided who counts as dead, which ends are
-failures, which hosts rest after them, and when the run is over:
+Pure; time is a parameter. `Membership` decides which ranks train together; this module decides the rest:
 
-    agent's connection closed, or silent for 2 s      dead
-    rank's connection closed, and its end not told    dead, a second later
-    rank silent for --heartbeat-timeout               hung: killed
-    ranks lost sight of each other, nobody dead       they start over, after three seconds
-    no way from one rank to another                   the younger of them is killed
-    the program failed by itself on every host        no use in trying again: the run fails
-    fewer ranks than it takes for --elastic-timeout   the run fails
+    agent's connection closed, or silent for 2 s       the rank is dead
+    rank's connection closed, no exit reported         the rank is dead, a second later
+    rank silent for --heartbeat-timeout                the rank hangs: it is killed
+    ranks lost each other, though all of them live     they go back to their last commit, after three seconds
+    no connection from one rank to another             the rank of the higher number is killed
+    the program failed by itself on every host         the run fails
+    too few ranks for --elastic-timeout                the run fails
+
+The handlers are called by `Machine` alone, one for each kind of event, and return the actions to carry out.
 """
 
 from __future__ import annotations
@@ -47,24 +48,24 @@ from springtide.elastic.shared.members import Address
 
 _SIGHT_LOST: Final = 3.0
 _ENDING: Final = 8.0
-"""Seconds for everybody to end when the run is over."""
+"""Seconds in which all processes must end when the run is over."""
 _NO_MORE_COME: Final = 15.0
-"""Seconds after which a list of hosts that is too short to begin with is taken for what is meant."""
+"""Seconds after which a run begins with the hosts that are listed, though there are fewer than `-np` slots."""
 _LONG: Final = 10.0
 _AGAIN: Final = 60.0
-"""Seconds until it is said whom a run waits for that is over, and until it is said again."""
+"""Seconds until the user reads which ranks a run that is over waits for, and between two such messages."""
 
 
 @dataclass(slots=True)
 class _Close:
-    """The run is over; its processes end."""
+    """The run is over, and its processes end."""
 
     code: int
     since: float
     patient: bool
-    """They end by themselves, and may take their time."""
+    """They end by themselves and have no deadline."""
     notice: float = field(init=False)
-    """When to say that they do."""
+    """When to log that the run waits for them."""
 
     def __post_init__(self) -> None:
         self.notice = self.since + _LONG
@@ -77,30 +78,30 @@ class RunState:
         self.processes: dict[int, Process] = {}
         self.first_failure: Failure | None = None
         self.interrupted = False
-        """The user ended the run, or whoever drains its node."""
+        """A signal ended the run."""
         self.listing = 0
-        """How often the hosts that are listed have changed."""
+        """How often the list of hosts has changed."""
         self.changes = Changes()
         self._backoff = HostBackoff(*settings.cooldown)
         self._listed: dict[str, int] = {}
         self._resting: frozenset[str] = frozenset()
         self._troubled: float | None = None
         self._regrouped = 0
-        """The last generation that was not entered gracefully: what was wrong before has been dealt with."""
+        """The last generation that followed a death. Trouble reported for an earlier one has been dealt with."""
         self._program_failures = ProgramFailures()
         self._shortage = Shortage(now)
         self._newest = -1
         """The worker that was started last."""
         self._deserted = False
-        """It was told that some ended while others still trained."""
+        """The log says already that some ranks ended while others still trained."""
         self._final_checkpoint = FinalCheckpoint()
         self._close: _Close | None = None
 
-    # What is known
+    # Queries
 
     @property
     def exit_code(self) -> int | None:
-        """None as long as there is something to wait for."""
+        """None while a process of the run still exists."""
         if self._close is None or not all(process.ended for process in self.processes.values()):
             return None
         return self._close.code
@@ -115,8 +116,8 @@ class RunState:
 
     @property
     def training_hosts(self) -> int | None:
-        """Hosts that ranks train on; none while there are too few ranks. None as long as nobody has joined: programs
-        that do not use the library never do."""
+        """The number of hosts that ranks train on; 0 while there are too few ranks. None before any rank has joined:
+        ranks of programs that do not use the library never join."""
         if not self.began and not self._too_few():
             return None
         members = () if self.membership.held else self.membership.members
@@ -171,7 +172,7 @@ class RunState:
         """What may change without an action when nothing but time has passed, or a checkpoint was written."""
         return self._resting, self._shortage.stretch, self._final_checkpoint.stage
 
-    # What is heard of hosts
+    # Hosts
 
     def hosts_listed(self, slots: Mapping[str, int], now: float) -> list[RunAction]:
         if dict(slots) == self._listed:
@@ -191,7 +192,7 @@ class RunState:
             process, Failure(id_, process.label, process.worker.host, f"could not be started: {why}"), now
         )
 
-    # What is heard of agents
+    # Agents
 
     def agent_connected(self, id_: int, now: float) -> list[RunAction]:
         process = self._living(id_)
@@ -213,20 +214,20 @@ class RunState:
         return [Disconnect(id_), *self._lost(process, Failure(id_, process.label, process.worker.host, why), now)]
 
     def exited(self, id_: int, code: int, number: int, now: float) -> list[RunAction]:
-        """Its process has ended, by itself or by a signal."""
+        """A rank's process has ended, by itself or by a signal."""
         process = self._living(id_)
         if process is None:
             return []
         well = code == 0 and number == 0
         if well:
-            self.membership.left(id_)  # its own word may come later
+            self.membership.left(id_)  # the rank's own message may come later
         if well and not self._leaving(id_):
             return self._ended_well(process, now)
         why, own = failures.by_exit(code, number), failures.own(number)
         failure = Failure(id_, process.label, process.worker.host, why, failures.exit_code(code, number), own)
         return self._lost(process, failure, now)
 
-    # What is heard of ranks
+    # Ranks
 
     def joined(self, id_: int, addresses: Iterable[Address], now: float) -> list[RunAction]:
         process = self._living(id_)
@@ -248,13 +249,13 @@ class RunState:
         return self._carry_out(self.membership.entered(id_, generation), now)
 
     def troubled_by(self, id_: int, generation: int, commit: int, now: float) -> list[RunAction]:
-        """Whose death it was is heard in a moment, if it was one. It waits until all start over."""
+        """A rank lost another. Whether that one is dead is known in a moment, so nothing is done yet."""
         if generation >= self._regrouped and self._troubled is None:
             self._troubled = now
         return [*self._deserters(id_), *self._carry_out(self.membership.troubled(id_, commit), now)]
 
     def _deserters(self, id_: int) -> list[RunAction]:
-        """A program whose ranks do not all come to their end together is wrong, and hard to see through."""
+        """A program whose ranks do not all end at the same step is wrong, and such a mistake is hard to find."""
         done = [process for process in self.processes.values() if self.membership.done(process.worker.id)]
         if not done or self._deserted or self.membership.done(id_):
             return []
@@ -262,7 +263,7 @@ class RunState:
         return [Log(f"{named(done)} ended while others still trained")]
 
     def unreachable(self, id_: int, generation: int, other: int, now: float) -> list[RunAction]:
-        """A member finds no way to another one, though both are heard of here: they cannot be in one group."""
+        """A member cannot connect to another, though the launcher hears both: they cannot be in one group."""
         members = self.membership.members
         if generation != self.membership.generation or not {id_, other} <= set(members):
             return []
@@ -294,10 +295,10 @@ class RunState:
             process.rank_closed = now
         return []
 
-    # What the user says
+    # Signals
 
     def signalled(self, number: int, now: float) -> list[RunAction]:
-        """Once it is a request; twice it is an order. SIGTERM leaves time for a checkpoint."""
+        """The first signal lets ranks end, the second kills them. SIGTERM leaves time for a checkpoint."""
         if self._close is not None and not self._close.patient:
             return [Kill(process.worker.id, signal.SIGKILL) for process in self._alive()]
         trains = self.began and self._close is None
@@ -311,9 +312,9 @@ class RunState:
             return []
         self.interrupted = True
         self._close = _Close(128 + number, now, patient=False)
-        return [Log(f"{signal.Signals(number).name}: everybody is told to end"), *self._everybody_ends()]
+        return [Log(f"{signal.Signals(number).name}: ending all ranks"), *self._everybody_ends()]
 
-    # What time brings
+    # Time
 
     def tick(self, stalled: float, now: float) -> list[RunAction]:
         actions: list[RunAction] = []
@@ -331,7 +332,7 @@ class RunState:
         return [*actions, *self._reunited(now), *self._waited(now)]
 
     def _judged(self, process: Process, now: float) -> list[RunAction]:
-        """Whether it is still alive, by what was heard of it."""
+        """Whether a worker counts as dead, by when it was heard of last."""
         id_, patience = process.worker.id, self.settings.heartbeat_timeout
         if (why := process.lost(now)) is not None:
             return self.agent_lost(id_, why, now)
@@ -349,11 +350,11 @@ class RunState:
         self._troubled = None
         if self.membership.finishing:
             return self.fail("ranks that still train cannot go on without those that have ended", now)
-        text = "ranks lost sight of each other, and nobody is found dead: they start over from their last commit"
+        text = "ranks lost their connections to each other, and all of them live: they go back to their last commit"
         return [Log(text), *self._carry_out(self.membership.disrupted(), now)]
 
     def _waited(self, now: float) -> list[RunAction]:
-        """Whether there are enough to begin, or to go on."""
+        """Whether there are enough ranks to begin, or to go on."""
         quorum = self._quorum()
         if quorum.enough or self.membership.finishing:
             self._shortage.over(now)
@@ -363,12 +364,12 @@ class RunState:
         if self._shortage.lasted(now) > timeout and fatal:
             return self.fail(f"after {timeout:g} s {quorum}{self._obstacles(now)}", now)
         if self._shortage.lasted(now) > _NO_MORE_COME and self._may_begin_with(quorum.joined):
-            return [Log(f"{quorum}; no more hosts came: it begins so"), *self._settled(now)]
+            return [Log(f"{quorum}; no more hosts were listed: training begins with these"), *self._settled(now)]
         notice = self._shortage.notice(quorum, now)
         return [Log(f"{notice}{self._obstacles(now)}")] if notice is not None else []
 
     def _may_begin_with(self, joined: int) -> bool:
-        """A job that was made smaller and whose launcher began anew would wait for `-np` workers in vain."""
+        """A job may have been made smaller before its launcher was started again: `-np` ranks will never come."""
         limits = self.membership.limits
         offered = sum(self._listed.values())
         return self.settings.elastic and not self.began and offered < limits.start and limits.least <= joined == offered
@@ -388,7 +389,7 @@ class RunState:
         rest = [f"{host} rests for {until - now:.0f} s after a failure" for host, until in resting.items()]
         return "".join(f"; {each}" for each in (f"hosts: {hosts.described(self._listed)}", *rest))
 
-    # What is decided
+    # Decisions
 
     def _rehosted(self, now: float) -> list[RunAction]:
         self._resting = frozenset(self._backoff.resting(now))
@@ -409,7 +410,7 @@ class RunState:
         return self._carry_out([*done, *self.membership.gone(id_)], now)
 
     def _lost(self, process: Process, failure: Failure, now: float, *, ended: bool = True) -> list[RunAction]:
-        """A worker is no more. That it was on its way out, or had been told to go, makes it no failure."""
+        """A worker is gone. That is no failure when it was leaving, or was told to end."""
         id_ = process.worker.id
         through = self.membership.done(id_)
         expected = self.membership.spent(id_) or self._leaving(id_) or self._close is not None
@@ -422,7 +423,7 @@ class RunState:
         return self._failed(process, failure, now)
 
     def _failed_at_the_end(self, failure: Failure, now: float) -> list[RunAction]:
-        """It had trained to the end, and failed in what came after."""
+        """A rank had trained to the end, and failed in what its program did after that."""
         if self.first_failure is None or not self.membership.done(self.first_failure.id):
             self.first_failure = failure
         if self._close is not None:
@@ -471,7 +472,7 @@ class RunState:
                 return self._grouped(action, now)
 
     def _grouped(self, action: Switch | Regroup, now: float) -> list[RunAction]:
-        for process in self._alive():  # those that leave and those that come bear no number, which is another's now
+        for process in self._alive():  # workers that leave or come have no rank number: another worker has it
             process.label = place(process.worker)
         for rank, id_ in enumerate(self.membership.members):
             self.processes[id_].label = str(rank)
@@ -492,8 +493,8 @@ class RunState:
         return [Kill(process.worker.id, signal.SIGTERM) for process in late]
 
     def _code_at_the_end(self) -> int:
-        """Who failed while others trained on is forgotten. Programs that do not train do nothing for each other: one
-        that failed is made good only by another in its place that ended well."""
+        """A rank that failed while others trained on does not count. Ranks of programs that do not train do not help
+        each other: a failure counts unless a replacement ended well."""
         failure = self.first_failure
         if failure is None:
             return 0
@@ -514,7 +515,7 @@ class RunState:
         return [Kill(process.worker.id, signal.SIGTERM) for process in self._alive()]
 
     def _closed(self, close: _Close, now: float) -> list[RunAction]:
-        """Nobody is waited for for ever who was told to end; nobody in silence who is to end by itself."""
+        """Stopping processes have a deadline; waiting for the others is logged."""
         left = self._alive()
         if close.patient and left and now >= close.notice:
             close.notice = now + _AGAIN
@@ -542,7 +543,7 @@ class RunState:
         return None if process is None or process.ended else process
 
     def _excused(self, id_: int) -> bool:
-        """Whether nobody waits for it any more."""
+        """Whether no other rank waits for this one any more."""
         return id_ not in self.membership.workers or self.membership.done(id_)
 
     def _leaving(self, id_: int) -> bool:

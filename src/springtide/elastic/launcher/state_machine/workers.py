@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A process that trains, as the launcher knows it; and how many of them a run takes."""
+"""Workers, the processes that train; their phases, and how many a run requires."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from springtide.elastic.shared.members import Address
 
 class Phase(Enum):
     STARTING = auto()
-    """Its process was started, and has not been heard of."""
+    """Its process was started, and has not joined."""
     READY = auto()
-    """It can be reached by others."""
+    """It has joined, and other ranks can connect to it."""
     MEMBER = auto()
     LEAVING = auto()
-    """It was a member, and goes when it comes to the boundary it was told."""
+    """It was a member, and ends at the boundary of the switch."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,15 +33,15 @@ class Worker:
     trained: bool = False
     """It has entered a generation at least once."""
     commit: int = -1
-    """The boundary of its newest commit, as far as it is known."""
+    """The boundary of its newest known commit."""
 
 
 @dataclass(frozen=True, slots=True)
 class Limits:
     start: int
-    """Workers it takes to begin."""
+    """Workers required to begin."""
     least: int
-    """Workers it takes to go on."""
+    """Workers required to go on."""
     most: int | None = None
     resets: int | None = None
     """How many generations may follow the first."""

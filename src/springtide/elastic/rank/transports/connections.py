@@ -1,14 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Data connections among ranks: a door of our own, and for each generation the way to both neighbours.
+"""Data connections among ranks: a listener, and for each generation the connections to both neighbours.
 
-They are made in the background, while the old group trains, as soon as a generation is prepared: whoever comes to the
-boundary finds them ready. Everybody calls its right neighbour and is called by its left one.
+They are made in the background, while the old group trains, as soon as a generation is prepared, and are ready when the
+rank comes to the boundary. Every rank connects to its right neighbour and accepts its left one.
 
-A neighbour whose host takes no call is told of after a while: the launcher reaches both, and knows whom to do without.
-One that takes it and does not answer is busy. When the network between two falls silent, the one that waits finds out.
+A neighbour whose host accepts no connection is reported to the launcher after a while: the launcher hears both ranks,
+and decides which one the run goes on without. A neighbour that accepts and does not answer is busy. Keep-alive probes
+find a network between two ranks that has fallen silent.
 
-Where the interfaces are known that ranks reach each other over, the door is open there alone. Strangers may knock: they
-have a few seconds to prove that they belong to the run, and there are only so many at a time.
+With --network-interface ranks listen on those interfaces alone. Callers have a few seconds to authenticate, and the
+number of those that have not is limited.
 """
 
 from __future__ import annotations
@@ -35,9 +36,9 @@ _MOST: Final = 64
 """Callers that have not proved yet who they are."""
 _PAUSE: Final = 0.2
 _UNREACHABLE: Final = 10.0
-"""Seconds without a way to a neighbour."""
+"""Seconds without a connection to a neighbour, after which it is reported."""
 _ALIVE: Final = ((socket.TCP_KEEPIDLE, 5), (socket.TCP_KEEPINTVL, 2), (socket.TCP_KEEPCNT, 3))
-"""Seconds of silence before the other host is asked, seconds between two questions, and questions without an answer."""
+"""Keep-alive: seconds of silence before the first probe, seconds between two, and probes without an answer."""
 _BUFFER: Final = 4 << 20
 
 
@@ -58,17 +59,18 @@ class Connections:
         self._called: dict[Way, socket.socket] = {}
         self._calling: dict[Way, socket.socket] = {}
         self._oldest = 0
-        """Generations before this one are over: whoever still calls for them is turned away."""
+        """Generations before this one are over: connections for them are closed."""
         self._cancelled: set[int] = set()
-        """Later ones that do not come to be."""
+        """Later generations that are not entered."""
         self._closed = False
         self.on_unreachable: Callable[[int, int], None] = lambda _generation, _id: None
-        """Called with a generation, and a member of it to whom there is no way."""
+        """Called with a generation, and a member of it that cannot be reached."""
         for listener in self._listeners:
-            threading.Thread(target=self._answer, args=(listener,), name="tide-door", daemon=True).start()
+            threading.Thread(target=self._answer, args=(listener,), name="tide-listener", daemon=True).start()
 
     def addresses(self, link: str) -> list[Address]:
-        """Where others may find the door, the likeliest first: where the launcher finds us, or what was asked for."""
+        """Addresses of the listener, the likeliest first: that of the connection to the launcher, or those of
+        --network-interface."""
         port = self._listeners[0].getsockname()[1]
         if self._interfaces:
             return [(listener.getsockname()[0], port) for listener in self._listeners]
@@ -87,7 +89,7 @@ class Connections:
     def neighbours(
         self, generation: int, members: Sequence[Member], given_up: Callable[[], bool]
     ) -> tuple[socket.socket, socket.socket] | None:
-        """The ways to the left and to the right; waits for them, until it is told to give up."""
+        """The connections to the left and to the right; waits for them until `given_up` says not to."""
         mine = _place(members, self._id)
         assert mine is not None  # nobody enters a generation it is not a member of
         left = Way(generation, members[mine - 1].id)
@@ -100,7 +102,7 @@ class Connections:
             return self._called[left], self._calling[right]
 
     def inodes(self) -> set[int]:
-        """Of all sockets that are ours."""
+        """Inode numbers of all sockets here."""
         with self._changed:
             ours = [*self._listeners, *self._called.values(), *self._calling.values()]
             return {os.fstat(each.fileno()).st_ino for each in ours if each.fileno() >= 0}
@@ -113,7 +115,7 @@ class Connections:
             self._hang_up()
 
     def cancel(self, generation: int) -> None:
-        """It was prepared, and does not come to be."""
+        """A prepared generation is not entered."""
         with self._changed:
             self._cancelled.add(generation)
             self._hang_up()
@@ -128,7 +130,7 @@ class Connections:
         return self._closed or generation < self._oldest or generation in self._cancelled
 
     def wake(self) -> None:
-        """Let whoever waits for neighbours look again whether to give up."""
+        """Let a thread that waits for neighbours ask again whether to give up."""
         with self._changed:
             self._changed.notify_all()
 
@@ -136,7 +138,7 @@ class Connections:
         self._closed = True
         for listener in self._listeners:
             with contextlib.suppress(OSError):  # closed already
-                listener.shutdown(socket.SHUT_RDWR)  # or it would stay open for whoever waits at it
+                listener.shutdown(socket.SHUT_RDWR)  # a thread in accept() would keep it open otherwise
             listener.close()
 
     def _answer(self, listener: socket.socket) -> None:
@@ -144,12 +146,12 @@ class Connections:
             try:
                 connection, _ = listener.accept()
             except OSError:
-                time.sleep(_PAUSE)  # there may be descriptors again
+                time.sleep(_PAUSE)  # until there are file descriptors again
                 continue
             with self._changed:
                 turned_away = self._unauthenticated.come(connection, _MOST)
             for each in turned_away:
-                with contextlib.suppress(OSError):  # whoever listens to it closes it
+                with contextlib.suppress(OSError):  # the thread that reads from it closes it
                     each.shutdown(socket.SHUT_RDWR)
             threading.Thread(target=self._take_in, args=(connection,), name="tide-caller", daemon=True).start()
 
@@ -188,7 +190,7 @@ class Connections:
                 self._changed.wait(_PAUSE)
 
     def likely(self, member: Member) -> Iterable[Address]:
-        """Where another is found best. On another host a loopback address leads to ourselves."""
+        """The likeliest addresses of another rank. A loopback address of another host would lead back here."""
         if member.host == self._host:
             return sorted(member.addresses, key=lambda each: not _loopback(each))
         away = [each for each in member.addresses if not _loopback(each)]
@@ -227,7 +229,7 @@ def _loopback(address: Address) -> bool:
 
 
 def _named(interfaces: Sequence[str]) -> list[str]:
-    """Their addresses, and where ranks on the same host find each other in any case."""
+    """The addresses of interfaces, and the loopback address for ranks on the same host."""
     found = addresses.own(interfaces)
     if not found:
         raise OSError(f"--network-interface: {' and '.join(interfaces)} has no address on this host")

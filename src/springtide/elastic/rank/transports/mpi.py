@@ -28,12 +28,12 @@ _PIECE: Final = 1 << 28
 
 
 class NoMpiError(RuntimeError):
-    """mpirun has started this rank, and it has no way to the others."""
+    """mpirun has started this rank, which cannot reach the others without mpi4py."""
 
 
 @dataclass(frozen=True, slots=True)
 class World:
-    """What the launcher says of a rank."""
+    """A rank's numbers, as mpirun sets them."""
 
     rank: int
     size: int

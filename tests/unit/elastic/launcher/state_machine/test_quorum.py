@@ -30,7 +30,7 @@ def test_stretches_add_up_until_somebody_trains() -> None:
 def test_every_stretch_is_told_once() -> None:
     shortage, few = Shortage(0), Quorum(2, 1, 1)
     assert shortage.notice(few, 1) is None
-    assert shortage.notice(few, 3) == "1 of the 2 ranks it takes is there; waiting for more"
+    assert shortage.notice(few, 3) == "1 of 2 required ranks has started; waiting for more"
     assert shortage.notice(few, 4) is None
     shortage.over(5)
     shortage.lasted(6)

@@ -427,7 +427,7 @@ def test_ranks_that_are_killed_again_and_again_are_too_few() -> None:
             story.pass_time(1)
             story.exit(id_, number=signal.SIGKILL)
     assert story.code == 137
-    assert story.told[-1].startswith("after 600 s 0 of the 1 ranks it takes are there; hosts: a:1; a rests for ")
+    assert story.told[-1].startswith("after 600 s 0 of 1 required ranks have started; hosts: a:1; a rests for ")
 
 
 def test_programs_that_do_not_train_fail_with_any_of_them() -> None:
@@ -492,8 +492,8 @@ def test_it_begins_with_fewer_when_no_more_are_listed() -> None:
     story.pass_time(16)
     assert story.run_state.membership.members == (0,)
     assert story.told == [
-        "1 of the 2 ranks it takes is there; waiting for more; hosts: a:1",
-        "1 of the 2 ranks it takes is there; no more hosts came: it begins so",
+        "1 of 2 required ranks has started; waiting for more; hosts: a:1",
+        "1 of 2 required ranks has started; no more hosts were listed: training begins with these",
     ]
     story.offer("a", "b")
     story.call(1)
@@ -511,11 +511,11 @@ def test_too_few_for_too_long() -> None:
     story = Story("a", limits=Limits(2, 2))
     story.call(0)
     story.pass_time(599)
-    assert story.told == ["1 of the 2 ranks it takes is there; waiting for more; hosts: a:1"]
+    assert story.told == ["1 of 2 required ranks has started; waiting for more; hosts: a:1"]
     assert Kill(0, signal.SIGTERM) in story.pass_time(2)
     story.exit(0, number=15)
     assert story.code == 1
-    assert story.told[-1] == "after 600 s 1 of the 2 ranks it takes is there; hosts: a:1"
+    assert story.told[-1] == "after 600 s 1 of 2 required ranks has started; hosts: a:1"
 
 
 @pytest.mark.parametrize(("caller", "called", "words"), [(0, 1, "cannot be reached from a"), (1, 0, "cannot reach a")])
@@ -557,9 +557,9 @@ def test_one_that_runs_and_never_joins_is_missing_when_others_have_joined() -> N
     story.pass_time(700)
     story.do(story.machine.handle(RankSent(0, Join(ADDRESS)), story.now))
     story.pass_time(20)
-    assert story.told == ["1 of the 2 ranks it takes is there; waiting for [1] on b to join; hosts: a:1, b:1"]
+    assert story.told == ["1 of 2 required ranks has joined; waiting for [1] on b to join; hosts: a:1, b:1"]
     story.pass_time(600)
-    assert story.told[-1] == "after 600 s 1 of the 2 ranks it takes is there; hosts: a:1, b:1"
+    assert story.told[-1] == "after 600 s 1 of 2 required ranks has joined; hosts: a:1, b:1"
 
 
 def test_ranks_of_a_run_that_is_not_elastic_may_join_when_they_like() -> None:
@@ -568,7 +568,7 @@ def test_ranks_of_a_run_that_is_not_elastic_may_join_when_they_like() -> None:
     story.do(story.machine.handle(RankSent(0, Join(ADDRESS)), story.now))
     story.pass_time(3600)
     assert story.code is None
-    assert story.told == ["1 of the 2 ranks it takes is there; waiting for [1] on b to join; hosts: a:1, b:1"]
+    assert story.told == ["1 of 2 required ranks has joined; waiting for [1] on b to join; hosts: a:1, b:1"]
 
 
 def test_who_does_not_end_when_all_have_trained_is_named_now_and_then() -> None:
