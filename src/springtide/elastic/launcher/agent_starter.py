@@ -52,14 +52,14 @@ class Retries:
         """Start the clock, once; not while the start waits for others."""
         self.until = min(self.until, now + self.seconds)
 
-    def spent(self, now: float) -> bool:
+    def over(self, now: float) -> bool:
         return now + self._next >= self.until
 
     def pause(self) -> float:
         pause, self._next = self._next, min(self._next * 1.5, 3.0)
         return pause
 
-    def worn(self) -> bool:
+    def to_be_logged(self) -> bool:
         """Whether to log that the host is tried again: once, after a while."""
         if self._told or self._next < 1.0:
             return False

@@ -30,18 +30,18 @@ _ANNOTATED = 2.0
 
 
 async def run(given: Options, output: Output, orphan_guard: OrphanGuard | None) -> int:
-    notice = AnnotationWriter(Pod.found(os.environ))
-    coordinator = Coordinator(given, output, notice)
+    annotation = AnnotationWriter(Pod.found(os.environ))
+    coordinator = Coordinator(given, output, annotation)
     loop = asyncio.get_running_loop()
     loop.set_exception_handler(lambda _, surprise: output.tell(_told(surprise)))
     for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
         if signal.getsignal(number) is not signal.SIG_IGN:  # nohup, for one
             loop.add_signal_handler(number, coordinator.interrupted, number)
-    beside = [loop.create_task(notice.run()), loop.create_task(_list(given, coordinator, output, orphan_guard))]
-    beside[1].add_done_callback(coordinator.relied_on)
+    beside = [loop.create_task(annotation.run()), loop.create_task(_list(given, coordinator, output, orphan_guard))]
+    beside[1].add_done_callback(coordinator.watch)
     try:
         code = await coordinator.serve()
-        await notice.last(_ANNOTATED)
+        await annotation.last(_ANNOTATED)
         return code
     finally:
         for task in beside:

@@ -85,8 +85,8 @@ _BYE: Final = TO_AGENT.encode(Bye())
 
 
 class Coordinator:
-    def __init__(self, options: Options, output: Output, notice: AnnotationWriter) -> None:
-        self._options, self._output, self._notice = options, output, notice
+    def __init__(self, options: Options, output: Output, annotation: AnnotationWriter) -> None:
+        self._options, self._output, self._annotation = options, output, annotation
         self._loop = asyncio.get_running_loop()
         settings = Settings(
             options.limits, options.elastic, options.cooldown, options.elastic_timeout, options.heartbeat_timeout
@@ -132,7 +132,7 @@ class Coordinator:
                     self._beat()
                     self._forget()
                 self.report()
-            await self._hung_up()
+            await self._wait_for_output()
             self._explain(code)
             if code and not self.run_state.interrupted:
                 self._save_events()
@@ -174,7 +174,7 @@ class Coordinator:
     def fail(self, why: str) -> None:
         self.handle(Failed(why))
 
-    def relied_on(self, task: asyncio.Task[None]) -> None:
+    def watch(self, task: asyncio.Task[None]) -> None:
         """A task has ended. An error in it ends the run, which would miss hosts or messages from then on."""
         if not task.cancelled() and self._fault is None:
             self._fault = task.exception()
@@ -197,7 +197,7 @@ class Coordinator:
         )
         if self._pace.due(progress, now):
             moment = Moment(now, datetime.now(UTC))
-            self._notice.put(progress.written(moment))
+            self._annotation.put(progress.written(moment))
             if run_state.began:
                 self._output.print(progress.written(moment, after=self._told))
                 self._told = run_state.changes.number
@@ -268,12 +268,12 @@ class Coordinator:
             return
         opened = listeners.at([LOOPBACK, *mine], _BACKLOG) if self._interfaces else listeners.everywhere(_BACKLOG)
         for listener in opened:
-            self._servers.append(await asyncio.start_server(self._take_in, sock=listener, backlog=_AT_A_TIME))
+            self._servers.append(await asyncio.start_server(self._accept, sock=listener, backlog=_AT_A_TIME))
             listener.listen(_BACKLOG)
         self._starter.listen_at(opened[0].getsockname()[1], self._interfaces)
 
-    def _take_in(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        for each in self._unauthenticated.come(writer, _UNAUTHENTICATED + 2 * len(self._links)):
+    def _accept(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        for each in self._unauthenticated.add(writer, _UNAUTHENTICATED + 2 * len(self._links)):
             each.transport.abort()
         self._spawn(self._connections, self._connected(reader, writer))
 
@@ -281,21 +281,21 @@ class Coordinator:
         task = self._loop.create_task(work)
         among.add(task)
         task.add_done_callback(among.discard)
-        task.add_done_callback(self.relied_on)
+        task.add_done_callback(self.watch)
 
     async def _connected(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         try:
             async with asyncio.timeout(_OPENING):
                 bond = await wire.answer_stream(reader, writer, self._key_of)
-            self._unauthenticated.known(writer)
+            self._unauthenticated.remove(writer)
             if bond.opening.caller is wire.Caller.AGENT:
-                await self._attend_agent(bond, reader, writer)
+                await self._serve_agent(bond, reader, writer)
             else:
-                await self._attend_rank(bond.opening.id, reader, writer)
+                await self._serve_rank(bond.opening.id, reader, writer)
         except (wire.RefusedError, asyncio.IncompleteReadError, OSError, TimeoutError):
             pass  # the caller has gone, is not of this run, or sends what cannot be read
         finally:
-            self._unauthenticated.known(writer)
+            self._unauthenticated.remove(writer)
             writer.close()
 
     async def _key_of(self, opening: wire.Opening) -> bytes | None:
@@ -307,13 +307,13 @@ class Coordinator:
         await links.announced.wait()  # the connection may be faster than the line with the token
         return links.token or None
 
-    async def _attend_agent(self, bond: wire.Bond, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    async def _serve_agent(self, bond: wire.Bond, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         id_ = bond.opening.id
         links = self._links.get(id_)
         if links is None or links.token != bond.key:
             return
         if links.settled.is_set():
-            self._stolen(id_)
+            self._token_used_twice(id_)
             return
         links.agent = writer
         writer.write(self._welcome(id_, bond))
@@ -322,7 +322,7 @@ class Coordinator:
         try:
             while True:
                 message = FROM_AGENT.decode(await wire.receive_stream(reader))
-                self._hear_agent(id_, links, message)
+                self._handle_agent(id_, links, message)
         finally:
             links.agent = None
             for stream in NAMES:
@@ -331,7 +331,7 @@ class Coordinator:
             self.handle(AgentLost(id_, "was lost: the connection to its agent closed"))
             self.report()
 
-    def _stolen(self, id_: int) -> None:
+    def _token_used_twice(self, id_: int) -> None:
         """Two agents came with the same token, one of them not from this run: it is not known which."""
         why = "is not to be trusted: somebody else knows the token of its agent"
         self.handle(AgentLost(id_, why))
@@ -354,12 +354,12 @@ class Coordinator:
         program = Program(self._options.command, passed_on | own, self._starter.directory, self._secret)
         return TO_AGENT.encode(program.sealed(bond))
 
-    def _hear_agent(self, id_: int, links: WorkerLinks, message: FromAgent | None) -> None:
+    def _handle_agent(self, id_: int, links: WorkerLinks, message: FromAgent | None) -> None:
         match message:
             case agent_messages.Output(stream, data):
                 if stream not in NAMES:
                     raise wire.RefusedError(f"there is no stream {stream}")
-                self._hear_output(id_, links, stream, data)
+                self._forward_output(id_, links, stream, data)
                 self.handle(AgentSent(id_, Beat()))
             case Exited():
                 self.handle(AgentSent(id_, message))
@@ -369,7 +369,7 @@ class Coordinator:
             case _:
                 self.handle(AgentSent(id_, Beat()))
 
-    def _hear_output(self, id_: int, links: WorkerLinks, stream: str, data: bytes) -> None:
+    def _forward_output(self, id_: int, links: WorkerLinks, stream: str, data: bytes) -> None:
         writer, size = links.agent, len(data)
 
         def taken() -> None:
@@ -382,7 +382,7 @@ class Coordinator:
 
         self._output.lines(self.run_state.label(id_), stream, links.output.add(stream, data), written)
 
-    async def _attend_rank(self, id_: int, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    async def _serve_rank(self, id_: int, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         links = self._links.get(id_)
         if links is None or links.rank is not None:
             raise wire.RefusedError("nobody waits for this rank")
@@ -390,12 +390,12 @@ class Coordinator:
         try:
             while True:
                 message = FROM_RANK.decode(await wire.receive_stream(reader))
-                self._hear_rank(id_, message)
+                self._handle_rank(id_, message)
         finally:
             links.rank = None
             self.handle(RankLost(id_))
 
-    def _hear_rank(self, id_: int, message: FromRank | None) -> None:
+    def _handle_rank(self, id_: int, message: FromRank | None) -> None:
         match message:
             case None:
                 self.handle(RankSent(id_, Beat()))
@@ -410,7 +410,7 @@ class Coordinator:
 
     # The end
 
-    async def _hung_up(self) -> None:
+    async def _wait_for_output(self) -> None:
         """Wait for the last output of ranks."""
         left = [links.closed.wait() for links in self._links.values() if links.agent is not None]
         with contextlib.suppress(TimeoutError):

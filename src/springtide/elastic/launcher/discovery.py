@@ -53,10 +53,10 @@ class Discovery:
         while True:
             self._seen = _print(self._path)
             try:
-                found = await self._asked()
+                found = await self._hosts()
                 if _missing(known, found):
                     await asyncio.sleep(_LOOK)
-                    found = confirmed(known, found, await self._asked())
+                    found = confirmed(known, found, await self._hosts())
             except DiscoveryError as trouble:
                 if str(trouble) != error:
                     error = str(trouble)
@@ -77,31 +77,31 @@ class Discovery:
             if _print(self._path) != self._seen:
                 return
 
-    async def _asked(self) -> dict[str, int]:
+    async def _hosts(self) -> dict[str, int]:
         with contextlib.ExitStack() as opened:
             try:
                 printed = opened.enter_context(contextlib.closing(PipeReader()))
-                complaint = opened.enter_context(contextlib.closing(PipeReader()))
+                errors = opened.enter_context(contextlib.closing(PipeReader()))
                 process = await asyncio.create_subprocess_shell(
                     self._script,
                     stdin=asyncio.subprocess.DEVNULL,
-                    stdout=printed.mouth,
-                    stderr=complaint.mouth,
+                    stdout=printed.write_end,
+                    stderr=errors.write_end,
                     start_new_session=True,
                 )
             except OSError as error:
                 raise DiscoveryError(f"{self._script} cannot be asked now: {error.strerror}") from error
-            await self._ended(process, printed, complaint)
+            await self._wait(process, printed, errors)
         if process.returncode:
-            words = complaint.heard.decode(errors="replace").strip().splitlines()[-1:]
+            words = errors.data.decode(errors="replace").strip().splitlines()[-1:]
             why = ": ".join((f"{self._script} failed with code {process.returncode}", *words))
             raise DiscoveryError(why, missing=process.returncode in _NO_SUCH_COMMAND)
         try:
-            return hosts.from_discovery(printed.heard.decode(errors="replace"), self._slots)
+            return hosts.from_discovery(printed.data.decode(errors="replace"), self._slots)
         except hosts.HostsError as error:
             raise DiscoveryError(f"{self._script} printed what cannot be read: {error}") from error
 
-    async def _ended(self, process: asyncio.subprocess.Process, *readers: PipeReader) -> None:
+    async def _wait(self, process: asyncio.subprocess.Process, *readers: PipeReader) -> None:
         self._orphan_guard.hold(process.pid)
         try:
             async with asyncio.timeout(_PATIENCE):
@@ -124,14 +124,14 @@ class PipeReader:
     hold the other end of the pipe for ever."""
 
     def __init__(self) -> None:
-        self.heard = bytearray()
+        self.data = bytearray()
         self.full = False
         self._end = asyncio.Event()
         self._loop = asyncio.get_running_loop()
-        self._pipe, self.mouth = os.pipe()
+        self._pipe, self.write_end = os.pipe()
         """The process gets the write end."""
         os.set_blocking(self._pipe, False)
-        self._loop.add_reader(self._pipe, self._hear)
+        self._loop.add_reader(self._pipe, self._read)
 
     async def end(self, patience: float) -> None:
         """Read the rest once the process has ended."""
@@ -146,14 +146,14 @@ class PipeReader:
         os.close(self._pipe)
 
     def _shut(self) -> None:
-        if self.mouth >= 0:
-            os.close(self.mouth)
-            self.mouth = -1
+        if self.write_end >= 0:
+            os.close(self.write_end)
+            self.write_end = -1
 
-    def _hear(self) -> None:
+    def _read(self) -> None:
         data = os.read(self._pipe, 1 << 16)
-        self.heard += data
-        self.full = len(self.heard) > _MOST
+        self.data += data
+        self.full = len(self.data) > _MOST
         if not data or self.full:
             self._loop.remove_reader(self._pipe)
             self._end.set()

@@ -68,7 +68,7 @@ class HostStarter:
         retries, left = Retries(self._timeout), workers
         while left:
             errors = await self._attempt(host, left, here, retries)
-            again = [] if here or retries.spent(self._loop.time()) else [id_ for id_, e in errors.items() if e.passing]
+            again = [] if here or retries.over(self._loop.time()) else [id_ for id_, e in errors.items() if e.passing]
             for id_, error in errors.items():
                 if id_ not in again:
                     self._reports.failed(id_, str(error))
@@ -118,7 +118,7 @@ class HostStarter:
                 self._links[worker.id].expect(token.encode())
 
     async def _pause(self, host: str, retries: Retries, error: StartError) -> None:
-        if retries.worn():
+        if retries.to_be_logged():
             self._reports.tell(f"{host} does not answer yet, and is tried again: {error}")
         await asyncio.sleep(retries.pause())
 

@@ -16,7 +16,7 @@ class Unauthenticated(Generic[T]):
     def __init__(self) -> None:
         self._there: dict[T, None] = {}
 
-    def come(self, caller: T, most: int) -> list[T]:
+    def add(self, caller: T, most: int) -> list[T]:
         """Add a caller. Returns those to close, so that no more than `most` are left."""
         self._there[caller] = None
         turned_away = list(self._there)[: max(len(self._there) - most, 0)]
@@ -24,6 +24,6 @@ class Unauthenticated(Generic[T]):
             del self._there[each]
         return turned_away
 
-    def known(self, caller: T) -> None:
+    def remove(self, caller: T) -> None:
         """A caller has authenticated, or has gone."""
         self._there.pop(caller, None)

@@ -149,13 +149,13 @@ class Connections:
                 time.sleep(_PAUSE)  # until there are file descriptors again
                 continue
             with self._changed:
-                turned_away = self._unauthenticated.come(connection, _MOST)
+                turned_away = self._unauthenticated.add(connection, _MOST)
             for each in turned_away:
                 with contextlib.suppress(OSError):  # the thread that reads from it closes it
                     each.shutdown(socket.SHUT_RDWR)
-            threading.Thread(target=self._take_in, args=(connection,), name="tide-caller", daemon=True).start()
+            threading.Thread(target=self._accept, args=(connection,), name="tide-caller", daemon=True).start()
 
-    def _take_in(self, connection: socket.socket) -> None:
+    def _accept(self, connection: socket.socket) -> None:
         until = time.monotonic() + _PATIENCE
         try:
             opening = wire.answer(connection, self._secret, until)
@@ -168,7 +168,7 @@ class Connections:
             return
         finally:
             with self._changed:
-                self._unauthenticated.known(connection)
+                self._unauthenticated.remove(connection)
         self._keep(self._called, Way(hello.generation, opening.id), connection)
 
     def _call(self, generation: int, member: Member) -> None:
