@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import pickle
 from collections import OrderedDict, defaultdict
 from dataclasses import dataclass
 from pathlib import Path
@@ -255,3 +256,13 @@ def test_values_whose_names_are_taken_are_refused() -> None:
 def test_values_that_cannot_be_handed_on_are_refused() -> None:
     with pytest.raises(TypeError, match="value 'word' of a state cannot be kept"):
         State(step=1, word=lambda: "word")
+
+
+def test_what_an_earlier_version_wrote_is_read() -> None:
+    """On disk, or sent by ranks of a run that goes on while Springtide is replaced."""
+    written = (
+        b"\x80\x04\x95]\x00\x00\x00\x00\x00\x00\x00K\x03K\x02}\x94(\x8c\x07weights\x94\x8c\x19springtide.elastic.leaves"
+        b"\x94\x8c\x04Leaf\x94\x93\x94)\x81\x94]\x94(\x8c\x05numpy\x94\x8c\x03<f8\x94K\x04\x85\x94eb\x8c\x04step\x94K\x05u\x87\x94."
+    )
+    assert pickle.loads(written) == (3, 2, {"weights": leaves.Leaf("numpy", "<f8", (4,)), "step": 5})
+    assert leaves.Leaf.__module__ == "springtide.elastic.leaves"  # what earlier versions look for
