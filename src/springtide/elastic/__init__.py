@@ -17,12 +17,18 @@
 
 Standard library alone; NumPy, PyTorch and TensorFlow are used where a program uses them.
 
-    launcher side   membership (who trains together), hosts, discovery, starting, coordinator, agent, output, progress
-    rank side       session (link to the launcher), connections, collectives, sums, groups, ring, flow, state, samplers,
-                    orders, checkpoints, running, reporting, mpi (ranks that mpirun has started)
-    both            wire, members
+    launcher          `tiderun`: who trains together, and the processes for that
+    agent             the process that every rank runs under
+    rank              what programs call; the names below are its
+    protocol          what these send each other
+    shared            what they have in common below that
+    groups, leaves    the seam between collectives and transports; state as a tree. Programs and checkpoints name them
+    torch_groups      PyTorch's process groups, one for every generation
+    horovod           Horovod's names
 
-What a program uses is loaded when it is first used: agents and launchers, which come before all programs, use none.
+Nothing of the rank side is loaded before a program uses a name of it: agents and launchers, which start before all
+programs, use none. The first name loads all, because the package may be replaced on disk while the program trains, and
+modules of two versions do not fit together.
 """
 
 from __future__ import annotations
@@ -31,13 +37,14 @@ import importlib
 from typing import TYPE_CHECKING, Any, Final
 
 if TYPE_CHECKING:
-    from springtide.elastic.collectives import allgather, allreduce, barrier, broadcast, local_rank, rank, size
-    from springtide.elastic.context import on_resize
     from springtide.elastic.groups import BrokenError
-    from springtide.elastic.reporting import report
-    from springtide.elastic.running import run
-    from springtide.elastic.samplers import Sampler
-    from springtide.elastic.state import State
+    from springtide.elastic.rank import context as context
+    from springtide.elastic.rank.collectives import allgather, allreduce, barrier, broadcast, local_rank, rank, size
+    from springtide.elastic.rank.context import on_resize
+    from springtide.elastic.rank.reporting import report
+    from springtide.elastic.rank.running import run
+    from springtide.elastic.rank.samplers import Sampler
+    from springtide.elastic.rank.state import State
 
 __all__ = [
     "BrokenError",
@@ -57,18 +64,20 @@ __all__ = [
 
 _HOMES: Final = {
     "BrokenError": "groups",
-    "Sampler": "samplers",
-    "State": "state",
-    "on_resize": "context",
-    "report": "reporting",
-    "run": "running",
+    "Sampler": "rank.samplers",
+    "State": "rank.state",
+    "on_resize": "rank.context",
+    "report": "rank.reporting",
+    "run": "rank.running",
 }
 """Where a name is defined, if not among the collectives."""
 
 
 def __getattr__(name: str) -> Any:
+    if name == "context":  # not among the names above, but programs import it as a module of this package
+        return importlib.import_module(f"{__name__}.rank.context")
     if name not in __all__:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    found = getattr(importlib.import_module(f"{__name__}.{_HOMES.get(name, 'collectives')}"), name)
-    globals()[name] = found
-    return found
+    for each in __all__:
+        globals()[each] = getattr(importlib.import_module(f"{__name__}.{_HOMES.get(each, 'rank.collectives')}"), each)
+    return globals()[name]

@@ -4,11 +4,11 @@
     tiderun ◄── beats, output, how it ended ── agent ── its process group ──► rank
             ── which program, signals ──►
 
-It beats for its rank, which may be busy for minutes without letting a thread of its own run. It forwards what the rank
-prints as fast as the launcher takes it, so that a launcher whose own output is blocked blocks the rank and not the
-beats. It ends the rank and all it started when it is told to, when it is itself terminated, and when the launcher is
-gone: at once when the connection closes, and within ten seconds when nothing is heard. A launcher that is gone never
-comes back under the same secret, so nobody waits for it.
+The agent sends heartbeats for its rank, which may hold the interpreter lock for minutes. It forwards the rank's output
+as fast as the launcher takes it, so that a launcher whose own output is blocked blocks the rank and not the heartbeats.
+It ends the rank and all its processes on a message of the launcher, when the agent itself is terminated, and when the
+launcher is gone: at once when the connection closes, and within ten seconds of silence. A launcher that is gone never
+comes back with the same secret, so no agent waits for it.
 """
 
 from __future__ import annotations
@@ -29,18 +29,33 @@ from dataclasses import dataclass, field
 from types import FrameType
 from typing import IO, Any, Final
 
-from springtide.elastic import starting, wire
-from springtide.elastic.leash import Leash
+from springtide.elastic.protocol import tokens, wire
+from springtide.elastic.protocol.agent_messages import (
+    FROM_AGENT,
+    TO_AGENT,
+    Beat,
+    Bye,
+    Exited,
+    FromAgent,
+    Kill,
+    Output,
+    Program,
+    Started,
+    Taken,
+    ToAgent,
+    Welcome,
+)
+from springtide.elastic.shared.orphan_guard import OrphanGuard
 
 BEAT: Final = 0.5
 LAUNCHER_GONE: Final = 10.0
-"""Seconds without a word from the launcher, after which nothing of a rank is left."""
+"""Seconds without a message from the launcher after which the rank is killed."""
 LAUNCHER_SILENT: Final = 7.0
-"""Seconds without a word from the launcher, after which a rank is asked to end."""
+"""Seconds without a message from the launcher after which the rank gets SIGTERM."""
 GRACE: Final = 5.0
-"""Seconds between asking a rank to end and ending it."""
+"""Seconds between SIGTERM and SIGKILL."""
 _LINGER: Final = 1.0
-"""Seconds to wait for more output of a rank that has ended, when somebody else holds its pipes."""
+"""Seconds to wait for more output of a rank that has ended, when another process holds its pipes."""
 _WINDOW: Final = 256 << 10
 """Bytes of output that may be on their way to the launcher."""
 _CHUNK: Final = 64 << 10
@@ -53,7 +68,7 @@ class UnreachableError(Exception):
 
 @dataclass(slots=True)
 class Link:
-    """The connection to the launcher, never waited for."""
+    """The connection to the launcher; never blocks."""
 
     connection: socket.socket
     lost: bool = False
@@ -65,9 +80,9 @@ class Link:
     def pending(self) -> bool:
         return bool(self._outgoing) and not self.lost
 
-    def say(self, type_: str, payload: bytes = b"", **words: Any) -> None:
+    def send(self, message: FromAgent) -> None:
         if not self.lost:
-            self._outgoing += wire.encode(type_, payload, **words)
+            self._outgoing += FROM_AGENT.encode(message)
             self.flush()
 
     def flush(self) -> None:
@@ -79,8 +94,8 @@ class Link:
         except OSError:
             self.lost = True
 
-    def listen(self) -> list[wire.Frame]:
-        """RefusedError for what is no frame."""
+    def listen(self) -> list[ToAgent | None]:
+        """RefusedError for what is no message."""
         try:
             data = self.connection.recv(_CHUNK)
         except BlockingIOError:
@@ -92,11 +107,11 @@ class Link:
             return []
         self.heard = time.monotonic()
         self._incoming += data
-        return list(wire.decode(self._incoming))
+        return [TO_AGENT.decode(frame) for frame in wire.decode(self._incoming)]
 
     def part(self) -> None:
-        """Only when the launcher has heard all, and hangs up. To close a connection on which anything has come that was
-        not read drops what is still on its way."""
+        """Close the connection once the launcher has read all and closed its side. To close it with unread data would
+        drop what is still being sent."""
         if self.lost:
             return
         self.connection.settimeout(LAUNCHER_GONE)
@@ -140,8 +155,8 @@ class Rank:
 
 
 class Agent:
-    def __init__(self, link: Link, rank: Rank, leash: Leash) -> None:
-        self._link, self._rank, self._leash = link, rank, leash
+    def __init__(self, link: Link, rank: Rank, orphan_guard: OrphanGuard) -> None:
+        self._link, self._rank, self._orphan_guard = link, rank, orphan_guard
         self._selector = selectors.DefaultSelector()
         self._on_its_way = 0
         self._pipes = rank.pipes
@@ -156,7 +171,7 @@ class Agent:
         self._selector.register(self._wake, selectors.EVENT_READ, "signal")
 
     def run(self) -> int:
-        """The exit code of the rank, as a shell would say it."""
+        """The exit code of the rank, as shells have it."""
         self._watch_signals()
         while not self._done():
             self._register()
@@ -169,7 +184,7 @@ class Agent:
 
     def _watch_signals(self) -> None:
         def ended(_number: int, _frame: FrameType | None) -> None:
-            pass  # the byte that wakes us is all that is wanted
+            pass  # the wake-up byte is all that is wanted
 
         def asked(_number: int, _frame: FrameType | None) -> None:
             self._end()
@@ -177,11 +192,11 @@ class Agent:
         signal.signal(signal.SIGCHLD, ended)
         signal.signal(signal.SIGTERM, asked)
         signal.signal(signal.SIGINT, asked)
-        signal.signal(signal.SIGHUP, signal.SIG_IGN)  # the shell that started us is of no concern
+        signal.signal(signal.SIGHUP, signal.SIG_IGN)  # of the shell that started the agent
         signal.set_wakeup_fd(self._waker.fileno(), warn_on_full_buffer=False)
 
     def _register(self) -> None:
-        """Listen to what there is room for."""
+        """Wait for the connection, and for output while it may be sent."""
         wanted: dict[Any, tuple[int, str]] = {}
         if not self._link.lost:
             writing = selectors.EVENT_WRITE if self._link.pending else 0
@@ -210,22 +225,22 @@ class Agent:
                 self._link.flush()
             if mask & selectors.EVENT_READ:
                 try:
-                    for frame in self._link.listen():
-                        self._hear(frame)
+                    for message in self._link.listen():
+                        self._hear(message)
                 except wire.RefusedError:
                     self._link.lost = True
         else:
             self._forward(key.data)
 
-    def _hear(self, frame: wire.Frame) -> None:
-        match frame.type:
-            case "taken":
-                self._on_its_way -= wire.numbers(frame, "bytes")[0]
-            case "kill" if frame.head.get("signal") == signal.SIGKILL:
+    def _hear(self, message: ToAgent | None) -> None:
+        match message:
+            case Taken(size):
+                self._on_its_way -= size
+            case Kill(signal.SIGKILL):
                 self._rank.signal(signal.SIGKILL)
-            case "kill":
+            case Kill():
                 self._end()
-            case "bye":
+            case Bye():
                 self._link.lost = True
 
     def _forward(self, name: str) -> None:
@@ -235,12 +250,12 @@ class Agent:
             return
         if not self._link.lost:
             self._on_its_way += len(data)
-            self._link.say("output", data, stream=name)
+            self._link.send(Output(name, data))
 
     def _tick(self, now: float) -> None:
         if now >= self._beat_at:
             self._beat_at = now + BEAT
-            self._link.say("beat")
+            self._link.send(Beat())
         silent = now - self._link.heard
         if silent > LAUNCHER_GONE:
             self._link.lost = True
@@ -261,11 +276,11 @@ class Agent:
             self._rank.signal(signal.SIGCONT)
 
     def _ended(self, now: float) -> None:
-        """Told at once; what it printed last follows."""
+        """Reported at once; the last output follows."""
         code = self._rank.process.returncode
-        self._link.say("exited", code=max(code, 0), signal=max(-code, 0))
-        self._rank.signal(signal.SIGKILL)  # what it left behind
-        self._leash.release()
+        self._link.send(Exited(max(code, 0), max(-code, 0)))
+        self._rank.signal(signal.SIGKILL)  # the processes it left behind
+        self._orphan_guard.release()
         self._ended_at, self._kill_at = now, None
 
     def _done(self) -> bool:
@@ -278,8 +293,8 @@ class Agent:
 
 
 def reached(candidates: Sequence[tuple[str, int]], worker: int, token: bytes) -> tuple[socket.socket, wire.Bond, str]:
-    """The launcher, at whichever address it answers first. Another machine may have one of them too: it will not know
-    the token."""
+    """The launcher, at the address that answers first. Another machine may have one of these addresses, too; it does
+    not know the token."""
     errors: list[str] = []
     for connection, (address, port) in _connected(candidates, errors):
         try:
@@ -294,7 +309,7 @@ def reached(candidates: Sequence[tuple[str, int]], worker: int, token: bytes) ->
 def _connected(
     candidates: Sequence[tuple[str, int]], errors: list[str]
 ) -> Iterator[tuple[socket.socket, tuple[str, int]]]:
-    """One after the other, as they answer; and why others do not."""
+    """Connections in the order in which they are made; `errors` gets the reasons for the others."""
     deadline = time.monotonic() + 2 * _PATIENCE
     with selectors.DefaultSelector() as selector:
         for address, port in candidates:
@@ -319,7 +334,7 @@ def _connected(
 
 
 def _environment(passed_on: Mapping[str, str], connect: str, address: str, worker: int) -> dict[str, str]:
-    """What the host has, what the launcher passes on, and what a rank of this run needs to know."""
+    """The host's variables, those that the launcher passes on, and those of this run."""
     candidates = sorted(connect.split(","), key=lambda each: each.rpartition(":")[0] != address)
     return {
         "PYTHONUNBUFFERED": "1",
@@ -333,8 +348,8 @@ def _environment(passed_on: Mapping[str, str], connect: str, address: str, worke
 def _unable(link: Link, argv: Sequence[str], error: OSError) -> int:
     code = 127 if isinstance(error, FileNotFoundError) else 126
     link.connection.setblocking(True)
-    link.say("output", f"tiderun: {argv[0]} cannot be started: {error.strerror}\n".encode(), stream="err")
-    link.say("exited", code=code, signal=0)
+    link.send(Output("err", f"tiderun: {argv[0]} cannot be started: {error.strerror}\n".encode()))
+    link.send(Exited(code, 0))
     link.part()
     return code
 
@@ -342,36 +357,42 @@ def _unable(link: Link, argv: Sequence[str], error: OSError) -> int:
 def serve(connect: str, worker: int, token: str) -> int:
     """An agent's life; the exit code of its rank."""
     candidates = [(address, int(port)) for address, _, port in (each.rpartition(":") for each in connect.split(","))]
-    leash = Leash()
+    orphan_guard = OrphanGuard()
     try:
         connection, bond, address = reached(candidates, worker, token.encode())
-        welcome = wire.words_of(bond.unseal(bytes(wire.receive(connection).payload)))
+        program = _program(connection, bond)
     except (UnreachableError, OSError, EOFError, wire.RefusedError) as error:
         print(f"the launcher cannot be reached from here: {error}", file=sys.stderr, flush=True)
         return 1
     link = Link(connection)
-    argv = welcome["argv"]
-    environment = _environment(welcome["env"], connect, address, worker)
+    environment = _environment(program.env, connect, address, worker)
     try:
-        rank = Rank(argv, environment, welcome["cwd"], bytes.fromhex(welcome["secret"]))
+        rank = Rank(program.argv, environment, program.cwd, program.secret)
     except OSError as error:
-        return _unable(link, argv, error)
-    leash.hold(rank.process.pid)
+        return _unable(link, program.argv, error)
+    orphan_guard.hold(rank.process.pid)
     connection.setblocking(False)
     connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-    link.say("started", pid=rank.process.pid)
-    return Agent(link, rank, leash).run()
+    link.send(Started(rank.process.pid))
+    return Agent(link, rank, orphan_guard).run()
+
+
+def _program(connection: socket.socket, bond: wire.Bond) -> Program:
+    welcome = TO_AGENT.decode(wire.receive(connection))
+    if not isinstance(welcome, Welcome):
+        raise wire.RefusedError("the launcher does not begin with a program")
+    return Program.unsealed(welcome, bond)
 
 
 def _made(workers: Sequence[str]) -> str:
-    """Tokens that nobody knows but the process that reads what we print."""
-    tokens = [secrets.token_hex(wire.TOKEN) for _ in workers]
-    print(starting.announcement([int(worker) for worker in workers], tokens), flush=True)
-    return ",".join(tokens)
+    """Tokens that only the process knows that reads our output."""
+    made = [secrets.token_hex(wire.TOKEN) for _ in workers]
+    print(tokens.announcement([int(worker) for worker in workers], made), flush=True)
+    return ",".join(made)
 
 
 def main() -> int:
-    """One agent for every worker, from one start: to reach a host and to load Python take longer than all the rest."""
+    """One start makes an agent for every worker: to reach a host and to load Python take most of the time."""
     parser = argparse.ArgumentParser(prog="springtide.elastic.agent")
     for name in ("--connect", "--workers"):
         parser.add_argument(name, required=True)
@@ -382,18 +403,18 @@ def main() -> int:
     )
     given = parser.parse_args()
     workers = given.workers.split(",")
-    tokens = _made(workers) if given.announce_tokens else sys.stdin.readline().strip()
-    if not tokens:
-        print("the launcher is gone: it said nothing", file=sys.stderr, flush=True)
+    proof = _made(workers) if given.announce_tokens else sys.stdin.readline().strip()
+    if not proof:
+        print("the launcher is gone: there was no token on standard input", file=sys.stderr, flush=True)
         return 1
-    agents = list(zip(workers, tokens.split(","), strict=True))
+    agents = list(zip(workers, proof.split(","), strict=True))
     if len(agents) == 1:
-        return serve(given.connect, int(given.workers), tokens)
+        return serve(given.connect, int(given.workers), proof)
     for worker, token in agents:
         if os.fork() == 0:
             os._exit(serve(given.connect, int(worker), token))
     for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
-        signal.signal(number, signal.SIG_IGN)  # they are told too, and we stay until they have gone
+        signal.signal(number, signal.SIG_IGN)  # the agents get them, too; this process stays until they have ended
     return max(os.waitstatus_to_exitcode(os.wait()[1]) for _ in agents)
 
 

@@ -18,8 +18,8 @@ def horovodrun() -> None:
 
 def _run(program: str) -> None:
     try:
-        from springtide.elastic import launcher  # noqa: PLC0415 - this is what takes its time
+        from springtide.elastic.launcher import command  # noqa: PLC0415 - this is what takes its time
 
-        launcher.main(program)
+        command.main(program)
     except KeyboardInterrupt:
         sys.exit(128 + signal.SIGINT)

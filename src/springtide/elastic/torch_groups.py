@@ -30,11 +30,11 @@ from typing import Any, Final, Generic, TypeVar
 import torch
 import torch.distributed as dist
 
-from springtide.elastic import context
-from springtide.elastic.context import Context
 from springtide.elastic.groups import BrokenError, Group
-from springtide.elastic.members import Member
-from springtide.elastic.session import Session
+from springtide.elastic.rank import context
+from springtide.elastic.rank.context import Context
+from springtide.elastic.rank.session import Session
+from springtide.elastic.shared.members import Member
 
 T = TypeVar("T")
 _PATIENCE: Final = timedelta(seconds=60)

@@ -7,7 +7,7 @@ import socket
 
 import pytest
 
-from springtide.elastic import addresses
+from springtide.elastic.shared import addresses
 
 
 @pytest.mark.parametrize("host", ["localhost", "127.0.0.1", "127.0.0.7", socket.gethostname()])

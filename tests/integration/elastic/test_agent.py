@@ -15,7 +15,7 @@ from contextlib import suppress
 import pytest
 from tests.integration.elastic.launching import alive, until
 
-from springtide.elastic import wire
+from springtide.elastic.protocol import wire
 
 pytestmark = pytest.mark.timeout(120)
 
@@ -96,4 +96,4 @@ def test_a_rank_that_does_not_want_to_end_does_so_when_nothing_is_heard_of_the_l
 def test_a_launcher_that_dies_before_it_has_said_anything_is_no_reason_to_raise() -> None:
     command = [sys.executable, "-m", "springtide.elastic.agent", "--connect", "127.0.0.1:1", "--workers", "3,4"]
     ended = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, text=True)
-    assert (ended.returncode, ended.stderr) == (1, "the launcher is gone: it said nothing\n")
+    assert (ended.returncode, ended.stderr) == (1, "the launcher is gone: there was no token on standard input\n")

@@ -24,10 +24,10 @@ sh -c "$*" < /dev/null | tee -a {folder}/printed
 """
 LAUNCHER = """
 import sys
-from springtide.elastic import launcher, starting
-starting.KUBEXEC = sys.argv[1]
+from springtide.elastic.launcher import agent_commands, command
+agent_commands.KUBEXEC = sys.argv[1]
 del sys.argv[1:5]  # up to the name of the module
-sys.exit(launcher.main())
+sys.exit(command.main())
 """
 
 

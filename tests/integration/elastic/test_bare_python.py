@@ -19,10 +19,10 @@ def bare(code: str, *arguments: str) -> subprocess.CompletedProcess[str]:
 
 
 def test_launcher_agent_and_library_load_without_any_package() -> None:
-    ended = bare("import springtide.elastic, springtide.elastic.launcher, springtide.elastic.agent")
+    ended = bare("import springtide.elastic, springtide.elastic.launcher.command, springtide.elastic.agent")
     assert (ended.returncode, ended.stderr) == (0, "")
 
 
 def test_the_command_line_works_without_any_package() -> None:
-    ended = bare("from springtide.elastic import launcher; launcher.main()", "--version")
+    ended = bare("from springtide.elastic.launcher import command; command.main()", "--version")
     assert (ended.returncode, ended.stdout) == (0, f"tiderun {springtide.__version__}\n")

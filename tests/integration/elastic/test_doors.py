@@ -10,9 +10,10 @@ from contextlib import ExitStack, closing
 import pytest
 from tests.integration.elastic.launching import until
 
-from springtide.elastic import addresses, connections, doors
-from springtide.elastic.connections import Connections
-from springtide.elastic.members import Member
+from springtide.elastic.rank.transports import connections
+from springtide.elastic.rank.transports.connections import Connections
+from springtide.elastic.shared import addresses, listeners
+from springtide.elastic.shared.members import Member
 
 SECRET = b"s" * 32
 
@@ -25,9 +26,9 @@ def local() -> Iterator[Connections]:
 
 def test_a_door_has_the_same_port_at_all_its_addresses() -> None:
     with ExitStack() as opened:
-        found = [opened.enter_context(door) for door in doors.at(["127.0.0.1", "127.0.0.2"], 5)]
-        assert [door.getsockname()[0] for door in found] == ["127.0.0.1", "127.0.0.2"]
-        assert len({door.getsockname()[1] for door in found}) == 1
+        found = [opened.enter_context(listener) for listener in listeners.at(["127.0.0.1", "127.0.0.2"], 5)]
+        assert [listener.getsockname()[0] for listener in found] == ["127.0.0.1", "127.0.0.2"]
+        assert len({listener.getsockname()[1] for listener in found}) == 1
 
 
 def test_a_port_that_is_taken_at_another_address_is_not_insisted_on(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -39,16 +40,16 @@ def test_a_port_that_is_taken_at_another_address_is_not_insisted_on(monkeypatch:
             return real((address[0], address[1] or (asked.pop() if asked else 0)), **options)  # type: ignore[arg-type]
 
         monkeypatch.setattr(socket, "create_server", create)
-        for door in doors.at(["127.0.0.1", "127.0.0.2"], 5):
-            with door:
-                assert door.getsockname()[1] != taken.getsockname()[1]
+        for listener in listeners.at(["127.0.0.1", "127.0.0.2"], 5):
+            with listener:
+                assert listener.getsockname()[1] != taken.getsockname()[1]
 
 
 def test_an_open_door_is_found_over_ipv4_and_ipv6() -> None:
-    (door,) = doors.everywhere(5)
-    with door:
+    (listener,) = listeners.everywhere(5)
+    with listener:
         for host in ("127.0.0.1", "::1") if "::1" in addresses.own() else ("127.0.0.1",):
-            socket.create_connection((host, door.getsockname()[1]), timeout=5).close()
+            socket.create_connection((host, listener.getsockname()[1]), timeout=5).close()
 
 
 def test_in_a_local_run_ranks_are_open_to_this_machine_alone(local: Connections) -> None:

@@ -6,8 +6,8 @@ from __future__ import annotations
 import socket
 import threading
 
-from springtide.elastic import wire
-from springtide.elastic.session import Place, Session
+from springtide.elastic.protocol import wire
+from springtide.elastic.rank.session import Place, Session
 
 SECRET = b"s" * wire.SECRET
 

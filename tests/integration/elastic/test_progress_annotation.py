@@ -19,8 +19,8 @@ from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 from tests.integration.patience import until
 
-from springtide.elastic import progress
-from springtide.elastic.progress import ANNOTATION, Answer, Notice, Pod
+from springtide.elastic.launcher import progress
+from springtide.elastic.launcher.progress import ANNOTATION, AnnotationWriter, Answer, Pod
 
 
 class Server(HTTPServer):
@@ -88,7 +88,7 @@ def pod(server: Server, account: Path) -> Pod:
 
 
 async def test_it_is_merged_into_its_own_pod(server: Server, tmp_path: Path) -> None:
-    notice = Notice(pod(server, tmp_path))
+    notice = AnnotationWriter(pod(server, tmp_path))
     task = asyncio.create_task(notice.run())
     notice.put('{"size":2}')
     await until(lambda: asyncio.sleep(0, server.heard), bool, 30)
@@ -101,7 +101,7 @@ async def test_it_is_merged_into_its_own_pod(server: Server, tmp_path: Path) -> 
 
 async def test_a_token_that_may_not_is_not_tried_again(server: Server, tmp_path: Path) -> None:
     server.status = 403
-    notice = Notice(pod(server, tmp_path))
+    notice = AnnotationWriter(pod(server, tmp_path))
     notice.put("{}")
     await asyncio.wait_for(notice.run(), 30)
     assert len(server.heard) == 1
@@ -119,14 +119,14 @@ async def test_a_token_that_is_not_known_is_tried_a_few_times(
 ) -> None:
     monkeypatch.setattr(progress, "_AGAIN", 0.01)
     server.status = 401
-    notice = Notice(pod(server, tmp_path))
+    notice = AnnotationWriter(pod(server, tmp_path))
     notice.put("{}")
     await asyncio.wait_for(notice.run(), 30)
     assert len(server.heard) == 5
 
 
 async def test_the_last_value_is_waited_for(server: Server, tmp_path: Path) -> None:
-    notice = Notice(pod(server, tmp_path))
+    notice = AnnotationWriter(pod(server, tmp_path))
     task = asyncio.create_task(notice.run())
     for number in range(3):
         notice.put(str(number))
@@ -137,9 +137,9 @@ async def test_the_last_value_is_waited_for(server: Server, tmp_path: Path) -> N
 
 
 async def test_a_server_that_is_away_is_not_waited_for_at_the_end(tmp_path: Path) -> None:
-    notice = Notice(Pod("127.0.0.1", 1, "team", "launcher", tmp_path))
+    notice = AnnotationWriter(Pod("127.0.0.1", 1, "team", "launcher", tmp_path))
     task = asyncio.create_task(notice.run())
     notice.put("{}")
     await notice.last(0.1)
     task.cancel()
-    await Notice(None).last(30)
+    await AnnotationWriter(None).last(30)

@@ -56,7 +56,7 @@ def test_who_thinks_better_of_it_at_once_sees_no_traceback() -> None:
         "import sys\n"
         "class Interrupted:\n"
         "    def find_spec(self, name, path=None, target=None):\n"
-        "        if name == 'springtide.elastic.launcher': raise KeyboardInterrupt\n"
+        "        if name == 'springtide.elastic.launcher.command': raise KeyboardInterrupt\n"
         "sys.meta_path.insert(0, Interrupted())\n"
         "from springtide.elastic.tiderun import main\n"
         "main()\n"

@@ -17,8 +17,8 @@ from typing import Any
 import pytest
 from tests.integration.elastic.launching import TRAINEE, Elastic, Launch, alive, parent, until
 
-from springtide.elastic import wire
-from springtide.elastic.wire import Caller, RefusedError
+from springtide.elastic.protocol import wire
+from springtide.elastic.protocol.wire import Caller, RefusedError
 
 pytestmark = pytest.mark.timeout(120)
 
@@ -213,7 +213,7 @@ def test_a_newcomer_that_dies_disturbs_nobody(elastic: Callable[..., Elastic], t
 def test_too_few_ranks_for_too_long_fail(elastic: Callable[..., Elastic]) -> None:
     run = elastic(ONE, "-np", "2", "--elastic-timeout", "1")
     assert run.ended() == 1
-    assert "tiderun: after 1 s 1 of the 2 ranks it takes is there; hosts: 127.0.0.1:1" in run.lines
+    assert "tiderun: after 1 s 1 of 2 required ranks has started; hosts: 127.0.0.1:1" in run.lines
 
 
 def test_whoever_knows_no_secret_is_told_nothing(elastic: Callable[..., Elastic]) -> None:

@@ -14,8 +14,8 @@ import pytest
 from tests import hostile
 from tests.integration.elastic.launching import TRAINEE, Launch, alive, parent, until
 
-from springtide.elastic import wire
-from springtide.elastic.wire import Caller
+from springtide.elastic.protocol import wire
+from springtide.elastic.protocol.wire import Caller
 
 pytestmark = pytest.mark.timeout(120)
 _SSH = """#!/bin/sh
@@ -86,8 +86,8 @@ def test_no_bytes_of_a_stranger_end_a_run(tmp_path: Path) -> None:
 
 ROGUE = """
 import os, socket, sys
-from springtide.elastic import wire
-from springtide.elastic.session import Place
+from springtide.elastic.protocol import wire
+from springtide.elastic.rank.session import Place
 from tests import hostile
 place = Place.read(os.environ)
 requests = [

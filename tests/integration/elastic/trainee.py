@@ -17,7 +17,7 @@ import sys
 import time
 from typing import Any
 
-from springtide.elastic import wire
+from springtide.elastic.protocol import wire
 
 STEP = 0.02
 

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from tests.unit.api.builders import a_template
 
 from springtide.api.command_lines import Launch, launch_of
-from springtide.elastic.options import parser_of
+from springtide.elastic.launcher.options import parser_of
 
 ELASTIC = Launch("horovodrun", np=2, min_np=1, max_np=3, discovers_hosts=True)
 OPTIONS = "-np 2 --min-np 1 --max-np 3 --host-discovery-script /etc/mpi/discover_hosts.sh"

@@ -11,6 +11,8 @@ ready and not before, those that leave do so between two steps, and nobody is st
     objects       any Python value, among all ranks
     states        elastic states: commit, check_host_updates, reset callbacks
     running       elastic.run
+    reducing      optimizers and tapes that work with the gradients of all ranks
     samplers      ElasticSampler
+    compression   gradients as they are; the frameworks add floats of half the size
     torch, tensorflow, tensorflow.keras
 """

@@ -9,11 +9,12 @@ from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
 from typing import Concatenate, ParamSpec, TypeVar, cast
 
-from springtide.elastic import context
 from springtide.elastic.groups import BrokenError
 from springtide.elastic.horovod import world
 from springtide.elastic.horovod.states import HostsUpdatedInterrupt, State
-from springtide.elastic.session import LauncherLostError
+from springtide.elastic.protocol.rank_messages import Finished
+from springtide.elastic.rank import context
+from springtide.elastic.rank.session import LauncherLostError
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -63,4 +64,4 @@ def _resumption(state: State, interrupt: HostsUpdatedInterrupt) -> Callable[[], 
 def _finish() -> None:
     session = context.current().session
     if session is not None:
-        session.say("finished")
+        session.send(Finished())

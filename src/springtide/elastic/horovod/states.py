@@ -11,12 +11,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from springtide.elastic import context
 from springtide.elastic.groups import BrokenError
 from springtide.elastic.horovod import world
 from springtide.elastic.horovod.samplers import ElasticSampler
-from springtide.elastic.session import Entry
-from springtide.elastic.state import State as Base
+from springtide.elastic.rank import context
+from springtide.elastic.rank.session import Entry
+from springtide.elastic.rank.state import State as Base
 
 HorovodInternalError = BrokenError
 """A rank is gone: back to the last commit."""

@@ -15,8 +15,11 @@ import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from springtide.elastic import context, mpi
 from springtide.elastic.groups import Group, Solo
+from springtide.elastic.protocol.rank_messages import Entered
+from springtide.elastic.rank import context
+from springtide.elastic.rank.collectives import local_rank, rank, size
+from springtide.elastic.rank.transports import mpi
 
 __all__ = [
     "ccl_built",
@@ -72,22 +75,6 @@ def shutdown() -> None:
 
 def is_initialized() -> bool:
     return _world.initialized
-
-
-def rank() -> int:
-    now = context.entered()
-    return now.rank if now is not None else context.expected().rank
-
-
-def size() -> int:
-    now = context.entered()
-    return now.size if now is not None else context.expected_size()
-
-
-def local_rank() -> int:
-    """Before it trains that is the slot, which is also the GPU to take."""
-    now = context.entered()
-    return now.local_rank if now is not None else context.expected().local_rank
 
 
 def local_size() -> int:
@@ -147,7 +134,7 @@ def _joined() -> Group:
     if now.session is not None:
         entry = now.session.begin()
         now.enter(entry)
-        now.session.say("entered", generation=entry.generation)
+        now.session.send(Entered(entry.generation))
     return now.group
 
 

@@ -8,14 +8,15 @@ from typing import Any
 import numpy as np
 import pytest
 
-from springtide.elastic import context
 from springtide.elastic.groups import BrokenError, Solo
 from springtide.elastic.horovod import objects, world
 from springtide.elastic.horovod.running import run
 from springtide.elastic.horovod.samplers import ElasticSampler
 from springtide.elastic.horovod.states import HorovodInternalError, HostsUpdatedInterrupt, State
-from springtide.elastic.members import Member
-from springtide.elastic.session import Entry, LauncherLostError
+from springtide.elastic.protocol.rank_messages import FROM_RANK, FromRank
+from springtide.elastic.rank import context
+from springtide.elastic.rank.session import Entry, LauncherLostError
+from springtide.elastic.shared.members import Member
 
 
 @pytest.fixture(autouse=True)
@@ -54,8 +55,8 @@ class Launcher:
     def on_break(self, interrupt: Any) -> None:
         pass
 
-    def say(self, type_: str, **words: Any) -> None:
-        self.said.append(type_)
+    def send(self, message: FromRank) -> None:
+        self.said.append(FROM_RANK.head(message)[0]["type"])
 
 
 def entry(generation: int, *, graceful: bool = True, worker: int = 3) -> Entry:

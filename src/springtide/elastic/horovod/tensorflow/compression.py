@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What gradients are turned into on their way: nothing else, or floats of half the size."""
+"""`hvd.Compression` for TensorFlow."""
 
 from __future__ import annotations
 
@@ -7,15 +7,7 @@ from typing import Any
 
 import tensorflow as tf
 
-
-class NoneCompressor:
-    @staticmethod
-    def compress(tensor: Any) -> tuple[Any, Any]:
-        return tensor, None
-
-    @staticmethod
-    def decompress(tensor: Any, ctx: Any) -> Any:
-        return tensor
+from springtide.elastic.horovod.compression import NoneCompressor
 
 
 class FP16Compressor:

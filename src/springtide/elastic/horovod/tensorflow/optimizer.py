@@ -14,18 +14,13 @@ from typing import Any
 
 import keras
 
-from springtide.elastic.horovod.reduction import Average, Scaling, predivided
+from springtide.elastic.horovod import reducing
+from springtide.elastic.horovod.reduction import Average
 from springtide.elastic.horovod.tensorflow.compression import Compression
 from springtide.elastic.horovod.tensorflow.tensors import reduced
 
 
-class _Reducing:
-    """What an optimizer's class is mixed with."""
-
-    _tide_scaling: Scaling
-    _tide_compression: Any
-    _tide_dense: bool
-
+class _Reducing(reducing.Reducing):
     def apply(self, grads: Any, trainable_variables: Any = None) -> Any:
         whole = reduced(list(grads), self._tide_scaling, self._tide_compression, dense=self._tide_dense)
         return super().apply(whole, trainable_variables)  # type: ignore[misc]
@@ -48,12 +43,7 @@ def DistributedOptimizer(  # noqa: PLR0913 - Horovod's options
             "give the optimizer gradient_accumulation_steps"
         )
     _keep_from_xla()
-    if not isinstance(optimizer, _Reducing):
-        kind = type(optimizer)
-        optimizer.__class__ = type(kind.__name__, (_Reducing, kind), {"__module__": kind.__module__})
-    optimizer._tide_scaling = predivided(op, gradient_predivide_factor)
-    optimizer._tide_compression = compression
-    optimizer._tide_dense = sparse_as_dense
+    reducing.become(optimizer, _Reducing, (op, gradient_predivide_factor), compression, dense=sparse_as_dense)
     return optimizer
 
 

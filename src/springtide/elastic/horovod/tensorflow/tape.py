@@ -7,18 +7,13 @@ from typing import Any
 
 import tensorflow as tf
 
-from springtide.elastic.horovod.reduction import Average, Scaling, predivided
+from springtide.elastic.horovod import reducing
+from springtide.elastic.horovod.reduction import Average
 from springtide.elastic.horovod.tensorflow.compression import Compression
 from springtide.elastic.horovod.tensorflow.tensors import reduced
 
 
-class _Reducing:
-    """What a tape's class is mixed with."""
-
-    _tide_scaling: Scaling
-    _tide_compression: Any
-    _tide_dense: bool
-
+class _Reducing(reducing.Reducing):
     def gradient(self, target: Any, sources: Any, *args: Any, **kwargs: Any) -> Any:
         found = super().gradient(target, sources, *args, **kwargs)  # type: ignore[misc]
         flat = tf.nest.flatten(found)
@@ -37,10 +32,5 @@ def DistributedGradientTape(  # noqa: PLR0913 - Horovod's options
     **_: Any,
 ) -> Any:
     """The same tape."""
-    if not isinstance(gradtape, _Reducing):
-        kind = type(gradtape)
-        gradtape.__class__ = type(kind.__name__, (_Reducing, kind), {})
-    gradtape._tide_scaling = predivided(op, gradient_predivide_factor)
-    gradtape._tide_compression = compression
-    gradtape._tide_dense = sparse_as_dense
+    reducing.become(gradtape, _Reducing, (op, gradient_predivide_factor), compression, dense=sparse_as_dense)
     return gradtape

@@ -12,8 +12,8 @@ import pickle
 import torch
 import torch.distributed as dist
 
-from springtide.elastic import context
 from springtide.elastic.groups import Group
+from springtide.elastic.rank import context
 from springtide.elastic.torch_groups import ProcessGroup
 
 

@@ -15,8 +15,8 @@ from typing import Any, Final
 
 import torch
 
-from springtide.elastic.horovod import world
-from springtide.elastic.horovod.reduction import Average, Scaling, predivided
+from springtide.elastic.horovod import reducing, world
+from springtide.elastic.horovod.reduction import Average, Scaling
 from springtide.elastic.horovod.torch import tensors
 from springtide.elastic.horovod.torch.compression import Compression
 
@@ -24,13 +24,8 @@ _BUCKET: Final = 64 << 20
 """Bytes that are summed up as one."""
 
 
-class _Reducing:
-    """What an optimizer's class is mixed with."""
-
+class _Reducing(reducing.Reducing):
     param_groups: Any
-    _tide_scaling: Scaling
-    _tide_compression: Any
-    _tide_dense: bool
     _tide_skips: bool
 
     def synchronize(self) -> None:
@@ -78,13 +73,8 @@ def DistributedOptimizer(  # noqa: PLR0913 - Horovod's name and its options
         raise NotImplementedError("process sets are not offered: all ranks train together")
     if named_parameters is not None:
         _check(optimizer, list(named_parameters))
-    if not isinstance(optimizer, _Reducing):
-        kind = type(optimizer)
-        optimizer.__class__ = type(kind.__name__, (_Reducing, kind), {"__module__": kind.__module__})
+    if reducing.become(optimizer, _Reducing, (op, gradient_predivide_factor), compression, dense=sparse_as_dense):
         _keep_scheduled(optimizer)
-    optimizer._tide_scaling = predivided(op, gradient_predivide_factor)
-    optimizer._tide_compression = compression
-    optimizer._tide_dense = sparse_as_dense
     optimizer._tide_skips = False
     return optimizer
 

@@ -1,0 +1,92 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What programs do together: sums, means and copies of arrays, and of trees of them, among the ranks of now."""
+
+from __future__ import annotations
+
+import hashlib
+import importlib
+import pickle
+import sys
+from numbers import Number
+from typing import Any
+
+from springtide.elastic import leaves
+from springtide.elastic.rank import context, sums
+
+
+def rank() -> int:
+    now = context.entered()
+    return now.rank if now is not None else context.expected().rank
+
+
+def size() -> int:
+    now = context.entered()
+    return now.size if now is not None else context.expected_size()
+
+
+def local_rank() -> int:
+    """The place among the ranks of this host; before training begins it is the slot."""
+    now = context.entered()
+    return now.local_rank if now is not None else context.expected().local_rank
+
+
+def allreduce(tree: Any, *, weight: float = 1.0, average: bool = True) -> Any:
+    """The mean over all ranks, weighted by `weight`: samples in this rank's share, for gradients. Or the sum.
+
+    A rank with nothing to add gives weight 0 and arrays of the right shape, whatever is in them. Of what is neither
+    array nor number there is no sum: TypeError. ValueError where ranks give trees that are not alike.
+    """
+    group = context.group()
+    skeleton, arrays = leaves.taken_apart(tree, _array)
+    arrays = [_summable(each) for each in arrays]
+    if group.size == 1 and weight:
+        return leaves.put_together(skeleton, iter([leaves.copied(each) for each in arrays]))
+    numbers = [leaves.numbers(each) for each in arrays]
+    found = sums.summed(group, numbers, float(weight), average=average, signature=_signature(skeleton))
+    return leaves.put_together(skeleton, map(leaves.like, arrays, found))
+
+
+def broadcast(tree: Any, root: int = 0) -> Any:
+    """The root's, for all."""
+    group = context.group()
+    if not 0 <= root < group.size:
+        raise ValueError(f"there is no rank {root} among {group.size}")
+    if group.size == 1:
+        return tree
+    words = pickle.dumps(tree) if group.rank == root else b""
+    length = bytearray(len(words).to_bytes(8, "big"))
+    group.broadcast(memoryview(length), root)
+    data = bytearray(words) if words else bytearray(int.from_bytes(length, "big"))
+    group.broadcast(memoryview(data), root)
+    return pickle.loads(data)
+
+
+def allgather(value: Any) -> list[Any]:
+    """What each rank gave, in the order of ranks."""
+    return [pickle.loads(each) for each in context.group().allgather(pickle.dumps(value))]
+
+
+def barrier() -> None:
+    context.group().allgather(b"")
+
+
+def _signature(skeleton: Any) -> bytes:
+    return hashlib.blake2b("".join(leaves.spelled(skeleton)).encode(), digest_size=sums.SIGNATURE).digest()
+
+
+def _array(value: Any) -> Any:
+    """Numbers are arrays too small to be called so, and None is nothing to add."""
+    numpy: Any = sys.modules.get("numpy") or (importlib.import_module("numpy") if isinstance(value, Number) else None)
+    if value is None:
+        return None
+    if numpy is not None and isinstance(value, Number | numpy.bool_):
+        return numpy.asarray(value, dtype=numpy.complex128 if isinstance(value, complex) else numpy.float64)
+    if numpy is not None and isinstance(value, numpy.ndarray) and not isinstance(value, numpy.ma.MaskedArray):
+        return _summable(numpy.asarray(value))
+    raise TypeError(f"there is no sum of {type(value).__name__}: only of arrays, tensors and numbers")
+
+
+def _summable(array: Any) -> Any:
+    if not hasattr(array, "detach") and array.dtype.kind not in "biufc":
+        raise TypeError(f"there is no sum of {array.dtype}: only of numbers")
+    return array

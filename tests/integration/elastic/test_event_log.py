@@ -1,0 +1,69 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A real run that fails leaves its events, and they lead through the same decisions again."""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+from pathlib import Path
+
+import pytest
+from tests.integration.elastic.launching import Elastic, Launch
+
+from springtide.elastic.launcher.state_machine.replay import replay
+
+pytestmark = pytest.mark.timeout(120)
+HOSTS = "127.0.0.1:1 127.0.0.2:1"
+
+
+def check(path: Path, exit_code: int) -> None:
+    run_state, steps = replay(path.read_text().splitlines())
+    assert steps
+    assert [step.found for step in steps] == [step.recorded.actions for step in steps]
+    assert run_state.exit_code == exit_code
+
+
+def ended(folder: Path, *arguments: str, **environment: str) -> Launch:
+    run = Launch(folder, arguments, environment)
+    try:
+        run.ended()
+    finally:
+        run.close()
+    return run
+
+
+def test_a_run_that_fails_leaves_its_events(tmp_path: Path) -> None:
+    """Through joining, a death and the wait for another rank."""
+    events = tmp_path / "deep" / "events"
+    options = ("-np", "2", "--min-np", "2", "--elastic-timeout", "2", "--blacklist-cooldown-range", "60", "60")
+    run = Elastic(tmp_path, HOSTS, *options, environment={"TIDE_EVENT_LOG": str(events)})
+    try:
+        run.saw('"size":2')
+        os.kill(run.pids()[1], signal.SIGKILL)
+        code = run.ended()
+    finally:
+        run.close()
+    assert code
+    assert f"tiderun: the events of this run, for a report, are in {events}" in run.lines
+    check(events, code)
+
+
+def test_events_lie_beside_what_ranks_print(tmp_path: Path) -> None:
+    run = ended(
+        tmp_path, "-np", "2", "--output-filename", str(tmp_path / "logs"), "sh", "-c", "exit $((3 + TIDE_SLOT))"
+    )
+    assert run.process.returncode in (3, 4)
+    check(tmp_path / "logs" / "events.jsonl", run.process.returncode)
+
+
+def test_a_run_that_succeeds_leaves_none(tmp_path: Path) -> None:
+    assert ended(tmp_path, "-np", "1", "--output-filename", str(tmp_path / "logs"), "true").process.returncode == 0
+    assert not (tmp_path / "logs" / "events.jsonl").exists()
+
+
+def test_where_events_cannot_be_saved_it_is_said(tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    run = ended(tmp_path, "-np", "1", sys.executable, "-c", "raise SystemExit(1)", TIDE_EVENT_LOG=f"{tmp_path}/file/x")
+    assert run.process.returncode == 1
+    assert "the events of this run cannot be saved" in run.text
