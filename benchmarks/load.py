@@ -236,7 +236,7 @@ class _no_collection:
 async def prepare(server: Server) -> dict[str, Any]:
     """The namespace, its service account (nobody but us makes one on a server without controllers), fixed objects."""
     connection = await Connection.open(server, server.context())
-    for request in _first_objects(server):
+    for request in first_objects(server):
         code, body = await connection.send(request)
         if code >= 300 and code != 409:
             raise SystemExit(f"cannot prepare: {code} {body[:500].decode()}")
@@ -244,7 +244,7 @@ async def prepare(server: Server) -> dict[str, Any]:
     return {}
 
 
-def _first_objects(server: Server) -> Iterator[bytes]:
+def first_objects(server: Server) -> Iterator[bytes]:
     path = "/api/v1/namespaces"
     yield server.request("POST", path, {"metadata": {"name": NAMESPACE}})
     yield server.request("POST", f"{path}/{NAMESPACE}/serviceaccounts", {"metadata": {"name": "default"}})

@@ -93,9 +93,9 @@ def _waits(head: Head) -> bool:
     return head.metadata.deletionTimestamp is not None and FOREGROUND in head.metadata.finalizers
 
 
-def _state(head: Head | None) -> tuple[str, bool] | None:
+def _state(head: Head) -> tuple[str, bool]:
     """What dependents are judged by."""
-    return None if head is None else (head.metadata.uid, _waits(head))
+    return head.metadata.uid, _waits(head)
 
 
 def _references(head: Head | None) -> tuple[Owner, ...]:
@@ -147,7 +147,7 @@ class GarbageCollector:
         affected: list[Iterable[Node]] = []
         if new is not None and (new.metadata.ownerReferences or new.metadata.deletionTimestamp):
             affected.append((node,))
-        if _state(old) != _state(new):
+        if old is None or new is None or _state(old) != _state(new):
             self._note_waiting(node, old, new)
             affected += map(self._dependents, seen)
         if _references(old) != _references(new):

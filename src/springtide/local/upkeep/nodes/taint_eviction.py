@@ -47,7 +47,7 @@ class TaintEviction:
         self._nodes = informers.of(NODES)
         self._pods = views.pods(informers)
         self.controller: Controller[Key] = Controller("taint eviction", self._reconcile, workers=8)
-        self.controller.watches(self._pods)
+        self.controller.watches(self._pods, self._concerned)
         self.controller.reads(self._nodes)
         self._nodes.on_change(self._node_changed)
 
@@ -62,6 +62,10 @@ class TaintEviction:
             del self._tainted[key.name]
         for pod in self._pods.keys_where(views.BY_NODE, key.name):
             self.controller.enqueue(pod)
+
+    def _concerned(self, pod: views.PodView) -> list[Key]:
+        """Most nodes have no evicting taint: a change of a pod elsewhere is not worth a turn of a worker."""
+        return [pod.key] if pod.spec.node_name in self._tainted or pod.key in self._stays else []
 
     async def _reconcile(self, key: Key) -> Result | None:
         pod = self._pods.get(key)
