@@ -170,6 +170,14 @@ def too_many_connections(user: str) -> StatusError:
     return too_many_requests(f'user "{user}" holds half of all connections; close some, or try again later', 5)
 
 
+def too_many_bodies(user: str) -> StatusError:
+    message = (
+        f'large requests of user "{user}" hold all memory that requests of one user may take; send fewer at once, or '
+        "try again later"
+    )
+    return too_many_requests(message, 5)
+
+
 def body_timeout(seconds: float) -> StatusError:
     return StatusError(408, "Timeout", f"the request's body did not come within {seconds:.0f} seconds", {})
 

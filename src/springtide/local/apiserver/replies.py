@@ -35,7 +35,7 @@ class Reply:
 class Stream:
     """An answer that goes on: a watch, a followed log, a very long list."""
 
-    chunks: AsyncIterator[bytes]
+    chunks: AsyncIterator[bytes | memoryview]
     status: int = 200
     content_type: str = JSON
     headers: dict[str, str] = field(default_factory=dict)

@@ -149,8 +149,8 @@ def test_an_object_is_stored_without_its_kind_and_shown_with_it() -> None:
     assert json.loads(body) == {"metadata": {"name": "p", "resourceVersion": "7"}}
     record = Record(Key("pods", "ns", "p"), 7, body)
     assert json.loads(objects.shown(record, PODS)) == {"kind": "Pod", "apiVersion": "v1"} | json.loads(body)
-    assert objects.shown_item(record, PODS) == body
-    assert json.loads(objects.shown_item(record, a_custom_resource()))["kind"] == "Boat"
+    assert objects.item_parts(record, PODS) == (body,)
+    assert json.loads(bytes(objects.item_parts(record, a_custom_resource())[0]))["kind"] == "Boat"
 
 
 def test_both_kinds_of_event_show_the_same_object() -> None:
@@ -164,7 +164,7 @@ def test_both_kinds_of_event_show_the_same_object() -> None:
 @pytest.mark.parametrize(("policy", "kind"), [("", "PartialObjectMetadata"), ("Object", "Pod"), ("None", None)])
 def test_rows_carry_as_much_of_the_object_as_asked(policy: str, kind: str | None) -> None:
     record = a_record(PODS, "p", "ns", spec={"containers": []}, status={})
-    document = json.loads(tables.table([record], PODS, "2026-01-01T00:00:00Z", tables.include_object(policy)))
+    document = json.loads(b"".join(tables.parts([record], PODS, "2026-01-01T00:00:00Z", tables.include_object(policy))))
     (row,) = document["rows"]
     assert len(row["cells"]) == len(document["columnDefinitions"])
     assert (row["object"] or {}).get("kind") == kind
