@@ -149,6 +149,10 @@ def too_large(limit: int) -> StatusError:
     return StatusError(413, "RequestEntityTooLarge", f"Request entity too large: limit is {limit}")
 
 
+def too_large_by_defaults(why: str) -> StatusError:
+    return StatusError(413, "RequestEntityTooLarge", f"Request entity too large: {why}")
+
+
 def unsupported_media_type(accepted: Sequence[str]) -> StatusError:
     message = f"the body of the request was in an unknown format - accepted media types include: {', '.join(accepted)}"
     return StatusError(415, "UnsupportedMediaType", message)
