@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Definitions of custom resources that make much work of few letters: when objects are written, listed and described."""
+"""Definitions of custom resources that make much work of few letters: objects are written, listed and described."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Long answers and long bodies: what clients that read or write slowly may cost the server, in time and memory."""
+"""Long answers, bodies and heads: what clients that read or write slowly may cost the server, in time and memory."""
 
 from __future__ import annotations
 
@@ -131,6 +131,29 @@ def test_bodies_that_never_end_hold_little(process: Measured, known: bool) -> No
 
 def test_a_body_that_is_too_long_is_refused_at_once(process: Measured) -> None:
     assert_refused(ask(process.server, "POST", MAPS, b" " * (3 * 1024 * 1024 + 1)), 413)
+
+
+@pytest.mark.parametrize(
+    ("path", "headers", "code"),
+    [
+        (MAPS, {"Accept": "," * 1_000_000}, 406),
+        (MAPS, {"Accept": "a/b;as=Table," * 80_000}, 406),
+        (MAPS, {"Accept": "application/json" + ";a=b" * 250_000}, 200),
+        (f"{MAPS}?" + "a=b&" * 250_000, {}, 400),
+        (f"{MAPS}?" + "&" * 1_000_000, {}, 400),
+        ("/" * 1_000_000, {}, 414),
+        ("/api/v1/" + "%2f" * 340_000, {}, 414),
+        (f"{SECRETS}/s1/proxy/" + "a/" * 500_000, {}, 414),
+    ],
+)
+def test_the_parts_of_a_long_head_hold_up_nobody(
+    process: Measured, path: str, headers: Mapping[str, str], code: int
+) -> None:
+    before = idle(process)
+    process.begin()
+    answer = ask(process.server, "GET", path, None, headers)
+    cheap(process, before)
+    assert answer.status == code
 
 
 def test_what_deletes_many_long_objects_is_answered_in_pieces(process: Measured) -> None:

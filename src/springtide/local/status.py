@@ -149,6 +149,10 @@ def too_large(limit: int) -> StatusError:
     return StatusError(413, "RequestEntityTooLarge", f"Request entity too large: limit is {limit}")
 
 
+def path_too_long(limit: int) -> StatusError:
+    return StatusError(414, "RequestURITooLong", f"the request's path has more than {limit} characters", {})
+
+
 def too_large_by_defaults(why: str) -> StatusError:
     return StatusError(413, "RequestEntityTooLarge", f"Request entity too large: {why}")
 

@@ -32,7 +32,15 @@ from springtide.local.apiserver.dispatch import Dispatcher
 from springtide.local.apiserver.measures import Measures
 from springtide.local.apiserver.node_streams import NodeStreams
 from springtide.local.apiserver.replies import Answer, Reply, Stream, refusal
-from springtide.local.apiserver.requests import Query, Request, Target, attributes, parse_target, split_target
+from springtide.local.apiserver.requests import (
+    Query,
+    Request,
+    Target,
+    attributes,
+    check_path,
+    parse_target,
+    split_target,
+)
 from springtide.local.status import StatusError
 from springtide.local.store.backend import DamagedError
 from springtide.local.streams.takeover import taking_over
@@ -92,6 +100,7 @@ class Edge:
         request: Request | None = None
         user: User | None = None
         try:
+            check_path(path)
             user, parsed = self._caller(http, path, query)
             if "/proxy" in path and (target := _proxied(http.method, path, parsed)):
                 response = await self._front.streams.forward(http, user, target, query)
