@@ -31,9 +31,14 @@ class Turns:
         self._loop = asyncio.get_running_loop()
         self._ends = self._loop.time() + SLICE
 
+    @property
+    def over(self) -> bool:
+        """Whether the slice is used up."""
+        return self._loop.time() >= self._ends
+
     async def next(self) -> None:
         """Return at once while the slice lasts; after that, when the next one begins."""
-        if self._loop.time() < self._ends:
+        if not self.over:
             return
         async with _queues.setdefault(self._loop, asyncio.Lock()):
             await asyncio.sleep(0)

@@ -149,6 +149,14 @@ def too_large(limit: int) -> StatusError:
     return StatusError(413, "RequestEntityTooLarge", f"Request entity too large: limit is {limit}")
 
 
+def path_too_long(limit: int) -> StatusError:
+    return StatusError(414, "RequestURITooLong", f"the request's path has more than {limit} characters", {})
+
+
+def too_large_by_defaults(why: str) -> StatusError:
+    return StatusError(413, "RequestEntityTooLarge", f"Request entity too large: {why}")
+
+
 def unsupported_media_type(accepted: Sequence[str]) -> StatusError:
     message = f"the body of the request was in an unknown format - accepted media types include: {', '.join(accepted)}"
     return StatusError(415, "UnsupportedMediaType", message)
@@ -168,6 +176,14 @@ def too_many_requests(message: str, retry_after: int = 0, **details: Any) -> Sta
 
 def too_many_connections(user: str) -> StatusError:
     return too_many_requests(f'user "{user}" holds half of all connections; close some, or try again later', 5)
+
+
+def too_many_bodies(user: str) -> StatusError:
+    message = (
+        f'large requests of user "{user}" hold all memory that requests of one user may take; send fewer at once, or '
+        "try again later"
+    )
+    return too_many_requests(message, 5)
 
 
 def body_timeout(seconds: float) -> StatusError:

@@ -13,7 +13,7 @@ from springtide.local.schema import builtin
 from springtide.local.schema.cel import SHORT, TooLong
 from springtide.local.schema.compiled import CompiledSchema
 from springtide.local.schema.decode import DecodeError, decode
-from springtide.local.schema.defaults import apply_defaults
+from springtide.local.schema.defaults import Room, apply_defaults
 from springtide.local.schema.node import Node
 from springtide.local.status import bad_request
 
@@ -37,8 +37,8 @@ class BuiltinCodec:
         except DecodeError as error:
             raise _mismatch(self._kind, self._version, error) from None
 
-    def default(self, obj: Obj) -> None:
-        apply_defaults(obj, self.node)
+    def default(self, obj: Obj, room: Room) -> None:
+        apply_defaults(obj, self.node, room)
 
 
 class CustomCodec:
@@ -68,8 +68,8 @@ class CustomCodec:
         ordered = {"apiVersion": obj.pop("apiVersion"), "kind": obj.pop("kind"), "metadata": typed, **obj}
         return ordered, [f"metadata.{path}" for path in unknown_metadata] + unknown
 
-    def default(self, obj: Obj) -> None:
-        self._schema.default(obj)
+    def default(self, obj: Obj, room: Room) -> None:
+        self._schema.default(obj, room)
 
     async def validate(self, obj: Obj, old: Obj | None, heavy: bool = False) -> list[FieldError]:
         """Rules may take seconds on a large object; those run in a thread, and the loop goes on beside it."""

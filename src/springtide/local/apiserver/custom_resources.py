@@ -28,10 +28,11 @@ from springtide.local.apiserver.subresources import scale
 from springtide.local.apiserver.verbs.delete import delete_object
 from springtide.local.kinds.groups.apiextensions import established
 from springtide.local.kinds.names import dns_subdomain
-from springtide.local.kinds.printer_columns import compile_columns
+from springtide.local.kinds.printer_columns import MOST_TEXT, compile_columns
 from springtide.local.kinds.strategy import Obj, Strategy
 from springtide.local.schema.compiled import CompiledSchema
-from springtide.local.status import StatusError
+from springtide.local.schema.defaults import TooManyDefaults
+from springtide.local.status import StatusError, too_large_by_defaults
 from springtide.local.store.backend import FullError, Record, StaleError
 
 log = logging.getLogger(__name__)
@@ -161,7 +162,7 @@ def custom_resource(spec: Obj, version: Obj) -> Resource:
             _path(scaled["statusReplicasPath"]),
             _path(scaled.get("labelSelectorPath")),
         )
-    columns, cells = compile_columns(version.get("additionalPrinterColumns"))
+    columns, cells = compile_columns(version.get("additionalPrinterColumns"), MOST_TEXT // len(spec["versions"]))
     strategy = Strategy(
         has_status="status" in declared,
         has_generation=True,
@@ -215,7 +216,10 @@ def _conversions(version: Obj, stored: Obj) -> tuple[Conversion, Conversion] | t
     def to_storage(obj: Obj) -> Obj:
         kept = deepcopy({key: value for key, value in obj.items() if key != "metadata"})
         inner.prune(kept)
-        inner.default(kept)
+        try:
+            inner.default(kept)
+        except TooManyDefaults as error:
+            raise too_large_by_defaults(str(error)) from None
         return {"metadata": obj["metadata"], **kept}
 
     def from_storage(obj: Obj) -> Obj:

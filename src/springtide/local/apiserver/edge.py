@@ -32,16 +32,27 @@ from springtide.local.apiserver.dispatch import Dispatcher
 from springtide.local.apiserver.measures import Measures
 from springtide.local.apiserver.node_streams import NodeStreams
 from springtide.local.apiserver.replies import Answer, Reply, Stream, refusal
-from springtide.local.apiserver.requests import Query, Request, Target, attributes, parse_target, split_target
+from springtide.local.apiserver.requests import (
+    Query,
+    Request,
+    Target,
+    attributes,
+    check_path,
+    parse_target,
+    split_target,
+)
 from springtide.local.status import StatusError
 from springtide.local.store.backend import DamagedError
 from springtide.local.streams.takeover import taking_over
+from springtide.serving.bodies import FREE, Bodies, NoRoom
 from springtide.serving.connections import Service, authenticated
 
 log = logging.getLogger(__name__)
 
 BODY_LIMIT = 3 * 1024 * 1024
 GZIP_FROM = 128 * 1024
+TURN_AFTER = 3
+"""Pieces. Only when the event loop turns does a connection learn that its client has left."""
 BODY_SECONDS = 60.0  # the real server's limit for a whole request
 WARNINGS_LIMIT = 4096
 WARNING_CUT = 256
@@ -75,6 +86,7 @@ class Front(Protocol):
 class Edge:
     def __init__(self, front: Front) -> None:
         self._front = front
+        self._bodies = Bodies()
 
     def service(self) -> Service:
         return Service(
@@ -88,13 +100,21 @@ class Edge:
         request: Request | None = None
         user: User | None = None
         try:
+            check_path(path)
             user, parsed = self._caller(http, path, query)
             if "/proxy" in path and (target := _proxied(http.method, path, parsed)):
                 response = await self._front.streams.forward(http, user, target, query)
                 self._audit(http, user, response.status)
                 return response
-            request = await _request(http, path, parsed, user)
-            answer = await self._front.dispatcher.answer(request, path)
+            length = _length(http)
+            if user is ANONYMOUS_USER and length > FREE:
+                raise status.too_large(FREE)
+            async with self._bodies.held(user.name, length):
+                request = await _request(http, path, parsed, user)
+                answer = await self._front.dispatcher.answer(request, path)
+                request.body = b""  # the answer may take as long as its reader likes
+        except NoRoom:
+            answer = refusal(status.too_many_bodies(user.name if user else ""), http.headers.get("Accept", ""))
         except StatusError as error:
             answer = refusal(error, http.headers.get("Accept", ""))
         except DamagedError as error:
@@ -170,10 +190,22 @@ class Edge:
         # aclosing: an abandoned watch must give its subscription back now, not at garbage collection
         async with aclosing(cast(Any, chunks)) as pieces:
             with suppress(ConnectionError):  # the client hung up: the usual end of a watch, nothing for the log
+                written = 0
                 async for piece in pieces:
                     if piece:
                         await response.write(piece)
+                        written += 1
+                    if written == TURN_AFTER:
+                        written = 0
+                        await asyncio.sleep(0)
                 await response.write_eof()
+
+
+def _length(http: web.BaseRequest) -> int:
+    """Bytes that the body may have."""
+    if not http.body_exists:
+        return 0
+    return BODY_LIMIT if http.content_length is None else min(http.content_length, BODY_LIMIT)
 
 
 async def _request(http: web.BaseRequest, path: str, query: Query, user: User) -> Request:
@@ -207,11 +239,15 @@ def _gzip(body: bytes) -> bytes:
     return packer.compress(body) + packer.flush()
 
 
-async def _gzipped(chunks: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
+async def _gzipped(chunks: AsyncIterator[bytes | memoryview]) -> AsyncIterator[bytes]:
     packer = zlib.compressobj(1, zlib.DEFLATED, zlib.MAX_WBITS | 16)
+    pending: list[bytes | memoryview] = []
     async for chunk in chunks:
-        yield await asyncio.to_thread(packer.compress, chunk)
-    yield packer.flush()
+        pending.append(chunk)
+        if sum(map(len, pending)) >= GZIP_FROM:
+            yield await asyncio.to_thread(packer.compress, b"".join(pending))
+            pending.clear()
+    yield packer.compress(b"".join(pending)) + packer.flush()
 
 
 async def _body(http: web.BaseRequest) -> bytes:

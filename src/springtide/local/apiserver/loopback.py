@@ -49,10 +49,10 @@ class Loopback:
         return None
 
 
-async def _lines(chunks: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
+async def _lines(chunks: AsyncIterator[bytes | memoryview]) -> AsyncIterator[bytes]:
     rest = b""
     async for chunk in chunks:
-        *lines, rest = (rest + chunk).split(b"\n")
+        *lines, rest = b"".join((rest, chunk)).split(b"\n")
         for line in lines:
             yield line
     if rest:

@@ -33,7 +33,15 @@ from springtide.local.apiserver.context import Call, Context, StoreReader
 from springtide.local.apiserver.dispatch import is_misplaced
 from springtide.local.apiserver.options import WriteOptions
 from springtide.local.apiserver.replies import Answer, Reply, Stream
-from springtide.local.apiserver.requests import Query, Request, Target, attributes, parse_target, split_target
+from springtide.local.apiserver.requests import (
+    Query,
+    Request,
+    Target,
+    attributes,
+    check_path,
+    parse_target,
+    split_target,
+)
 from springtide.local.kinds.strategy import Obj
 from springtide.local.status import StatusError
 from springtide.local.streams import destinations, kubelet, logs, plain_proxy, proxy, tickets
@@ -125,6 +133,7 @@ class NodeStreams:
         path, raw_query = split_target(upgrade.head.target)
         user: User | None = None
         try:
+            check_path(path)
             user = self._user(upgrade, path)
             if user is not ANONYMOUS_USER and not upgrade.authenticated(user.name):
                 raise status.too_many_connections(user.name)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import msgspec
 
+from springtide.local.apiserver.pieces import PIECE, Part
 from springtide.local.apiserver.resources import Resource
 from springtide.local.kinds.strategy import Obj
 from springtide.local.store.backend import Record
@@ -69,11 +70,19 @@ def shown(record: Record, resource: Resource) -> bytes:
     return resource.prefix + record.body[1:]
 
 
-def shown_item(record: Record, resource: Resource) -> bytes:
-    """The object as an element of a list."""
-    if resource.from_storage is not None:
-        obj = load(record, resource)
-        if not resource.custom:
-            del obj["kind"], obj["apiVersion"]
-        return encode(obj)
-    return resource.prefix + record.body[1:] if resource.custom else record.body
+def shown_parts(record: Record, resource: Resource) -> tuple[Part, ...]:
+    """`shown`, without a copy of a long body."""
+    if resource.from_storage is not None or len(record.body) <= PIECE:
+        return (shown(record, resource),)
+    return resource.prefix, memoryview(record.body)[1:]
+
+
+def item_parts(record: Record, resource: Resource) -> tuple[Part, ...]:
+    """The object as an element of a list, without a copy of a long body."""
+    if resource.custom:
+        return shown_parts(record, resource)
+    if resource.from_storage is None:
+        return (record.body,)
+    obj = load(record, resource)
+    del obj["kind"], obj["apiVersion"]
+    return (encode(obj),)

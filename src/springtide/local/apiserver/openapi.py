@@ -2,17 +2,22 @@
 """OpenAPI v3 documents: generated ones for built-in groups, made on request for custom resources.
 
 Built-in documents are megabytes; they stay compressed on disk and go out compressed, since every client accepts gzip.
+The index names a digest of each document. For custom resources it is taken from the revisions of their definitions: to
+make all documents only to look at them would take minutes where there are many.
 """
 
 from __future__ import annotations
 
 import gzip
 import hashlib
-from collections.abc import Callable, Sequence
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Sequence
+from functools import cache
 from typing import Any
 
 import msgspec
 
+from springtide.local.apiserver.beside import LIGHT_BYTES, beside
 from springtide.local.apiserver.objects import decode
 from springtide.local.apiserver.replies import Reply
 from springtide.local.apiserver.resources import Registry, openapi_file
@@ -28,40 +33,65 @@ class OpenApi:
 
     def index(self) -> dict[str, Any]:
         paths = {}
+        customs = self._revisions()
         for group, version in sorted({(r.group, r.version) for r in self._registry.all()}):
             name = f"apis/{group}/{version}" if group else f"api/{version}"
-            document = self.document(name)
-            if document is not None:
-                digest = hashlib.sha512(document.body).hexdigest().upper()
+            digest = _builtin_digest(group, version) or customs.get(group)
+            if digest is not None:
                 paths[name] = {"serverRelativeURL": f"/openapi/v3/{name}?hash={digest}"}
         return {"paths": paths}
 
-    def document(self, name: str) -> Reply | None:
+    def _revisions(self) -> dict[str, str]:
+        """A digest of the definitions of each group."""
+        found: defaultdict[str, list[str]] = defaultdict(list)
+        for record in self._crds():
+            found[_group_of(record)].append(f"{record.key.name}/{record.revision}")
+        return {group: _digest(" ".join(revisions).encode()) for group, revisions in found.items()}
+
+    async def document(self, name: str) -> Reply | None:
         group, version = _split(name)
         file = openapi_file(group, version)
         if file.exists():
             return Reply(file.read_bytes(), headers={"Content-Encoding": "gzip"})
         if not any(r.custom for r in self._registry.all() if (r.group, r.version) == (group, version)):
             return None
-        body = msgspec.json.encode(self._custom(group, version))
-        return Reply(gzip.compress(body, 1, mtime=0), headers={"Content-Encoding": "gzip"})
+        definitions = [record for record in self._crds() if _group_of(record) == group]
+        heavy = sum(len(record.body) for record in definitions) > LIGHT_BYTES
+        body = await beside(heavy, lambda: _packed(definitions, version))
+        return Reply(body, headers={"Content-Encoding": "gzip"})
 
-    def _custom(self, group: str, version: str) -> dict[str, Any]:
-        paths: dict[str, Any] = {}
-        schemas: dict[str, Any] = {}
-        for record in self._crds():
-            crd = decode(record.body)
-            if crd["spec"]["group"] == group:
-                for entry in crd["spec"]["versions"]:
-                    if entry["name"] == version and entry["served"]:
-                        _describe(crd["spec"], entry, paths, schemas)
-        schemas |= _metadata_schemas()
-        return {
-            "openapi": "3.0.0",
-            "info": {"title": "Springtide embedded API server", "version": version},
-            "paths": paths,
-            "components": {"schemas": schemas},
-        }
+
+def _group_of(definition: Record) -> str:
+    return definition.key.name.partition(".")[2]
+
+
+def _digest(text: bytes) -> str:
+    return hashlib.sha512(text).hexdigest().upper()
+
+
+@cache
+def _builtin_digest(group: str, version: str) -> str | None:
+    file = openapi_file(group, version)
+    return _digest(file.read_bytes()) if file.exists() else None
+
+
+def _packed(definitions: Iterable[Record], version: str) -> bytes:
+    """The document of one version of a group's custom resources, compressed."""
+    paths: dict[str, Any] = {}
+    schemas: dict[str, Any] = {}
+    for record in definitions:
+        spec = decode(record.body)["spec"]
+        for entry in spec["versions"]:
+            if entry["name"] == version and entry["served"]:
+                _describe(spec, entry, paths, schemas)
+    schemas |= _metadata_schemas()
+    document = {
+        "openapi": "3.0.0",
+        "info": {"title": "Springtide embedded API server", "version": version},
+        "paths": paths,
+        "components": {"schemas": schemas},
+    }
+    return gzip.compress(msgspec.json.encode(document), 1, mtime=0)
 
 
 def _split(name: str) -> tuple[str, str]:
@@ -111,6 +141,7 @@ def _operation(method: str, gvk: dict[str, str], reference: dict[str, str]) -> d
     return operation
 
 
+@cache
 def _metadata_schemas() -> dict[str, Any]:
     """ObjectMeta and what it refers to, from a built-in document."""
     document = msgspec.json.decode(gzip.decompress(openapi_file("coordination.k8s.io", "v1").read_bytes()))

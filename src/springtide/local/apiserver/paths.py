@@ -116,7 +116,7 @@ class Paths:
             index = reply(self._openapi.index())
             index.content_type = TEXT
             return index
-        document = self._openapi.document(path.removeprefix("/openapi/v3/"))
+        document = await self._openapi.document(path.removeprefix("/openapi/v3/"))
         return document if document is not None else Reply(b"", 404, "")
 
     async def _health(self, request: Request, path: str) -> Answer:

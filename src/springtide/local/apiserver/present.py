@@ -1,23 +1,43 @@
 # SPDX-License-Identifier: Apache-2.0
-"""One stored object as the client asked to see it."""
+"""One stored object, or a list of them, as the client asked to see it."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any, Final
+
 from springtide.event_loop.long_work import in_thread
 from springtide.local.apiserver import tables
-from springtide.local.apiserver.beside import is_heavy
+from springtide.local.apiserver.beside import beside, is_heavy
 from springtide.local.apiserver.context import Call, Context
-from springtide.local.apiserver.objects import shown
-from springtide.local.apiserver.replies import JSON, Reply, check_shape, reply_bytes
+from springtide.local.apiserver.objects import encode, item_parts, shown, shown_parts
+from springtide.local.apiserver.pieces import PIECE, Part, in_pieces
+from springtide.local.apiserver.replies import (
+    JSON,
+    PARTIAL_LIST,
+    Answer,
+    Reply,
+    Stream,
+    check_shape,
+    reply_bytes,
+)
+from springtide.local.status import StatusError
 from springtide.local.store.backend import Record
 
+MOST_YAML: Final = 2 << 20
+"""Bytes of JSON that a list answered as YAML may have: YAML takes a thousand times longer to write."""
+_LIGHT_YAML: Final = 16 << 10
+"""What the event loop writes as YAML itself."""
 
-async def present(ctx: Context, call: Call, record: Record, code: int = 200) -> Reply:
+
+async def present(ctx: Context, call: Call, record: Record, code: int = 200) -> Answer:
     """Bytes as they are stored cost nothing; every other form of a large object is made on the thread."""
     form = call.form
     if form.media == JSON and not form.kind:
+        if len(record.body) > PIECE:
+            return Stream(in_pieces(shown_parts(record, call.resource)), code, compressible=True)
         return Reply(shown(record, call.resource), code)
-    if is_heavy(record.body):
+    if is_heavy(record.body) or (form.media != JSON and len(record.body) > _LIGHT_YAML):
         return await in_thread(_presented, ctx, call, record, code)
     return _presented(ctx, call, record, code)
 
@@ -29,9 +49,55 @@ def _presented(ctx: Context, call: Call, record: Record, code: int) -> Reply:
         policy = tables.include_object(call.request.query.get("includeObject"))
         version = tables.version_of(record)
         metadata = {"resourceVersion": version} if version else {}
-        body = tables.table([record], call.resource, ctx.now(), policy, metadata=metadata, version=form.version)
+        parts = tables.parts([record], call.resource, ctx.now(), policy, metadata=metadata, version=form.version)
+        body = b"".join(parts)
     elif form.kind == "PartialObjectMetadata":
         body = tables.partial(record, form.version)
     else:
         body = shown(record, call.resource)
     return reply_bytes(body, form, code)
+
+
+async def present_list(ctx: Context, call: Call, records: Sequence[Record], metadata: dict[str, Any]) -> Answer:
+    """Of a long list one piece is in memory at a time."""
+    form, size = call.form, sum(len(record.body) for record in records)
+    check_shape(form, f"{call.resource.go_type}List", is_list=True)
+    if form.media == JSON and size > PIECE:
+        return Stream(in_pieces(_list_parts(ctx, call, records, metadata)), compressible=True)
+    if form.media != JSON and size > MOST_YAML:
+        raise _too_much_yaml(size)
+    return await beside(
+        form.media != JSON and size > _LIGHT_YAML,
+        lambda: reply_bytes(b"".join(_list_parts(ctx, call, records, metadata)), form),
+    )
+
+
+def _list_parts(ctx: Context, call: Call, records: Sequence[Record], metadata: dict[str, Any]) -> Iterable[Part]:
+    form, resource = call.form, call.resource
+    if form.kind == "Table":
+        policy = tables.include_object(call.request.query.get("includeObject"))
+        return tables.parts(records, resource, ctx.now(), policy, metadata=metadata, version=form.version)
+    if form.kind == PARTIAL_LIST:
+        frame: dict[str, Any] = {"kind": PARTIAL_LIST, "apiVersion": f"meta.k8s.io/{form.version}"}
+        return _enumerated(
+            frame | {"metadata": metadata}, ((tables.partial(record, form.version),) for record in records)
+        )
+    frame = {"kind": resource.list_kind, "apiVersion": resource.api_version, "metadata": metadata}
+    return _enumerated(frame, (item_parts(record, resource) for record in records))
+
+
+def _enumerated(frame: dict[str, Any], items: Iterable[Iterable[Part]]) -> Iterator[Part]:
+    yield encode(frame)[:-1] + b',"items":['
+    for index, item in enumerate(items):
+        if index:
+            yield b","
+        yield from item
+    yield b"]}"
+
+
+def _too_much_yaml(size: int) -> StatusError:
+    message = (
+        f"a list of {size} bytes is not written as YAML, which is slow to write; ask for application/json, or for "
+        f"less than {MOST_YAML} bytes with limit or a selector"
+    )
+    return StatusError(406, "NotAcceptable", message)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Final
 
 import msgspec
 import yaml
@@ -35,7 +35,7 @@ class Reply:
 class Stream:
     """An answer that goes on: a watch, a followed log, a very long list."""
 
-    chunks: AsyncIterator[bytes]
+    chunks: AsyncIterator[bytes | memoryview]
     status: int = 200
     content_type: str = JSON
     headers: dict[str, str] = field(default_factory=dict)
@@ -57,6 +57,8 @@ class Form:
 
 
 PLAIN = Form()
+_CLAUSES: Final = 100
+"""Of an Accept header that are looked at; clients send three."""
 PARTIAL, PARTIAL_LIST = "PartialObjectMetadata", "PartialObjectMetadataList"
 _known: dict[str, Form] = {}
 
@@ -75,7 +77,7 @@ def _negotiate(accept: str) -> Form:
     if not accept:
         return PLAIN
     only_protobuf, readable = True, False
-    for clause in accept.split(","):
+    for clause in accept.split(",", _CLAUSES)[:_CLAUSES]:
         media, *parameters = [part.strip() for part in clause.split(";")]
         options = dict(part.split("=", 1) for part in parameters if "=" in part)
         if media not in (JSON, "*/*", "application/*", YAML):

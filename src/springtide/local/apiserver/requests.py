@@ -9,21 +9,28 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from typing import Final
 from urllib.parse import parse_qs, unquote
 
 from springtide.local.access.attributes import Attributes
 from springtide.local.access.identity import User
+from springtide.local.status import bad_request, path_too_long
 
+MOST_PARAMETERS: Final = 10_000
+"""Of one query: an exec request has one for each word of its command."""
+_LONGEST_PATH: Final = 64 << 10
 MUTATING = {"POST": "create", "PUT": "update", "PATCH": "patch", "DELETE": "delete"}
 
 
 class Query:
-    """Query parameters; the first value counts, as in Go's `url.Values.Get`."""
+    """Query parameters; the first value counts, as in Go's `url.Values.Get`. StatusError when there are too many."""
 
     __slots__ = ("_values", "raw")
 
     def __init__(self, raw: str) -> None:
         self.raw = raw
+        if raw.count("&") >= MOST_PARAMETERS:
+            raise bad_request(f"the query has more than {MOST_PARAMETERS} parameters")
         self._values: dict[str, list[str]] = parse_qs(raw, keep_blank_values=True) if raw else {}
 
     def get(self, name: str, default: str = "") -> str:
@@ -83,6 +90,12 @@ def attributes(target: Target) -> Attributes:
 def split_target(raw: str) -> tuple[str, str]:
     path, _, query = raw.partition("?")
     return path, query
+
+
+def check_path(raw: str) -> None:
+    """StatusError when it is longer than any that leads somewhere."""
+    if len(raw) > _LONGEST_PATH:
+        raise path_too_long(_LONGEST_PATH)
 
 
 def parse_target(method: str, raw_path: str, query: Query) -> Target | None:

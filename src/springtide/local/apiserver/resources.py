@@ -17,6 +17,7 @@ import msgspec
 
 from springtide.api.field_errors import FieldError
 from springtide.local.kinds.strategy import Obj, Strategy
+from springtide.local.schema.defaults import Room
 from springtide.local.schema.node import Node
 
 ALL_VERBS = frozenset({"create", "delete", "deletecollection", "get", "list", "patch", "update", "watch"})
@@ -34,7 +35,8 @@ class Codec(Protocol):
     def decode(self, obj: Obj) -> tuple[Obj, list[str]]:
         """The object as the schema keeps it, and the paths of the fields it does not know."""
 
-    def default(self, obj: Obj) -> None: ...
+    def default(self, obj: Obj, room: Room) -> None:
+        """Fills in what the object does not say; TooManyDefaults when that is more than there is room for."""
 
     @property
     def validate(self) -> Callable[[Obj, Obj | None, bool], Awaitable[list[FieldError]]] | None:

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 import msgspec
@@ -69,7 +69,7 @@ def _plain_cells(meta: dict[str, Any]) -> list[Any]:
     return [meta["name"], meta["creationTimestamp"]]
 
 
-def table(records: Iterable[Record], resource: Resource, now: str, policy: str, **frame: Any) -> bytes:
+def parts(records: Iterable[Record], resource: Resource, now: str, policy: str, **frame: Any) -> Iterator[bytes]:
     """`frame`: `metadata` of the list, `version` of the Table kind, `columns` False for later watch events."""
     version = frame.get("version", "v1")
     document: dict[str, Any] = {
@@ -77,9 +77,13 @@ def table(records: Iterable[Record], resource: Resource, now: str, policy: str, 
         "apiVersion": f"meta.k8s.io/{version}",
         "metadata": frame.get("metadata", {}),
         "columnDefinitions": definitions(resource) if frame.get("columns", True) else None,
-        "rows": [row(record, resource, now, policy, version) for record in records],
     }
-    return encode(document)
+    yield encode(document)[:-1] + b',"rows":['
+    for index, record in enumerate(records):
+        if index:
+            yield b","
+        yield encode(row(record, resource, now, policy, version))
+    yield b"]}"
 
 
 def partial(record: Record, version: str = "v1") -> bytes:

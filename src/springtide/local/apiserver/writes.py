@@ -12,7 +12,9 @@ object; a large one (`heavy`) goes through the same functions on a thread, so th
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
+from typing import TypeVarTuple
 
 from springtide.api import field_errors as field
 from springtide.api.field_errors import FieldError
@@ -21,6 +23,7 @@ from springtide.local import status
 from springtide.local.access.attributes import require
 from springtide.local.apiserver import scales
 from springtide.local.apiserver.admission_requests import admission_request
+from springtide.local.apiserver.beside import LIGHT_BYTES
 from springtide.local.apiserver.context import Call, Context
 from springtide.local.apiserver.objects import dump, load
 from springtide.local.apiserver.options import WriteOptions
@@ -29,11 +32,13 @@ from springtide.local.apiserver.resources import Resource
 from springtide.local.kinds import metadata as metadata_rules
 from springtide.local.kinds.strategy import Obj
 from springtide.local.patches import field_sets, managed_fields
+from springtide.local.schema.defaults import Room, TooManyDefaults
 from springtide.local.status import StatusError
 from springtide.local.store.backend import FullError, Key, Record, StaleError
 
 ATTEMPTS = 100  # lost races with other writers; each means that another one succeeded
 NAME_ATTEMPTS = 8
+Arguments = TypeVarTuple("Arguments")
 BODY_LIMIT = 3 * 1024 * 1024 // 2
 """etcd's request limit; the real server answers a built-in object above it with 413 too."""
 
@@ -58,7 +63,8 @@ async def create(ctx: Context, call: Call, obj: Obj, options: WriteOptions, heav
     resource = call.resource
     meta = obj["metadata"]
     _check_namespace(call, meta)
-    call.request.warnings.extend(await in_thread(_settle, resource, obj) if heavy else _settle(resource, obj))
+    warnings, heavy = await _settled(heavy, _settle, resource, obj)
+    call.request.warnings.extend(warnings)
     generated = not meta.get("name") and bool(meta.get("generateName"))
     for attempt in range(NAME_ATTEMPTS if generated else 1):
         candidate = _copied(obj) if generated else obj
@@ -71,9 +77,23 @@ async def create(ctx: Context, call: Call, obj: Obj, options: WriteOptions, heav
     raise AssertionError("unreachable")
 
 
-def _settle(resource: Resource, obj: Obj) -> list[str]:
+async def _settled(
+    heavy: bool, settle: Callable[[*Arguments, Room], list[str]], *arguments: *Arguments
+) -> tuple[list[str], bool]:
+    """What `settle` returns, and whether the object is heavy now: defaults make large objects of small ones."""
+    try:
+        if not heavy:
+            with suppress(TooManyDefaults):
+                return settle(*arguments, Room(LIGHT_BYTES // 2)), False
+        return await in_thread(settle, *arguments, Room()), True
+    except TooManyDefaults as error:
+        raise status.too_large_by_defaults(str(error)) from None
+
+
+def _settle(resource: Resource, obj: Obj, room: Room) -> list[str]:
     """Fills in defaults and drops repeated owners; what is returned are warnings."""
-    _default(resource, obj)
+    resource.codec.default(obj, room)
+    resource.strategy.default(obj)
     return metadata_rules.drop_duplicate_owners(obj)
 
 
@@ -174,11 +194,6 @@ def _check_namespace(call: Call, meta: Obj) -> None:
             "the namespace of the provided object does not match the namespace sent on the request"
         )
     meta["namespace"] = call.target.namespace
-
-
-def _default(resource: Resource, obj: Obj) -> None:
-    resource.codec.default(obj)
-    resource.strategy.default(obj)
 
 
 def _fill_metadata(ctx: Context, resource: Resource, obj: Obj) -> None:
@@ -289,10 +304,8 @@ async def _prepare_update(ctx: Context, call: Call, new: Obj, old: Obj, options:
         error = field.invalid("metadata.resourceVersion", 0, "must be specified for an update")
         raise status.invalid(resource.group, resource.plural, call.target.name, [error])
     meta["resourceVersion"] = old["metadata"]["resourceVersion"]
-    if heavy:
-        await in_thread(_settle_update, ctx, call, new, old, options)
-    else:
-        _settle_update(ctx, call, new, old, options)
+    warnings, heavy = await _settled(heavy, _settle_update, ctx, call, new, old, options)
+    call.request.warnings.extend(warnings)
     admission = admission_request(call, "UPDATE", new, old, options)
     await ctx.admission.mutate(admission)
     _carry_over(call, new, old)
@@ -311,11 +324,12 @@ async def _prepare_update(ctx: Context, call: Call, new: Obj, old: Obj, options:
         _finish_update(call, new, old)
 
 
-def _settle_update(ctx: Context, call: Call, new: Obj, old: Obj, options: WriteOptions) -> None:
-    call.request.warnings.extend(_settle(call.resource, new))
+def _settle_update(ctx: Context, call: Call, new: Obj, old: Obj, options: WriteOptions, room: Room) -> list[str]:
+    warnings = _settle(call.resource, new, room)
     metadata_rules.keep_system_fields(new, old)
     new["metadata"].pop("selfLink", None)
     _track(ctx, call, old, new, options)
+    return warnings
 
 
 def _finish_update(call: Call, new: Obj, old: Obj) -> None:

@@ -4,6 +4,9 @@
 The dialect is theirs, not the standard's: `.a.b`, `['a.b']`, `.a\\.b`, `[0]`, `[-1]`, `[1:3]`, `[*]`, `[0,2]`, `.*`,
 `..name` and `[?(@.type=="Ready")]`. Of their templates only the inside of one pair of braces is read; `range` has no
 meaning in a column. A path that is not there gives nothing, a path that makes no sense for the value is an error.
+
+A short path may lead to more values than there are atoms: `[0,0]` doubles them, `..a..a` multiplies them by the depth
+of the object. Every value on the way is taken from a budget.
 """
 
 from __future__ import annotations
@@ -16,12 +19,28 @@ from typing import Any
 
 from springtide.api import whole_numbers
 
-Step = Callable[[Sequence[Any]], list[Any]]
-"""Values in, values one step further out."""
-
 
 class PathError(ValueError):
     """The path cannot be read, or cannot be followed in this object."""
+
+
+class Budget:
+    """Values that paths may still lead through."""
+
+    __slots__ = ("_left",)
+
+    def __init__(self, values: int) -> None:
+        self._left = values
+
+    def spend(self, values: int) -> None:
+        """PathError when the budget is used up, now or before."""
+        self._left -= values
+        if self._left < 0:
+            raise PathError("leads through too many values")
+
+
+Step = Callable[[Sequence[Any], Budget], list[Any]]
+"""Values in, values one step further out."""
 
 
 class JSONPath:
@@ -32,20 +51,21 @@ class JSONPath:
     def __init__(self, text: str) -> None:
         self._steps = _Reader(text).steps()
 
-    def find(self, obj: Any) -> list[Any]:
-        return _walk(self._steps, [obj])
+    def find(self, obj: Any, budget: Budget) -> list[Any]:
+        return _walk(self._steps, [obj], budget)
 
 
-def _walk(steps: Sequence[Step], values: Sequence[Any]) -> list[Any]:
+def _walk(steps: Sequence[Step], values: Sequence[Any], budget: Budget) -> list[Any]:
     for step in steps:
-        values = step(values)
+        budget.spend(1 + len(values))
+        values = step(values, budget)
     return list(values)
 
 
 # -------------------------------------------------------------------------------------------------------------- steps
 
 
-def _field(name: str, values: Sequence[Any]) -> list[Any]:
+def _field(name: str, values: Sequence[Any], budget: Budget) -> list[Any]:
     return [value[name] for value in values if isinstance(value, dict) and name in value]
 
 
@@ -55,26 +75,32 @@ def _children(value: Any) -> list[Any]:
     return value if isinstance(value, list) else []
 
 
-def _every(values: Sequence[Any]) -> list[Any]:
-    return [child for value in values for child in _children(value)]
+def _every(values: Sequence[Any], budget: Budget) -> list[Any]:
+    found: list[Any] = []
+    for value in values:
+        children = _children(value)
+        budget.spend(len(children))
+        found += children
+    return found
 
 
-def _descend(values: Sequence[Any]) -> list[Any]:
+def _descend(values: Sequence[Any], budget: Budget) -> list[Any]:
     """The values and all containers below them, outermost first; what is empty leads nowhere."""
     found: list[Any] = []
     for value in values:
         if children := _children(value):
+            budget.spend(len(children))
             found.append(value)
-            found += _descend(children)
+            found += _descend(children, budget)
     return found
 
 
-def _literal(constant: str | int | float | bool, values: Sequence[Any]) -> list[Any]:
+def _literal(constant: str | int | float | bool, values: Sequence[Any], budget: Budget) -> list[Any]:
     # A constant text stands once, a constant number for every value: so kubectl has it.
     return [constant] if isinstance(constant, str) else [constant] * len(values)
 
 
-def _index(index: int, values: Sequence[Any]) -> list[Any]:
+def _index(index: int, values: Sequence[Any], budget: Budget) -> list[Any]:
     found = []
     for value in _lists(values):
         if not -len(value) <= index < len(value):
@@ -83,7 +109,7 @@ def _index(index: int, values: Sequence[Any]) -> list[Any]:
     return found
 
 
-def _slice(bounds: tuple[int | None, int | None, int | None], values: Sequence[Any]) -> list[Any]:
+def _slice(bounds: tuple[int | None, int | None, int | None], values: Sequence[Any], budget: Budget) -> list[Any]:
     start, stop, step = bounds
     if step is not None and step <= 0:
         raise PathError("step must be > 0")
@@ -96,7 +122,9 @@ def _slice(bounds: tuple[int | None, int | None, int | None], values: Sequence[A
             return found
         if not (0 <= first < size and first < last <= size):
             raise PathError(f"array index out of bounds: index {first}, length {size}")
-        found += value[first:last:step]
+        part = value[first:last:step]
+        budget.spend(len(part))
+        found += part
     return found
 
 
@@ -104,30 +132,31 @@ def _lists(values: Sequence[Any]) -> list[list[Any]]:
     present = [value for value in values if value is not None]
     for value in present:
         if not isinstance(value, list):
-            raise PathError(f"{value} is not array or slice")
+            raise PathError("not array or slice")
     return present
 
 
-def _union(branches: Sequence[Sequence[Step]], values: Sequence[Any]) -> list[Any]:
-    return [found for steps in branches for found in _walk(steps, values)]
+def _union(branches: Sequence[Sequence[Step]], values: Sequence[Any], budget: Budget) -> list[Any]:
+    return [found for steps in branches for found in _walk(steps, values, budget)]
 
 
-def _filter(test: Callable[[Any], bool], values: Sequence[Any]) -> list[Any]:
+def _filter(test: Callable[[Any, Budget], bool], values: Sequence[Any], budget: Budget) -> list[Any]:
     if any(not isinstance(value, list) for value in values):
         raise PathError("not array or slice and cannot be filtered")
-    return [item for value in values for item in value if test(item)]
+    return [item for value in values for item in value if test(item, budget)]
 
 
-def _exists(steps: Sequence[Step], item: Any) -> bool:
+def _exists(steps: Sequence[Step], item: Any, budget: Budget) -> bool:
     try:
-        return bool(_walk(steps, [item]))
+        return bool(_walk(steps, [item], budget))
     except PathError:
+        budget.spend(0)  # the path of an item may make no sense; a budget that is used up ends them all
         return False
 
 
-def _compares(left: Sequence[Step], sign: str, right: Sequence[Step], item: Any) -> bool:
+def _compares(left: Sequence[Step], sign: str, right: Sequence[Step], item: Any, budget: Budget) -> bool:
     compare = _COMPARISONS.get(sign)
-    sides = _walk(left, [item]), _walk(right, [item])
+    sides = _walk(left, [item], budget), _walk(right, [item], budget)
     if not all(sides):
         return False
     if any(len(side) > 1 for side in sides):

@@ -9,13 +9,18 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, Final
 
 import msgspec
 
 from springtide.local.kinds.columns import AGE, NAME, name_of, since
-from springtide.local.kinds.json_paths import JSONPath, PathError
+from springtide.local.kinds.json_paths import Budget, JSONPath, PathError
 from springtide.local.kinds.strategy import Column, Obj
+
+MOST_TEXT: Final = 16 << 10
+"""Characters of all paths of a definition; columns beyond it are left out. Real definitions have hundreds."""
+_ROW: Final = 10_000
+"""What the cells of one row may take: values on the way to them, and blocks of 64 characters in them."""
 
 Cells = Callable[[Obj, str], Sequence[Any]]
 _Show = Callable[[Any, str], Any]
@@ -29,7 +34,7 @@ _AGE: Obj = {
 _RFC3339 = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]\d\d:\d\d)")
 
 
-def compile_columns(definitions: Sequence[Obj] | None) -> tuple[tuple[Column, ...], Cells]:
+def compile_columns(definitions: Sequence[Obj] | None, most_text: int = MOST_TEXT) -> tuple[tuple[Column, ...], Cells]:
     """From one version's `additionalPrinterColumns`; none means Name and Age.
 
     Columns from the first one whose path cannot be read are left out: the CRD was accepted, so tables must go on.
@@ -37,6 +42,9 @@ def compile_columns(definitions: Sequence[Obj] | None) -> tuple[tuple[Column, ..
     columns, readers = [NAME], []
     for definition in definitions or (_AGE,):
         path = definition.get("jsonPath", "")
+        most_text -= len(path)
+        if most_text < 0:
+            break
         try:
             compiled = JSONPath(path)
         except PathError:
@@ -55,17 +63,23 @@ def compile_columns(definitions: Sequence[Obj] | None) -> tuple[tuple[Column, ..
         )
 
     def cells(obj: Obj, now: str) -> Sequence[Any]:
-        return [name_of(obj), *(_cell(path, show, obj, now) for path, show in readers)]
+        budget = Budget(_ROW)
+        return [name_of(obj), *(_cell(path, show, obj, now, budget) for path, show in readers)]
 
     return tuple(columns), cells
 
 
-def _cell(path: JSONPath, show: _Show, obj: Obj, now: str) -> Any:
+def _cell(path: JSONPath, show: _Show, obj: Obj, now: str, budget: Budget) -> Any:
     try:
-        found = path.find(obj)
+        found = path.find(obj, budget)
+        if not found or found[0] is None:
+            return None
+        cell = show(found[0], now)
+        if isinstance(cell, str):
+            budget.spend(len(cell) // 64)
     except PathError:
         return None
-    return show(found[0], now) if found and found[0] is not None else None
+    return cell
 
 
 def _nothing(value: Any, now: str) -> None:

@@ -15,7 +15,7 @@ from typing import Any
 from springtide.api.field_errors import FieldError
 from springtide.local.schema import lists, ratchet, regex, structural
 from springtide.local.schema.cel import LONG_RULES, RunRules, compile_rules, rule_length
-from springtide.local.schema.defaults import compile_defaults
+from springtide.local.schema.defaults import Fill, Room, compile_defaults
 from springtide.local.schema.node import Node
 from springtide.local.schema.paths import ROOT, Problem
 from springtide.local.schema.prune import compile_prune
@@ -76,7 +76,7 @@ class CompiledSchema:
         return compile_prune(self.node)
 
     @cached_property
-    def _fill(self) -> Callable[[Any], None] | None:
+    def _fill(self) -> Fill | None:
         return compile_defaults(self.node)
 
     @cached_property
@@ -108,10 +108,10 @@ class CompiledSchema:
         """Drops unknown fields in place and returns their paths. Raises `decode.DecodeError` for malformed metadata."""
         return self._prune(obj)
 
-    def default(self, obj: dict[str, Any]) -> None:
-        """Fills in the schema's defaults, in place."""
+    def default(self, obj: dict[str, Any], room: Room | None = None) -> None:
+        """Fills in the schema's defaults, in place. Raises `defaults.TooManyDefaults` when the room is used up."""
         if self._fill is not None:
-            self._fill(obj)
+            self._fill(obj, room or Room())
 
     def validate(
         self, obj: dict[str, Any], old: dict[str, Any] | None = None, patience: int | None = None

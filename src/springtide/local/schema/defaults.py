@@ -4,29 +4,60 @@
 The API server applies them to every object it decodes, built-in or custom, and to custom objects it reads back (a
 default added to a CRD later shows up in old objects). A node is compiled once; branches without any default cost
 nothing. What Go's defaulting functions compute is not here but in the kinds' strategies.
+
+A list of `{}` and a schema with a long default make an object of gigabytes from a few letters: whoever fills in
+defaults says how much they may add.
 """
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Mapping
 from copy import deepcopy
-from typing import Any
+from typing import Any, Final
 
 from springtide.local.schema.node import MISSING, Node, Shape
 
-Fill = Callable[[Any], None]
+MOST: Final = 3 << 19
+"""Bytes that defaults may add to one object: as many as it may have."""
+_LEAST: Final = 16
+"""What a default is counted as, however short: in memory it is longer than in JSON."""
+
+
+class TooManyDefaults(ValueError):
+    """Defaults would add more to the object than they may; those that were filled in stay."""
+
+    def __init__(self) -> None:
+        super().__init__(f"the defaults of its schema would add more than {MOST} bytes")
+
+
+class Room:
+    """What defaults may still add, in bytes of JSON."""
+
+    __slots__ = ("_left",)
+
+    def __init__(self, size: int = MOST) -> None:
+        self._left = size
+
+    def take(self, size: int) -> None:
+        self._left -= size
+        if self._left < 0:
+            raise TooManyDefaults
+
+
+Fill = Callable[[Any, Room], None]
 
 _ATOMS = (str, int, float, bool)
 _compiled: dict[int, tuple[Node, Fill | None]] = {}
 
 
-def apply_defaults(obj: Any, node: Node) -> None:
+def apply_defaults(obj: Any, node: Node, room: Room | None = None) -> None:
     """Fills in the schema's defaults, in place."""
     entry = _compiled.get(id(node))
     if entry is None:
         entry = _compiled[id(node)] = (node, compile_defaults(node))
     if entry[1] is not None:
-        entry[1](obj)
+        entry[1](obj, room or Room())
 
 
 def compile_defaults(node: Node) -> Fill | None:
@@ -82,31 +113,33 @@ class _Compiler:
     def _items(self, node: Node) -> Fill:
         inner = self.fill(node.item)
 
-        def fill(values: Any) -> None:
+        def fill(values: Any, room: Room) -> None:
             if inner is not None:
                 for value in values.values() if type(values) is dict else values if type(values) is list else ():
-                    inner(value)
+                    inner(value, room)
 
         self._made[id(node)] = fill
         return fill
 
     def _struct(self, node: Node) -> Fill:
-        missing: list[tuple[str, bool, Callable[[], Any]]] = []
+        missing: list[tuple[str, bool, int, Callable[[], Any]]] = []
         deeper: dict[str, Fill] = {}
 
-        def fill(obj: Any) -> None:
+        def fill(obj: Any, room: Room) -> None:
             if type(obj) is not dict:
                 return
-            for name, nullable, default in missing:
+            for name, nullable, size, default in missing:
                 if name not in obj or (obj[name] is None and not nullable):
+                    room.take(size)
                     obj[name] = default()
             for name in obj.keys() & deeper.keys():
-                deeper[name](obj[name])
+                deeper[name](obj[name], room)
 
         self._made[id(node)] = fill
         for name, field in node.fields.items():
             if field.default is not MISSING and field.default is not None:
-                missing.append((name, field.node.nullable, _fresh(field.default)))
+                size = max(_LEAST, len(name) + len(json.dumps(field.default)))
+                missing.append((name, field.node.nullable, size, _fresh(field.default)))
             inner = self.fill(field.node)
             if inner is not None:
                 deeper[name] = inner

@@ -149,8 +149,8 @@ def test_an_object_is_stored_without_its_kind_and_shown_with_it() -> None:
     assert json.loads(body) == {"metadata": {"name": "p", "resourceVersion": "7"}}
     record = Record(Key("pods", "ns", "p"), 7, body)
     assert json.loads(objects.shown(record, PODS)) == {"kind": "Pod", "apiVersion": "v1"} | json.loads(body)
-    assert objects.shown_item(record, PODS) == body
-    assert json.loads(objects.shown_item(record, a_custom_resource()))["kind"] == "Boat"
+    assert objects.item_parts(record, PODS) == (body,)
+    assert json.loads(bytes(objects.item_parts(record, a_custom_resource())[0]))["kind"] == "Boat"
 
 
 def test_both_kinds_of_event_show_the_same_object() -> None:
@@ -164,7 +164,7 @@ def test_both_kinds_of_event_show_the_same_object() -> None:
 @pytest.mark.parametrize(("policy", "kind"), [("", "PartialObjectMetadata"), ("Object", "Pod"), ("None", None)])
 def test_rows_carry_as_much_of_the_object_as_asked(policy: str, kind: str | None) -> None:
     record = a_record(PODS, "p", "ns", spec={"containers": []}, status={})
-    document = json.loads(tables.table([record], PODS, "2026-01-01T00:00:00Z", tables.include_object(policy)))
+    document = json.loads(b"".join(tables.parts([record], PODS, "2026-01-01T00:00:00Z", tables.include_object(policy))))
     (row,) = document["rows"]
     assert len(row["cells"]) == len(document["columnDefinitions"])
     assert (row["object"] or {}).get("kind") == kind
@@ -178,7 +178,8 @@ def test_a_table_of_an_unknown_policy_is_a_bad_request() -> None:
 def a_served(crd: Any) -> OpenApi:
     known = Registry(builtin_resources())
     known.replace_custom("sea.example.com", "boats", [a_custom_resource()])
-    record = Record(Key("customresourcedefinitions.apiextensions.k8s.io", "", "x"), 1, json.dumps(crd).encode())
+    name = crd["metadata"]["name"]
+    record = Record(Key("customresourcedefinitions.apiextensions.k8s.io", "", name), 1, json.dumps(crd).encode())
     return OpenApi(known, lambda: [record])
 
 
@@ -189,8 +190,8 @@ def a_served(crd: Any) -> OpenApi:
         ("Cluster", "/apis/sea.example.com/v1/boats"),
     ],
 )
-def test_a_definition_has_an_openapi_document(scope: str, path: str) -> None:
-    answer = a_served(a_crd(scope=scope)).document("apis/sea.example.com/v1")
+async def test_a_definition_has_an_openapi_document(scope: str, path: str) -> None:
+    answer = await a_served(a_crd(scope=scope)).document("apis/sea.example.com/v1")
     assert answer is not None
     document = json.loads(gzip.decompress(answer.body))
     assert set(document["paths"]) == {path, f"{path}/{{name}}"}
@@ -201,8 +202,19 @@ def test_a_definition_has_an_openapi_document(scope: str, path: str) -> None:
 
 
 @pytest.mark.parametrize("name", ["apis/nowhere.io/v1", "api/v9", "nonsense", ""])
-def test_there_is_no_document_of_what_is_not_served(name: str) -> None:
-    assert a_served(a_crd()).document(name) is None
+async def test_there_is_no_document_of_what_is_not_served(name: str) -> None:
+    assert await a_served(a_crd()).document(name) is None
+
+
+def test_the_index_names_another_digest_when_a_definition_changes() -> None:
+    def address(revision: int) -> str:
+        key = Key("customresourcedefinitions.apiextensions.k8s.io", "", "boats.sea.example.com")
+        known = Registry(builtin_resources())
+        known.replace_custom("sea.example.com", "boats", [a_custom_resource()])
+        index = OpenApi(known, lambda: [Record(key, revision, b"never looked at")]).index()
+        return str(index["paths"]["apis/sea.example.com/v1"]["serverRelativeURL"])
+
+    assert address(1) == address(1) != address(2)
 
 
 def test_many_conditions_on_one_field_are_looked_up() -> None:

@@ -55,7 +55,7 @@ async def watched(store: Store, query: str, namespace: str = "", form: Form | No
     answer = await watch(a_context(store), call if form is None else replace(call, form=form))
     assert isinstance(answer, Stream)
     async for piece in answer.chunks:
-        for line in piece.splitlines():
+        for line in bytes(piece).splitlines():
             yield json.loads(line)
 
 

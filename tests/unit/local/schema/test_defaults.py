@@ -5,8 +5,11 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
+
 from springtide.local.schema import builtin
-from springtide.local.schema.defaults import apply_defaults, compile_defaults
+from springtide.local.schema.compiled import CompiledSchema
+from springtide.local.schema.defaults import Room, TooManyDefaults, apply_defaults, compile_defaults
 from springtide.local.schema.node import Field, Node, Shape
 
 
@@ -47,3 +50,22 @@ def test_a_default_object_is_new_each_time_and_has_its_own_defaults_filled_in() 
     apply_defaults(second, node)
     first["box"]["tags"].append("x")
     assert second == {"box": {"tags": [], "size": 1}}
+
+
+def test_defaults_add_no_more_than_an_object_may_have() -> None:
+    text = {"type": "string", "default": "y" * 1000}
+    items = {"type": "object", "properties": {"d": text}}
+    schema = CompiledSchema({"type": "object", "properties": {"l": {"type": "array", "items": items}}})
+    schema.default({"l": [{} for _ in range(1000)]})
+    with pytest.raises(TooManyDefaults):
+        schema.default({"l": [{} for _ in range(10_000)]})
+    with pytest.raises(TooManyDefaults):
+        schema.default({"l": [{} for _ in range(100)]}, Room(50_000))
+
+
+def test_short_defaults_count_as_what_they_take_in_memory() -> None:
+    properties = {f"p{number}": {"type": "integer", "default": 1} for number in range(100)}
+    items = {"type": "object", "properties": properties}
+    schema = CompiledSchema({"type": "object", "properties": {"l": {"type": "array", "items": items}}})
+    with pytest.raises(TooManyDefaults):
+        schema.default({"l": [{} for _ in range(2000)]})

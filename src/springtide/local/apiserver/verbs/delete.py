@@ -11,10 +11,10 @@ from springtide.local.apiserver import bodies, writes
 from springtide.local.apiserver.admission_requests import admission_request
 from springtide.local.apiserver.context import Call, Context
 from springtide.local.apiserver.deletion import mark
-from springtide.local.apiserver.objects import dump, encode, load, shown_item
+from springtide.local.apiserver.objects import dump, load
 from springtide.local.apiserver.options import DeleteOptions, WriteOptions, delete_options, list_options
-from springtide.local.apiserver.present import present
-from springtide.local.apiserver.replies import Answer, reply, reply_bytes, success
+from springtide.local.apiserver.present import present, present_list
+from springtide.local.apiserver.replies import Answer, reply, success
 from springtide.local.apiserver.resources import Resource
 from springtide.local.apiserver.selecting import selection
 from springtide.local.schema import builtin
@@ -137,7 +137,7 @@ async def delete_collection(ctx: Context, call: Call) -> Answer:
     if wanted is not None:
         records = await wanted.among(records)
 
-    async def delete_one(record: Record) -> bytes | None:
+    async def delete_one(record: Record) -> Record | None:
         target = call.target.named(record.key.namespace, record.key.name)
         try:
             await delete_object(ctx, Call(call.request, target, resource), options)
@@ -145,9 +145,9 @@ async def delete_collection(ctx: Context, call: Call) -> Answer:
             if error.code == 404:  # somebody else deleted it meanwhile
                 return None
             raise
-        return shown_item(record, resource)
+        return record
 
-    deleted: list[bytes] = []
+    deleted: list[Record] = []
     for start in range(0, len(records), TOGETHER):
         some = await asyncio.gather(
             *(delete_one(record) for record in records[start : start + TOGETHER]), return_exceptions=True
@@ -157,11 +157,5 @@ async def delete_collection(ctx: Context, call: Call) -> Answer:
                 raise found
             if found is not None:
                 deleted.append(found)
-    head = encode(
-        {
-            "kind": resource.list_kind,
-            "apiVersion": resource.api_version,
-            "metadata": ({"continue": ""} if resource.custom else {}) | {"resourceVersion": str(revision)},
-        }
-    )
-    return reply_bytes(head[:-1] + b',"items":[' + b",".join(deleted) + b"]}", call.form)
+    metadata: dict[str, Any] = ({"continue": ""} if resource.custom else {}) | {"resourceVersion": str(revision)}
+    return await present_list(ctx, call, deleted, metadata)

@@ -2,29 +2,26 @@
 """GET of one object, and of a collection in whole or in pages.
 
 A page is continued at the revision it began with, rebuilt from the store's history, so that a client that pages sees
-one moment. A long list is written in pieces: joined at once it would double the server's memory.
+one moment.
 """
 
 from __future__ import annotations
 
 import base64
 import binascii
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import msgspec
 
 from springtide.local import status
-from springtide.local.apiserver import tables
 from springtide.local.apiserver.context import Call, Context
-from springtide.local.apiserver.objects import encode, shown_item
+from springtide.local.apiserver.objects import encode
 from springtide.local.apiserver.options import ListOptions, list_options, revision_of
-from springtide.local.apiserver.present import present
-from springtide.local.apiserver.replies import PARTIAL_LIST, Answer, Stream, check_shape, reply, reply_bytes
+from springtide.local.apiserver.present import present, present_list
+from springtide.local.apiserver.replies import Answer
 from springtide.local.apiserver.selecting import selection
 from springtide.local.store.backend import CompactedError, FutureRevisionError, Record
-
-CHUNK = 500  # items written at once
 
 
 async def get(ctx: Context, call: Call) -> Answer:
@@ -61,7 +58,7 @@ async def list_collection(ctx: Context, call: Call) -> Answer:
         metadata["continue"] = _write_token(Token(revision, (last.namespace, last.name)))
         if wanted is None:
             metadata["remainingItemCount"] = left
-    return _answer(ctx, call, records, metadata)
+    return await present_list(ctx, call, records, metadata)
 
 
 def _moment(ctx: Context, call: Call, options: ListOptions) -> tuple[int, Sequence[Record]]:
@@ -121,29 +118,3 @@ def _read_token(text: str) -> Token:
     except (binascii.Error, ValueError, msgspec.MsgspecError, RecursionError):
         message = "invalid continue token: continue key is not valid: it was not made by this server"
         raise status.bad_request(message) from None
-
-
-def _answer(ctx: Context, call: Call, records: Sequence[Record], metadata: dict[str, Any]) -> Answer:
-    form, resource = call.form, call.resource
-    check_shape(form, f"{resource.go_type}List", is_list=True)
-    if form.kind == "Table":
-        policy = tables.include_object(call.request.query.get("includeObject"))
-        body = tables.table(records, resource, ctx.now(), policy, metadata=metadata, version=form.version)
-        return reply_bytes(body, form)
-    if form.kind == PARTIAL_LIST:
-        items = [msgspec.Raw(tables.partial(record, form.version)) for record in records]
-        frame = {"kind": "PartialObjectMetadataList", "apiVersion": f"meta.k8s.io/{form.version}"}
-        return reply(frame | {"metadata": metadata, "items": items}, form)
-    head = encode({"kind": resource.list_kind, "apiVersion": resource.api_version, "metadata": metadata})
-    if len(records) > CHUNK and form.media == "application/json":
-        return Stream(_pieces(head, records, call), compressible=True)
-    items_bytes = b",".join([shown_item(record, resource) for record in records])
-    return reply_bytes(head[:-1] + b',"items":[' + items_bytes + b"]}", form)
-
-
-async def _pieces(head: bytes, records: Sequence[Record], call: Call) -> AsyncIterator[bytes]:
-    yield head[:-1] + b',"items":['
-    for start in range(0, len(records), CHUNK):
-        piece = b",".join([shown_item(record, call.resource) for record in records[start : start + CHUNK]])
-        yield b"," + piece if start else piece
-    yield b"]}"

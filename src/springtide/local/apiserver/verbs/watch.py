@@ -9,15 +9,16 @@ from __future__ import annotations
 
 import asyncio
 import random
-from collections.abc import AsyncIterator, Callable, Iterable
+from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Sequence
 from typing import Any
 
 from springtide.local import status
 from springtide.local.apiserver import tables
 from springtide.local.apiserver.beside import beside
 from springtide.local.apiserver.context import Call, Context
-from springtide.local.apiserver.objects import decode, encode, shown
+from springtide.local.apiserver.objects import decode, encode, shown_parts
 from springtide.local.apiserver.options import ListOptions, list_options, revision_of
+from springtide.local.apiserver.pieces import Part, in_pieces
 from springtide.local.apiserver.replies import PARTIAL, PARTIAL_LIST, Answer, Stream
 from springtide.local.apiserver.selecting import Predicate, predicate
 from springtide.local.apiserver.verbs.read import too_new
@@ -25,12 +26,11 @@ from springtide.local.kinds.label_selectors import LIGHT_SELECTOR
 from springtide.local.store.backend import Change, CompactedError, Event, FutureRevisionError, Record, Subscription
 
 BOOKMARK_EVERY = 60.0
-PIECE = 128 * 1024
 SHORTEST = 1800.0  # the real server ends a watch after a random time between 30 and 60 minutes
 LONG_SELECTORS = 8 << 20
 INITIAL_EVENTS_END = "k8s.io/initial-events-end"
 
-Show = Callable[[Record], bytes]
+Show = Callable[[Record], Sequence[Part]]
 
 
 async def watch(ctx: Context, call: Call) -> Answer:
@@ -90,21 +90,11 @@ async def _single(line: bytes) -> AsyncIterator[bytes]:
 
 
 def _line(change: bytes, obj: bytes) -> bytes:
-    return b'{"type":"' + change + b'","object":' + obj + b"}\n"
+    return b"".join(_line_parts(change, (obj,)))
 
 
-def _pieces(lines: Iterable[bytes]) -> Iterable[bytes]:
-    """Joined, so that small events share a write, but not far: a reader that stalls holds one piece in memory."""
-    pending: list[bytes] = []
-    size = 0
-    for line in lines:
-        pending.append(line)
-        size += len(line)
-        if size >= PIECE:
-            yield b"".join(pending)
-            pending, size = [], 0
-    if pending:
-        yield b"".join(pending)
+def _line_parts(change: bytes, obj: Sequence[Part]) -> tuple[Part, ...]:
+    return b'{"type":"' + change + b'","object":', *obj, b"}\n"
 
 
 class _Watcher:
@@ -117,34 +107,39 @@ class _Watcher:
     def _shower(self) -> Show:
         form, resource = self._call.form, self._call.resource
         if form.kind in (PARTIAL, PARTIAL_LIST):
-            return lambda record: tables.partial(record, form.version)
+            return lambda record: (tables.partial(record, form.version),)
         if form.kind == "Table":
             return self._table
-        return lambda record: shown(record, resource)
+        return lambda record: shown_parts(record, resource)
 
-    def _table(self, record: Record) -> bytes:
+    def _table(self, record: Record) -> Sequence[Part]:
         policy = tables.include_object(self._call.request.query.get("includeObject"))
         columns, self._first_table = self._first_table, False
         metadata = {"resourceVersion": tables.version_of(record)}
-        return tables.table([record], self._call.resource, self._ctx.now(), policy, metadata=metadata, columns=columns)
+        return tuple(
+            tables.parts([record], self._call.resource, self._ctx.now(), policy, metadata=metadata, columns=columns)
+        )
 
-    async def lines(self, initial: Iterable[Record], subscription: Subscription) -> AsyncIterator[bytes]:
+    async def lines(self, initial: Iterable[Record], subscription: Subscription) -> AsyncIterator[Part]:
         try:
-            for piece in self._initial_lines(initial, subscription):
+            async for piece in in_pieces(self._initial_lines(initial)):
                 yield piece
+            if self._options.initial_events and self._options.bookmarks:
+                yield self._bookmark(subscription.revision, {INITIAL_EVENTS_END: "true"})
+            yield b""  # it makes the edge send the headers even if there is nothing yet
             async for piece in self._live_lines(subscription):
                 yield piece
         finally:
             subscription.close()
 
-    def _initial_lines(self, initial: Iterable[Record], subscription: Subscription) -> Iterable[bytes]:
-        wanted = (record for record in initial if self._wanted is None or self._wanted(record))
-        yield from _pieces(_line(b"ADDED", self._show(record)) for record in wanted)
-        if self._options.initial_events and self._options.bookmarks:
-            yield self._bookmark(subscription.revision, {INITIAL_EVENTS_END: "true"})
-        yield b""  # it makes the edge send the headers even if there is nothing yet
+    def _initial_lines(self, initial: Iterable[Record]) -> Iterator[Part]:
+        for record in initial:
+            if self._wanted is None or self._wanted(record):
+                yield from _line_parts(b"ADDED", self._show(record))
+            else:
+                yield b""  # looking at it took time, too
 
-    async def _live_lines(self, subscription: Subscription) -> AsyncIterator[bytes]:
+    async def _live_lines(self, subscription: Subscription) -> AsyncIterator[Part]:
         loop = asyncio.get_running_loop()
         ends = loop.time() + (self._options.timeout or random.uniform(SHORTEST, 2 * SHORTEST))
         batches = aiter(subscription)
@@ -160,7 +155,7 @@ class _Watcher:
                     continue
                 if batch is None:
                     return
-                for piece in _pieces(self._event_lines(batch)):
+                async for piece in in_pieces(self._event_lines(batch)):
                     yield piece
             if self._options.bookmarks:
                 yield self._bookmark(subscription.revision)
@@ -168,13 +163,15 @@ class _Watcher:
             error = status.expired("too old resource version: this watch fell behind")
             yield _line(b"ERROR", encode(error.as_object()))
 
-    def _event_lines(self, batch: Iterable[Event]) -> Iterable[bytes]:
+    def _event_lines(self, batch: Iterable[Event]) -> Iterator[Part]:
         for event in batch:
             if self._namespace and event.record.key.namespace != self._namespace:
                 continue
             change = event.change if self._wanted is None else _meaning(event, self._wanted)
             if change is not None:
-                yield _line(change.value.encode(), self._show(_shown_for(event, change)))
+                yield from _line_parts(change.value.encode(), self._show(_shown_for(event, change)))
+            else:
+                yield b""
 
     def _bookmark(self, revision: int, annotations: dict[str, str] | None = None) -> bytes:
         resource = self._call.resource

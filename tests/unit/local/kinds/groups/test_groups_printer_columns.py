@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from springtide.local.kinds.json_paths import JSONPath, PathError
-from springtide.local.kinds.printer_columns import compile_columns
+from springtide.local.kinds.printer_columns import MOST_TEXT, compile_columns
 
 NOW = "2026-11-16T02:00:00Z"
 FULL = {
@@ -154,3 +154,54 @@ def test_columns_end_before_a_path_that_cannot_be_read() -> None:
 def test_a_path_that_cannot_be_read_is_an_error(path: str) -> None:
     with pytest.raises(PathError):
         JSONPath(path)
+
+
+def nested(depth: int) -> Any:
+    value: Any = "bottom"
+    for _ in range(depth):
+        value = {"a": [value]}
+    return value
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        ".lists" + "[0,0]" * 60,
+        ".lists" + "[*,*]" * 60,
+        ".deep" + "..a" * 60,
+        ".deep" + "..[*]" * 60,
+        ".many" + "[*,*]" * 60,
+        ".many[?(@.x==1)]" * 60,
+        '.many[?(@..x=="a")]',
+        ".wide" + ".*" * 60,
+    ],
+)
+def test_a_path_that_multiplies_values_leads_nowhere(path: str) -> None:
+    """Not within a table of hours."""
+    lists: Any = "bottom"
+    for _ in range(60):
+        lists = [lists, lists] if not isinstance(lists, list) else [lists]
+    obj = {
+        "metadata": {"name": "n"},
+        "lists": lists,
+        "deep": nested(60),
+        "many": [{"x": {"x": "a"}}] * 20_000,
+        "wide": {str(number): {"a": number} for number in range(20_000)},
+    }
+    columns, cells = compile_columns([{"name": "Column", "type": "string", "jsonPath": path}])
+    assert len(columns) == 2
+    assert list(cells(obj, NOW)) == ["n", None]
+
+
+def test_the_cells_of_a_row_have_a_length_together() -> None:
+    obj = {"metadata": {"name": "n"}, "text": "x" * 100_000}
+    columns = [{"name": f"C{number}", "type": "string", "jsonPath": ".text"} for number in range(100)]
+    _, cells = compile_columns(columns)
+    shown = [value for value in cells(obj, NOW)[1:] if value is not None]
+    assert 1 <= len(shown) <= 10
+
+
+def test_columns_end_where_their_paths_are_too_long_together() -> None:
+    definitions = [{"name": "A", "type": "string", "jsonPath": ".a" * 100}] * 1000
+    columns, _ = compile_columns(definitions)
+    assert len(columns) == 1 + MOST_TEXT // 200
