@@ -7,10 +7,10 @@ READY := $(VENV)/.ready
 AGAIN ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help demo install uninstall test test-unit test-pythons check check-generated format generate lock oracle test-oracle record test-pods test-crash test-crash-elastic test-programs test-robustness e2e e2e-horovod e2e-elastic bench bench-pods bench-operator bench-resize bench-allreduce campaign
+.PHONY: help demo install uninstall test test-unit test-clusters test-pythons check check-generated format generate lock oracle test-oracle record test-pods test-crash test-crash-elastic test-programs test-robustness e2e e2e-horovod e2e-elastic bench bench-pods bench-operator bench-resize bench-allreduce campaign
 
 help: ## what there is
-	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 16
+	@grep -hE '^[a-z0-9-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 20
 
 # uv makes the environments, from constraints.txt. A machine without uv gets it in a corner of its own, .venv-uv.
 # Any Python from 3.11 on will do; UV_PYTHON=3.13 make ... chooses one that this machine has, and so does a path.
@@ -56,11 +56,14 @@ install: | $(UV) ## tide and tiderun on your PATH: links in ~/.local/bin (PREFIX
 uninstall: ## remove what make install has installed; clusters are kept
 	@$(installer) uninstall
 
-test: $(READY) ## the tests; needs neither Go nor kubectl
-	@$(AGAIN) $(BIN)/pytest -n 2 -q
+test: $(READY) ## the tests, but for those that take their time; needs neither Go nor kubectl
+	@$(AGAIN) $(BIN)/pytest -n 2 -q -m "not clusters"
 
 test-unit: $(READY) ## the unit tests alone
 	@$(AGAIN) $(BIN)/pytest -n 2 -q tests/unit
+
+test-clusters: $(READY) ## those that start clusters, node agents, containers and launchers, and the documents' commands
+	@$(AGAIN) $(BIN)/pytest -n 2 -q -m clusters tests/integration tests/docs
 
 # Each in an environment of its own. The one that .venv is made of has had both by `make demo` and `make test`.
 PYTHONS ?= 3.11 3.14
