@@ -7,7 +7,7 @@ READY := $(VENV)/.ready
 AGAIN ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help demo install uninstall test test-unit test-clusters test-pythons check check-generated format generate lock oracle test-oracle record test-pods test-crash test-crash-elastic test-programs test-robustness e2e e2e-horovod e2e-elastic bench bench-pods bench-operator bench-resize bench-allreduce campaign
+.PHONY: help demo install uninstall test test-unit test-clusters test-pythons check check-generated format generate lock oracle test-oracle record test-pods test-crash test-crash-elastic test-programs test-robustness e2e e2e-horovod e2e-elastic fetch bench bench-pods bench-operator bench-resize bench-allreduce campaign
 
 help: ## what there is
 	@grep -hE '^[a-z0-9-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 20
@@ -104,6 +104,10 @@ $(JUDGES)/.ready: $(READY)
 
 oracle: $(READY) ## build the real control plane, kubectl old and new, KWOK and Helm (needs Go and etcd; once)
 	@$(CONTROL_PLANE) build
+
+# Each suite fetches what it lacks by itself, too; this is for what goes on beside other work.
+fetch: $(JUDGES)/.ready ## fetch and build, once, what the end-to-end tests and the judges need (cmake, g++; 2 GB)
+	@PYTHONPATH=. $(BIN)/python -m tests.e2e_elastic.fetching
 
 # Without controllers: two servers can only be compared while nobody but the suite writes to them.
 test-oracle: oracle $(JUDGES)/.ready ## the embedded server against the real one, and stock clients as its judges

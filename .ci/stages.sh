@@ -4,8 +4,9 @@
 #   begin NAME COMMAND...   begins it beside what comes next; what it prints is kept
 #   join NAME               waits for it and prints that
 #
-# On leaving, whichever way, stages that were begun and not joined are interrupted; a table says what took how long, and
-# the tests that needed a second chance are counted and named. Too many of them fail a run that would have passed.
+# On leaving, whichever way, stages that were begun and not joined are interrupted; a table says what took how long and
+# how busy the machine was meanwhile, which shows where it only waited, and the tests that needed a second chance are
+# counted and named. Too many of them fail a run that would have passed.
 
 MOST_SECOND_CHANCES=5
 KEPT=$(mktemp -d)
@@ -14,11 +15,12 @@ declare -A RUNNING=() # process group by stage
 TABLE=()
 
 stage() {
-  local name=$1 from=$SECONDS code=0
+  local name=$1 from=$SECONDS code=0 before
   shift
   printf '\n=== %s\n' "$name"
+  before=$(ticks)
   "$@" || code=$?
-  told "$name" "$((SECONDS - from))" "$code"
+  told "$name" "$((SECONDS - from))" "$code" "$(busy "$before") % busy"
 }
 
 begin() {
@@ -45,6 +47,12 @@ join() {
   cat "$(kept "$name").log"
   told "$name" "$(cat "$(kept "$name").seconds" 2>/dev/null || echo -)" "$code" "beside others, waited for $((SECONDS - from)) s"
 }
+
+# Of all cores since they were counted first: how many ticks they worked, and how many there were.
+ticks() { awk '/^cpu / { all = $2 + $3 + $4 + $5 + $6 + $7 + $8 + $9; print all - $5 - $6, all }' /proc/stat; }
+
+# Per cent of what there was since.
+busy() { echo "$1 $(ticks)" | awk '{ print ($4 > $2) ? int(100 * ($3 - $1) / ($4 - $2)) : 0 }'; }
 
 kept() { echo "$KEPT/${1//[^a-z0-9]/-}"; }
 

@@ -123,7 +123,7 @@ def test_a_stage_that_fails_ends_the_run_and_what_was_begun(tmp_path: Path) -> N
     )
     assert finished.returncode == 1
     assert "never" not in finished.stdout
-    assert "s  broken (failed with 1)" in finished.stdout
+    assert "s  broken (failed with 1, " in finished.stdout
     assert "=== endless, begun before\nso far\n" in finished.stdout
     assert not Path(f"/proc/{(tmp_path / 'begun').read_text().strip()}").exists()
 
