@@ -63,7 +63,7 @@ test-unit: $(READY) ## the unit tests alone
 	@$(AGAIN) $(BIN)/pytest -n 2 -q tests/unit
 
 test-clusters: $(READY) ## those that start clusters, node agents, containers and launchers, and the documents' commands
-	@$(AGAIN) $(BIN)/pytest -n 2 -q -m clusters tests/integration tests/docs
+	@$(AGAIN) $(BIN)/pytest -n 2 -q -m clusters --dist worksteal tests/integration tests/docs
 
 # Each in an environment of its own. The one that .venv is made of has had both by `make demo` and `make test`.
 PYTHONS ?= 3.11 3.14
@@ -115,7 +115,7 @@ test-oracle: oracle $(JUDGES)/.ready ## the embedded server against the real one
 
 # Each of the two kinds of cluster, of root and of an ordinary user; SPRINGTIDE_PODS_KUBECONFIG leads to another instead.
 test-pods: oracle ## what pods do, on the embedded cluster as root and as an ordinary user, with stock kubectl
-	@SPRINGTIDE_TOOLS=$$($(CONTROL_PLANE) build) $(AGAIN) $(BIN)/pytest -n 4 -q --timeout=200 tests/pods
+	@SPRINGTIDE_TOOLS=$$($(CONTROL_PLANE) build) $(AGAIN) $(BIN)/pytest -n 4 -q tests/pods
 
 record: oracle ## write the contract suite's recorded answers anew from the real server
 	@$(CONTROL_PLANE) --bare run -- $(BIN)/python -m tests.contract.apiserver.recording
@@ -165,7 +165,7 @@ campaign: $(READY) ## the same with 200 rounds each, and tables of what happened
 
 test-robustness: $(JUDGES)/.ready ## bad input, bad connections, full disks, generated requests, hard times for pods
 	@$(AGAIN) $(JUDGES)/bin/pytest -n 2 -q tests/robustness
-	@$(AGAIN) $(JUDGES)/bin/pytest -n 2 -q --timeout 180 tests/robustness_pods
+	@$(AGAIN) $(JUDGES)/bin/pytest -n 2 -q tests/robustness_pods
 
 # One file of tests at a time per process: each has clusters of its own.
 test-programs: oracle ## real programs in pods: MPI over exec and ssh, gangs, autoscaling, nodes that go (needs sshd)
