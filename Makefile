@@ -63,7 +63,7 @@ test-unit: $(READY) ## the unit tests alone
 	@$(AGAIN) $(BIN)/pytest -n 2 -q tests/unit
 
 test-clusters: $(READY) ## those that start clusters, node agents, containers and launchers, and the documents' commands
-	@$(AGAIN) $(BIN)/pytest -n 2 -q -m clusters --dist worksteal tests/integration tests/docs
+	@$(AGAIN) $(BIN)/pytest -n 3 --dist worksteal -q -m clusters tests/integration tests/docs
 
 # Each in an environment of its own. The one that .venv is made of has had both by `make demo` and `make test`.
 PYTHONS ?= 3.11 3.14
@@ -165,11 +165,11 @@ campaign: $(READY) ## the same with 200 rounds each, and tables of what happened
 
 test-robustness: $(JUDGES)/.ready ## bad input, bad connections, full disks, generated requests, hard times for pods
 	@$(AGAIN) $(JUDGES)/bin/pytest -n 2 -q tests/robustness
-	@$(AGAIN) $(JUDGES)/bin/pytest -n 2 -q tests/robustness_pods
+	@$(AGAIN) $(JUDGES)/bin/pytest -n 3 -q tests/robustness_pods
 
 # One file of tests at a time per process: each has clusters of its own.
 test-programs: oracle ## real programs in pods: MPI over exec and ssh, gangs, autoscaling, nodes that go (needs sshd)
-	@SPRINGTIDE_TOOLS=$$($(CONTROL_PLANE) build | tail -n 1) $(AGAIN) $(BIN)/pytest -n 2 --dist loadfile -q tests/programs
+	@SPRINGTIDE_TOOLS=$$($(CONTROL_PLANE) build | tail -n 1) $(AGAIN) $(BIN)/pytest -n 3 --dist loadfile -q tests/programs
 
 e2e: oracle ## jobs on the embedded cluster: mpirun, the documents' manifests, resizes, lifecycles (needs sshd)
 	@SPRINGTIDE_TOOLS=$$($(CONTROL_PLANE) build | tail -n 1) $(AGAIN) $(BIN)/pytest -n 2 --dist loadfile -q tests/e2e --ignore tests/e2e/horovod
