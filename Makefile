@@ -7,10 +7,10 @@ READY := $(VENV)/.ready
 AGAIN ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help demo install uninstall test test-unit test-pythons check check-generated format generate lock oracle test-oracle record test-pods test-crash test-crash-elastic test-programs test-robustness e2e e2e-horovod e2e-elastic bench bench-pods bench-operator bench-resize bench-allreduce campaign
+.PHONY: help demo install uninstall test test-unit test-clusters test-pythons check check-generated format generate lock oracle test-oracle record test-pods test-crash test-crash-elastic test-programs test-robustness e2e e2e-horovod e2e-elastic fetch bench bench-pods bench-operator bench-resize bench-allreduce campaign
 
 help: ## what there is
-	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 16
+	@grep -hE '^[a-z0-9-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 20
 
 # uv makes the environments, from constraints.txt. A machine without uv gets it in a corner of its own, .venv-uv.
 # Any Python from 3.11 on will do; UV_PYTHON=3.13 make ... chooses one that this machine has, and so does a path.
@@ -56,11 +56,14 @@ install: | $(UV) ## tide and tiderun on your PATH: links in ~/.local/bin (PREFIX
 uninstall: ## remove what make install has installed; clusters are kept
 	@$(installer) uninstall
 
-test: $(READY) ## the tests; needs neither Go nor kubectl
-	@$(AGAIN) $(BIN)/pytest -n 2 -q
+test: $(READY) ## the tests, but for those that take their time; needs neither Go nor kubectl
+	@$(AGAIN) $(BIN)/pytest -n 2 -q -m "not clusters"
 
 test-unit: $(READY) ## the unit tests alone
 	@$(AGAIN) $(BIN)/pytest -n 2 -q tests/unit
+
+test-clusters: $(READY) ## those that start clusters, node agents, containers and launchers, and the documents' commands
+	@$(AGAIN) $(BIN)/pytest -n 3 --dist worksteal -q -m clusters tests/integration tests/docs
 
 # Each in an environment of its own. The one that .venv is made of has had both by `make demo` and `make test`.
 PYTHONS ?= 3.11 3.14
@@ -102,13 +105,17 @@ $(JUDGES)/.ready: $(READY)
 oracle: $(READY) ## build the real control plane, kubectl old and new, KWOK and Helm (needs Go and etcd; once)
 	@$(CONTROL_PLANE) build
 
+# Each suite fetches what it lacks by itself, too; this is for what goes on beside other work.
+fetch: $(JUDGES)/.ready ## fetch and build, once, what the end-to-end tests and the judges need (cmake, g++; 2 GB)
+	@PYTHONPATH=. $(BIN)/python -m tests.e2e_elastic.fetching
+
 # Without controllers: two servers can only be compared while nobody but the suite writes to them.
 test-oracle: oracle $(JUDGES)/.ready ## the embedded server against the real one, and stock clients as its judges
 	@$(CONTROL_PLANE) --bare run -- $(AGAIN) $(JUDGES)/bin/pytest -n 2 -q tests/conformance tests/integration/kube tests/integration/controllers tests/docs
 
 # Each of the two kinds of cluster, of root and of an ordinary user; SPRINGTIDE_PODS_KUBECONFIG leads to another instead.
 test-pods: oracle ## what pods do, on the embedded cluster as root and as an ordinary user, with stock kubectl
-	@SPRINGTIDE_TOOLS=$$($(CONTROL_PLANE) build) $(AGAIN) $(BIN)/pytest -n 4 -q --timeout=200 tests/pods
+	@SPRINGTIDE_TOOLS=$$($(CONTROL_PLANE) build) $(AGAIN) $(BIN)/pytest -n 4 -q tests/pods
 
 record: oracle ## write the contract suite's recorded answers anew from the real server
 	@$(CONTROL_PLANE) --bare run -- $(BIN)/python -m tests.contract.apiserver.recording
@@ -158,11 +165,11 @@ campaign: $(READY) ## the same with 200 rounds each, and tables of what happened
 
 test-robustness: $(JUDGES)/.ready ## bad input, bad connections, full disks, generated requests, hard times for pods
 	@$(AGAIN) $(JUDGES)/bin/pytest -n 2 -q tests/robustness
-	@$(AGAIN) $(JUDGES)/bin/pytest -n 2 -q --timeout 180 tests/robustness_pods
+	@$(AGAIN) $(JUDGES)/bin/pytest -n 3 -q tests/robustness_pods
 
 # One file of tests at a time per process: each has clusters of its own.
 test-programs: oracle ## real programs in pods: MPI over exec and ssh, gangs, autoscaling, nodes that go (needs sshd)
-	@SPRINGTIDE_TOOLS=$$($(CONTROL_PLANE) build | tail -n 1) $(AGAIN) $(BIN)/pytest -n 2 --dist loadfile -q tests/programs
+	@SPRINGTIDE_TOOLS=$$($(CONTROL_PLANE) build | tail -n 1) $(AGAIN) $(BIN)/pytest -n 3 --dist loadfile -q tests/programs
 
 e2e: oracle ## jobs on the embedded cluster: mpirun, the documents' manifests, resizes, lifecycles (needs sshd)
 	@SPRINGTIDE_TOOLS=$$($(CONTROL_PLANE) build | tail -n 1) $(AGAIN) $(BIN)/pytest -n 2 --dist loadfile -q tests/e2e --ignore tests/e2e/horovod

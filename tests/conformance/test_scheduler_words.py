@@ -452,11 +452,16 @@ def _condition(found: Obj, kind: str = "PodScheduled") -> Obj:
 
 
 async def _settled(client: Client, key: Key) -> Obj:
-    """The outcome when it has stayed the same for a while: words change when victims begin to leave."""
+    """The outcome when it has stayed the same for a while: words change when victims begin to leave.
+
+    A pod that is on a node and drove nobody away stays there.
+    """
     last: Obj = {}
     quiet = 0
     while quiet < 10:
         now = await _look(client, key)
+        if now["node"] and now["words"].get("status") == "True" and not now["victims"]:
+            return now
         quiet = quiet + 1 if now == last else 0
         last = now
         await asyncio.sleep(0.15)

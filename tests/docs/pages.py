@@ -19,7 +19,8 @@ from tests.integration.cli.conftest import end_rest
 
 from springtide.local.datadir import DataDir
 
-ROOT = Path(__file__).parents[2]
+HERE = Path(__file__).parent
+ROOT = HERE.parents[1]
 DOCS = ROOT / "docs"
 TOOLS = os.environ.get("SPRINGTIDE_TOOLS", "")
 

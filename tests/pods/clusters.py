@@ -89,7 +89,7 @@ def _tide(is_another: bool, home: Path, *words: str) -> None:
         env=environment | {"PYTHONDONTWRITEBYTECODE": "1"},
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=150,
         check=False,
     )
     assert done.returncode == 0, f"{words}\n{done.stdout}\n{done.stderr}"

@@ -8,6 +8,7 @@ import os
 import signal
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -50,7 +51,7 @@ class Tide:
 
     def run(self, *args: str) -> Finished:
         with self.start(*args) as process:
-            out, err = process.communicate(timeout=60)
+            out, err = process.communicate(timeout=150)
         assert "Traceback" not in out + err
         return subprocess.CompletedProcess(args, process.returncode, out, err)
 
@@ -70,7 +71,7 @@ class Tide:
         if process := place.process():
             os.kill(process, signal.SIGKILL)
             while place.is_running():
-                pass
+                time.sleep(0.01)
 
     def kill_all(self) -> None:
         # Unlike a glob, a walk does not mind directories of pods that go meanwhile.

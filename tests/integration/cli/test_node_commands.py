@@ -19,7 +19,7 @@ from springtide.kube.resources import CONFIGMAPS, NODES, PODDISRUPTIONBUDGETS, P
 from springtide.local.cluster import Options, running
 from springtide.local.supervisor.nodes import keep_nodes
 
-PATIENCE = 10.0
+PATIENCE = 30.0
 
 
 class Cluster:

@@ -50,9 +50,9 @@ def test_a_cluster_in_the_foreground_ends_cleanly_on(tide: Tide, number: signal.
     with tide.start("up", "--port", "0") as process:
         assert process.stdout
         announced = any("Ctrl-C stops the cluster" in line for line in iter(process.stdout.readline, ""))
-        assert announced, process.communicate(timeout=10)[1]
+        assert announced, process.communicate(timeout=60)[1]
         process.send_signal(number)
-        out, err = process.communicate(timeout=10)
+        out, err = process.communicate(timeout=60)
     assert (process.returncode, out, err) == (0, "\nCluster 'springtide' is down.\n", "")
 
 
@@ -86,14 +86,15 @@ def test_of_two_that_start_at_the_same_time_one_wins(tide: Tide) -> None:
     try:
         loser = None
         while loser is None:
+            time.sleep(0.02)
             loser = next((process for process in both if process.poll() is not None), None)
-        assert "is up already" in loser.communicate(timeout=10)[1]
+        assert "is up already" in loser.communicate(timeout=60)[1]
         assert loser.returncode == 1
     finally:
         for process in both:
             if process.poll() is None:
                 process.send_signal(signal.SIGTERM)
-            process.communicate(timeout=10)
+            process.communicate(timeout=60)
 
 
 @pytest.mark.parametrize("detach", [[], ["-d"]], ids=["foreground", "background"])
@@ -184,7 +185,7 @@ def test_a_cluster_whose_output_nobody_reads_stays_up(tide: Tide) -> None:
         until(lambda: place.server_process() not in (None, before))
         until(lambda: tide.run("status").returncode == 0)
         assert "is down" in tide.ok("down")
-        assert process.wait(timeout=10) == 0
+        assert process.wait(timeout=60) == 0
 
 
 def test_a_server_that_hangs_does_not_keep_a_cluster_from_stopping(tide: Tide) -> None:
@@ -203,7 +204,7 @@ def test_a_cluster_that_is_only_starting_can_be_stopped(tide: Tide, wait: float)
         until(lambda: tide.place().is_running())
         time.sleep(wait)  # one of several moments of its start
         assert "is down" in tide.ok("down")
-        _, said = process.communicate(timeout=20)
+        _, said = process.communicate(timeout=60)
     assert process.returncode in (0, -signal.SIGTERM), said
     assert "Traceback" not in said
     tide.ok("up", "-d", "--port", "0")

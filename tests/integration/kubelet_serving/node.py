@@ -162,7 +162,7 @@ def status_of(said: dict[str, bytes]) -> dict[str, Any]:
     return decoded
 
 
-async def eventually(happened: Callable[[], object], patience: float = 10.0) -> None:
+async def eventually(happened: Callable[[], object], patience: float = 30.0) -> None:
     async def ask() -> object:
         return happened()
 

@@ -53,9 +53,10 @@ async def test_a_program_that_does_not_exist_is_explained_as_containerd_does(nod
 
 async def test_a_terminal_has_a_size_and_one_output(node: Node) -> None:
     await node.run("p", "sleep", "60")
-    async with node.streams("exec", "p", TERMINAL, "sh", "-c", "read line; stty size; echo $line >&2") as streams:
+    # Size and text come by two streams, which nothing orders.
+    script = 'read line; until [ "$(stty size)" = "17 91" ]; do sleep 0.02; done; stty size; echo $line >&2'
+    async with node.streams("exec", "p", TERMINAL, "sh", "-c", script) as streams:
         await streams["resize"].write(b'{"Width":91,"Height":17}\n')
-        await asyncio.sleep(0.2)  # two streams: nothing orders them but time
         await streams["stdin"].write(b"typed\n")
         assert await streams["stdout"].read_all(100) == b"typed\r\n17 91\r\ntyped\r\n"
         assert (await streams["error"].read_all(1000)) == b'{"metadata":{},"status":"Success"}'
@@ -111,10 +112,10 @@ async def test_attaching_ends_with_the_container(node: Node) -> None:
 
 
 async def test_attaching_to_a_terminal_resizes_it(node: Node) -> None:
-    await node.run("p", "sh", "-c", "stty -echo; echo ready; while read line; do stty size; done", stdin=True, tty=True)
+    script = "stty -echo; echo ready; read line; while stty size; do sleep 0.1; done"
+    await node.run("p", "sh", "-c", script, stdin=True, tty=True)
     async with node.streams("attach", "p", TERMINAL) as streams:
         await streams["resize"].write(b'{"Width":91,"Height":17}\n')
-        await asyncio.sleep(0.2)
         await streams["stdin"].write(b"\n")
         seen = b""
         while b"17 91\r\n" not in seen:

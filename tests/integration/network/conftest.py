@@ -23,7 +23,7 @@ from springtide.local.network.messages import Conversation
 
 SOMEBODY = 54321
 """A uid that needs no account."""
-PATIENCE = 10.0
+PATIENCE = 30.0
 
 
 @dataclass

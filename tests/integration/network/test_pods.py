@@ -214,7 +214,7 @@ def test_only_one_holder_serves_a_data_directory(network: Network) -> None:
     first = network.holder
     network.start_holder()
     assert network.holder is not None
-    assert network.holder.wait(10) == 0
+    assert network.holder.wait(30) == 0
     assert first is not None
     assert network.info()["pid"] == first.pid
 

@@ -18,7 +18,7 @@ from springtide.kube.resources import PODS, Key, Obj
 from springtide.local.datadir import DataDir
 from springtide.local.supervisor import leftovers
 
-PATIENCE = 30.0
+PATIENCE = 60.0
 
 
 @pytest.fixture(params=["own user", "ordinary user"])

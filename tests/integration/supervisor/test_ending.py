@@ -50,7 +50,7 @@ def test_a_second_ctrl_c_waits_for_no_pod(tide: Tide) -> None:
         said = [process.stdout.readline() for _ in range(2)]
         assert said == ["\n", "Waiting for 1 pod to end. Ctrl-C again ends them at once.\n"]
         process.send_signal(signal.SIGINT)
-        out, _ = process.communicate(timeout=20)
+        out, _ = process.communicate(timeout=60)
     assert process.returncode == 0
     assert out.endswith("is down.\n")
     assert processes(tide.place()) == {}
@@ -60,7 +60,7 @@ def test_ctrl_c_while_it_starts_ends_it(tide: Tide) -> None:
     with tide.start("up", "--port", "0") as process:
         until(lambda: tide.place().is_running())
         process.send_signal(signal.SIGINT)
-        _, err = process.communicate(timeout=20)
+        _, err = process.communicate(timeout=60)
     assert process.returncode in (0, -signal.SIGINT, 130), err  # the latter two before it has said what to do with it
     until(lambda: processes(tide.place()) == {})
 
@@ -77,7 +77,7 @@ def test_ctrl_c_while_it_starts_ends_pods_of_before(tide: Tide, moment: float) -
         process.send_signal(signal.SIGINT)
         time.sleep(0.5)
         process.send_signal(signal.SIGINT)  # a stubborn pod's grace is long
-        process.communicate(timeout=20)
+        process.communicate(timeout=60)
     until(lambda: processes(tide.place()) == {})
 
 
@@ -179,7 +179,7 @@ def test_a_server_that_is_stopped_with_the_terminal_s_group_lives_on(tide: Tide)
         groups = {os.getpgid(pid) for pid in processes(tide.place()) if pid != process.pid}
         assert os.getpgid(process.pid) not in groups
         process.send_signal(signal.SIGINT)
-        process.communicate(timeout=20)
+        process.communicate(timeout=60)
 
 
 def test_pods_run_without_namespaces_too(tide: Tide) -> None:

@@ -175,7 +175,7 @@ def test_a_pod_that_does_not_want_to_end_can_be_made_to(tide: Tide) -> None:
         assert patient.stdout
         assert patient.stdout.readline().startswith("Waiting for 1 pod to end. At once, from another terminal:")
         tide.ok("down", "--grace", "0")
-        assert patient.wait(20) == 0
+        assert patient.wait(60) == 0
         patient.communicate()
     assert processes(place) == {}
 

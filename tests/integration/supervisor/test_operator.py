@@ -154,7 +154,7 @@ def test_a_cluster_without_an_operator_can_be_given_one(tide: Tide) -> None:
     with tide.start("operator", "--kubeconfig", str(place.kubeconfig)) as own:
         until(partial(is_served, place, "waits"))
         own.terminate()
-        own.communicate(timeout=30)
+        own.communicate(timeout=60)
     assert own.returncode == 0
 
 

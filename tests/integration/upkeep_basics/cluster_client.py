@@ -16,7 +16,7 @@ from springtide.kube.resources import EVENTS, NAMESPACES, NODES, PODS, SERVICEAC
 from springtide.local.cluster import Cluster, Options, running
 
 T = TypeVar("T")
-PATIENCE = 5.0
+PATIENCE = 10.0
 NODE = "n1"
 
 
