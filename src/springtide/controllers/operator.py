@@ -22,7 +22,8 @@ from springtide.controllers.serving import serve
 from springtide.controllers.views import BatchJobView, HeldView, PodView
 from springtide.controllers.webhook import judging
 from springtide.jobs.observed import Settings
-from springtide.jobs.registry import SERVED, Served
+from springtide.jobs.registry import SERVED
+from springtide.jobs.served import Served
 from springtide.kube import config
 from springtide.kube.cache import Replaced
 from springtide.kube.client import Client

@@ -25,7 +25,7 @@ from springtide.jobs import claims, engine, refusing
 from springtide.jobs.actions import Inquire, Plan
 from springtide.jobs.observed import Settings
 from springtide.jobs.policies.managed_by import managed_elsewhere
-from springtide.jobs.registry import Served
+from springtide.jobs.served import Served
 from springtide.kube import errors
 from springtide.kube.controller import Result, Retry
 from springtide.kube.informer import Informer

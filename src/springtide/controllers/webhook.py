@@ -33,7 +33,7 @@ from springtide.controllers.certificates import Bundle
 from springtide.controllers.options import Options, WebhookOptions
 from springtide.controllers.prerequisites import MissingError
 from springtide.controllers.serving import EVERYWHERE, Handler, body_of, listening
-from springtide.jobs.registry import Served
+from springtide.jobs.served import Served
 from springtide.kube import errors
 from springtide.kube.client import Client
 from springtide.kube.resources import Key, Obj, Resource

@@ -10,5 +10,5 @@ observed ──► engine.plan ──► actions     one engine for all kinds, p
                 └─ kinds/…                                            adapters: roles, wiring, pods, sizes
                      └─ parts/…                                       what kinds put jobs together from
 
-`kind` is what the engine asks of a kind, `registry` the kinds there are.
+`kind` is what the engine asks of a kind, `served` what the operator knows of one, `registry` the kinds there are.
 """

@@ -24,7 +24,7 @@ from springtide.jobs.kind import Hosts, Kind, Of, Shape, Sizes, Success, Wanted
 from springtide.jobs.objects import place
 from springtide.jobs.observed import Settings
 from springtide.jobs.parts import pod_templates, services
-from springtide.jobs.registry import Served
+from springtide.jobs.served import Served
 
 MASTER: Final = "Master"
 
