@@ -21,7 +21,6 @@ from springtide.elastic.launcher.host_starter import HostStarter, Reports
 from springtide.elastic.launcher.options import Options
 from springtide.elastic.launcher.output import NAMES, Output
 from springtide.elastic.launcher.progress import AnnotationWriter, Moment, Progress, Throttle
-from springtide.elastic.launcher.state_machine import failures
 from springtide.elastic.launcher.state_machine.events import (
     AgentConnected,
     AgentLost,
@@ -38,6 +37,7 @@ from springtide.elastic.launcher.state_machine.events import (
     Ticked,
 )
 from springtide.elastic.launcher.state_machine.machine import Machine
+from springtide.elastic.launcher.state_machine.policies import failures
 from springtide.elastic.launcher.state_machine.run_actions import Disconnect, Kill, Log, RunAction, Send, Start
 from springtide.elastic.launcher.state_machine.settings import Settings
 from springtide.elastic.launcher.state_machine.workers import Worker

@@ -22,11 +22,6 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from springtide.elastic.launcher import hosts
-from springtide.elastic.launcher.state_machine import failures, idle_hosts
-from springtide.elastic.launcher.state_machine.failures import Failure
-from springtide.elastic.launcher.state_machine.final_checkpoint import PATIENCE, FinalCheckpoint
-from springtide.elastic.launcher.state_machine.host_backoff import HostBackoff
-from springtide.elastic.launcher.state_machine.liveness import Process, named, place
 from springtide.elastic.launcher.state_machine.membership import Membership
 from springtide.elastic.launcher.state_machine.membership_actions import (
     Cancel,
@@ -39,8 +34,13 @@ from springtide.elastic.launcher.state_machine.membership_actions import (
     Switch,
 )
 from springtide.elastic.launcher.state_machine.membership_changes import NAMED, Changes, Idle
-from springtide.elastic.launcher.state_machine.program_failures import ProgramFailures
-from springtide.elastic.launcher.state_machine.quorum import Quorum, Shortage
+from springtide.elastic.launcher.state_machine.policies import failures, idle_hosts
+from springtide.elastic.launcher.state_machine.policies.failures import Failure
+from springtide.elastic.launcher.state_machine.policies.final_checkpoint import PATIENCE, FinalCheckpoint
+from springtide.elastic.launcher.state_machine.policies.host_backoff import HostBackoff
+from springtide.elastic.launcher.state_machine.policies.liveness import Process, named, place
+from springtide.elastic.launcher.state_machine.policies.program_failures import ProgramFailures
+from springtide.elastic.launcher.state_machine.policies.quorum import Quorum, Shortage
 from springtide.elastic.launcher.state_machine.run_actions import Disconnect, Kill, Log, RunAction, Send, Start
 from springtide.elastic.launcher.state_machine.settings import Settings
 from springtide.elastic.protocol import rank_messages

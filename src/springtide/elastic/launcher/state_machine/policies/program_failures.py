@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Set
 
-from springtide.elastic.launcher.state_machine.failures import Failure
+from springtide.elastic.launcher.state_machine.policies.failures import Failure
 
 
 class ProgramFailures:

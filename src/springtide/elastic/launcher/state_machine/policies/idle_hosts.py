@@ -6,8 +6,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Final
 
-from springtide.elastic.launcher.state_machine.liveness import Process
 from springtide.elastic.launcher.state_machine.membership_changes import Idle
+from springtide.elastic.launcher.state_machine.policies.liveness import Process
 
 _LATE: Final = 5.0
 """Seconds after its start from which on a rank that has not joined is reported."""

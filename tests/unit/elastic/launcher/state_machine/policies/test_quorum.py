@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import pytest
 
-from springtide.elastic.launcher.state_machine.quorum import Quorum, Shortage
+from springtide.elastic.launcher.state_machine.policies.quorum import Quorum, Shortage
 
 
 @pytest.mark.parametrize(

@@ -3,8 +3,8 @@
 
 from __future__ import annotations
 
-from springtide.elastic.launcher.state_machine.failures import Failure
-from springtide.elastic.launcher.state_machine.program_failures import ProgramFailures
+from springtide.elastic.launcher.state_machine.policies.failures import Failure
+from springtide.elastic.launcher.state_machine.policies.program_failures import ProgramFailures
 
 
 def own(id_: int, host: str) -> Failure:

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from springtide.elastic.launcher.state_machine.host_backoff import HostBackoff
+from springtide.elastic.launcher.state_machine.policies.host_backoff import HostBackoff
 
 
 def test_a_host_rests_longer_each_time_and_never_for_good() -> None:

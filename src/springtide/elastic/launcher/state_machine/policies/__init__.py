@@ -1,0 +1,13 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Rules of a run, one per module, each with the little state that it needs. Pure; time is a parameter.
+
+    liveness            whether a worker's process counts as dead
+    failures            how workers end, and which ends are failures
+    host_backoff        hosts that rest after a failure
+    program_failures    whether a program can work at all
+    quorum              whether a run has the ranks it requires, and how long it has not
+    idle_hosts          why no rank trains on a listed host
+    final_checkpoint    a checkpoint before a run that was told to end
+
+`run_state` asks these; none of them imports it.
+"""
