@@ -19,7 +19,7 @@ TOGETHER: Final = 16 << 20
 OF_ONE_USER: Final = TOGETHER // 4
 PATIENCE: Final = 30.0
 """Seconds that a request waits for room."""
-WAITING: Final = 32
+WAITING: Final = 16
 """Requests of one user that may wait: the connection of each holds up to a mebibyte of what its client sends ahead."""
 
 

@@ -47,6 +47,7 @@ class Service(web.Server):
             access_log=None,
             max_line_size=MAX_HEAD,
             max_field_size=MAX_HEAD,
+            read_bufsize=_AHEAD,
             keepalive_timeout=self.slots.limits.idle_seconds,
             handler_cancellation=True,
             **options,
@@ -119,7 +120,7 @@ class Connection(asyncio.Protocol):
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         assert isinstance(transport, asyncio.Transport)
         self._transport = transport
-        _hold_little(transport)
+        _hold(transport, _BUFFERED)
         self._slot.abort, self._slot.is_closing = transport.abort, transport.is_closing
         if certificate_of(transport) is not None:
             self.authenticated("")
@@ -249,6 +250,7 @@ class Connection(asyncio.Protocol):
             self._inner.transport = None  # the connection goes on without it
             self._inner.connection_lost(None)
         self._inner, self._upgraded = taken, True
+        _hold(self._transport, None)  # streams have a flow control of their own
         self._buffer.clear()
         return True
 
@@ -271,11 +273,12 @@ class Connection(asyncio.Protocol):
             self._timer = None
 
 
-def _hold_little(transport: asyncio.Transport) -> None:
-    """TLS transports hold half a mebibyte for a client that does not read, and a quarter of one that nobody reads."""
-    transport.set_write_buffer_limits(_BUFFERED)
+def _hold(transport: asyncio.Transport, size: int | None) -> None:
+    """How much is held for a client that does not read, and of one that nobody reads. None stands for asyncio's own
+    limits: of TLS transports half a mebibyte and a quarter of one."""
+    transport.set_write_buffer_limits(size)
     if transport.get_extra_info("ssl_object") is not None:
-        cast(Any, transport).set_read_buffer_limits(_BUFFERED)  # only TLS transports have it
+        cast(Any, transport).set_read_buffer_limits(size)  # only TLS transports have it
 
 
 def certificate_of(transport: asyncio.BaseTransport) -> bytes | None:
