@@ -17,7 +17,7 @@ import socket
 import ssl
 import struct
 import termios
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -51,20 +51,52 @@ async def run_process(words: list[str], tty: bool, command: Command) -> Status:
     if tty:
         return await _run_on_terminal(words, command)
     pipe = asyncio.subprocess.PIPE
-    process = await asyncio.create_subprocess_exec(*words, stdin=pipe, stdout=pipe, stderr=pipe)
+    process = await _started(words, pipe)
     assert process.stdin is not None
     assert process.stdout is not None
     assert process.stderr is not None
     feeding = asyncio.ensure_future(_feed(command.stdin, process.stdin))
+    drains = ((process.stdout, command.stdout), (process.stderr, command.stderr))
+    draining = [asyncio.ensure_future(_drain(source, target)) for source, target in drains]
     try:
-        await asyncio.gather(_drain(process.stdout, command.stdout), _drain(process.stderr, command.stderr))
+        await asyncio.gather(*draining)
         return channels.exited(await process.wait())
     finally:
-        feeding.cancel()
-        await asyncio.gather(feeding, return_exceptions=True)
-        if process.returncode is None:
-            process.kill()
-            await process.wait()
+        await _surely(_end(process, feeding, *draining))
+
+
+async def _started(words: list[str], streams: int) -> asyncio.subprocess.Process:
+    """If whoever waits for it is told to leave meanwhile, it is ended."""
+    starting = asyncio.ensure_future(
+        asyncio.create_subprocess_exec(*words, stdin=streams, stdout=streams, stderr=streams)
+    )
+    try:
+        return await asyncio.shield(starting)
+    except asyncio.CancelledError:
+        await _surely(_end_once_started(starting))
+        raise
+
+
+async def _end_once_started(starting: asyncio.Future[asyncio.subprocess.Process]) -> None:
+    with contextlib.suppress(FileNotFoundError):
+        await _end(await starting)
+
+
+async def _end(process: asyncio.subprocess.Process, *tasks: asyncio.Future[None]) -> None:
+    for task in tasks:
+        task.cancel()
+    await asyncio.gather(*tasks, return_exceptions=True)
+    if process.returncode is None:
+        process.kill()
+    await process.communicate()  # nobody else reads what it has said
+
+
+async def _surely(ending: Coroutine[Any, Any, None]) -> None:
+    """To its end, however often whoever waits for it is told to leave."""
+    task = asyncio.ensure_future(ending)
+    while not task.done():
+        with contextlib.suppress(asyncio.CancelledError):
+            await asyncio.shield(task)
 
 
 async def _feed(source: Input | None, target: asyncio.StreamWriter) -> None:
@@ -83,19 +115,14 @@ async def _drain(source: asyncio.StreamReader, target: Output | None) -> None:
 
 async def _run_on_terminal(words: list[str], command: Command) -> Status:
     ours, theirs = pty.openpty()
-    process = await asyncio.create_subprocess_exec(*words, stdin=theirs, stdout=theirs, stderr=theirs)
+    process = await _started(words, theirs)
     os.close(theirs)
     extra = [asyncio.ensure_future(_keyboard(command, ours)), asyncio.ensure_future(_sizes(command, ours))]
     try:
         await _screen(command, ours)
         return channels.exited(await process.wait())
     finally:
-        for task in extra:
-            task.cancel()
-        await asyncio.gather(*extra, return_exceptions=True)
-        if process.returncode is None:
-            process.kill()
-            await process.wait()
+        await _surely(_end(process, *extra))
         os.close(ours)
 
 
