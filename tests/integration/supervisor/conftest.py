@@ -39,7 +39,7 @@ def until(what: Callable[[], object]) -> None:
     deadline = time.monotonic() + PATIENCE
     while not what():
         assert time.monotonic() < deadline, "it did not come to this"
-        time.sleep(0.02)
+        time.sleep(0.1)  # what is asked may take a connection, or a look at all processes
 
 
 def processes(place: DataDir) -> dict[int, list[str]]:

@@ -76,16 +76,6 @@ async def _ask_node(command: Command, location: Location, wanted: Wanted) -> byt
 
 async def _pump(command: Command, session: Session, wanted: Wanted) -> bytes:
     streams = await channels.open_command(session, wanted)
-    outputs = [
-        _copy(streams[name], target)
-        for name, target in (("stdout", command.stdout), ("stderr", command.stderr))
-        if name in streams and target is not None
-    ]
-    inputs: list[Awaitable[None]] = [
-        _copy(source, streams[name])
-        for name, source in (("stdin", command.stdin), ("resize", command.resize))
-        if name in streams and source is not None
-    ]
     error = streams["error"]
     await error.write_eof()
     status = bytearray()
@@ -95,9 +85,19 @@ async def _pump(command: Command, session: Session, wanted: Wanted) -> bytes:
 
     async def all_output() -> None:
         # The command is over when its output has ended and its status is known, whatever stdin still holds.
+        outputs = [
+            _copy(streams[name], target)
+            for name, target in (("stdout", command.stdout), ("stderr", command.stderr))
+            if name in streams and target is not None
+        ]
         await asyncio.gather(*outputs, result())
         raise Finished
 
+    inputs: list[Awaitable[None]] = [
+        _copy(source, streams[name])
+        for name, source in (("stdin", command.stdin), ("resize", command.resize))
+        if name in streams and source is not None
+    ]
     await first_failure(all_output(), *inputs)
     # A node always says how it ended, also on success: silence means that the connection broke.
     return bytes(status) or _encoded(failed("the connection to the node was lost before the command ended"))
