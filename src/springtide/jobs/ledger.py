@@ -45,7 +45,14 @@ class Move:
     """A pod that is told to leave its node."""
 
     uid: str
+    """Empty once the node stays: then nobody is told to leave."""
     node: str
+    earlier: tuple[str, ...] = ()
+    """Nodes that the worker had left before and that are still going away."""
+
+    @property
+    def nodes(self) -> tuple[str, ...]:
+        return (*self.earlier, self.node)
 
 
 @dataclass(frozen=True, slots=True)

@@ -21,18 +21,30 @@ from springtide.jobs.situation import Situation
 
 def noticed(situation: Situation) -> tuple[Ledger, list[Decision]]:
     """With the workers that are to leave their nodes now. One that is placed on a node that it had left was placed
-    there knowingly, and would be moved for ever."""
+    there knowingly, and would be moved for ever: back and forth, if all the nodes it has to choose from are leaving."""
     ledger = situation.ledger
-    known = {name: move for name, move in ledger.moved.items() if move.node in situation.observed.leaving_nodes}
+    known = _known(situation)
     going = _may_go(situation)
     if not going and known == ledger.moved:
         return ledger, []
-    gone = {pod.name: Move(pod.uid, pod.node) for index in going if (pod := situation.workers.get(index)) is not None}
+    pods = (pod for index in going if (pod := situation.workers.get(index)) is not None)
+    gone = {pod.name: Move(pod.uid, pod.node, known[pod.name].nodes if pod.name in known else ()) for pod in pods}
     ledger = replace(ledger, moved={**known, **gone})
     if not going:
         return ledger, []
     message = f"{situation.worker_names(going)} will go and be created again, because nodes are going away"
     return ledger, [Decision(situation.now, "WorkersMoved", message)]
+
+
+def _known(situation: Situation) -> dict[str, Move]:
+    """Moves off nodes that are still going away."""
+    leaving = situation.observed.leaving_nodes
+    known: dict[str, Move] = {}
+    for name, move in situation.ledger.moved.items():
+        *earlier, last = [node for node in move.nodes if node in leaving] or [""]
+        if last:
+            known[name] = Move(move.uid if last == move.node else "", last, tuple(earlier))
+    return known
 
 
 def leavers(situation: Situation) -> tuple[int, ...]:
@@ -46,7 +58,7 @@ def _leaves(situation: Situation, pod: Pod | None) -> bool:
     if pod is None or not pod.alive or pod.node not in situation.observed.leaving_nodes:
         return False
     move = situation.ledger.moved.get(pod.name)
-    return move is None or move.node != pod.node
+    return move is None or pod.node not in move.nodes
 
 
 def _may_go(situation: Situation) -> tuple[int, ...]:

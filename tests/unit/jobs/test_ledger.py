@@ -7,7 +7,7 @@ import pytest
 from tests import hostile
 
 from springtide.jobs import decisions, ledger
-from springtide.jobs.ledger import ANNOTATION, NEXT_INDEX, Ledger
+from springtide.jobs.ledger import ANNOTATION, NEXT_INDEX, Ledger, Move
 
 TEXTS = {name: line.decode(errors="replace") for name, line in hostile.LINES.items()} | {
     "a field of the ledger": '{"members":' + "[" * 50_000,
@@ -28,6 +28,16 @@ def test_what_cannot_be_read_is_as_good_as_missing(text: str) -> None:
 @pytest.mark.parametrize("given", ["9" * 5000, "99999999999", "-1", "1e9", "²", "0x10", "", " ", "NaN"])
 def test_an_index_that_no_job_can_have_is_none(given: str) -> None:
     assert ledger.read({NEXT_INDEX: given}, ()).next_index == 0
+
+
+def test_a_move_that_was_written_by_an_earlier_release_is_read() -> None:
+    found = ledger.read({ANNOTATION: '{"moved":{"toy-worker-1":{"uid":"u","node":"a"}}}'}, ())
+    assert found.moved["toy-worker-1"].nodes == ("a",)
+
+
+def test_all_nodes_of_a_move_are_read() -> None:
+    kept = Ledger(moved={"toy-worker-1": Move("u", "b", ("a",))})
+    assert ledger.read(kept.annotations(), ()) == kept
 
 
 def test_what_was_written_is_read() -> None:

@@ -102,6 +102,61 @@ def test_a_worker_that_is_placed_there_again_is_not_moved_for_ever() -> None:
     assert told_to_end(cluster) == ["toy-worker-1"]
 
 
+def place_again(cluster: Cluster, name: str, node: str) -> None:
+    """It ends and is created again, and the scheduler finds no better node."""
+    cluster.tick()
+    cluster.reconcile()
+    cluster.change(name, node=node, phase="Running", ready=True)
+    cluster.reconcile()
+
+
+def test_nor_to_and_fro_between_two_nodes_that_leave() -> None:
+    cluster = placed()
+    cluster.leaving = frozenset({"node-a", "node-b"})
+    cluster.change("toy-worker-0", node="node-c")
+    cluster.reconcile()
+    assert told_to_end(cluster) == ["toy-worker-1"]
+    place_again(cluster, "toy-worker-1", "node-a")
+    assert told_to_end(cluster) == ["toy-worker-1"]
+    place_again(cluster, "toy-worker-1", "node-b")
+    assert told_to_end(cluster) == []
+    cluster.change("toy-worker-1", node="node-a")
+    cluster.reconcile()
+    assert told_to_end(cluster) == []
+    assert reasons(cluster) == ["WorkersMoved", "WorkersMoved"]
+
+
+def test_of_two_nodes_only_the_one_that_stays_is_forgotten() -> None:
+    cluster = placed()
+    cluster.leaving = frozenset({"node-a", "node-b"})
+    cluster.change("toy-worker-0", node="node-c")
+    cluster.reconcile()
+    place_again(cluster, "toy-worker-1", "node-a")
+    place_again(cluster, "toy-worker-1", "node-b")
+    cluster.leaving = frozenset({"node-b"})
+    cluster.reconcile()
+    assert told_to_end(cluster) == []
+    cluster.leaving = frozenset({"node-a", "node-b"})
+    cluster.change("toy-worker-1", node="node-a")
+    cluster.reconcile()
+    assert told_to_end(cluster) == ["toy-worker-1"]
+
+
+def test_whose_node_stays_after_all_is_not_told_to_end() -> None:
+    cluster = placed()
+    cluster.leaving = frozenset({"node-a", "node-b"})
+    cluster.change("toy-worker-0", node="node-c")
+    cluster.reconcile()
+    cluster.tick()
+    cluster.reconcile()
+    cluster.change("toy-worker-1", node="node-a", phase="Running", ready=True)
+    cluster.reconcile(1)
+    assert told_to_end(cluster) == []
+    cluster.leaving = frozenset({"node-b"})
+    cluster.reconcile()
+    assert told_to_end(cluster) == []
+
+
 def test_a_move_goes_on_wherever_the_operator_is_killed() -> None:
     cluster = placed()
     cluster.leaving = frozenset({"node-b"})
