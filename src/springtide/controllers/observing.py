@@ -224,7 +224,7 @@ def _exit(view: PodView, main: ContainerStatus | None) -> Exit | None:
 
 
 def _restarts(view: PodView) -> int:
-    return sum(each.restart_count for each in _containers(view))
+    return sum(each.restart_count for each in _no_sidecars(view))
 
 
 def _last_exit(view: PodView, main: ContainerStatus | None) -> Exit | None:
@@ -232,8 +232,15 @@ def _last_exit(view: PodView, main: ContainerStatus | None) -> Exit | None:
     if main is not None and main.last_state.terminated is not None:
         return _read(main.last_state.terminated)
     return _read(
-        next((end for each in _containers(view) if (end := each.last_state.terminated) and end.exit_code), None)
+        next((end for each in _no_sidecars(view) if (end := each.last_state.terminated) and end.exit_code), None)
     )
+
+
+def _no_sidecars(view: PodView) -> tuple[ContainerStatus, ...]:
+    """All but init containers that are sidecars: those are restarted whatever becomes of the pod, even if they end
+    well."""
+    sidecars = {each.name for each in view.spec.init_containers if each.restart_policy == "Always"}
+    return tuple(each for each in _containers(view) if each.name not in sidecars)
 
 
 def _containers(view: PodView) -> tuple[ContainerStatus, ...]:

@@ -55,9 +55,14 @@ class Named(View):
     name: str = ""
 
 
+class InitContainer(Named):
+    restart_policy: str = ""
+
+
 class PodSpec(View):
     node_name: str = ""
     containers: tuple[Named, ...] = ()
+    init_containers: tuple[InitContainer, ...] = ()
 
 
 class Condition(View):

@@ -85,7 +85,8 @@ class Pod:
     """When the main container started, not when the pod did."""
     exit: Exit | None = None
     restarts: int = 0
-    """How often its containers were restarted in place, by the kubelet."""
+    """How often its containers were restarted in place, by the kubelet; init containers that are sidecars do not
+    count."""
     last_exit: Exit | None = None
     """How a container ended that was restarted in place: the main one, or else one that failed."""
     waiting: Waiting | None = None

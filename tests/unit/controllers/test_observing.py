@@ -93,6 +93,17 @@ def test_restarts_in_place_are_those_of_all_containers_and_the_last_end_is_the_f
     assert seen(phase="Running").restarts == 0
 
 
+def test_restarts_of_init_containers_that_are_sidecars_do_not_count() -> None:
+    crashed = {"terminated": {"exitCode": 2, "reason": "Error"}}
+    statuses = [{"name": name, "restartCount": 4, "lastState": crashed} for name in ("proxy", "fetch")]
+    init = [{"name": "proxy", "restartPolicy": "Always"}, {"name": "fetch"}]
+    spec, status = {"initContainers": init}, {"phase": "Running", "initContainerStatuses": statuses[:1]}
+    pod = observing.pod(pod_view(a_pod(spec=spec, status=status)))
+    assert (pod.restarts, pod.last_exit) == (0, None)
+    status["initContainerStatuses"] = statuses
+    assert observing.pod(pod_view(a_pod(spec=spec, status=status))).restarts == 4
+
+
 def test_an_evicted_pod_says_why() -> None:
     pod = seen(phase="Failed", reason="Evicted", message="low on memory")
     assert (pod.reason, pod.message, pod.exit) == ("Evicted", "low on memory", None)
