@@ -62,5 +62,5 @@ def restarting(situation: Situation) -> str:
     if at is None or at <= situation.now:
         return ""
     what = "The launcher failed and is created" if situation.shape.launcher else "A replica failed and is created"
-    tries = f", retry {ledger.restarts} of {situation.job.run.retries.by_engine}" if ledger.restarts else ""
+    tries = f", retry {ledger.retries} of {situation.job.run.retries.by_engine}" if ledger.retries else ""
     return f"{what} again at {clock(at, situation.now)}{tries}"

@@ -161,7 +161,7 @@ def _restarted(seen: Situation, why: list[Decision]) -> Situation:
 
 
 def _tries(then: Situation) -> str:
-    return f", {then.ledger.restarts} of {then.job.run.retries.by_engine}" if then.ledger.restarts else ""
+    return f", {then.ledger.retries} of {then.job.run.retries.by_engine}" if then.ledger.retries else ""
 
 
 def _advised(seen: Situation, advice: str) -> list[Decision]:

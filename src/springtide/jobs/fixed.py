@@ -61,7 +61,7 @@ def _pod_failed(situation: Situation) -> Outcome | None:
 def _restarted_too_often(situation: Situation) -> Outcome | None:
     """Pods that are restarted in place never fail by themselves."""
     limit, restarted = _limit(situation), restarted_in_place(situation)
-    if not restarted or situation.ledger.restarts + sum(times for _, _, times in restarted) <= limit:
+    if not restarted or situation.ledger.retries + sum(times for _, _, times in restarted) <= limit:
         return None
     each, pod, _ = restarted[-1]
     why = f": {each.name} {causes.exited(pod.last_exit)}" if pod.last_exit is not None else ""
@@ -73,7 +73,7 @@ def restarted_in_place(situation: Situation) -> tuple[tuple[Replica, Pod, int], 
     """Replicas whose containers were restarted since that was last counted, and how often."""
     there = pods(situation)
     found = ((each, there[each.name]) for each in situation.fixed if each.name in there)
-    times = ((each, pod, backoff_limit.restarted_in_place(situation.ledger, pod)) for each, pod in found)
+    times = ((each, pod, backoff_limit.restarted_in_place(situation, each.role, pod)) for each, pod in found)
     return tuple(each for each in times if each[2])
 
 
@@ -90,7 +90,7 @@ def answered(situation: Situation) -> tuple[Ledger, list[Decision]]:
     for each, pod, times in restarted_in_place(situation):
         ledger = _counted_in_place(ledger, each, pod, times)
         how = f" after it {causes.exited(pod.last_exit)}" if pod.last_exit is not None else ""
-        message = f"{each.name} was restarted in place{how}; restart {ledger.restarts} of {_limit(situation)}"
+        message = f"{each.name} was restarted in place{how}; restart {ledger.retries} of {_limit(situation)}"
         why.append(Decision(situation.now, "ReplicaRestarted", message, warning=True))
     for each, pod in failures(situation):
         ledger = _counted(ledger, each, pod, situation)
@@ -109,7 +109,7 @@ def _counted(ledger: Ledger, each: Replica, pod: Pod, situation: Situation) -> L
 def _counted_in_place(ledger: Ledger, each: Replica, pod: Pod, times: int) -> Ledger:
     return replace(
         ledger,
-        restarts=ledger.restarts + times,
+        restarts_in_place=ledger.restarts_in_place + times,
         tries={**ledger.tries, each.role: ledger.tries.get(each.role, 0) + times},
         in_place={**ledger.in_place, pod.uid: pod.restarts},
     )

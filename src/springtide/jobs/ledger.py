@@ -73,6 +73,7 @@ class Ledger:
     retired: str = ""
     """The launcher whose failure has been counted."""
     restarts: int = 0
+    """Failures that were, or are, answered by another pod."""
     restarted_at: datetime | None = None
     disruptions: int = 0
     """Launchers lost through no fault of theirs."""
@@ -100,8 +101,16 @@ class Ledger:
     in_place: Mapping[str, Count] = field(default_factory=dict)
     """Restarts of containers that were counted, by the uid of their pod, of replicas that keep their names."""
 
+    restarts_in_place: int = 0
+    """How many there were, in all pods that ever were."""
+
     moved: Mapping[str, Move] = field(default_factory=dict)
     """Workers that keep their names and were moved off nodes that are going away, by name."""
+
+    @property
+    def retries(self) -> int:
+        """What counts against the back-off limit, whoever tried again."""
+        return self.restarts + self.restarts_in_place
 
     def annotations(self) -> dict[str, str]:
         fields = msgspec.to_builtins(self, str_keys=True)

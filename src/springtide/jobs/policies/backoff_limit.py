@@ -24,6 +24,7 @@ CAP: Final = 10
 job."""
 FIRST_SIGNAL: Final = 128
 """With restart policy ExitCode: from here on it was the system that ended the program, and it is tried again."""
+_IN_PLACE: Final = (RestartPolicy.ON_FAILURE, RestartPolicy.ALWAYS)
 
 
 def is_used_up(situation: Situation, pod: Pod) -> bool:
@@ -32,7 +33,7 @@ def is_used_up(situation: Situation, pod: Pod) -> bool:
         return False
     if causes.disrupted(pod):
         return situation.ledger.disruptions >= CAP
-    return situation.ledger.restarts >= situation.job.run.retries.by_engine
+    return situation.ledger.retries >= situation.job.run.retries.by_engine
 
 
 def is_final(situation: Situation, role: str, pod: Pod) -> bool:
@@ -47,9 +48,12 @@ def is_final(situation: Situation, role: str, pod: Pod) -> bool:
     return is_used_up(situation, pod)
 
 
-def restarted_in_place(ledger: Ledger, pod: Pod) -> int:
-    """How often containers of this pod were restarted since that was last counted."""
-    return max(pod.restarts - ledger.in_place.get(pod.uid, 0), 0)
+def restarted_in_place(situation: Situation, role: str, pod: Pod) -> int:
+    """How often containers of this pod were restarted since that was last counted. It counts where the kubelet has
+    been asked to restart what fails, as upstream has it."""
+    if situation.job.roles[role].restart_policy not in _IN_PLACE:
+        return 0
+    return max(pod.restarts - situation.ledger.in_place.get(pod.uid, 0), 0)
 
 
 def counted(ledger: Ledger, pod: Pod, now: datetime) -> Ledger:
@@ -68,7 +72,8 @@ def delay(failures: int) -> timedelta:
 
 
 def restarts_at(situation: Situation) -> datetime | None:
-    """When what failed last may be created again, or could."""
+    """When what failed last may be created again, or could. Restarts in place have delays of their own, which the
+    kubelet keeps."""
     ledger = situation.ledger
     return None if ledger.restarted_at is None else ledger.restarted_at + delay(ledger.restarts + ledger.disruptions)
 

@@ -6,7 +6,7 @@ from __future__ import annotations
 from datetime import timedelta
 
 import pytest
-from tests.unit.jobs.builders import a_toy, elastic, running
+from tests.unit.jobs.builders import a_toy, elastic, reasons, running
 from tests.unit.jobs.simulated import Cluster
 
 from springtide.jobs.observed import Exit
@@ -133,6 +133,31 @@ def test_restarts_in_place_and_pods_that_are_created_again_count_alike() -> None
     restart_in_place(cluster, "toy-worker-0", 1)
     cluster.settle()
     assert cluster.finished
+
+
+@pytest.mark.parametrize(("restart", "counts"), [("OnFailure", 1), ("Always", 1), ("Never", 0), ("ExitCode", 0)])
+def test_restarts_in_place_count_where_the_role_asks_for_them(restart: str, counts: int) -> None:
+    cluster = running(a_toy(restart=restart, backoffLimit=0))
+    restart_in_place(cluster, "toy-worker-0", 1)
+    cluster.settle()
+    assert (cluster.finished, len(reasons(cluster))) == (bool(counts), counts)
+
+
+def test_restarts_in_place_of_one_pod_do_not_put_off_another() -> None:
+    cluster = running(a_toy(restart="OnFailure", backoffLimit=20))
+    failed = cluster.pods["toy-worker-1"].uid
+    cluster.fail("toy-worker-1")
+    cluster.reconcile()
+    for times in range(1, 5):
+        cluster.now += timedelta(seconds=2)
+        restart_in_place(cluster, "toy-worker-0", times)
+        cluster.reconcile()
+    assert cluster.status.restarts == {"Worker": 5}
+    cluster.now += timedelta(seconds=2)
+    cluster.reconcile()
+    cluster.tick()
+    cluster.reconcile()
+    assert cluster.pods["toy-worker-1"].uid != failed
 
 
 @pytest.mark.parametrize("clean", ["None", "Running", "All"])
