@@ -121,6 +121,7 @@ def _decided(seen: Situation) -> tuple[Situation, list[Decision], list[timedelta
     why: list[Decision] = []
     then = _moved(_relocated(_restarted(_relieved(seen, why), why), why), why)
     then, wait = _resized(then, why)
+    then = _resized_in_place(then, why)
     then = then.with_ledger(resizing.forgotten(then))
     ledger, failures = fixed.answered(then)
     then, why = then.with_ledger(ledger), [*why, *failures]
@@ -207,6 +208,20 @@ def _resized(seen: Situation, why: list[Decision]) -> tuple[Situation, timedelta
     if grows and seen.ledger.serves and not seen.ledger.owed:
         why.append(Decision(seen.now, "ScalingOut", f"{size} → {wanted} workers{_caveat(seen)}"))
     return seen.with_ledger(ledger), wait
+
+
+def _resized_in_place(seen: Situation, why: list[Decision]) -> Situation:
+    """Workers that keep their names are members by their number alone: only that is written down."""
+    role, wanted = seen.shape.workers, seen.wanted_size
+    before = seen.ledger.sizes.get(role)
+    if not seen.shape.keeps_names or seen.too_large or before == wanted:
+        return seen
+    if before is not None and wanted < before:
+        names = seen.worker_names(range(before - 1, wanted - 1, -1))
+        why.append(Decision(seen.now, "ScalingIn", f"{before} → {wanted} workers: {names} will go"))
+    elif before is not None:
+        why.append(Decision(seen.now, "ScalingOut", f"{before} → {wanted} workers"))
+    return seen.with_ledger(replace(seen.ledger, sizes={role: wanted}))
 
 
 def _caveat(seen: Situation) -> str:

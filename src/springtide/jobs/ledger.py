@@ -107,6 +107,10 @@ class Ledger:
     moved: Mapping[str, Move] = field(default_factory=dict)
     """Workers that keep their names and were moved off nodes that are going away, by name."""
 
+    sizes: Mapping[str, Index] = field(default_factory=dict)
+    """How many workers that keep their names the job has or is about to have, by role: nothing else tells a job that is
+    resized from one that is new."""
+
     @property
     def retries(self) -> int:
         """What counts against the back-off limit, whoever tried again."""

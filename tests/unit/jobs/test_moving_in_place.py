@@ -9,9 +9,10 @@ import pytest
 from tests.unit.jobs.builders import a_toy, reasons, running
 from tests.unit.jobs.simulated import Cluster
 
-from springtide.jobs import resizing
+from springtide.jobs import decisions, resizing
 from springtide.jobs.kind import Of
-from springtide.jobs.observed import Exit
+from springtide.jobs.ledger import ANNOTATION
+from springtide.jobs.observed import Exit, Key
 
 
 def placed(workers: int = 3, elastic: tuple[int, int] | None = (1, 4)) -> Cluster:
@@ -181,6 +182,43 @@ def test_a_job_shrinks_from_the_highest_index_and_keeps_the_names_of_those_that_
     cluster.settle()
     assert services(cluster) == ["toy-master-0", "toy-worker-0", "toy-worker-1"]
     assert (cluster.status.state, cluster.status.workers) == ("Running", "2/2")
+
+
+def test_a_resize_is_told_once_wherever_the_operator_is_killed() -> None:
+    cluster = placed(2)
+    cluster.resize(4)
+    cluster.settle()
+    cluster.resize(2)
+    cluster.settle()
+    assert [(event.reason, event.message) for event in cluster.events] == [
+        ("ScalingOut", "2 → 4 workers"),
+        ("ScalingIn", "4 → 2 workers: toy-worker-3, toy-worker-2 will go"),
+    ]
+    cluster.resize(3)
+    for until in range(6):
+        cluster.reconcile(until)
+    cluster.settle()
+    (config,) = (held for key, held in cluster.observe().objects.items() if key.kind == "ConfigMap")
+    told = [line.message for line in decisions.log(config.annotations)]
+    assert told.count("2 → 3 workers") == 1
+
+
+def test_a_job_without_workers_grows() -> None:
+    cluster = placed(0, elastic=None)
+    cluster.resize(1)
+    cluster.settle()
+    assert [event.message for event in cluster.events] == ["0 → 1 workers"]
+
+
+def test_of_a_job_of_an_earlier_release_nobody_knows_whether_it_was_resized() -> None:
+    cluster = placed(2)
+    config = cluster.objects[Key("v1", "ConfigMap", "toy-config")]
+    del config["metadata"]["annotations"][ANNOTATION]
+    cluster.settle()
+    assert reasons(cluster) == []
+    cluster.resize(3)
+    cluster.reconcile()
+    assert reasons(cluster) == ["ScalingOut"]
 
 
 def test_a_job_that_grows_says_so() -> None:
