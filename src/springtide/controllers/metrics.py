@@ -34,6 +34,7 @@ from springtide.api.kinds import conditions as types
 from springtide.api.kinds.conditions import holds
 from springtide.api.kinds.replicas import LAUNCHER
 from springtide.api.kinds.status import JobStatus
+from springtide.jobs.kind import Kind
 from springtide.jobs.registry import SERVED
 from springtide.jobs.state import Word
 from springtide.kube.resources import Key
@@ -62,10 +63,10 @@ class Figures(NamedTuple):
     wanted: int
 
 
-def figures(metadata: Mapping[str, Any], status: Any) -> Figures:
+def figures(kind: Kind, metadata: Mapping[str, Any], status: Any) -> Figures:
     """Of a job as it lies in a cache: whatever somebody wrote into its status, the others are told of."""
     said = status if isinstance(status, Mapping) else {}
-    launcher = f"{metadata['name']}-launcher" if LAUNCHER in (said.get("replicaStatuses") or ()) else ""
+    launcher = kind.launcher_name(metadata["name"]) if LAUNCHER in (said.get("replicaStatuses") or ()) else ""
     return Figures(metadata["namespace"], launcher, str(said.get("state", "")), *_sizes(str(said.get("workers", ""))))
 
 

@@ -132,7 +132,7 @@ class Operator:
             controller.watches(informer, keys=owner)
 
         def all_figures() -> Iterator[Figures]:
-            return (figures(job.metadata, job.status) for job in jobs.objects())
+            return (figures(served.adapter, job.metadata, job.status) for job in jobs.objects())
 
         self._metrics.follow(served.kind, all_figures, lambda: len(controller.queue))
         return controller

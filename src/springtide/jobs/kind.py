@@ -187,6 +187,11 @@ class Kind(ABC):
     def selector(self, job: Job[Any]) -> Mapping[str, str]:
         """Labels of the workers."""
 
+    def launcher_name(self, job: str) -> str:
+        """What `Shape.launcher_name` is in a job of this name; empty in a kind without a launcher. Metrics ask it of
+        thousands of jobs at once, whose specs nobody reads for that."""
+        return ""
+
     def warnings(self, job: Job[Any]) -> tuple[Event, ...]:
         """What the user should know when the first pods are created."""
         return ()

@@ -3,13 +3,16 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from itertools import pairwise
+from typing import Any
 
 from prometheus_client.parser import text_string_to_metric_families
+from tests.unit.jobs.toy import TOY_KIND, ToyKind
 
 from springtide.api.kinds.conditions import Condition
 from springtide.api.kinds.status import JobStatus
 from springtide.controllers import metrics as m
 from springtide.controllers.metrics import Figures, Metrics, figures
+from springtide.jobs.kinds.mpi.adapter import MPI_KIND
 from springtide.kube.resources import Key
 
 KIND, KEY = "MPIJob", Key("team", "mnist")
@@ -103,9 +106,20 @@ def test_workers_are_summed_over_jobs_that_want_any() -> None:
 def test_figures_are_read_off_a_cached_job() -> None:
     metadata = {"namespace": "a", "name": "x"}
     status = {"workers": "3/4", "state": "Running", "replicaStatuses": {"Launcher": {"active": 1}, "Worker": {}}}
-    assert figures(metadata, status) == Figures("a", "x-launcher", "Running", 3, 4)
+    assert figures(MPI_KIND, metadata, status) == Figures("a", "x-launcher", "Running", 3, 4)
     for nothing in (None, {}, "?", {"workers": None, "replicaStatuses": None}, {"workers": "x/y"}):
-        assert figures(metadata, nothing) == Figures("a", "", "", 0, 0)
+        assert figures(MPI_KIND, metadata, nothing) == Figures("a", "", "", 0, 0)
+
+
+def test_a_launcher_has_the_name_that_its_kind_gives_it() -> None:
+    class Led(ToyKind):
+        def launcher_name(self, job: str) -> str:
+            return f"{job}-leader"
+
+    metadata = {"namespace": "a", "name": "x"}
+    status: dict[str, Any] = {"replicaStatuses": {"Launcher": {}}}
+    assert figures(Led(), metadata, status).launcher == "x-leader"
+    assert figures(TOY_KIND, metadata, status).launcher == ""
 
 
 def test_a_resize_is_timed_until_all_workers_are_listed() -> None:

@@ -83,6 +83,9 @@ class MPIKind(Kind):
     def pod(self, job: Job[MPI], role: str, index: int, settings: Settings) -> Mapping[str, Any]:
         return pods.worker(job, index, settings)
 
+    def launcher_name(self, job: str) -> str:
+        return names.launcher_of(job)
+
     def warnings(self, job: Job[MPI]) -> tuple[Event, ...]:
         """Upstream's word on a restart policy in the wrong place; it spells the reason in two ways."""
         if not job.roles[LAUNCHER].template.get("spec", {}).get("restartPolicy"):

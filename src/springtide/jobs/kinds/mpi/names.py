@@ -13,7 +13,12 @@ from springtide.jobs.parts import access
 
 
 def launcher(job: Job[Any]) -> str:
-    return f"{job.metadata.name}-launcher"
+    return launcher_of(job.metadata.name)
+
+
+def launcher_of(job: str) -> str:
+    """In a job of this name."""
+    return f"{job}-launcher"
 
 
 def account(job: Job[Any]) -> str:
