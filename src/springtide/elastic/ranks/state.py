@@ -22,8 +22,8 @@ from typing import Any, Final
 from springtide.elastic import leaves
 from springtide.elastic.groups import BrokenError, Group
 from springtide.elastic.protocol.rank_messages import CheckpointKept, Entered, KeepsCheckpoints, Left
-from springtide.elastic.rank import checkpoints, context
-from springtide.elastic.rank.session import Entry
+from springtide.elastic.ranks import checkpoints, context
+from springtide.elastic.ranks.session import Entry
 
 logger = logging.getLogger(__name__)
 

@@ -13,4 +13,7 @@
     transports        how ranks exchange bytes
 
 Nothing here is imported by launcher or agents.
+
+The package is called by the plural because `elastic.rank` is a function: a module of that name would take its place as
+soon as anything imported it.
 """

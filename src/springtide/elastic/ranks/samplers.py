@@ -17,8 +17,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, TypeVar
 
-from springtide.elastic.rank import context
-from springtide.elastic.rank.orders import Order
+from springtide.elastic.ranks import context
+from springtide.elastic.ranks.orders import Order
 
 B = TypeVar("B")
 
