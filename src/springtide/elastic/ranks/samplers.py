@@ -24,6 +24,8 @@ B = TypeVar("B")
 
 
 class Sampler:
+    __module__ = "springtide.elastic"  # by this name it is found in what is pickled, wherever the class is
+
     def __init__(self, length: int, batch: int, *, shuffle: bool = True, seed: int = 0) -> None:
         """`batch` is that of all ranks together."""
         if length < 0 or batch < 1:
