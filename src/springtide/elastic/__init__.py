@@ -19,9 +19,10 @@ Standard library alone; NumPy, PyTorch and TensorFlow are used where a program u
 
     launcher          `tiderun`: who trains together, and the processes for that
     agent             the process that every rank runs under
-    rank              what programs call; the names below are its
+    ranks             what programs call; the names below are its
     protocol          what these send each other
     shared            what they have in common below that
+    context           where this process stands, for programs that bring a transport of their own
     groups, leaves    the seam between collectives and transports; state as a tree. Programs and checkpoints name them
     torch_groups      PyTorch's process groups, one for every generation
     horovod           Horovod's names
@@ -38,13 +39,12 @@ from typing import TYPE_CHECKING, Any, Final
 
 if TYPE_CHECKING:
     from springtide.elastic.groups import BrokenError
-    from springtide.elastic.rank import context as context
-    from springtide.elastic.rank.collectives import allgather, allreduce, barrier, broadcast, local_rank, rank, size
-    from springtide.elastic.rank.context import on_resize
-    from springtide.elastic.rank.reporting import report
-    from springtide.elastic.rank.running import run
-    from springtide.elastic.rank.samplers import Sampler
-    from springtide.elastic.rank.state import State
+    from springtide.elastic.ranks.collectives import allgather, allreduce, barrier, broadcast, local_rank, rank, size
+    from springtide.elastic.ranks.context import on_resize
+    from springtide.elastic.ranks.reporting import report
+    from springtide.elastic.ranks.running import run
+    from springtide.elastic.ranks.samplers import Sampler
+    from springtide.elastic.ranks.state import State
 
 __all__ = [
     "BrokenError",
@@ -64,20 +64,19 @@ __all__ = [
 
 _HOMES: Final = {
     "BrokenError": "groups",
-    "Sampler": "rank.samplers",
-    "State": "rank.state",
-    "on_resize": "rank.context",
-    "report": "rank.reporting",
-    "run": "rank.running",
+    "Sampler": "ranks.samplers",
+    "State": "ranks.state",
+    "on_resize": "ranks.context",
+    "report": "ranks.reporting",
+    "run": "ranks.running",
 }
 """Where a name is defined, if not among the collectives."""
 
 
 def __getattr__(name: str) -> Any:
-    if name == "context":  # not among the names above, but programs import it as a module of this package
-        return importlib.import_module(f"{__name__}.rank.context")
     if name not in __all__:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     for each in __all__:
-        globals()[each] = getattr(importlib.import_module(f"{__name__}.{_HOMES.get(each, 'rank.collectives')}"), each)
+        globals()[each] = getattr(importlib.import_module(f"{__name__}.{_HOMES.get(each, 'ranks.collectives')}"), each)
+    importlib.import_module(f"{__name__}.context")
     return globals()[name]

@@ -31,9 +31,9 @@ import torch
 import torch.distributed as dist
 
 from springtide.elastic.groups import BrokenError, Group
-from springtide.elastic.rank import context
-from springtide.elastic.rank.context import Context
-from springtide.elastic.rank.session import Session
+from springtide.elastic.ranks import context
+from springtide.elastic.ranks.context import Context
+from springtide.elastic.ranks.session import Session
 from springtide.elastic.shared.members import Member
 
 T = TypeVar("T")

@@ -23,7 +23,7 @@ print(f"pid {os.getpid()} worker {os.environ.get('TIDE_WORKER', '0')}", flush=Tr
 import numpy as np  # noqa: E402 - a rank may be killed while it loads
 
 from springtide import elastic  # noqa: E402
-from springtide.elastic.rank import context  # noqa: E402
+from springtide.elastic.ranks import context  # noqa: E402
 
 SAMPLES, BATCH = 195, 16  # the last batch of an epoch has three samples: with four ranks one of them gets none
 EPOCH = -(-SAMPLES // BATCH)

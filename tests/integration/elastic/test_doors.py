@@ -10,8 +10,8 @@ from contextlib import ExitStack, closing
 import pytest
 from tests.integration.elastic.launching import until
 
-from springtide.elastic.rank.transports import connections
-from springtide.elastic.rank.transports.connections import Connections
+from springtide.elastic.ranks.transports import connections
+from springtide.elastic.ranks.transports.connections import Connections
 from springtide.elastic.shared import addresses, listeners
 from springtide.elastic.shared.members import Member
 

@@ -5,7 +5,9 @@ from __future__ import annotations
 
 import os
 import signal
+import stat
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -46,6 +48,7 @@ def test_a_run_that_fails_leaves_its_events(tmp_path: Path) -> None:
         run.close()
     assert code
     assert f"tiderun: the events of this run, for a report, are in {events}" in run.lines
+    assert stat.S_IMODE(events.stat().st_mode) == 0o600
     check(events, code)
 
 
@@ -67,3 +70,14 @@ def test_where_events_cannot_be_saved_it_is_said(tmp_path: Path) -> None:
     run = ended(tmp_path, "-np", "1", sys.executable, "-c", "raise SystemExit(1)", TIDE_EVENT_LOG=f"{tmp_path}/file/x")
     assert run.process.returncode == 1
     assert "the events of this run cannot be saved" in run.text
+
+
+@pytest.mark.parametrize("make", [os.mkfifo, lambda path: path.symlink_to("/dev/null")], ids=["FIFO", "device"])
+def test_a_run_ends_where_its_events_would_go_to_something_else_than_a_file(
+    make: Callable[[Path], None], tmp_path: Path
+) -> None:
+    events = tmp_path / "events"
+    make(events)
+    run = ended(tmp_path, "-np", "1", "sh", "-c", "exit 3", TIDE_EVENT_LOG=str(events))
+    assert run.process.returncode == 3
+    assert f"tiderun: the events of this run cannot be saved: {events}: it is no regular file" in run.lines

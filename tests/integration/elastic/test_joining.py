@@ -7,7 +7,7 @@ import socket
 import threading
 
 from springtide.elastic.protocol import wire
-from springtide.elastic.rank.session import Place, Session
+from springtide.elastic.ranks.session import Place, Session
 
 SECRET = b"s" * wire.SECRET
 

@@ -2,7 +2,7 @@
 """A run whose Springtide is replaced on disk: nothing that already runs imports any of it later.
 
 What is started after that (agents and ranks of newcomers) is the new version, which speaks the same protocol:
-tests/unit/elastic/protocol/test_messages.py and test_state.py in tests/unit/elastic/rank hold it to that.
+tests/unit/elastic/protocol/test_messages.py and test_state.py in tests/unit/elastic/ranks hold it to that.
 """
 
 from __future__ import annotations

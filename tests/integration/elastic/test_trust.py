@@ -87,7 +87,7 @@ def test_no_bytes_of_a_stranger_end_a_run(tmp_path: Path) -> None:
 ROGUE = """
 import os, socket, sys
 from springtide.elastic.protocol import wire
-from springtide.elastic.rank.session import Place
+from springtide.elastic.ranks.session import Place
 from tests import hostile
 place = Place.read(os.environ)
 requests = [

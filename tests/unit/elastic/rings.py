@@ -8,7 +8,7 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from typing import TypeVar
 
-from springtide.elastic.rank.transports.ring import Ring
+from springtide.elastic.ranks.transports.ring import Ring
 
 R = TypeVar("R")
 

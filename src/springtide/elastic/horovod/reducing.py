@@ -18,12 +18,13 @@ class Reducing:
 
 def become(given: Any, mixin: type[Reducing], scaling: tuple[object, float], compression: Any, *, dense: bool) -> bool:
     """Change the class of what is given, which everybody who holds it keeps; whether it was another before. `scaling`
-    is an operation of Horovod's and its factor of predivision."""
+    is an operation of Horovod's and its factor of predivision; one that is not offered leaves all as it was."""
+    asked = predivided(*scaling)
     new = not isinstance(given, mixin)
     if new:
         kind = type(given)
         given.__class__ = type(kind.__name__, (mixin, kind), {"__module__": kind.__module__})
-    given._tide_scaling = predivided(*scaling)
+    given._tide_scaling = asked
     given._tide_compression = compression
     given._tide_dense = dense
     return new

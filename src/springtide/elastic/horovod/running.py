@@ -13,8 +13,8 @@ from springtide.elastic.groups import BrokenError
 from springtide.elastic.horovod import world
 from springtide.elastic.horovod.states import HostsUpdatedInterrupt, State
 from springtide.elastic.protocol.rank_messages import Finished
-from springtide.elastic.rank import context
-from springtide.elastic.rank.session import LauncherLostError
+from springtide.elastic.ranks import context
+from springtide.elastic.ranks.session import LauncherLostError
 
 P = ParamSpec("P")
 R = TypeVar("R")

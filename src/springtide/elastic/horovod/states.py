@@ -14,9 +14,9 @@ from typing import Any
 from springtide.elastic.groups import BrokenError
 from springtide.elastic.horovod import world
 from springtide.elastic.horovod.samplers import ElasticSampler
-from springtide.elastic.rank import context
-from springtide.elastic.rank.session import Entry
-from springtide.elastic.rank.state import State as Base
+from springtide.elastic.ranks import context
+from springtide.elastic.ranks.session import Entry
+from springtide.elastic.ranks.state import State as Base
 
 HorovodInternalError = BrokenError
 """A rank is gone: back to the last commit."""

@@ -17,9 +17,9 @@ from contextlib import contextmanager
 
 from springtide.elastic.groups import Group, Solo
 from springtide.elastic.protocol.rank_messages import Entered
-from springtide.elastic.rank import context
-from springtide.elastic.rank.collectives import local_rank, rank, size
-from springtide.elastic.rank.transports import mpi
+from springtide.elastic.ranks import context
+from springtide.elastic.ranks.collectives import local_rank, rank, size
+from springtide.elastic.ranks.transports import mpi
 
 __all__ = [
     "ccl_built",

@@ -14,6 +14,7 @@
     environment       the variables that ranks get
     descriptors       how many descriptors the launcher may have
     output            what ranks print, with their names before it
+    event_file        the events of a run that failed
     progress          the progress line and the annotation of the launcher's pod
 
 Nothing here is imported by ranks or agents.

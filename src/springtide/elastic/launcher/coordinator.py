@@ -16,11 +16,12 @@ from datetime import UTC, datetime
 from functools import partial
 from typing import Any, Final
 
-from springtide.elastic.launcher import environment
+from springtide.elastic.launcher import environment, event_file
 from springtide.elastic.launcher.host_starter import HostStarter, Reports
 from springtide.elastic.launcher.options import Options
 from springtide.elastic.launcher.output import NAMES, Output
 from springtide.elastic.launcher.progress import AnnotationWriter, Moment, Progress, Throttle
+from springtide.elastic.launcher.state_machine.event_log import EventLog
 from springtide.elastic.launcher.state_machine.events import (
     AgentConnected,
     AgentLost,
@@ -75,6 +76,8 @@ _AT_A_TIME: Final = 16
 _UNAUTHENTICATED: Final = 128
 """Connections that may be unauthenticated at a time, beside two for every worker."""
 _FLUSHED: Final = 5.0
+_SAVED: Final = 5.0
+"""Seconds for a file system to take the events of a run that failed."""
 _ENDED: Final = 2.0
 """Seconds for agents to close their connections at the end."""
 
@@ -91,7 +94,9 @@ class Coordinator:
         settings = Settings(
             options.limits, options.elastic, options.cooldown, options.elastic_timeout, options.heartbeat_timeout
         )
-        self._machine = Machine(settings, self._now())
+        began = self._now()
+        log = EventLog(settings, began) if options.event_log is not None else None
+        self._machine = Machine(settings, began, log)
         self.run_state = self._machine.run_state
         self._ticked = self._now()
         self._secret = secrets.token_bytes(wire.SECRET)
@@ -124,7 +129,7 @@ class Coordinator:
             while (code := self.run_state.exit_code) is None:
                 await asyncio.sleep(_TICK)
                 if self._fault is not None:
-                    self._save_events()
+                    await self._save_events()
                     raise self._fault
                 self._tick()
                 if self._now() >= beat_at:
@@ -135,7 +140,7 @@ class Coordinator:
             await self._wait_for_output()
             self._explain(code)
             if code and not self.run_state.interrupted:
-                self._save_events()
+                await self._save_events()
             return code
         finally:
             for server in self._servers:
@@ -423,18 +428,11 @@ class Coordinator:
             for line in failures.last_words(failure, list(self._links[failure.id].output.last)):
                 self._output.tell(line)
 
-    def _save_events(self) -> None:
+    async def _save_events(self) -> None:
         """For a report: a test can go through the same decisions again."""
-        path = self._options.event_log
-        if path is None:
-            return
-        try:
-            path.parent.mkdir(parents=True, exist_ok=True)
-            path.write_text("".join(f"{line}\n" for line in self._machine.log.lines()))
-        except OSError as error:
-            self._output.tell(f"the events of this run cannot be saved: {path}: {error.strerror}")
-        else:
-            self._output.tell(f"the events of this run, for a report, are in {path}")
+        path, log = self._options.event_log, self._machine.log
+        if path is not None and log is not None:
+            self._output.tell(await event_file.save(path, log.lines(), _SAVED))
 
     async def _abandon(self) -> None:
         for id_ in self._links:

@@ -5,9 +5,11 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
+
 from springtide.elastic.horovod import reducing
 from springtide.elastic.horovod.compression import NoneCompressor
-from springtide.elastic.horovod.reduction import Average, Scaling, Sum
+from springtide.elastic.horovod.reduction import Adasum, Average, Scaling, Sum
 
 
 class _Doubling(reducing.Reducing):
@@ -37,3 +39,17 @@ def test_it_becomes_so_once_and_takes_the_last_options() -> None:
     assert optimizer.step() == 6
     assert not optimizer._tide_scaling.mean
     assert not optimizer._tide_dense
+
+
+@pytest.mark.parametrize("scaling", [(Adasum, 1.0), (Sum, 2.0)], ids=["operation", "predivision"])
+def test_what_is_refused_leaves_it_as_it_was(scaling: tuple[object, float]) -> None:
+    """A program that then asks for something else gets it, and is told that it is the first time."""
+    optimizer: Any = Optimizer()
+    with pytest.raises((NotImplementedError, ValueError)):
+        reducing.become(optimizer, _Doubling, scaling, NoneCompressor, dense=False)
+    assert (type(optimizer), vars(optimizer)) == (Optimizer, {})
+    assert reducing.become(optimizer, _Doubling, (Average, 1.0), NoneCompressor, dense=False)
+    assert optimizer.step() == 6
+    with pytest.raises((NotImplementedError, ValueError)):
+        reducing.become(optimizer, _Doubling, scaling, NoneCompressor, dense=True)
+    assert (optimizer._tide_scaling, optimizer._tide_dense) == (Scaling(), False)

@@ -14,8 +14,8 @@ from springtide.elastic.horovod.running import run
 from springtide.elastic.horovod.samplers import ElasticSampler
 from springtide.elastic.horovod.states import HorovodInternalError, HostsUpdatedInterrupt, State
 from springtide.elastic.protocol.rank_messages import FROM_RANK, FromRank
-from springtide.elastic.rank import context
-from springtide.elastic.rank.session import Entry, LauncherLostError
+from springtide.elastic.ranks import context
+from springtide.elastic.ranks.session import Entry, LauncherLostError
 from springtide.elastic.shared.members import Member
 
 

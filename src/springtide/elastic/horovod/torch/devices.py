@@ -13,7 +13,7 @@ import torch
 import torch.distributed as dist
 
 from springtide.elastic.groups import Group
-from springtide.elastic.rank import context
+from springtide.elastic.ranks import context
 from springtide.elastic.torch_groups import ProcessGroup
 
 

@@ -7,7 +7,8 @@ A line of JSON for the settings, and one for every event:
     {"at": …, "type": "RankSent", "worker": 1, "message": {"type": "finished"}, "actions": ["Log(…)"]}
 
 Ticks that come to nothing are left out. Of heartbeats only the last ones before a tick that counts are kept, all in one
-event. So a run that trains for days has few events. The log has the last ones; it can be replayed while it has all.
+event. So a run that trains for days has few events. The log has the last ones, within bounds of number and size; it can
+be replayed while it has all.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ import json
 from collections import deque
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
-from typing import Any, Final, TypeAlias
+from typing import Any, Final
 
 from springtide import __version__
 from springtide.elastic.launcher.state_machine.events import (
@@ -46,6 +47,8 @@ from springtide.elastic.protocol.wire import RefusedError
 
 MOST: Final = 10_000
 """Events that are kept."""
+MOST_BYTES: Final = 8 << 20
+"""Of them all, as lines. Each may name a thousand workers."""
 _KIND: Final = "tiderun events"
 _LONGEST: Final = 300
 """Characters of an action. A longer one, of a run of a thousand ranks say, is cut, with a digest of the whole."""
@@ -75,17 +78,18 @@ _EVENTS: Final = Codec[Event](
     },
 )
 
-Entry: TypeAlias = tuple[float, Event, Sequence[RunAction]]
-
 
 class LogError(ValueError):
     """What is read is no log, or not enough of one."""
 
 
 class EventLog:
-    def __init__(self, settings: Settings, began: float, most: int = MOST) -> None:
+    def __init__(self, settings: Settings, began: float, most: int = MOST, most_bytes: int = MOST_BYTES) -> None:
         self._settings, self._began = settings, began
-        self._entries: deque[Entry] = deque(maxlen=most)
+        self._most, self._most_bytes = most, most_bytes
+        self._entries: deque[str] = deque()
+        """Lines of ASCII."""
+        self._size = 0
         self._dropped = 0
         self._agents: dict[int, float] = {}
         self._ranks: dict[int, float] = {}
@@ -94,12 +98,12 @@ class EventLog:
     def add(self, now: float, event: Event, actions: Sequence[RunAction]) -> None:
         match event:
             case Ticked() if self._agents or self._ranks:
-                self._append((now, LifeSigns(self._agents, self._ranks), ()))
+                self._append(now, LifeSigns(self._agents, self._ranks), ())
                 self._agents, self._ranks = {}, {}
             case Forgotten(id_):
                 self._agents.pop(id_, None)
                 self._ranks.pop(id_, None)
-        self._append((now, event, actions))
+        self._append(now, event, actions)
 
     def heard(self, event: AgentSent | RankSent, now: float) -> None:
         """An event that says no more than that a worker lives."""
@@ -108,12 +112,15 @@ class EventLog:
     def lines(self) -> Iterator[str]:
         head = {"springtide": _KIND, "version": __version__, "settings": asdict(self._settings)}
         yield json.dumps(head | {"began": self._began, "dropped": self._dropped})
-        for now, event, actions in self._entries:
-            yield json.dumps({"at": now, **_EVENTS.head(event)[0], "actions": [written(each) for each in actions]})
+        yield from self._entries
 
-    def _append(self, entry: Entry) -> None:
-        self._dropped += len(self._entries) == self._entries.maxlen
-        self._entries.append(entry)
+    def _append(self, now: float, event: Event, actions: Sequence[RunAction]) -> None:
+        line = json.dumps({"at": now, **_EVENTS.head(event)[0], "actions": [written(each) for each in actions]})
+        self._entries.append(line)
+        self._size += len(line)
+        while len(self._entries) > self._most or self._size > self._most_bytes:
+            self._size -= len(self._entries.popleft())
+            self._dropped += 1
 
 
 def written(action: RunAction) -> str:

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Final
 
 from springtide.elastic.launcher.state_machine.event_log import EventLog
@@ -41,17 +42,22 @@ from springtide.elastic.protocol.rank_messages import (
 
 _STALLED: Final = 1.0
 """A launcher that did not run itself for so long cannot blame others for silence."""
+_LONGEST: Final = 2_000
+"""Characters of a reason."""
 
 
 class Machine:
-    def __init__(self, settings: Settings, now: float) -> None:
+    def __init__(self, settings: Settings, now: float, log: EventLog | None = None) -> None:
         self.run_state = RunState(settings, now)
-        self.log = EventLog(settings, now)
+        self.log = log
 
     def handle(self, event: Event, now: float) -> list[RunAction]:
         """What is to be done about an event, in this order."""
+        event = _cut(event)
         before = self.run_state.by_time
         actions = self._handle(event, now)
+        if self.log is None:
+            return actions
         if actions or not _routine(event) or self.run_state.by_time != before:
             self.log.add(now, event, actions)
         elif isinstance(event, AgentSent | RankSent):
@@ -126,6 +132,17 @@ class Machine:
             case CheckpointKept():
                 return self.run_state.checkpoint_written(now)
         return []
+
+
+def _cut(event: Event) -> Event:
+    """Reasons come from hosts, agents and ranks, and may be of any length. They are cut before anything is decided, so
+    that the log says what was decided about."""
+    match event:
+        case StartFailed(why=why) | AgentLost(why=why) | Failed(why=why) if len(why) > _LONGEST:
+            return replace(event, why=f"{why[:_LONGEST]}…")
+        case RankSent(_, Trouble(why=why) as message) if len(why) > _LONGEST:
+            return replace(event, message=replace(message, why=f"{why[:_LONGEST]}…"))
+    return event
 
 
 def _routine(event: Event) -> bool:

@@ -75,7 +75,8 @@ EVENTS: st.SearchStrategy[Event] = st.one_of(
 @given(st.lists(st.tuples(st.floats(0.0, 20.0), EVENTS), max_size=60))
 def test_whatever_happens_is_decided_again_in_the_same_way(story: list[tuple[float, Event]]) -> None:
     now, ticked, actions = 0.0, 0.0, list[str]()
-    machine = Machine(SETTINGS, now)
+    log = EventLog(SETTINGS, now)
+    machine = Machine(SETTINGS, now, log)
     run_state = machine.run_state
     machine.handle(HostsListed({"a": 1, "b": 1}), now)
     for pause, event in story:
@@ -85,7 +86,7 @@ def test_whatever_happens_is_decided_again_in_the_same_way(story: list[tuple[flo
             actions += map(event_log.written, machine.handle(Ticked(now - ticked), now))
             ticked = now
         actions += map(event_log.written, machine.handle(event, now))
-    again, steps = replay(machine.log.lines())
+    again, steps = replay(log.lines())
     assert [step.found for step in steps] == [step.recorded.actions for step in steps]
     assert [action for step in steps[1:] for action in step.found] == actions
     assert again.exit_code == run_state.exit_code
@@ -98,9 +99,9 @@ def test_whatever_happens_is_decided_again_in_the_same_way(story: list[tuple[flo
 def test_quiet_days_are_not_in_the_log() -> None:
     story = Story("a", "b").train(0, 1)
     story.pass_time(10)
-    before = len(list(story.machine.log.lines()))
+    before = len(list(story.log.lines()))
     story.pass_time(3600)
-    assert len(list(story.machine.log.lines())) == before
+    assert len(list(story.log.lines())) == before
 
 
 def test_the_last_events_are_kept_and_a_log_that_lacks_some_is_not_replayed() -> None:
@@ -112,6 +113,47 @@ def test_the_last_events_are_kept_and_a_log_that_lacks_some_is_not_replayed() ->
     assert [each["worker"] for each in entries] == [2, 3, 4]
     with pytest.raises(LogError, match="only the last 3 events: 2 before them are missing"):
         event_log.read(log.lines())
+
+
+def test_the_log_has_a_bound_of_size_and_an_event_of_any_size_is_within_it() -> None:
+    log = EventLog(SETTINGS, 0.0, most_bytes=1_000)
+    for number in range(50):
+        log.add(float(number), AgentConnected(number), ())
+    head, *entries = log.lines()
+    kept = [json.loads(each)["worker"] for each in entries]
+    assert kept == list(range(50 - len(kept), 50))
+    assert 900 < sum(map(len, entries)) <= 1_000
+    assert json.loads(head)["dropped"] == 50 - len(kept)
+    log.add(50.0, HostsListed({f"host-{number}": 1 for number in range(1_000)}), ())
+    head, *entries = log.lines()
+    assert (entries, json.loads(head)["dropped"]) == ([], 51)
+
+
+@pytest.mark.parametrize(
+    "event",
+    [
+        StartFailed(0, "é" * 5_000_000),
+        AgentLost(0, "é" * 5_000_000),
+        Failed("é" * 5_000_000),
+        RankSent(0, rank_messages.Trouble(1, 0, "é" * 5_000_000)),
+    ],
+    ids=lambda event: type(event).__name__,
+)
+def test_a_long_reason_is_cut_before_anything_is_decided_about_it(event: Event) -> None:
+    log = EventLog(SETTINGS, 0.0)
+    machine = Machine(SETTINGS, 0.0, log)
+    machine.handle(HostsListed({"a": 1, "b": 1}), 0.0)
+    actions = machine.handle(event, 1.0)
+    assert sum(map(len, log.lines())) < 20_000
+    assert sum(len(repr(action)) for action in actions) < 20_000
+    _, steps = replay(log.lines())
+    assert [step.found for step in steps] == [step.recorded.actions for step in steps]
+
+
+def test_a_run_that_leaves_no_log_keeps_none() -> None:
+    machine = Machine(SETTINGS, 0.0)
+    assert machine.handle(HostsListed({"a": 1, "b": 1}), 0.0)
+    assert machine.log is None
 
 
 @pytest.mark.parametrize(

@@ -9,6 +9,7 @@ from typing import ClassVar
 
 import pytest
 
+from springtide.elastic.launcher.state_machine.event_log import EventLog
 from springtide.elastic.launcher.state_machine.events import (
     AgentConnected,
     AgentSent,
@@ -52,7 +53,8 @@ class Story:
     def __init__(self, *hosts: str, limits: Limits | None = None, elastic: bool = True) -> None:
         self.now = 0.0
         settings = Settings(limits or Limits(len(hosts), 1), elastic, (10, 300), 600, 30)
-        self.machine = Machine(settings, self.now)
+        self.log = EventLog(settings, self.now)
+        self.machine = Machine(settings, self.now, self.log)
         self.run_state = self.machine.run_state
         self.actions: list[RunAction] = []
         self.all.append(self)
@@ -118,7 +120,7 @@ def replayed() -> Iterator[None]:
     yield
     stories, Story.all = Story.all, []
     for story in stories:
-        again, steps = replay(list(story.machine.log.lines()))
+        again, steps = replay(list(story.log.lines()))
         assert [step.found for step in steps] == [step.recorded.actions for step in steps]
         assert again.exit_code == story.code
         assert again.membership.workers == story.run_state.membership.workers

@@ -11,7 +11,7 @@ from numbers import Number
 from typing import Any
 
 from springtide.elastic import leaves
-from springtide.elastic.rank import context, sums
+from springtide.elastic.ranks import context, sums
 
 
 def rank() -> int:

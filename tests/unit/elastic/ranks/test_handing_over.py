@@ -13,9 +13,9 @@ import pytest
 from springtide.elastic import State, leaves
 from springtide.elastic.groups import BrokenError, Buffer, Solo
 from springtide.elastic.protocol.rank_messages import FROM_RANK
-from springtide.elastic.rank import context
-from springtide.elastic.rank.context import Context
-from springtide.elastic.rank.session import Entry
+from springtide.elastic.ranks import context
+from springtide.elastic.ranks.context import Context
+from springtide.elastic.ranks.session import Entry
 
 
 class Tape(Solo):

@@ -8,8 +8,8 @@ import sys
 import pytest
 
 from springtide.elastic.horovod import world
-from springtide.elastic.rank import context
-from springtide.elastic.rank.transports import mpi
+from springtide.elastic.ranks import context
+from springtide.elastic.ranks.transports import mpi
 
 OPEN_MPI = {
     "OMPI_COMM_WORLD_RANK": "3",

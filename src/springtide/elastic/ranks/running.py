@@ -10,9 +10,9 @@ from typing import Concatenate, ParamSpec, TypeVar, cast
 
 from springtide.elastic.groups import BrokenError
 from springtide.elastic.protocol.rank_messages import Finished
-from springtide.elastic.rank import context
-from springtide.elastic.rank.session import LauncherLostError
-from springtide.elastic.rank.state import State
+from springtide.elastic.ranks import context
+from springtide.elastic.ranks.session import LauncherLostError
+from springtide.elastic.ranks.state import State
 
 P = ParamSpec("P")
 R = TypeVar("R")

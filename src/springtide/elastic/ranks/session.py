@@ -33,7 +33,7 @@ from springtide.elastic.protocol.rank_messages import (
     Trouble,
     WriteCheckpoint,
 )
-from springtide.elastic.rank.transports.connections import Connections
+from springtide.elastic.ranks.transports.connections import Connections
 from springtide.elastic.shared.members import Member
 
 _PATIENCE: Final = 10.0

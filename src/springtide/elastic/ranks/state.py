@@ -22,8 +22,8 @@ from typing import Any, Final
 from springtide.elastic import leaves
 from springtide.elastic.groups import BrokenError, Group
 from springtide.elastic.protocol.rank_messages import CheckpointKept, Entered, KeepsCheckpoints, Left
-from springtide.elastic.rank import checkpoints, context
-from springtide.elastic.rank.session import Entry
+from springtide.elastic.ranks import checkpoints, context, pickles
+from springtide.elastic.ranks.session import Entry
 
 logger = logging.getLogger(__name__)
 
@@ -255,7 +255,7 @@ class State:
         if found is None:
             return None
         head, arrays = found
-        boundary, size, skeleton = pickle.loads(head)
+        boundary, size, skeleton = pickles.loads(head)
         self._put(skeleton, arrays(leaves.found_in(skeleton)))
         if (step := self._step()) is not None:
             logger.warning("the checkpoint is of step %d", step)
@@ -385,7 +385,7 @@ def _receive(group: Group, source: int, memory: list[Any], *, everybody: bool) -
     group.pass_on(memoryview(length), source, everybody=everybody)
     head = bytearray(_LENGTH.unpack(length)[0])
     group.pass_on(memoryview(head), source, everybody=everybody)
-    boundary, size, skeleton = pickle.loads(head)
+    boundary, size, skeleton = pickles.loads(head)
     wanted = leaves.found_in(skeleton)
     arrays = memory if _descriptions(memory) == wanted else [leaves.made(leaf) for leaf in wanted]
     for array in arrays:

@@ -12,7 +12,7 @@ import pytest
 
 from springtide.elastic.protocol import wire
 from springtide.elastic.protocol.rank_messages import Finished
-from springtide.elastic.rank.session import LauncherLostError, Place, Session
+from springtide.elastic.ranks.session import LauncherLostError, Place, Session
 
 SECRET = b"s" * wire.SECRET
 

@@ -10,9 +10,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from springtide.elastic.rank import context
-from springtide.elastic.rank.orders import Order
-from springtide.elastic.rank.samplers import Sampler
+from springtide.elastic.ranks import context
+from springtide.elastic.ranks.orders import Order
+from springtide.elastic.ranks.samplers import Sampler
 
 
 def walked(length: int, batch: int, sizes: list[int], monkeypatch: pytest.MonkeyPatch) -> list[int]:

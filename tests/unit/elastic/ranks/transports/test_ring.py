@@ -11,7 +11,7 @@ import pytest
 from tests.unit.elastic.rings import rings, together
 
 from springtide.elastic.groups import BrokenError
-from springtide.elastic.rank.transports.ring import Ring
+from springtide.elastic.ranks.transports.ring import Ring
 
 sizes = pytest.mark.parametrize("size", [2, 3, 5])
 

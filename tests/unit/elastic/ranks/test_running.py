@@ -4,7 +4,7 @@ from __future__ import annotations
 import pytest
 
 from springtide.elastic import State, run
-from springtide.elastic.rank.session import LauncherLostError
+from springtide.elastic.ranks.session import LauncherLostError
 
 
 def test_without_a_launcher_a_function_is_called_once() -> None:

@@ -17,13 +17,15 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, TypeVar
 
-from springtide.elastic.rank import context
-from springtide.elastic.rank.orders import Order
+from springtide.elastic.ranks import context
+from springtide.elastic.ranks.orders import Order
 
 B = TypeVar("B")
 
 
 class Sampler:
+    __module__ = "springtide.elastic"  # by this name it is found in what is pickled, wherever the class is
+
     def __init__(self, length: int, batch: int, *, shuffle: bool = True, seed: int = 0) -> None:
         """`batch` is that of all ranks together."""
         if length < 0 or batch < 1:

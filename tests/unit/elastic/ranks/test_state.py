@@ -14,9 +14,9 @@ import numpy as np
 import pytest
 
 from springtide.elastic import Sampler, State, leaves, run
-from springtide.elastic.rank import context
-from springtide.elastic.rank.context import Context
-from springtide.elastic.rank.session import Entry
+from springtide.elastic.ranks import context
+from springtide.elastic.ranks.context import Context
+from springtide.elastic.ranks.session import Entry
 
 
 class Model:

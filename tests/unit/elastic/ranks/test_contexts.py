@@ -14,9 +14,9 @@ import pytest
 from springtide import elastic
 from springtide.elastic import State
 from springtide.elastic.groups import BrokenError
-from springtide.elastic.rank import context
-from springtide.elastic.rank.context import Context
-from springtide.elastic.rank.session import Entry, Place
+from springtide.elastic.ranks import context
+from springtide.elastic.ranks.context import Context
+from springtide.elastic.ranks.session import Entry, Place
 from springtide.elastic.shared.members import Member
 
 

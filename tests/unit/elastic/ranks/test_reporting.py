@@ -11,8 +11,8 @@ import pytest
 from springtide.elastic import report
 from springtide.elastic.protocol import wire
 from springtide.elastic.protocol.rank_messages import FROM_RANK, FromRank
-from springtide.elastic.rank import context, reporting
-from springtide.elastic.rank.reporting import Rate, plain
+from springtide.elastic.ranks import context, reporting
+from springtide.elastic.ranks.reporting import Rate, plain
 
 
 @pytest.fixture

@@ -12,7 +12,7 @@ import time
 from typing import Any, Final
 
 from springtide.elastic.protocol.rank_messages import Progress
-from springtide.elastic.rank import context
+from springtide.elastic.ranks import context
 
 _WINDOW: Final = 1.0
 

@@ -8,7 +8,7 @@ from contextlib import closing
 from tests import hostile
 
 from springtide.elastic.protocol import wire
-from springtide.elastic.rank.transports.connections import Connections
+from springtide.elastic.ranks.transports.connections import Connections
 from springtide.elastic.shared.members import Member
 
 SECRET = b"s" * 32

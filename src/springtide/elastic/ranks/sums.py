@@ -16,7 +16,7 @@ from operator import itemgetter
 from typing import Any, Final
 
 from springtide.elastic.groups import Group
-from springtide.elastic.rank.memory import Memory
+from springtide.elastic.ranks.memory import Memory
 
 _SMALL: Final = 1 << 15
 """Bytes that take less time on their way than the way itself."""

@@ -17,9 +17,9 @@ from typing import TYPE_CHECKING, Final, Protocol
 
 from springtide.elastic.groups import BrokenError, Group, Solo
 from springtide.elastic.protocol.rank_messages import Unreachable
-from springtide.elastic.rank.session import Entry, Place, Session
-from springtide.elastic.rank.transports import mpi
-from springtide.elastic.rank.transports.ring import Ring
+from springtide.elastic.ranks.session import Entry, Place, Session
+from springtide.elastic.ranks.transports import mpi
+from springtide.elastic.ranks.transports.ring import Ring
 
 if TYPE_CHECKING:
     from springtide.elastic.shared.members import Member

@@ -21,7 +21,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, Final
 
 from springtide.elastic.groups import Buffer
-from springtide.elastic.rank.transports.flow import Blend, Flow, Inlet, Message, Outlet, Store
+from springtide.elastic.ranks.transports.flow import Blend, Flow, Inlet, Message, Outlet, Store
 
 _PIECE: Final = 1 << 20
 """Bytes that are added at a time: large enough to be worth a call, small enough for the processor's cache."""

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from springtide.elastic import State, leaves
-from springtide.elastic.rank.checkpoints import Checkpoints
+from springtide.elastic.ranks.checkpoints import Checkpoints
 
 
 def test_the_newest_is_found_whole(tmp_path: Path) -> None:

@@ -15,8 +15,8 @@ import pytest
 from tests.unit.elastic.rings import together
 
 from springtide.elastic import allreduce, broadcast
-from springtide.elastic.rank import context
-from springtide.elastic.rank.transports.ring import Ring
+from springtide.elastic.ranks import context
+from springtide.elastic.ranks.transports.ring import Ring
 
 SMALL, LARGE = 100, 9_000_000
 lengths = pytest.mark.parametrize("length", [0, 1, SMALL, 100_003])
