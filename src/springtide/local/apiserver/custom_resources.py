@@ -16,9 +16,11 @@ from typing import Any
 
 from springtide.api import field_errors as field
 from springtide.api.field_errors import FieldError
+from springtide.event_loop.turns import in_turns
 from springtide.local.access.identity import MASTERS, User
 from springtide.local.apiserver.codecs import CustomCodec
 from springtide.local.apiserver.context import Call, Context
+from springtide.local.apiserver.definition_names import DefinitionNames
 from springtide.local.apiserver.following import follow
 from springtide.local.apiserver.objects import decode, dump, load
 from springtide.local.apiserver.options import DeleteOptions
@@ -49,6 +51,7 @@ Conversion = Callable[[Obj], Obj]
 class CustomResources:
     def __init__(self, ctx: Context) -> None:
         self._ctx = ctx
+        self._names = DefinitionNames()
         self._tasks: set[asyncio.Task[None]] = set()
 
     async def run(self) -> None:
@@ -60,7 +63,7 @@ class CustomResources:
 
     def _put(self, record: Record) -> None:
         crd: Obj = decode(record.body)
-        others = [decode(r.body) for r in self._ctx.store.list(STORAGE) if r.key != record.key]
+        others = self._names.of(self._ctx.store.list(STORAGE))
         status = established(crd, self._ctx.now(), others)
         if _is_true(status, "Established"):
             self._register(crd)
@@ -113,7 +116,7 @@ class CustomResources:
         """How many are left."""
         # As they are stored: they must go even if no version is served any more.
         resource = custom_resource(spec, _stored_version(spec))
-        for record in self._ctx.store.list(resource.storage):
+        async for record in in_turns(self._ctx.store.list(resource.storage)):
             if load(record, resource)["metadata"].get("deletionTimestamp"):
                 continue
             target = Target("delete", resource.group, resource.version, resource.plural)

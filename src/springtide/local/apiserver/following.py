@@ -5,11 +5,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from springtide.event_loop.turns import in_turns
 from springtide.local.store.backend import Change, CompactedError, Record, Store
 
 
 async def follow(store: Store, resource: str, put: Callable[[Record], None], remove: Callable[[Record], None]) -> None:
-    """Runs until cancelled. The first look happens before the first await."""
+    """Runs until cancelled. The first look happens before the first await; later changes are taken in in turns."""
     seen: dict[str, Record] = {}
     while True:
         since = store.revision
@@ -23,7 +24,7 @@ async def follow(store: Store, resource: str, put: Callable[[Record], None], rem
         subscription = store.watch(resource, since)
         try:
             async for batch in subscription:
-                for event in batch:
+                async for event in in_turns(batch):
                     key = f"{event.record.key.namespace}/{event.record.key.name}"
                     if event.change is Change.DELETED:
                         seen.pop(key, None)

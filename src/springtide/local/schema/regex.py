@@ -22,12 +22,13 @@ import re2
 STEPS: Final = 100_000_000
 """Instructions times bytes for all patterns of one object; half a second when RE2 has to simulate an NFA."""
 CACHE_MEMORY: Final = 64 << 20
-_SMALL, _LARGE = 1 << 20, 8 << 20
-"""RE2's `max_mem`: for nearly all patterns, and for those whose program alone is larger."""
+_SMALL, _LARGE = 1 << 20, 11 << 19
+"""RE2's `max_mem`: for nearly all patterns, and for those whose program alone is larger. While it compiles, RE2 takes
+ten times as much; less would not do for `[\\p{L}\\p{N} ]{1,253}`."""
 _MAX_HEIGHT: Final = 1000
 _COMPILING: Final = 25
 """Steps that compiling one instruction takes."""
-_LARGEST: Final = 360_000
+_LARGEST: Final = 250_000
 """Instructions for which `_LARGE` suffices; where they do not, so many were made in vain."""
 
 _WORDS: Final = {
@@ -85,12 +86,17 @@ class Pattern:
     def __init__(self, source: str) -> None:
         source = _without_surrogates(source)
         translated = _to_re2(source)
-        self.memory, complaint = _SMALL, _complaint(translated, _SMALL)
-        if complaint == _TOO_LARGE:
-            self.memory, complaint = _LARGE, _complaint(translated, _LARGE)
-        if complaint:
-            raise GoRegexError(_in_gos_words(complaint, source))
-        self._compiled = _compile(translated, self.memory)
+        self.memory = _SMALL
+        try:
+            self._compiled = _compile(translated, _SMALL)
+        except _RefusedError as refusal:
+            if refusal.complaint != _TOO_LARGE:
+                raise GoRegexError(_in_gos_words(refusal.complaint, source)) from None
+            self.memory = _LARGE
+            try:
+                self._compiled = _compile(translated, _LARGE)
+            except _RefusedError as larger:
+                raise GoRegexError(_in_gos_words(larger.complaint, source)) from None
         self.size: int = self._compiled.programsize
         """Instructions of the compiled program."""
 
@@ -167,21 +173,33 @@ def _charge(steps: int) -> None:
         )
 
 
+class _RefusedError(ValueError):
+    """RE2 does not compile the pattern."""
+
+    def __init__(self, complaint: str) -> None:
+        super().__init__(complaint)
+        self.complaint = complaint
+        """In RE2's own words."""
+
+
 def _compile(pattern: str, memory: int) -> Any:
     options = re2.Options()
     options.max_mem = memory
     options.never_capture = True
     options.log_errors = False
-    return re2._Regexp(pattern, options)  # `re2.compile` would keep it in a cache of its own
+    try:
+        return re2._Regexp(pattern, options)  # `re2.compile` would keep it in a cache of its own
+    except re2.error as error:
+        first = error.args[0]
+        raise _RefusedError(first.decode("utf-8", "replace") if isinstance(first, bytes) else str(first)) from None
 
 
 def _complaint(pattern: str, memory: int) -> str:
     """What RE2 has against a pattern, in its own words; empty if nothing."""
     try:
         _compile(pattern, memory)
-    except re2.error as error:
-        first = error.args[0]
-        return first.decode("utf-8", "replace") if isinstance(first, bytes) else str(first)
+    except _RefusedError as refusal:
+        return refusal.complaint
     return ""
 
 

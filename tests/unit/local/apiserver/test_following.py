@@ -6,6 +6,7 @@ import asyncio
 import pytest
 from tests.unit.local.apiserver.builders import a_resource, drop, put
 
+from springtide.event_loop import turns
 from springtide.local.apiserver.following import follow
 from springtide.local.store.backend import Record, Store
 from springtide.local.store.history import Limits
@@ -65,6 +66,20 @@ async def test_one_that_fell_behind_looks_again_and_misses_neither_changes_nor_d
     await asyncio.gather(put(store, ROLES, "changed"), drop(store, ROLES, "gone"), *writes)
     await settle()
     assert sorted(seen.calls) == ["+changed", *(f"+new{n}" for n in range(5)), "-gone"]
+    task.cancel()
+
+
+async def test_many_changes_at_once_leave_the_loop_turns_for_others(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(turns, "SLICE", 0.0)
+    store, seen = await open_store(None), Seen()
+    task = await following(store, seen)
+    writes = asyncio.gather(*(put(store, ROLES, f"new{n}") for n in range(20)))
+    at_once = before = 0
+    while len(seen.calls) < 20:
+        await asyncio.sleep(0)
+        at_once, before = max(at_once, len(seen.calls) - before), len(seen.calls)
+    await writes
+    assert at_once == 1
     task.cancel()
 
 
