@@ -131,11 +131,11 @@ class Edge:
             answer = refusal(status.internal("the server met a condition it was not written for; its log says more"))
         self._count(http.method, path, answer)
         self._audit(http, user, answer.status)
-        return await self._write(http, answer, request.warnings if request else [])
+        return await self._write(http, user, answer, request.warnings if request else [])
 
-    def _audit(self, http: web.BaseRequest, user: User | None, code: int) -> None:
+    def _audit(self, http: web.BaseRequest, user: User | None, code: int, *, broke_off: bool = False) -> None:
         if self._front.audit is not None:
-            self._front.audit.line(http.method, http.raw_path, user, code)
+            self._front.audit.line(http.method, http.raw_path, user, code, broke_off=broke_off)
 
     def _caller(self, http: web.BaseRequest, path: str, query: str) -> tuple[User, Query]:
         user, parsed = self._user(http, path), Query(query)
@@ -158,7 +158,9 @@ class Edge:
             resource = rest[2] if len(rest) > 2 and rest[0] == "namespaces" else rest[0] if rest else ""
         self._front.measures.requests[method, resource if answer.status not in _UNROUTED else "", answer.status] += 1
 
-    async def _write(self, http: web.BaseRequest, answer: Answer, warnings: list[str]) -> web.StreamResponse:
+    async def _write(
+        self, http: web.BaseRequest, user: User | None, answer: Answer, warnings: list[str]
+    ) -> web.StreamResponse:
         headers = {"Cache-Control": "no-cache, private", **answer.headers}
         if answer.content_type:
             headers["Content-Type"] = answer.content_type
@@ -181,6 +183,11 @@ class Edge:
         self._front.measures.watches += 1
         try:
             await self._stream(http, response, answer, zipped and answer.compressible)
+        except (asyncio.CancelledError, ConnectionError):
+            raise
+        except Exception as error:  # the last resort, when it is too late for another answer
+            self._break_off(http, user, answer.status, error)
+            raise ConnectionAbortedError from error
         finally:
             self._front.measures.watches -= 1
         return response
@@ -202,6 +209,14 @@ class Edge:
                         written = 0
                         await asyncio.sleep(0)
                 await response.write_eof()
+
+    def _break_off(self, http: web.BaseRequest, user: User | None, code: int, error: Exception) -> None:
+        """The client has had the head of a success: only an end that is missing can tell it otherwise."""
+        path, _ = split_target(http.raw_path)
+        log.error("the answer to %s %s broke off: %s: %s", http.method, path, type(error).__name__, error)
+        self._audit(http, user, code, broke_off=True)
+        if http.transport is not None:
+            http.transport.abort()
 
 
 def _is_chunked(http: web.BaseRequest) -> bool:
