@@ -47,6 +47,7 @@ _ORDER: Final = (UNSCHEDULABLE, "SchedulerError", "", IMAGE_PULL, CRASH_LOOP, GA
 _QUIET: Final = frozenset({GATED, CONTAINER_CREATING})
 """Nothing is known to be wrong."""
 _COMMAND: Final = re.compile(r"\b(?:kubectl|tide) [a-z]")
+_WHOLE_COMMAND: Final = re.compile(rf"{_COMMAND.pattern}.*?(?=;|\. |$)")
 _ENDS_IN_COMMAND: Final = re.compile(r"(?:; see|:) (?:kubectl|tide) [a-z][^;\n]*$")
 _NUMBERS: Final = re.compile(r"\d+")
 _BACK_OFF: Final = re.compile(r'Back-off pulling image "[^"]*"(?:: ErrImagePull: )?')
@@ -245,9 +246,22 @@ def refused(namespace: str, what: str, why: str, lead: str = "") -> Cause:
 def _joined(what: str, why: str, lead: str) -> str:
     """What is, why, and what to do next. What others say may name a command itself, and then is left alone."""
     text = " ".join(why.split()).rstrip(".")
-    text = text if len(text) <= _DETAIL else f"{text[:_DETAIL]}…"
+    text = text if len(text) <= _DETAIL else _shortened(text)
     said = f"{what}: {text}" if text else what
     return f"{said}{_SEE}{lead}" if lead and not names_command(text) else said
+
+
+def _shortened(text: str) -> str:
+    """Never inside a command: half of one is worse than none. The last resort is to leave the command out."""
+    commands = list(_WHOLE_COMMAND.finditer(text))
+    if commands and commands[0].end() > _DETAIL:
+        begins, ends = commands[0].span()
+        if (kept := text[text.rfind(". ", 0, begins) + 1 : ends].lstrip()) and len(kept) <= _DETAIL // 2:
+            return f"{text[: _DETAIL - len(kept)]}… {kept}"
+        if ends - begins <= _DETAIL:
+            return f"{text[: _DETAIL - (ends - begins)]}…: {commands[0].group()}"
+    cut = next((each.start() for each in commands if each.start() < _DETAIL < each.end()), _DETAIL)
+    return f"{text[:cut].rstrip()}…"
 
 
 def names_command(text: str) -> bool:

@@ -88,8 +88,8 @@ def bad_request(message: str) -> StatusError:
     return StatusError(400, "BadRequest", cut(message, LONGEST_SENTENCE))
 
 
-def unauthorized() -> StatusError:
-    return StatusError(401, "Unauthorized", "Unauthorized")
+def unauthorized(hint: str = "") -> StatusError:
+    return StatusError(401, "Unauthorized", f"Unauthorized: {hint}" if hint else "Unauthorized")
 
 
 def forbidden(group: str, resource: str, name: str, why: str) -> StatusError:

@@ -75,7 +75,7 @@ class Connection:
         if answer.header("transfer-encoding") != "chunked":
             return await self._reader.readexactly(int(answer.header("content-length") or 0))
         whole = b""
-        while size := int(await self._reader.readline(), 16):
+        while size := int(await self._reader.readuntil(b"\n"), 16):
             whole += await self._reader.readexactly(size)
             await self._reader.readline()
         await self._reader.readline()

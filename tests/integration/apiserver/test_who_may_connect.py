@@ -6,6 +6,7 @@ from __future__ import annotations
 import json
 import ssl
 import stat
+from collections.abc import AsyncIterator
 from datetime import UTC, datetime
 
 import aiohttp
@@ -40,6 +41,41 @@ async def test_another_user_of_the_machine_gets_401(cluster: Cluster, path: str)
     code, body = await status_of(cluster, path, trusting(cluster))
     assert code == 401
     assert json.loads(body)["reason"] == "Unauthorized"
+
+
+async def pieces(count: int) -> AsyncIterator[bytes]:
+    for _ in range(count):
+        yield b"x" * 10_000
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "body", "code"),
+    [
+        ("POST", "/version", b"x" * 100_000, 403),
+        ("POST", "/version", 1, 403),
+        ("POST", "/version", 10, 403),
+        ("POST", "/api/v1/namespaces", b"x" * 100_000, 401),
+        ("POST", "/api/v1/namespaces", 1, 401),
+        ("GET", "/version", 1, 200),
+        ("GET", "/version", 10, 401),
+        ("GET", "/version", b"x" * 100_000, 401),
+    ],
+)
+@module_loop
+async def test_nobody_hears_of_rights_before_sizes(
+    cluster: Cluster, method: str, path: str, body: bytes | int, code: int
+) -> None:
+    data = body if isinstance(body, bytes) else pieces(body)
+    async with (
+        aiohttp.ClientSession() as session,
+        session.request(method, cluster.url + path, ssl=trusting(cluster), data=data) as got,
+    ):
+        document = await got.json()
+    assert got.status == code
+    if code == 401:
+        assert document["message"].startswith("Unauthorized")
+    if code == 403:
+        assert 'User "system:anonymous" cannot post path "/version"' in document["message"]
 
 
 @module_loop

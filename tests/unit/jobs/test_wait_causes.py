@@ -179,6 +179,40 @@ def test_a_long_message_is_cut_and_the_command_stays() -> None:
     assert cluster.status.explanation.endswith("…; see kubectl describe pod pi-worker-0 -n ns")
 
 
+ADD = "tide node add gpu-1=nvidia.com/gpu:8 --cluster lab"
+FULL = "0/9 nodes are available: " + "9 node(s) had untolerated taint {{dedicated: others}}, " * 20
+LEAD = "; see kubectl describe pod pi-worker-0 -n ns"
+
+
+@pytest.mark.parametrize("length", range(520, 640, 7))
+def test_a_command_that_others_advise_is_never_cut(length: int) -> None:
+    cluster = submitted()
+    advice = f"{FULL[:length]}. Add one that does, to try it out: {ADD}"
+    wait(cluster, "pi-worker-0", reason="Unschedulable", message=advice)
+    assert cluster.status.explanation.endswith(f"Add one that does, to try it out: {ADD}")
+    assert cluster.status.explanation.startswith("pi-worker-0 cannot be scheduled: 0/9 nodes are available")
+    assert len(cluster.status.explanation) < 700
+
+
+def test_a_command_in_a_long_sentence_stays_whole() -> None:
+    cluster = submitted()
+    wait(cluster, "pi-worker-0", reason="Unschedulable", message=f"{FULL} and so on: {ADD}; or wait")
+    assert cluster.status.explanation.endswith(f"…: {ADD}")
+    assert len(cluster.status.explanation) < 700
+
+
+def test_a_command_that_is_too_long_is_left_out_and_the_lead_stays() -> None:
+    cluster = submitted()
+    wait(cluster, "pi-worker-0", reason="Unschedulable", message=f"full: tide node add {'x' * 2000}")
+    assert cluster.status.explanation == f"pi-worker-0 cannot be scheduled: full:…{LEAD}"
+
+
+def test_what_follows_a_command_is_cut_before_the_next() -> None:
+    cluster = submitted()
+    wait(cluster, "pi-worker-0", reason="Unschedulable", message=f"try: {ADD}; {'x' * 500}; {ADD}; {ADD}")
+    assert cluster.status.explanation == f"pi-worker-0 cannot be scheduled: try: {ADD}; {'x' * 500};…."
+
+
 # What is only in events
 
 

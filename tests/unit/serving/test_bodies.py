@@ -77,3 +77,61 @@ async def test_a_waiting_request_that_is_given_up_leaves_nothing_behind() -> Non
     await asyncio.gather(first, given_up, return_exceptions=True)
     async with asyncio.timeout(1), bodies.held("mallory", OF_ONE_USER):
         pass
+
+
+async def entering(bodies: Bodies, name: str, size: int, order: list[str], user: str = "") -> None:
+    async with bodies.held(user or name, size):
+        order.append(name)
+        await asyncio.sleep(1)
+
+
+@pytest.mark.looptime
+async def test_a_large_body_is_not_overtaken_by_the_smaller_ones_of_its_user() -> None:
+    bodies, order, tasks = Bodies(), list[str](), []
+    for name, size in [("first", OF_ONE_USER // 2), ("large", OF_ONE_USER), ("small", FREE + 1), ("late", FREE + 1)]:
+        tasks.append(asyncio.create_task(entering(bodies, name, size, order, user="alice")))
+        await asyncio.sleep(0.1)
+    await asyncio.gather(*tasks)
+    assert order == ["first", "large", "small", "late"]
+
+
+@pytest.mark.looptime
+async def test_a_large_body_is_not_starved_by_many_users_with_smaller_ones() -> None:
+    bodies, order, tasks = Bodies(), list[str](), []
+    steps = [(f"user-{number}", OF_ONE_USER) for number in range(3)]
+    steps += [("half", OF_ONE_USER // 2), ("large", OF_ONE_USER), ("small", FREE + 1)]
+    for name, size in steps:
+        tasks.append(asyncio.create_task(entering(bodies, name, size, order)))
+        await asyncio.sleep(0.1)
+    await asyncio.gather(*tasks)
+    assert order == [name for name, _ in steps]
+
+
+@pytest.mark.looptime
+async def test_who_gives_up_lets_those_behind_go_on() -> None:
+    bodies, until, order = Bodies(), asyncio.Event(), list[str]()
+    first = asyncio.create_task(holding(bodies, "alice", OF_ONE_USER // 2, until))
+    await asyncio.sleep(0)
+    large = asyncio.create_task(holding(bodies, "alice", OF_ONE_USER, until))
+    await asyncio.sleep(0)
+    small = asyncio.create_task(entering(bodies, "small", FREE + 1, order, user="alice"))
+    await asyncio.sleep(0)
+    assert not order
+    large.cancel()
+    async with asyncio.timeout(2):
+        await small
+    until.set()
+    await asyncio.gather(first, large, return_exceptions=True)
+    async with asyncio.timeout(1), bodies.held("alice", OF_ONE_USER):
+        pass
+
+
+@pytest.mark.looptime
+async def test_a_body_that_turns_out_to_be_short_makes_room() -> None:
+    bodies = Bodies()
+    async with bodies.held("alice", OF_ONE_USER) as place:
+        bodies.shrink(place, FREE)
+        async with asyncio.timeout(1), bodies.held("alice", OF_ONE_USER - FREE):
+            pass
+    async with asyncio.timeout(1), bodies.held("alice", OF_ONE_USER):
+        pass

@@ -19,7 +19,8 @@ class Audit:
         path.parent.mkdir(parents=True, exist_ok=True)
         self._file = path.open("ab", buffering=0)
 
-    def line(self, method: str, target: str, user: User | None, code: int) -> None:
+    def line(self, method: str, target: str, user: User | None, code: int, *, broke_off: bool = False) -> None:
+        """`broke_off`: a second line for a request whose answer did not reach its end."""
         if method in ("GET", "HEAD", "OPTIONS"):
             return
         entry = {
@@ -30,6 +31,8 @@ class Audit:
             "path": target,
             "code": code,
         }
+        if broke_off:
+            entry["answer"] = "broke off"
         try:
             self._file.write(msgspec.json.encode(entry) + b"\n")
         except OSError as error:  # what is done is done, and its answer must not say otherwise

@@ -33,8 +33,8 @@ from springtide.local.kinds.names import dns_subdomain
 from springtide.local.kinds.printer_columns import MOST_TEXT, compile_columns
 from springtide.local.kinds.strategy import Obj, Strategy
 from springtide.local.schema.compiled import CompiledSchema
-from springtide.local.schema.defaults import TooManyDefaults
-from springtide.local.status import StatusError, too_large_by_defaults
+from springtide.local.schema.defaults import Room, TooManyDefaults
+from springtide.local.status import StatusError
 from springtide.local.store.backend import FullError, Record, StaleError
 
 log = logging.getLogger(__name__)
@@ -195,6 +195,7 @@ def custom_resource(spec: Obj, version: Obj) -> Resource:
         name_rule=dns_subdomain,
         to_storage=convert[0],
         from_storage=convert[1],
+        check_stored=convert[2],
         scale_paths=paths,
         unconditional_update=False,
     )
@@ -210,27 +211,37 @@ def _schema_of(version: Obj) -> Obj | None:
     return schema
 
 
-def _conversions(version: Obj, stored: Obj) -> tuple[Conversion, Conversion] | tuple[None, None]:
-    """To the stored version and back: each version keeps only the fields its own schema knows."""
+def _conversions(
+    version: Obj, stored: Obj
+) -> tuple[Conversion, Conversion, Callable[[Obj, Room], None]] | tuple[None, None, None]:
+    """To the stored version and back: each version keeps only the fields its own schema knows. The third is
+    `Resource.check_stored`."""
     if version["name"] == stored["name"] or _schema_of(version) == _schema_of(stored):
-        return None, None
+        return None, None, None
     inner, outer = CompiledSchema(_schema_of(stored)), CompiledSchema(_schema_of(version))
 
-    def to_storage(obj: Obj) -> Obj:
+    def pruned(obj: Obj) -> Obj:
         kept = deepcopy({key: value for key, value in obj.items() if key != "metadata"})
         inner.prune(kept)
+        return kept
+
+    def to_storage(obj: Obj) -> Obj:
+        kept = pruned(obj)
         try:
             inner.default(kept)
-        except TooManyDefaults as error:
-            raise too_large_by_defaults(str(error)) from None
+        except TooManyDefaults:
+            kept = pruned(obj)
         return {"metadata": obj["metadata"], **kept}
+
+    def check_stored(obj: Obj, room: Room) -> None:
+        inner.default(pruned(obj), room)
 
     def from_storage(obj: Obj) -> Obj:
         metadata = obj.pop("metadata")
         outer.prune(obj)
         return {"metadata": metadata, **obj}
 
-    return to_storage, from_storage
+    return to_storage, from_storage, check_stored
 
 
 def _deprecation(spec: Obj, version: Obj) -> str:

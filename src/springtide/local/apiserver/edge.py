@@ -22,7 +22,7 @@ from urllib.parse import unquote
 from aiohttp import web
 
 from springtide.local import status
-from springtide.local.access.attributes import Attributes, Authorizer
+from springtide.local.access.attributes import Attributes, Authorizer, require
 from springtide.local.access.authentication import Authenticator, user_of_certificate
 from springtide.local.access.identity import ANONYMOUS_USER, User
 from springtide.local.access.impersonation import impersonate
@@ -106,11 +106,14 @@ class Edge:
                 response = await self._front.streams.forward(http, user, target, query)
                 self._audit(http, user, response.status)
                 return response
-            length = _length(http)
+            begun = await _begun(http) if _is_chunked(http) else b""
+            length = _length(http, begun)
             if user is ANONYMOUS_USER and length > FREE:
-                raise status.too_large(FREE)
-            async with self._bodies.held(user.name, length):
-                request = await _request(http, path, parsed, user)
+                require(self._front.authorizer, user, _wanted(http.method, path, parsed))
+                raise status.unauthorized(f"requests of more than {FREE} bytes need credentials")
+            async with self._bodies.held(user.name, length) as place:
+                request = await _request(http, path, parsed, user, begun)
+                self._bodies.shrink(place, len(request.body))
                 answer = await self._front.dispatcher.answer(request, path)
                 request.body = b""  # the answer may take as long as its reader likes
         except NoRoom:
@@ -128,11 +131,11 @@ class Edge:
             answer = refusal(status.internal("the server met a condition it was not written for; its log says more"))
         self._count(http.method, path, answer)
         self._audit(http, user, answer.status)
-        return await self._write(http, answer, request.warnings if request else [])
+        return await self._write(http, user, answer, request.warnings if request else [])
 
-    def _audit(self, http: web.BaseRequest, user: User | None, code: int) -> None:
+    def _audit(self, http: web.BaseRequest, user: User | None, code: int, *, broke_off: bool = False) -> None:
         if self._front.audit is not None:
-            self._front.audit.line(http.method, http.raw_path, user, code)
+            self._front.audit.line(http.method, http.raw_path, user, code, broke_off=broke_off)
 
     def _caller(self, http: web.BaseRequest, path: str, query: str) -> tuple[User, Query]:
         user, parsed = self._user(http, path), Query(query)
@@ -155,7 +158,9 @@ class Edge:
             resource = rest[2] if len(rest) > 2 and rest[0] == "namespaces" else rest[0] if rest else ""
         self._front.measures.requests[method, resource if answer.status not in _UNROUTED else "", answer.status] += 1
 
-    async def _write(self, http: web.BaseRequest, answer: Answer, warnings: list[str]) -> web.StreamResponse:
+    async def _write(
+        self, http: web.BaseRequest, user: User | None, answer: Answer, warnings: list[str]
+    ) -> web.StreamResponse:
         headers = {"Cache-Control": "no-cache, private", **answer.headers}
         if answer.content_type:
             headers["Content-Type"] = answer.content_type
@@ -178,6 +183,11 @@ class Edge:
         self._front.measures.watches += 1
         try:
             await self._stream(http, response, answer, zipped and answer.compressible)
+        except (asyncio.CancelledError, ConnectionError):
+            raise
+        except Exception as error:  # the last resort, when it is too late for another answer
+            self._break_off(http, user, answer.status, error)
+            raise ConnectionAbortedError from error
         finally:
             self._front.measures.watches -= 1
         return response
@@ -200,16 +210,31 @@ class Edge:
                         await asyncio.sleep(0)
                 await response.write_eof()
 
+    def _break_off(self, http: web.BaseRequest, user: User | None, code: int, error: Exception) -> None:
+        """The client has had the head of a success: only an end that is missing can tell it otherwise."""
+        path, _ = split_target(http.raw_path)
+        log.error("the answer to %s %s broke off: %s: %s", http.method, path, type(error).__name__, error)
+        self._audit(http, user, code, broke_off=True)
+        if http.transport is not None:
+            http.transport.abort()
 
-def _length(http: web.BaseRequest) -> int:
+
+def _is_chunked(http: web.BaseRequest) -> bool:
+    """Whether the body does not say how long it is."""
+    return http.body_exists and http.content_length is None
+
+
+def _length(http: web.BaseRequest, begun: bytes) -> int:
     """Bytes that the body may have."""
     if not http.body_exists:
         return 0
-    return BODY_LIMIT if http.content_length is None else min(http.content_length, BODY_LIMIT)
+    if http.content_length is None:
+        return len(begun) if len(begun) <= FREE else BODY_LIMIT
+    return min(http.content_length, BODY_LIMIT)
 
 
-async def _request(http: web.BaseRequest, path: str, query: Query, user: User) -> Request:
-    body = await _body(http) if http.body_exists else b""
+async def _request(http: web.BaseRequest, path: str, query: Query, user: User, begun: bytes) -> Request:
+    body = await _body(http, begun) if http.body_exists else b""
     decoded = unquote(path) if "%" in path else path
     return Request(http.method, decoded, query, http.headers, user, body)
 
@@ -250,26 +275,44 @@ async def _gzipped(chunks: AsyncIterator[bytes | memoryview]) -> AsyncIterator[b
     yield packer.compress(b"".join(pending)) + packer.flush()
 
 
-async def _body(http: web.BaseRequest) -> bytes:
+async def _begun(http: web.BaseRequest) -> bytes:
+    """All of a chunked body that every request may hold, or more than that: then it may go on."""
+    _welcome(http)
+    pieces: list[bytes] = []
+    try:
+        async with asyncio.timeout(BODY_SECONDS):
+            while sum(map(len, pieces)) <= FREE and (piece := await http.content.readany()):
+                pieces.append(piece)
+    except TimeoutError:
+        raise status.body_timeout(BODY_SECONDS) from None
+    return b"".join(pieces)
+
+
+async def _body(http: web.BaseRequest, begun: bytes) -> bytes:
     """Read by hand: the limit is the real server's, and so is the answer above it."""
     length = http.content_length
     if length is not None and length > BODY_LIMIT:
         raise status.too_large(BODY_LIMIT)
     if length is not None and http.content.is_eof():  # it came together with the head, as nearly all do
         return http.content.read_nowait()
-    if http.headers.get("Expect", "").lower() == "100-continue" and http.transport is not None:
-        # aiohttp does this only for its own router. curl waits a second for it before it sends a long body.
-        http.transport.write(b"HTTP/1.1 100 Continue\r\n\r\n")
+    if length is not None:
+        _welcome(http)
     try:
         async with asyncio.timeout(BODY_SECONDS):
-            return await http.content.read(-1) if length is not None else await _bounded(http)
+            return await http.content.read(-1) if length is not None else await _bounded(http, begun)
     except TimeoutError:
         raise status.body_timeout(BODY_SECONDS) from None
 
 
-async def _bounded(http: web.BaseRequest) -> bytes:
-    pieces: list[bytes] = []
-    size = 0
+def _welcome(http: web.BaseRequest) -> None:
+    """aiohttp does this only for its own router. curl waits a second for it before it sends a long body."""
+    if http.headers.get("Expect", "").lower() == "100-continue" and http.transport is not None:
+        http.transport.write(b"HTTP/1.1 100 Continue\r\n\r\n")
+
+
+async def _bounded(http: web.BaseRequest, begun: bytes) -> bytes:
+    pieces = [begun]
+    size = len(begun)
     async for piece in http.content.iter_any():
         size += len(piece)
         if size > BODY_LIMIT:

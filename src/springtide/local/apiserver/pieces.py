@@ -7,7 +7,7 @@ turn while the next piece is made.
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Iterable
+from collections.abc import AsyncGenerator, Iterable
 from typing import Final
 
 from springtide.event_loop.turns import Turns
@@ -18,7 +18,7 @@ PIECE: Final = 32 * 1024
 Part = bytes | memoryview
 
 
-async def in_pieces(parts: Iterable[Part]) -> AsyncIterator[Part]:
+async def in_pieces(parts: Iterable[Part]) -> AsyncGenerator[Part]:
     """The bytes of all parts: short parts joined, long ones cut without a copy.
 
     An empty part adds nothing, but the event loop may turn there.

@@ -3,7 +3,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import AsyncGenerator, AsyncIterator, Iterable, Iterator, Sequence
+from contextlib import aclosing
 from typing import Any, Final
 
 from springtide.event_loop.long_work import in_thread
@@ -59,17 +60,37 @@ def _presented(ctx: Context, call: Call, record: Record, code: int) -> Reply:
 
 
 async def present_list(ctx: Context, call: Call, records: Sequence[Record], metadata: dict[str, Any]) -> Answer:
-    """Of a long list one piece is in memory at a time."""
-    form, size = call.form, sum(len(record.body) for record in records)
-    check_shape(form, f"{call.resource.go_type}List", is_list=True)
+    """Of a long list one piece is in memory at a time. The first is made here, where what goes wrong is answered."""
+    check_list(call, records)
+    form, size = call.form, _size(records)
     if form.media == JSON and size > PIECE:
-        return Stream(in_pieces(_list_parts(ctx, call, records, metadata)), compressible=True)
-    if form.media != JSON and size > MOST_YAML:
-        raise _too_much_yaml(size)
+        pieces = in_pieces(_list_parts(ctx, call, records, metadata))
+        return Stream(_continued(await anext(pieces), pieces), compressible=True)
     return await beside(
         form.media != JSON and size > _LIGHT_YAML,
         lambda: reply_bytes(b"".join(_list_parts(ctx, call, records, metadata)), form),
     )
+
+
+def check_list(call: Call, records: Sequence[Record]) -> None:
+    """Refuses a list that cannot be written in the form the client asked for."""
+    form = call.form
+    check_shape(form, f"{call.resource.go_type}List", is_list=True)
+    if form.kind == "Table":
+        tables.include_object(call.request.query.get("includeObject"))
+    if form.media != JSON and _size(records) > MOST_YAML:
+        raise _too_much_yaml(_size(records))
+
+
+def _size(records: Sequence[Record]) -> int:
+    return sum(len(record.body) for record in records)
+
+
+async def _continued(first: Part, rest: AsyncGenerator[Part]) -> AsyncIterator[Part]:
+    async with aclosing(rest):
+        yield first
+        async for piece in rest:
+            yield piece
 
 
 def _list_parts(ctx: Context, call: Call, records: Sequence[Record], metadata: dict[str, Any]) -> Iterable[Part]:

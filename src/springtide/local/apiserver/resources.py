@@ -94,6 +94,9 @@ class Resource:
     to_storage: Callable[[Obj], Obj] | None = None
     from_storage: Callable[[Obj], Obj] | None = None
     """For the few kinds whose versions differ in shape (events); None: the stored body serves every version."""
+    check_stored: Callable[[Obj, Room], None] | None = None
+    """Raises TooManyDefaults when those of the stored version do not fit in the room; `to_storage` then leaves them
+    out, since what exists must be able to change and to go."""
     held: Callable[[Obj], bool] | None = None
     """Whether something besides metadata.finalizers keeps a deleted object (a namespace: its content)."""
     on_deletion: Callable[[Obj], None] | None = None

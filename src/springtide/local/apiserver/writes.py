@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
-from typing import TypeVarTuple
+from typing import TypeVar, TypeVarTuple
 
 from springtide.api import field_errors as field
 from springtide.api.field_errors import FieldError
@@ -25,7 +25,7 @@ from springtide.local.apiserver import scales
 from springtide.local.apiserver.admission_requests import admission_request
 from springtide.local.apiserver.beside import LIGHT_BYTES
 from springtide.local.apiserver.context import Call, Context
-from springtide.local.apiserver.objects import dump, load
+from springtide.local.apiserver.objects import decode, dump, encode, load
 from springtide.local.apiserver.options import WriteOptions
 from springtide.local.apiserver.requests import attributes
 from springtide.local.apiserver.resources import Resource
@@ -39,6 +39,7 @@ from springtide.local.store.backend import FullError, Key, Record, StaleError
 ATTEMPTS = 100  # lost races with other writers; each means that another one succeeded
 NAME_ATTEMPTS = 8
 Arguments = TypeVarTuple("Arguments")
+Outcomes = TypeVar("Outcomes")
 BODY_LIMIT = 3 * 1024 * 1024 // 2
 """etcd's request limit; the real server answers a built-in object above it with 413 too."""
 
@@ -78,8 +79,8 @@ async def create(ctx: Context, call: Call, obj: Obj, options: WriteOptions, heav
 
 
 async def _settled(
-    heavy: bool, settle: Callable[[*Arguments, Room], list[str]], *arguments: *Arguments
-) -> tuple[list[str], bool]:
+    heavy: bool, settle: Callable[[*Arguments, Room], Outcomes], *arguments: *Arguments
+) -> tuple[Outcomes, bool]:
     """What `settle` returns, and whether the object is heavy now: defaults make large objects of small ones."""
     try:
         if not heavy:
@@ -93,6 +94,10 @@ async def _settled(
 def _settle(resource: Resource, obj: Obj, room: Room) -> list[str]:
     """Fills in defaults and drops repeated owners; what is returned are warnings."""
     resource.codec.default(obj, room)
+    return _settle_rest(resource, obj)
+
+
+def _settle_rest(resource: Resource, obj: Obj) -> list[str]:
     resource.strategy.default(obj)
     return metadata_rules.drop_duplicate_owners(obj)
 
@@ -125,8 +130,7 @@ async def _create_named(ctx: Context, call: Call, obj: Obj, options: WriteOption
     )
     if ctx.store.get(key) is not None:
         raise status.already_exists(resource.group, resource.plural, key.name)
-    if heavy:
-        await in_thread(_check_size, call, obj, b"")
+    await _bound(call, obj, b"", heavy)
     _check_served(ctx, resource)
     if options.dry_run:
         return Outcome(Record(key, 0, _without_version(dump(obj, resource, 0))), created=True)
@@ -235,15 +239,14 @@ async def replace(
         old, new = loaded
         _check_version(new, old, resource, key)
         if not raw:
-            await _prepare_update(ctx, call, new, old, options, heavy)
+            heavy = await _prepare_update(ctx, call, new, old, options, heavy)
         elif heavy:
             await in_thread(_track, ctx, call, old, new, options)
         else:
             _track(ctx, call, old, new, options)
         if await in_thread(_unchanged, new, old) if heavy else _unchanged(new, old):
             return Outcome(record)
-        if heavy:
-            await in_thread(_check_size, call, new, record.body)
+        await _bound(call, new, record.body, heavy)
         outcome = await _store_update(ctx, resource, record, new, options)
         if outcome is not None:
             return outcome
@@ -297,7 +300,8 @@ def _unchanged(new: Obj, old: Obj) -> bool:
     return new == old
 
 
-async def _prepare_update(ctx: Context, call: Call, new: Obj, old: Obj, options: WriteOptions, heavy: bool) -> None:
+async def _prepare_update(ctx: Context, call: Call, new: Obj, old: Obj, options: WriteOptions, heavy: bool) -> bool:
+    """Whether the object is heavy now."""
     resource, meta = call.resource, new["metadata"]
     _check_identity(call, meta, old["metadata"])
     if not meta.get("resourceVersion") and not resource.unconditional_update and call.request.method == "PUT":
@@ -322,14 +326,38 @@ async def _prepare_update(ctx: Context, call: Call, new: Obj, old: Obj, options:
         await in_thread(_finish_update, call, new, old)
     else:
         _finish_update(call, new, old)
+    return heavy
 
 
 def _settle_update(ctx: Context, call: Call, new: Obj, old: Obj, options: WriteOptions, room: Room) -> list[str]:
-    warnings = _settle(call.resource, new, room)
+    if call.resource.custom and _is_ending(call, old):
+        _default_if_possible(call.resource, new, room)
+    else:
+        call.resource.codec.default(new, room)
+    warnings = _settle_rest(call.resource, new)
     metadata_rules.keep_system_fields(new, old)
     new["metadata"].pop("selfLink", None)
     _track(ctx, call, old, new, options)
     return warnings
+
+
+def _is_ending(call: Call, old: Obj) -> bool:
+    """Whether somebody reports on an object, or lets go of one that is being deleted.
+
+    Defaults that do not fit are left out then: whoever adds one must not keep what exists from going on to its end.
+    """
+    return call.target.subresource == "status" or "deletionTimestamp" in old["metadata"]
+
+
+def _default_if_possible(resource: Resource, obj: Obj, room: Room) -> None:
+    as_it_was = encode(obj)
+    try:
+        resource.codec.default(obj, room)
+    except TooManyDefaults:
+        obj.clear()
+        obj.update(decode(as_it_was))
+        if not room.is_whole:
+            raise
 
 
 def _finish_update(call: Call, new: Obj, old: Obj) -> None:
@@ -446,9 +474,19 @@ def _complete(ctx: Context, call: Call, new: Obj, old: Obj | None) -> None:
         guard(call.request.user, new, old)
 
 
-def _check_size(call: Call, obj: Obj, before: bytes) -> None:
-    """No object above etcd's limit gets in; only what could reach it is measured, which no light object can."""
-    if len(call.request.body) + len(before) > BODY_LIMIT // 2 and len(dump(obj, call.resource, 0)) > BODY_LIMIT:
+async def _bound(call: Call, obj: Obj, before: bytes, heavy: bool) -> None:
+    """No object above etcd's limit gets in. Light ones cannot reach it, but with defaults of the stored version."""
+    resource, ending = call.resource, bool(before) and _is_ending(call, obj)
+    if resource.check_stored is not None and not ending:
+        _, heavy = await _settled(heavy, resource.check_stored, obj)
+    if heavy:
+        await in_thread(_check_size, resource, obj, before, ending)
+
+
+def _check_size(resource: Resource, obj: Obj, before: bytes, ending: bool) -> None:
+    """What defaults made too large has some room for its end."""
+    size = len(encode(obj)) if ending else len(dump(obj, resource, 0))
+    if size > (2 * BODY_LIMIT if ending and len(before) > BODY_LIMIT else BODY_LIMIT):
         raise status.too_large(BODY_LIMIT)
 
 

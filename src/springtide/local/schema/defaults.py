@@ -34,10 +34,12 @@ class TooManyDefaults(ValueError):
 class Room:
     """What defaults may still add, in bytes of JSON."""
 
-    __slots__ = ("_left",)
+    __slots__ = ("_left", "is_whole")
 
     def __init__(self, size: int = MOST) -> None:
         self._left = size
+        self.is_whole = size >= MOST
+        """Whether what does not fit here fits nowhere."""
 
     def take(self, size: int) -> None:
         self._left -= size

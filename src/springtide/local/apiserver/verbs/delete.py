@@ -13,7 +13,7 @@ from springtide.local.apiserver.context import Call, Context
 from springtide.local.apiserver.deletion import mark
 from springtide.local.apiserver.objects import dump, load
 from springtide.local.apiserver.options import DeleteOptions, WriteOptions, delete_options, list_options
-from springtide.local.apiserver.present import present, present_list
+from springtide.local.apiserver.present import check_list, present, present_list
 from springtide.local.apiserver.replies import Answer, reply, success
 from springtide.local.apiserver.resources import Resource
 from springtide.local.apiserver.selecting import selection
@@ -136,6 +136,7 @@ async def delete_collection(ctx: Context, call: Call) -> Answer:
     revision, records = ctx.store.revision, ctx.store.list(resource.storage, namespace)
     if wanted is not None:
         records = await wanted.among(records)
+    check_list(call, records)  # now, while nothing is deleted
 
     async def delete_one(record: Record) -> Record | None:
         target = call.target.named(record.key.namespace, record.key.name)
