@@ -14,7 +14,7 @@ from datetime import datetime, timedelta
 from typing import Final
 
 from springtide.api.kinds.conditions import Condition, condition, holds
-from springtide.jobs import causes
+from springtide.jobs import causes, quoting
 from springtide.jobs.actions import Action, Inquire
 from springtide.jobs.conditions import Conditions, false, true, updated
 from springtide.jobs.observed import Key, LauncherJob, Pod, Trouble, Waiting
@@ -244,8 +244,7 @@ def refused(namespace: str, what: str, why: str, lead: str = "") -> Cause:
 
 def _joined(what: str, why: str, lead: str) -> str:
     """What is, why, and what to do next. What others say may name a command itself, and then is left alone."""
-    text = " ".join(why.split()).rstrip(".")
-    text = text if len(text) <= _DETAIL else f"{text[:_DETAIL]}…"
+    text = quoting.bounded(" ".join(quoting.lines(why).split()).rstrip("."), _DETAIL + 1)
     said = f"{what}: {text}" if text else what
     return f"{said}{_SEE}{lead}" if lead and not names_command(text) else said
 
