@@ -99,7 +99,7 @@ def without(existing: Config, name: str, ca: bytes) -> Config | None:
 def remove_from(path: Path, name: str, ca: bytes) -> bool:
     """Remove a merged cluster from the file at `path`, and say whether it was in it."""
     target = path.resolve()
-    if not target.exists() or (rest := without(_existing(target), name, ca)) is None:
+    if not target.is_file() or (rest := without(_existing(target), name, ca)) is None:
         return False
     write_private(target, _dump(rest).encode())
     return True

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pytest
@@ -79,6 +80,12 @@ def test_a_file_that_is_no_kubeconfig_is_left_alone(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match="not a kubeconfig"):
         kubeconfig.merge_into(path, ENTRY)
     assert path.read_text() == "- just\n- a list\n"
+
+
+@pytest.mark.timeout(10)
+def test_nobody_waits_for_a_pipe(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "config")
+    assert not kubeconfig.remove_from(tmp_path / "config", "tide", b"CA")
 
 
 OURS = "clusters: [{name: tide, cluster: {certificate-authority-data: Q0E=}}]\n"
