@@ -40,7 +40,9 @@ def _unscheduled(conditions: Iterable[Condition]) -> Waiting | None:
     said = next((each for each in conditions if each.type == "PodScheduled" and each.status == "False"), None)
     if said is None:
         return None
-    return Waiting(quoting.line(said.reason, quoting.REASON) or "Unschedulable", quoting.line(said.message))
+    return Waiting(
+        quoting.line(said.reason, quoting.REASON) or "Unschedulable", quoting.line(said.message, quoting.DETAILS)
+    )
 
 
 def _of_container(view: PodView, status: ContainerStatus) -> Waiting | None:
@@ -48,7 +50,7 @@ def _of_container(view: PodView, status: ContainerStatus) -> Waiting | None:
     if waits is not None and waits.reason and waits.reason != _INITIALIZING:
         return Waiting(
             quoting.line(waits.reason, quoting.REASON),
-            quoting.line(waits.message),
+            quoting.line(waits.message, quoting.DETAILS),
             quoting.line(status.name),
             since=view.status.start_time,
             sandbox=_has_sandbox(view.status.conditions),

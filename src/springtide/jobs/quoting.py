@@ -11,6 +11,8 @@ REPORTED: Final = 256
 """Characters of one text in a launcher's report."""
 MESSAGE: Final = 1024
 """Characters of a message in a status or an event, as Kubernetes has them."""
+DETAILS: Final = 16 * 1024
+"""Characters of a message that is shortened where its sense is known, for what leads on may stand at its end."""
 REASON: Final = 128
 _CONTROLS: Final = (
     r"\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\xad\u0600-\u0605\u061c\u06dd\u070f\u0890\u0891\u08e2\u180e\u200b-\u200f"

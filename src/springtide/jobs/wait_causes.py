@@ -237,6 +237,7 @@ def _of_launcher_job(situation: Situation, batch: LauncherJob) -> Cause | None:
 
 def refused(namespace: str, what: str, why: str, lead: str = "") -> Cause:
     """Of an object that the API server does not accept."""
+    why = quoting.lines(why)
     if _QUOTA in why:
         return Cause(QUOTA, _joined(f"{what} cannot be created", why, f"kubectl describe quota -n {namespace}"))
     return Cause(FAILED_CREATE, _joined(f"{what} cannot be created", why, lead))
@@ -244,7 +245,8 @@ def refused(namespace: str, what: str, why: str, lead: str = "") -> Cause:
 
 def _joined(what: str, why: str, lead: str) -> str:
     """What is, why, and what to do next. What others say may name a command itself, and then is left alone."""
-    text = quoting.bounded(" ".join(quoting.lines(why).split()).rstrip("."), _DETAIL + 1)
+    text = " ".join(why.split()).rstrip(".")
+    text = text if len(text) <= _DETAIL else f"{text[:_DETAIL]}…"
     said = f"{what}: {text}" if text else what
     return f"{said}{_SEE}{lead}" if lead and not names_command(text) else said
 

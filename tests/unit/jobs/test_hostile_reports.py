@@ -207,7 +207,8 @@ def test_what_schedulers_and_servers_say(text: str) -> None:
     refused = wait_causes.refused("ns", "A worker pod", text, "kubectl describe pod p")
     for each in (waits.reason, waits.message, trouble.reason, trouble.message, refused.sentence):
         assert wrong(each) == []
-        assert len(each) <= quoting.MESSAGE
+        assert len(each) <= quoting.DETAILS
+    assert len(refused.sentence) <= quoting.MESSAGE
 
 
 def test_the_last_lines_of_a_log_stay_lines() -> None:
