@@ -82,6 +82,8 @@ def _removed_contexts(cluster: Chosen) -> list[Path]:
     from springtide.local.access import kubeconfig  # noqa: PLC0415
 
     own = cluster.place.kubeconfig
+    if not own.is_file():
+        return []  # a pipe, for one, would be waited for
     try:
         choice = kubeconfigs.read(str(own)).choose()
         authority = kubeconfigs.content(choice.cluster, "certificate-authority")

@@ -18,7 +18,7 @@ from springtide.cli.commands import CommandGroup
 from springtide.local.environments import presets
 from springtide.local.environments.environment import OWN, Environment, Files
 from springtide.local.environments.making import Recipe
-from springtide.local.environments.shelf import BusyError, Environments, default_root
+from springtide.local.environments.shelf import BusyError, Environments, LinkError, default_root
 
 
 @click.group(
@@ -259,6 +259,8 @@ def delete(name: str) -> None:
         raise click.ClickException(_unknown(name, shelf))
     try:
         left = shelf.remove(name)
+    except LinkError as error:
+        raise click.ClickException(str(error)) from None
     except BusyError:
         raise click.ClickException(f"another tide is making {name!r} right now") from None
     click.echo(f"Deleted environment {name!r}.")

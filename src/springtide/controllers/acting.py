@@ -24,7 +24,7 @@ from springtide.controllers.caches import Caches, JobKey
 from springtide.controllers.inquiring import Inquirer
 from springtide.controllers.metrics import Metrics
 from springtide.controllers.views import JobView
-from springtide.jobs import claims, wait_causes
+from springtide.jobs import claims, quoting, wait_causes
 from springtide.jobs.actions import Action, Create, Delete, Event, Inquire, Patch, RequeueAfter, Secrets, StatusPatch
 from springtide.jobs.objects import ROLE
 from springtide.jobs.observed import Key as Name
@@ -154,7 +154,7 @@ class Hands:
             case Delete() as delete:
                 await self._delete(subject, delete)
             case Event(kind, reason, message):
-                self._recorder.record(subject.reference, kind, reason, message)
+                self._recorder.record(subject.reference, kind, reason, quoting.bounded(message))
             case StatusPatch(status):
                 await self._write_status(subject, old, _without(old, status, refused))
             case Inquire(_, uid):
@@ -180,7 +180,7 @@ class Hands:
             self._recorder.record(subject.reference, "Warning", taken.reason, str(taken))
         cause, before = _cause(refused), condition(old.conditions, wait_causes.WAITING)
         if cause is not None and wait_causes.is_news(before, cause.reason, cause.message):
-            self._recorder.record(subject.reference, "Warning", cause.reason, cause.sentence)
+            self._recorder.record(subject.reference, "Warning", cause.reason, quoting.bounded(cause.sentence))
 
     async def _create_or_tell(self, subject: Subject, old: JobStatus, create: Create) -> None:
         """Without this object nothing else can be done, and a refusal is all there is to say of the job."""

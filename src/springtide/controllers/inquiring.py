@@ -18,6 +18,7 @@ from typing import Final
 import msgspec
 
 from springtide.controllers.caches import Caches, JobKey
+from springtide.jobs import quoting
 from springtide.jobs.observed import Trouble
 from springtide.jobs.wait_causes import ASK_AGAIN
 from springtide.kube import errors, request
@@ -33,7 +34,6 @@ QUEUED: Final = 1000
 """Questions that may wait; jobs ask again."""
 LIMIT: Final = 50
 """Events of one object that are read."""
-_LENGTH: Final = 1024
 _BESIDE_THE_POINT: Final = frozenset({"FailedScheduling", "FailedToRetrieveImagePullSecret"})
 """Of a pod that is on a node: what was before, and what keeps nothing from starting."""
 
@@ -117,4 +117,4 @@ class Inquirer:
 def newest(events: Iterable[EventView]) -> Trouble | None:
     told = [each for each in events if each.reason not in _BESIDE_THE_POINT]
     last = max(told, key=lambda each: each.at, default=None)
-    return Trouble(last.reason, last.message[:_LENGTH]) if last is not None else None
+    return Trouble(quoting.line(last.reason, quoting.REASON), quoting.line(last.message)) if last is not None else None

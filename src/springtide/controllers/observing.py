@@ -13,7 +13,7 @@ import msgspec
 from springtide.api.job import Job
 from springtide.controllers.caches import BY_JOB, Caches, JobKey
 from springtide.controllers.leaving import NodeFacts, evicted_by_taints
-from springtide.controllers.pod_waiting import waiting
+from springtide.controllers.pod_waiting import ended_as, waiting
 from springtide.controllers.views import (
     BatchJobView,
     Condition,
@@ -23,6 +23,7 @@ from springtide.controllers.views import (
     PodView,
     Terminated,
 )
+from springtide.jobs import quoting
 from springtide.jobs.causes import NODE_LOST
 from springtide.jobs.kind import Kind, Shape
 from springtide.jobs.objects import ROLE, index_of
@@ -159,8 +160,8 @@ def launcher_job(view: BatchJobView) -> LauncherJob:
         suspended=view.spec.suspend,
         succeeded=holds("Complete"),
         failed=failure is not None,
-        reason=failure.reason if failure else "",
-        message=failure.message if failure else "",
+        reason=quoting.line(failure.reason, quoting.REASON) if failure else "",
+        message=quoting.line(failure.message) if failure else "",
         failures=view.status.failed,
         completed=view.status.completion_time,
         terminating=view.metadata.deletion_timestamp is not None,
@@ -181,8 +182,8 @@ def pod(view: PodView, silent: Container[str] = ()) -> Pod:
         ready=any(each.type == "Ready" and each.status == "True" for each in status.conditions),
         terminating=metadata.deletion_timestamp is not None,
         node=view.spec.node_name,
-        reason=status.reason or (NODE_LOST if view.spec.node_name in silent else ""),
-        message=status.message or (disruption.message if disruption and status.phase == FAILED else ""),
+        reason=quoting.line(status.reason, quoting.REASON) or (NODE_LOST if view.spec.node_name in silent else ""),
+        message=quoting.line(status.message or (disruption.message if disruption and status.phase == FAILED else "")),
         disrupted=disruption is not None and status.phase == FAILED,
         disruption=disruption.reason if disruption else "",
         created=metadata.creation_timestamp,
@@ -220,7 +221,7 @@ def _exit(view: PodView, main: ContainerStatus | None) -> Exit | None:
     ended = main.state.terminated if main else None
     if ended is None or not ended.exit_code:
         ended = next(_failed(_containers(view)), ended)
-    return _read(ended)
+    return ended_as(ended)
 
 
 def _restarts(view: PodView) -> int:
@@ -230,8 +231,8 @@ def _restarts(view: PodView) -> int:
 def _last_exit(view: PodView, main: ContainerStatus | None) -> Exit | None:
     """How a container ended that was restarted: the main one, or else one that failed."""
     if main is not None and main.last_state.terminated is not None:
-        return _read(main.last_state.terminated)
-    return _read(
+        return ended_as(main.last_state.terminated)
+    return ended_as(
         next((end for each in _no_sidecars(view) if (end := each.last_state.terminated) and end.exit_code), None)
     )
 
@@ -245,10 +246,6 @@ def _no_sidecars(view: PodView) -> tuple[ContainerStatus, ...]:
 
 def _containers(view: PodView) -> tuple[ContainerStatus, ...]:
     return (*view.status.init_container_statuses, *view.status.container_statuses)
-
-
-def _read(ended: Terminated | None) -> Exit | None:
-    return Exit(ended.exit_code, ended.reason, ended.message) if ended else None
 
 
 def _failed(statuses: Iterable[ContainerStatus]) -> Iterator[Terminated]:

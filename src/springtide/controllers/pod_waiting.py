@@ -11,6 +11,7 @@ from collections.abc import Iterable
 from typing import Final
 
 from springtide.controllers.views import Condition, ContainerStatus, PodView, Terminated
+from springtide.jobs import quoting
 from springtide.jobs.observed import FAILED, SUCCEEDED, Exit, Waiting
 from springtide.jobs.wait_causes import CONTAINER_CREATING, CRASH_LOOP
 
@@ -37,19 +38,23 @@ def waiting(view: PodView) -> Waiting | None:
 
 def _unscheduled(conditions: Iterable[Condition]) -> Waiting | None:
     said = next((each for each in conditions if each.type == "PodScheduled" and each.status == "False"), None)
-    return Waiting(said.reason or "Unschedulable", said.message) if said is not None else None
+    if said is None:
+        return None
+    return Waiting(
+        quoting.line(said.reason, quoting.REASON) or "Unschedulable", quoting.line(said.message, quoting.DETAILS)
+    )
 
 
 def _of_container(view: PodView, status: ContainerStatus) -> Waiting | None:
     waits, before = status.state.waiting, status.last_state.terminated
     if waits is not None and waits.reason and waits.reason != _INITIALIZING:
         return Waiting(
-            waits.reason,
-            waits.message,
-            status.name,
+            quoting.line(waits.reason, quoting.REASON),
+            quoting.line(waits.message, quoting.DETAILS),
+            quoting.line(status.name),
             since=view.status.start_time,
             sandbox=_has_sandbox(view.status.conditions),
-            exit=_exit(before) if waits.reason == CRASH_LOOP else None,
+            exit=ended_as(before) if waits.reason == CRASH_LOOP else None,
         )
     if waits is not None or before is None or not before.exit_code:
         return None
@@ -57,7 +62,10 @@ def _of_container(view: PodView, status: ContainerStatus) -> Waiting | None:
     if ended is not None and not ended.exit_code:
         return None
     return Waiting(
-        CRASH_LOOP, container=status.name, exit=_exit(ended or before), restarted=runs.started_at if runs else None
+        CRASH_LOOP,
+        container=quoting.line(status.name),
+        exit=ended_as(ended or before),
+        restarted=runs.started_at if runs else None,
     )
 
 
@@ -65,5 +73,7 @@ def _has_sandbox(conditions: Iterable[Condition]) -> bool:
     return any(each.type == "PodReadyToStartContainers" and each.status == "True" for each in conditions)
 
 
-def _exit(ended: Terminated | None) -> Exit | None:
-    return Exit(ended.exit_code, ended.reason, ended.message) if ended is not None else None
+def ended_as(ended: Terminated | None) -> Exit | None:
+    if ended is None:
+        return None
+    return Exit(ended.exit_code, quoting.line(ended.reason, quoting.REASON), quoting.lines(ended.message))

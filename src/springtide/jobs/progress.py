@@ -5,14 +5,16 @@ log, of which the last ones are kept with how it ended."""
 from __future__ import annotations
 
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from contextlib import suppress
-from datetime import datetime
+from datetime import UTC, datetime
 from typing import Annotated, Any, Final, TypeVar
 
 import msgspec
+from msgspec.structs import replace
 
 from springtide.api.kinds.fields import Wire
+from springtide.jobs import quoting
 from springtide.jobs.annotations import decoded
 from springtide.jobs.observed import Pod
 
@@ -21,7 +23,10 @@ _LINE: Final = '{"springtide":"progress"'
 _LARGEST: Final = 1 << 53
 _MOST_RANKS: Final = 1 << 31
 _MOST_ITEMS: Final = 10
+_LONGEST: Final = 256 * 1024
+"""Characters; all annotations of an object together have no more."""
 T = TypeVar("T")
+Ranks = Annotated[int, msgspec.Meta(ge=0, lt=_MOST_RANKS)]
 
 
 class Idle(Wire, frozen=True, kw_only=True):
@@ -39,15 +44,15 @@ class Change(Wire, frozen=True, kw_only=True):
     what: str = ""
     hosts: tuple[str, ...] = ()
     """The first few."""
-    count: int = 1
-    rank: int | None = None
-    size: int = 0
+    count: Ranks = 1
+    rank: Ranks | None = None
+    size: Ranks = 0
     """Ranks that train after it."""
     why: str = ""
 
 
 class Progress(Wire, frozen=True, kw_only=True):
-    at: datetime | None = None
+    at: Annotated[datetime, msgspec.Meta(tz=True)] | None = None
     hosts: tuple[str, ...] | None = None
     """Hosts that ranks run on."""
     size: Any = None
@@ -80,12 +85,20 @@ class Progress(Wire, frozen=True, kw_only=True):
 
     @property
     def waits(self) -> tuple[Idle, ...]:
-        return _first(self.idle, Idle)
+        idle = self.idle[:_MOST_ITEMS] if isinstance(self.idle, list) else ()
+        return tuple(
+            replace(each, host=_text(each.host), why=_text(each.why), until=_in_utc(each.until))
+            for each in _readable(idle, Idle)
+        )
 
     @property
     def membership(self) -> tuple[Change, ...]:
         """The last changes of who trains, by their numbers."""
-        return tuple(sorted(_first(self.changes, Change), key=lambda each: each.number))
+        changes = self.changes[-_MOST_ITEMS:] if isinstance(self.changes, list) else ()
+        found = sorted(_readable(changes, Change), key=lambda each: each.number)
+        return tuple(
+            replace(each, hosts=tuple(map(_text, each.hosts[:_MOST_ITEMS])), why=_text(each.why)) for each in found
+        )
 
     @property
     def loss_text(self) -> str:
@@ -122,16 +135,27 @@ def last(annotations: Mapping[str, str], log: str) -> str:
 
 
 def read(text: str) -> Progress:
-    return decoded(text, Progress, _NOTHING) if text else _NOTHING
+    return decoded(text, Progress, _NOTHING) if text and len(text) <= _LONGEST else _NOTHING
 
 
-def _first(value: Any, kind: type[T]) -> tuple[T, ...]:
-    """Of a list that anybody may have written: those that can be read, and no more than a launcher reports."""
+def _readable(values: Iterable[Any], kind: type[T]) -> list[T]:
+    """Of values that anybody may have written."""
     found = []
-    for each in value[:_MOST_ITEMS] if isinstance(value, list) else ():
+    for each in values:
         with suppress(msgspec.ValidationError):
             found.append(msgspec.convert(each, kind))
-    return tuple(found)
+    return found
+
+
+def _text(said: str) -> str:
+    return quoting.line(said, quoting.REPORTED)
+
+
+def _in_utc(moment: datetime | None) -> datetime | None:
+    """None for one that no calendar has in UTC, or that does not say which clock it was read off."""
+    with suppress(OverflowError):
+        return moment.astimezone(UTC) if moment is not None and moment.tzinfo is not None else None
+    return None
 
 
 def _whole(value: Any) -> int | None:

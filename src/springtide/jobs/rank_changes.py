@@ -16,7 +16,6 @@ from springtide.jobs.situation import Situation
 from springtide.jobs.times import clock
 
 _HOST: Final = 63
-_WHY: Final = 200
 _EVENTS: Final = {"began": "TrainingStarted", "lost": "RankLost", "joined": "RankJoined", "left": "RankLeft"}
 
 
@@ -43,7 +42,7 @@ def _event(change: Change) -> Event | None:
         case "lost":
             who = "A rank" if change.rank is None else f"Rank {change.rank}"
             on = " on" if change.size else ""
-            return Event("Warning", reason, f"{who} on {hosts} {change.why[:_WHY] or 'was lost'}; {goes_on}{on}.")
+            return Event("Warning", reason, f"{who} on {hosts} {change.why or 'was lost'}; {goes_on}{on}.")
         case "left":
             return Event("Normal", reason, f"{_ranks(change)} left {where}; {goes_on}.")
         case _:
@@ -69,9 +68,9 @@ def explained(situation: Situation) -> str:
 
 
 def _idle(idle: Idle, situation: Situation) -> str:
-    until = f" until {clock(idle.until, situation.now)}" if idle.until is not None and idle.until.tzinfo else ""
+    until = f" until {clock(idle.until, situation.now)}" if idle.until is not None else ""
     who = f"{host(idle.host)} " if idle.host else ""
-    return f"{who}{idle.why[:_WHY]}{until}"
+    return f"{who}{idle.why}{until}"
 
 
 def host(name: str) -> str:

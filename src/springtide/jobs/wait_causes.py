@@ -14,7 +14,7 @@ from datetime import datetime, timedelta
 from typing import Final
 
 from springtide.api.kinds.conditions import Condition, condition, holds
-from springtide.jobs import causes
+from springtide.jobs import causes, quoting
 from springtide.jobs.actions import Action, Inquire
 from springtide.jobs.conditions import Conditions, false, true, updated
 from springtide.jobs.observed import Key, LauncherJob, Pod, Trouble, Waiting
@@ -238,6 +238,7 @@ def _of_launcher_job(situation: Situation, batch: LauncherJob) -> Cause | None:
 
 def refused(namespace: str, what: str, why: str, lead: str = "") -> Cause:
     """Of an object that the API server does not accept."""
+    why = quoting.lines(why)
     if _QUOTA in why:
         return Cause(QUOTA, _joined(f"{what} cannot be created", why, f"kubectl describe quota -n {namespace}"))
     return Cause(FAILED_CREATE, _joined(f"{what} cannot be created", why, lead))

@@ -20,6 +20,8 @@ Entry = Mapping[str, Any]
 
 _LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 _SECTIONS = {"contexts": "context", "clusters": "cluster", "users": "user"}
+_LARGEST = 8 << 20
+_DEEPEST = 100
 _FILES = ("certificate-authority", "client-certificate", "client-key", "tokenFile")
 """Fields that name files, relative to the kubeconfig in which they stand."""
 
@@ -70,7 +72,7 @@ def read(paths: str) -> Config:
     current = ""
     sections: dict[str, dict[str, Entry]] = {section: {} for section in _SECTIONS}
     for path in found:
-        document = _document(path)
+        document = parsed(path)
         current = current or str(document.get("current-context") or "")
         for section, field in _SECTIONS.items():
             for name, entry in _entries(document, section, field, path):
@@ -91,12 +93,22 @@ def content(entry: Entry, field: str) -> bytes:
     return Path(entry[field]).read_bytes() if entry.get(field) else b""
 
 
-def _document(path: Path) -> Entry:
-    document = yaml.load(path.read_bytes(), Loader=_LOADER)
+def parsed(path: Path, loader: type[Any] = _LOADER) -> dict[str, Any]:
+    """The mapping that a file holds; whoever wrote it, reading it takes neither the stack nor the memory."""
+    with path.open("rb") as file:
+        text = file.read(_LARGEST + 1)
+    if len(text) > _LARGEST:
+        raise ValueError(f"{path} has more than {_LARGEST >> 20} MiB")
+    depth = 0
+    for event in yaml.parse(text, Loader=_LOADER):
+        depth += isinstance(event, yaml.CollectionStartEvent) - isinstance(event, yaml.CollectionEndEvent)
+        if depth > _DEEPEST:
+            raise ValueError(f"{path} is nested more than {_DEEPEST} levels deep")
+    document = yaml.load(text, Loader=loader)
     if document is None:
         return {}
     if not isinstance(document, dict):
-        raise ValueError(f"{path} is not a mapping")
+        raise ValueError(f"{path} is not a kubeconfig: expected a mapping at the top")
     return document
 
 
@@ -110,6 +122,9 @@ def _entries(document: Entry, section: str, field: str, path: Path) -> list[tupl
 def _absolute(entry: Entry, path: Path) -> Entry:
     if not isinstance(entry, dict):
         raise ValueError(f"{path} has an entry that is not a mapping")
+    texts = (*_FILES, *(f"{field}-data" for field in _FILES))
+    if wrong := [field for field in texts if not isinstance(entry.get(field) or "", str)]:
+        raise ValueError(f"{path} has an entry whose {wrong[0]} is not text")
     folder = path.parent.absolute()
     return {**entry, **{field: str(folder / entry[field]) for field in _FILES if entry.get(field)}}
 

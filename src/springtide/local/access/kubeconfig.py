@@ -15,6 +15,7 @@ from typing import Any
 
 import yaml
 
+from springtide.kube import kubeconfig
 from springtide.local.access.files import write_private
 from springtide.local.access.pki import KeyPair
 
@@ -86,7 +87,8 @@ def without(existing: Config, name: str, ca: bytes) -> Config | None:
     if len(clusters) == len(existing.get("clusters") or []):
         return None
     contexts, gone = _parted(existing.get("contexts") or [], name)
-    orphans = {each["context"].get("user") for each in gone} - {_part(each, "context").get("user") for each in contexts}
+    kept = [_part(each, "context").get("user") for each in contexts]
+    orphans = [user for each in gone if (user := _part(each, "context").get("user")) not in kept]
     users = [item for item in existing.get("users") or [] if item.get("name") not in orphans]
     result = {**existing, "clusters": clusters, "contexts": contexts, "users": users}
     if existing.get("current-context") in [each.get("name") for each in gone]:
@@ -97,17 +99,19 @@ def without(existing: Config, name: str, ca: bytes) -> Config | None:
 def remove_from(path: Path, name: str, ca: bytes) -> bool:
     """Remove a merged cluster from the file at `path`, and say whether it was in it."""
     target = path.resolve()
-    if not target.exists() or (rest := without(_existing(target), name, ca)) is None:
+    if not target.is_file() or (rest := without(_existing(target), name, ca)) is None:
         return False
     write_private(target, _dump(rest).encode())
     return True
 
 
 def _existing(path: Path) -> Config:
-    found = yaml.load(path.read_text(), Loader=_PlainLoader)
-    if found is not None and not isinstance(found, dict):
-        raise ValueError(f"{path} is not a kubeconfig: expected a mapping at the top")
-    return found or {}
+    found = kubeconfig.parsed(path, _PlainLoader)
+    for section in ("clusters", "users", "contexts"):
+        items = found.get(section) or []
+        if not isinstance(items, list) or not all(isinstance(item, dict) for item in items):
+            raise ValueError(f"{path} is not a kubeconfig: {section} is not a list of named entries")
+    return found
 
 
 def _is_cluster(item: Config, wanted: Config) -> bool:

@@ -9,7 +9,6 @@ into a fresh directory: pods that run in the old one do not notice.
 from __future__ import annotations
 
 import os
-import re
 import secrets
 import shutil
 from collections.abc import Mapping
@@ -20,10 +19,11 @@ from pathlib import Path
 from springtide.local.environments import bundle
 from springtide.local.environments.environment import OWN, Environment, Files, own
 from springtide.local.environments.presets import Preset
-from springtide.local.environments.shelf import BusyError, Environments
+from springtide.local.environments.shelf import NAME, BusyError, Environments, LinkError
 from springtide.local.environments.tools import WHEELS_ONLY, MakingError, Probed, Tools
 
-_NAME = re.compile(r"[a-z0-9]([-a-z0-9.]{0,61}[a-z0-9])?")
+_LONGEST_PATTERN = 512
+"""Characters; what images may be called is shorter, and long patterns take long to compare."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,16 +84,24 @@ def make(shelf: Environments, recipe: Recipe, *, replace: bool = False, tools: T
             shelf.put(environment)
             shelf.sweep(recipe.name)
             return environment
+    except LinkError as error:
+        raise MakingError(str(error)) from None
     except BusyError:
         raise MakingError(f"another tide is making {recipe.name!r} right now\nTry again when it is done.") from None
 
 
 def _check(recipe: Recipe) -> None:
-    if not _NAME.fullmatch(recipe.name) or recipe.name == OWN:
+    if not NAME.fullmatch(recipe.name) or recipe.name == OWN:
         raise MakingError(
-            f"{recipe.name!r} cannot be a name\n"
+            f"{_short(recipe.name)} cannot be a name\n"
             f"Use small letters, digits, dots and dashes, 63 at most, and not {OWN!r}."
         )
+    for pattern in recipe.images:
+        if len(pattern) > _LONGEST_PATTERN or not pattern.isprintable() or " " in pattern:
+            raise MakingError(
+                f"{_short(pattern)} cannot be a pattern of images\n"
+                f"Use at most {_LONGEST_PATTERN} printable characters without spaces."
+            )
     for path in (*(files.target for files in recipe.files), *filter(None, [recipe.workdir])):
         if not path.startswith("/") or ".." in path.split("/") or os.path.normpath(path) == "/":
             raise MakingError(f"{path!r} must be an absolute path inside the pod, and not / itself")
@@ -103,6 +111,10 @@ def _check(recipe: Recipe) -> None:
     for file in recipe.requirement_files:
         if not file.is_file():
             raise MakingError(f"{file} is not there")
+
+
+def _short(text: str) -> str:
+    return repr(text if len(text) <= _LONGEST_PATTERN else f"{text[:_LONGEST_PATTERN]}…")
 
 
 def _made(shelf: Environments, recipe: Recipe, tools: Tools | None) -> Environment:

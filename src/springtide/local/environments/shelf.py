@@ -12,21 +12,35 @@ from __future__ import annotations
 
 import fcntl
 import os
+import re
+import shlex
 import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Final
 
 import msgspec
 
 from springtide.local.environments import patterns
 from springtide.local.environments.environment import Environment, own
 
+NAME: Final = re.compile(r"[a-z0-9]([-a-z0-9.]{0,61}[a-z0-9])?")
 _CARD, _LOCK = "environment.json", "lock"
 
 
 class BusyError(Exception):
     """Somebody else is making this environment right now."""
+
+
+class LinkError(Exception):
+    """The directory of an environment is a symbolic link: what is behind it is not tide's to remove."""
+
+    def __init__(self, directory: Path) -> None:
+        super().__init__(
+            f"{directory} is a symbolic link, and tide changes nothing behind it\n"
+            f"Remove the link: rm {shlex.quote(str(directory))}"
+        )
 
 
 def default_root() -> Path:
@@ -49,7 +63,8 @@ class Environments:
         return [found for card in cards if (found := self._card(card))]
 
     def find(self, name: str) -> Environment | None:
-        return self._card(self.root / name / _CARD)
+        """Of a word that cannot be a name nothing is read, for it may be a path that leads elsewhere."""
+        return self._card(self.root / name / _CARD) if NAME.fullmatch(name) else None
 
     def for_image(self, image: str) -> Environment:
         """The environment that a container of this image runs in."""
@@ -95,7 +110,7 @@ class Environments:
         """Remove what a killed maker left and old versions that nobody runs in; says what is still in use."""
         current = self.find(name)
         kept = []
-        for directory in (entry for entry in (self.root / name).iterdir() if entry.is_dir()):
+        for directory in filter(_is_plain_directory, (self.root / name).iterdir()):
             if current is not None and Path(current.prefix).is_relative_to(directory):
                 continue
             if in_use(directory):
@@ -107,6 +122,8 @@ class Environments:
     @contextmanager
     def lock(self, name: str) -> Iterator[None]:
         directory = self.root / name
+        if directory.is_symlink():
+            raise LinkError(directory)
         directory.mkdir(parents=True, exist_ok=True, mode=0o755)
         with (directory / _LOCK).open("ab") as handle:
             try:
@@ -114,6 +131,10 @@ class Environments:
             except BlockingIOError:
                 raise BusyError(name) from None
             yield
+
+
+def _is_plain_directory(path: Path) -> bool:
+    return path.is_dir() and not path.is_symlink()
 
 
 def in_use(directory: Path) -> bool:

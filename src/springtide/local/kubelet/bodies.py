@@ -66,6 +66,11 @@ class Maker:
             raise NotReady(NOT_HERE, words.explain_unmade(image, preset))
         return self._environments.fallback
 
+    def stands_in(self, image: str) -> bool:
+        """Whether containers of an image do nothing, as those of an operator that is built in; an environment that was
+        made for it runs what they ask for."""
+        return operators.for_image(image) is not None and self._environments.made_for(image) is None
+
     def on_change(self, callback: Callable[[Key], None]) -> None:
         """Call with the key of each pod whose volumes are out of date."""
         self._callbacks.append(callback)

@@ -204,7 +204,8 @@ class Sync:
         ending = lifecycle.ending(pod.obj, pod.observed(), self._means.clock()) is not None
         prober = self._probers.get(pod.uid)
         if prober is None:
-            prober = Prober(pod, self._means.announce, lambda: self._means.wake(pod.uid, 0))
+            stands_in = self._means.bodies.stands_in
+            prober = Prober(pod, self._means.announce, lambda: self._means.wake(pod.uid, 0), stands_in)
             self._probers[pod.uid] = prober
         prober.keep_up(ending)
 

@@ -1,11 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pytest
 import yaml
 
+from springtide.kube import kubeconfig as reading
 from springtide.local.access import kubeconfig
 from springtide.local.access.pki import KeyPair
 
@@ -78,6 +80,60 @@ def test_a_file_that_is_no_kubeconfig_is_left_alone(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match="not a kubeconfig"):
         kubeconfig.merge_into(path, ENTRY)
     assert path.read_text() == "- just\n- a list\n"
+
+
+@pytest.mark.timeout(10)
+def test_nobody_waits_for_a_pipe(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "config")
+    assert not kubeconfig.remove_from(tmp_path / "config", "tide", b"CA")
+
+
+OURS = "clusters: [{name: tide, cluster: {certificate-authority-data: Q0E=}}]\n"
+LEADS = "contexts: [{name: tide, context: {cluster: tide, user: u}}]\n"
+ODD = {
+    "no YAML": "{[",
+    "a number": "clusters: 5",
+    "a text": "contexts: abc",
+    "texts": "users: [a, b]",
+    "nothing": "clusters: [null]",
+    "users that are texts": f"{OURS}{LEADS}users: [u]",
+    "contexts that are texts": f"{OURS}contexts: [u]",
+    "deep": "[" * 100_000,
+    "deep inside": "extensions: " + "[" * 3000 + "]" * 3000,
+    "an object": "!!python/object/apply:os.abort []",
+    "another encoding": "clusters: \udcff",
+    "large": "# " + "x" * 10_000_000,
+}
+
+
+@pytest.mark.parametrize("text", ODD.values(), ids=ODD)
+def test_a_file_of_odd_content_is_left_alone(tmp_path: Path, text: str) -> None:
+    path = tmp_path / "config"
+    path.write_text(text, errors="surrogateescape")
+    before = path.read_bytes()
+    with pytest.raises((ValueError, yaml.YAMLError)):
+        kubeconfig.merge_into(path, ENTRY)
+    with pytest.raises((ValueError, yaml.YAMLError)):
+        kubeconfig.remove_from(path, "tide", b"CA")
+    with pytest.raises((ValueError, yaml.YAMLError)):
+        reading.read(str(path))
+    assert path.read_bytes() == before
+
+
+@pytest.mark.parametrize("user", ["[1]", "{a: b}", "null", "5"], ids=["a list", "a mapping", "nothing", "a number"])
+def test_a_user_that_has_no_name_is_no_obstacle(tmp_path: Path, user: str) -> None:
+    path = tmp_path / "config"
+    path.write_text(f"{OURS}contexts: [{{name: x, context: {{cluster: tide, user: {user}}}}}]\n")
+    assert kubeconfig.remove_from(path, "tide", b"CA")
+
+
+@pytest.mark.parametrize("field", ["certificate-authority", "certificate-authority-data"])
+@pytest.mark.parametrize("value", ["[1]", "5", "{a: b}"])
+def test_a_certificate_that_is_no_text_is_named(tmp_path: Path, field: str, value: str) -> None:
+    path = tmp_path / "config"
+    path.write_text(f"clusters: [{{name: tide, cluster: {{{field}: {value}}}}}]\n")
+    with pytest.raises(ValueError, match=f"whose {field} is not text"):
+        reading.read(str(path))
 
 
 def test_removing_undoes_merging(tmp_path: Path) -> None:

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 from __future__ import annotations
 
+import shutil
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -10,7 +11,7 @@ import pytest
 from springtide.local.environments import environment, making, shelf, words
 from springtide.local.environments.environment import Environment, Files
 from springtide.local.environments.making import Recipe
-from springtide.local.environments.shelf import BusyError, Environments
+from springtide.local.environments.shelf import BusyError, Environments, LinkError
 from springtide.local.environments.tools import MakingError, Probed, Tools
 
 
@@ -151,6 +152,14 @@ def test_requirements_are_remembered(environments: Environments, tmp_path: Path)
         ({"name": "A"}, "'A' cannot be a name"),
         ({"name": "../x"}, "cannot be a name"),
         ({"name": "tide"}, "cannot be a name"),
+        ({"name": "e\n"}, "cannot be a name"),
+        ({"name": "$(touch x)"}, "cannot be a name"),
+        ({"name": "/tmp/e"}, "cannot be a name"),
+        ({"name": ".."}, "cannot be a name"),
+        ({"name": "e" * 10_000}, r"^'e{512}…' cannot be a name"),
+        ({"images": ("a\x1b[2J",)}, r"'a\\x1b\[2J' cannot be a pattern of images"),
+        ({"images": ("a b",)}, "cannot be a pattern of images"),
+        ({"images": ("x", "[" * 10_000)}, r"^'\[{512}…' cannot be a pattern of images"),
         ({"workdir": "here"}, "'here' must be an absolute path inside the pod"),
         ({"files": (Files("/", "/"),)}, "not / itself"),
         ({"files": (Files("/nowhere/at/all", "/x"),)}, "/nowhere/at/all is not a directory"),
@@ -160,6 +169,34 @@ def test_requirements_are_remembered(environments: Environments, tmp_path: Path)
 def test_what_makes_no_sense_is_refused(environments: Environments, wanted: dict[str, object], complaint: str) -> None:
     with pytest.raises(MakingError, match=complaint):
         make(environments, **wanted)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("name", ["../outside", "..", ".", "", "/", "a/../../outside", "e" * 10_000, "e\0", "\x1b[2J"])
+def test_what_cannot_be_a_name_leads_nowhere(environments: Environments, tmp_path: Path, name: str) -> None:
+    make(environments)
+    outside = tmp_path / "outside"
+    (outside / "precious").mkdir(parents=True)
+    for place in (outside, tmp_path, environments.root):
+        shutil.copy(environments.root / "e/environment.json", place)
+    assert environments.find(name) is None
+    assert environments.find(str(outside)) is None
+
+
+def test_what_a_link_leads_to_is_left_alone(root: Path, environments: Environments, tmp_path: Path) -> None:
+    (tmp_path / "outside/precious").mkdir(parents=True)
+    root.mkdir()
+    (root / "e").symlink_to(tmp_path / "outside")
+    with pytest.raises(
+        MakingError, match=r"is a symbolic link, and tide changes nothing behind it\nRemove the link: rm "
+    ):
+        make(environments)
+    with pytest.raises(LinkError):
+        environments.remove("e")
+    made = make(environments, "f", requirements=("six",))
+    (root / "f/20260101-000000-dead").symlink_to(tmp_path / "outside")
+    assert environments.remove("f") == []
+    assert (tmp_path / "outside/precious").is_dir()
+    assert not Path(made.prefix).exists()
 
 
 def test_without_uv_the_standard_library_makes_it(environments: Environments) -> None:

@@ -149,6 +149,9 @@ class FakeBodies:
     def environment(self, image: str) -> Environment:
         return Environment("tide", "/usr")
 
+    def stands_in(self, image: str) -> bool:
+        return False
+
     async def refresh(self, pod: Obj, directory: Path, *, fresh: bool = False) -> None:
         self.refreshed.append(pod["metadata"]["uid"])
         self.fresh = fresh

@@ -50,7 +50,7 @@ class Asked:
         self.programs = programs
         self.events: list[tuple[str, str]] = []
         self.changes = 0
-        self.prober = Prober(self.pod, self._announce, self._changed)
+        self.prober = Prober(self.pod, self._announce, self._changed, lambda image: image == "stand-in")
 
     def _announce(self, pod: LocalPod, container: str, reason: str, message: str) -> None:
         self.events.append((reason, message))
@@ -89,6 +89,15 @@ async def test_a_container_is_ready_after_its_first_success(made: list[Asked]) -
     await asyncio.sleep(10)
     assert asked.verdict.readiness is True
     assert asked.changes == 1
+
+
+@pytest.mark.parametrize(("image", "ready", "asked"), [("stand-in", True, []), ("mpi-operator", None, ["ok"])])
+async def test_only_what_does_nothing_is_ready_unasked(
+    made: list[Asked], image: str, ready: bool | None, asked: list[str]
+) -> None:
+    made.append(Asked(Programs(ok=[1]), a_container(readinessProbe=a_probe("ok"), image=image)))
+    one = await after(made[0], 1)
+    assert (one.verdict.readiness, one.programs.asked) == (ready, asked)
 
 
 async def test_three_failures_make_it_unready_and_it_is_asked_on(made: list[Asked]) -> None:

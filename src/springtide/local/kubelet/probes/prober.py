@@ -15,7 +15,6 @@ from dataclasses import replace
 from functools import partial
 
 from springtide.kube.resources import Obj
-from springtide.local.environments import operators
 from springtide.local.kubelet import commands, errands, specs
 from springtide.local.kubelet.observed import Verdict
 from springtide.local.kubelet.pods import LocalPod
@@ -36,8 +35,12 @@ Announce = Callable[[LocalPod, str, str, str], None]
 class Prober:
     """The probes of one pod."""
 
-    def __init__(self, pod: LocalPod, announce: Announce, changed: Callable[[], None]) -> None:
+    def __init__(
+        self, pod: LocalPod, announce: Announce, changed: Callable[[], None], stands_in: Callable[[str], bool]
+    ) -> None:
+        """`stands_in` says of an image whether its containers do nothing."""
         self._pod = pod
+        self._stands_in = stands_in
         self._announce = announce
         self._changed = changed
         self._tasks: dict[tuple[str, int, str], asyncio.Task[None]] = {}
@@ -71,8 +74,8 @@ class Prober:
     async def _watch(self, container: Obj, state: ContainerState, kind: str) -> None:
         probe, streak = container[f"{kind}Probe"], Streak()
         started = self._started.setdefault((state.name, state.attempt), asyncio.Event())
-        if operators.for_image(str(container.get("image") or "")) is not None:
-            self._judge(container, state, kind, True)  # what stands in for it does nothing, and does it well
+        if self._stands_in(str(container.get("image") or "")):
+            self._judge(container, state, kind, True)  # it does nothing, and does it well
             return
         if kind == "startup" and self._had_started(container):
             self._judge(container, state, "startup", True)
