@@ -9,7 +9,7 @@
 The key is the run's secret; for an agent it is a token that is valid for one connection. Nothing of the other side is
 interpreted before it has proved that it has the key. The first message to an agent (the program, its environment, the
 run's secret) is sealed: no other process can read or change it. All other frames are plain. Frames are limited in size
-and depth. Pure, but for the functions at the end that read and write sockets.
+and depth. Pure, but for the nonces, which are random, and the functions at the end that read and write sockets.
 """
 
 from __future__ import annotations

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A shuffled order of which any part can be had at once, alike on all ranks. Pure.
+"""A shuffled order of which any part can be had at once, alike on all ranks. Pure: the key seeds what is random.
 
 To shuffle a million samples takes a second in which the others wait for a newcomer, and nobody needs more of the order
 than its next batch. So a place is put through a permutation instead: a Feistel network on the rows and columns of a

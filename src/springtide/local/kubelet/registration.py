@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a node says of itself: capacity, addresses, health, what it runs on. Pure; `heartbeat` sends it.
+"""What a node says of itself: capacity, addresses, health, what it runs on. `heartbeat` sends it.
 
 The Node object is made by the supervisor, with the capacity that the user asked for in an annotation; the agent fills
 in the rest. As with a kubelet, conditions carry a heartbeat that is refreshed every few minutes, while the Lease tells
-within seconds whether the agent lives.
+within seconds whether the agent lives. Pure, but for a log line about a capacity annotation that cannot be read.
 """
 
 from __future__ import annotations

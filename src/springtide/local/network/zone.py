@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The names that exist inside the cluster, made from the holder's table; what CoreDNS would answer. Pure.
+"""The names that exist inside the cluster, made from the holder's table; what CoreDNS would answer.
 
     web.default.svc.cluster.local                   a service: its address, or those of its endpoints
     worker-0.web.default.svc.cluster.local          an endpoint by hostname, or by address as 10-244-1-5
@@ -7,7 +7,8 @@
     10-244-1-5.default.pod.cluster.local            a pod by its address
     5.1.244.10.in-addr.arpa                         and back (PTR)
 
-All answers are made when a table comes; a lookup is then a dictionary's. Standard library only.
+All answers are made when a table comes; a lookup is then a dictionary's. Pure: of `socket` only the functions
+that turn addresses into bytes are used. Standard library only.
 """
 
 from __future__ import annotations
