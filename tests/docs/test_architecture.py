@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""docs/architecture.md maps every package; the map is compared with the tree."""
+"""docs/architecture.md maps every package and where things are decided; both tables are compared with the tree."""
 
 from __future__ import annotations
 
@@ -83,3 +83,11 @@ def test_every_importer_on_the_map_exists() -> None:
     named = {each for cell in importers().values() for each in _NAME.findall(cell)}
     places = {each: SOURCE.joinpath(*each.split(".")) for each in named}
     assert [each for each, place in places.items() if not (place.is_dir() or place.with_suffix(".py").is_file())] == []
+
+
+@pytest.mark.parametrize(("module", "names"), [row[1:] for row in rows("Where is decided")])
+def test_what_decides_is_where_the_page_says(module: str, names: str) -> None:
+    source = (SOURCE / module.strip("`")).read_text()
+    named = _NAME.findall(names)
+    assert named
+    assert [name for name in named if not re.search(rf"^ *(?:async )?def {name}\(|^{name}\b:", source, re.M)] == []
