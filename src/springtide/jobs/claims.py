@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Names that a job may use: those of its own pods. And what is said when a name turns out to be somebody else's.
+"""Pod names that a job may put into its Role and its host list: those of its own pods. Messages about names taken.
 
 A pod's name says nothing about whose it is: anybody may have created a pod under a name that a job will want. So a name
 is in the Role and in the host list only from when its pod was seen with this job's uid as controller, and no longer

@@ -269,8 +269,8 @@ def _withdrawn(seen: Situation) -> list[Action]:
 
 
 def _hosts_written(seen: Situation, then: Situation, hosts: Hosts, why: Iterable[Decision]) -> list[Action]:
-    """Whoever is on the list can be reached at every moment, and nobody longer than that: what lets the launcher reach
-    its workers is widened before the list is written, and narrowed after it."""
+    """The launcher can reach every listed worker at every moment: the Role is widened before the host list is written,
+    and narrowed after it."""
     still = {*hosts.reachable, *claims.listed(seen)}
     wide = replace(hosts, reachable=(*hosts.reachable, *sorted(still - {*hosts.reachable})))
     before, after = (wiring.wanted(then.kind, then.job, each) for each in (wide, hosts))

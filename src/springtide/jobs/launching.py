@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""When a launcher is created, given its hosts, told of changes, and tried again.
+"""When a launcher is created, also after a failure; when hosts are listed for it; how it learns of changes to the list.
+
+`policies.backoff_limit` has the delay after a failure. Which workers may be listed is in `stages`.
 
 Ranks outlive the launcher that started them. So a launcher's workers go with it: hosts are listed for one launcher pod,
 by its uid, and a successor is created and given hosts only when all that served its predecessor are gone.

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The kinds of jobs that are served: the one place where the engine meets kinds.
 
+docs/adding-a-kind.md lists all that a new kind needs.
 `springtide.api.kinds.registry` lists the same kinds for those who want to know no more than how they are defined.
 """
 

@@ -1,8 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Where a worker stands, and what comes next for it: the one table that growing and shrinking follow.
+"""The stages of a worker and the next step of each: the one table that growing and shrinking follow.
 
     grow      pods ─► Role ─► Ready ─► host list ─► nudge
     shrink    host list ─► nudge ─► drain ─► Role ─► pods
+
+A worker is in the host list only while its pod is ready. That the Role allows commands in a pod before its name is in
+the list, and until the name has left it, follows from the order of a plan's actions (`engine`).
 
 A stage is read off the ledger and the worker's pod. Nothing else is remembered, so a resize may be interrupted
 anywhere, changed or turned around.

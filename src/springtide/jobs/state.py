@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The one word and the one sentence a person is told of a job; every front door shows these and no others.
+"""The state of a job in one word, and its explanation in one sentence.
 
-A chain, the first that applies: the list is the specification.
+The word is `.status.state`, which `kubectl get mpijob` prints as STATE, the sentence `.status.explanation`. All
+commands show these two and no others. Each function is a chain of cases; the first that applies counts.
 """
 
 from __future__ import annotations

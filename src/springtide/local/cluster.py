@@ -2,8 +2,11 @@
 """One embedded cluster's server, composed: certificates, store, API server, listeners, and the controllers beside it.
 
 The server process of `tide up` and the tests start one with `async with running(options)`; nodes, and with them the
-scheduler and the pods' network, come with `tide up` alone. Everything it needs on disk is under one data directory;
-stopping and starting it again, or killing it at any moment, loses nothing that was acknowledged.
+scheduler and the pods' network, come with `tide up` alone. In that network the server listens on the address of the
+service `kubernetes`, at port 443 and at its own.
+
+Everything it needs on disk is under one data directory; stopping and starting it again, or killing it at any moment,
+loses nothing that was acknowledged.
 """
 
 from __future__ import annotations

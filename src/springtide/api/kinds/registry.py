@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""All kinds there are."""
+"""All kinds of jobs there are, as their CRDs are made from them. docs/adding-a-kind.md lists what a new kind needs."""
 
 from __future__ import annotations
 

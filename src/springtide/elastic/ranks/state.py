@@ -229,7 +229,8 @@ class State:
             self._switch(now.session.hold())
 
     def _pass_on(self, group: Group, entry: Entry, boundary: int, *, everybody: bool, size: int = 0) -> int:
-        """State from the source to those after it, or to all. Says how many ranks it was made with."""
+        """Copies the source rank's state to the ranks after it, which are the newcomers, or to all ranks. The launcher
+        chooses the source (`state_machine.membership`). Returns the number of ranks that the state was made with."""
         if group.rank < entry.source and not everybody:
             return size
         if group.rank == entry.source:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""JSON merge patch (RFC 7386): objects are merged, null removes, everything else replaces.
+"""JSON merge patch (RFC 7386): objects are merged, null removes, everything else replaces. Lists are replaced whole.
 
 The patch verb calls `apply`; controllers' status writes come this way, so it copies only the objects on the path to a
 change and shares the rest with the target.

@@ -1,5 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""PATCH in its four forms: JSON patch, merge patch, strategic merge patch and server-side apply."""
+"""PATCH in its four forms: JSON patch, merge patch, strategic merge patch and server-side apply.
+
+A custom resource takes no strategic merge patch, as on Kubernetes. So a merge patch replaces its lists whole, and only
+server-side apply merges them, by their `x-kubernetes-list-type`. `springtide.local.patches` has a module for each form.
+"""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""One container: its streams, its state file, its stops and limits, and who is attached to it."""
+"""One container: its streams, state file and limits, who is attached to it, and its stop: signal, grace, SIGKILL."""
 
 from __future__ import annotations
 
@@ -288,6 +288,7 @@ class Container:
     # the end
 
     def stop(self, grace: float, number: int) -> None:
+        """Sends the signal, and SIGKILL when the grace is over."""
         if self._reaped:
             return
         if self.state["status"] == "starting":  # nobody there yet to take a signal

@@ -3,7 +3,8 @@
 
 The server listens on the loopback of this machine, and loopback addresses are not allowed in endpoints, rightly: in a
 pod's network they mean the pod. So the endpoint carries the service's own address, which the pods' network answers
-for, with the port on which the server really listens.
+for, with the port on which the server really listens. Pods connect to the service's port 443; `local.cluster` has the
+server listen there at both ports.
 """
 
 from __future__ import annotations

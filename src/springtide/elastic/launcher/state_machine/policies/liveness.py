@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""When a worker's process was heard of last, and whether it counts as dead. Pure; time is a parameter."""
+"""When a rank or its agent counts as dead: by when the launcher last heard of them. Pure; time is a parameter."""
 
 from __future__ import annotations
 
