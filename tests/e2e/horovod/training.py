@@ -9,10 +9,11 @@ from pathlib import Path
 from typing import NamedTuple
 
 import yaml
+from tests import documents
 from tests.e2e.jobs import V1, Job, submitted
 from tests.programs.world import Cluster, Obj
 
-MANIFEST = Path(__file__).parents[2] / "manifests" / "mpijobs" / "tensorflow-mnist-elastic.yaml"
+MANIFEST = documents.MANIFESTS / "tensorflow-mnist-elastic.yaml"
 NAME = "tensorflow-mnist-elastic"
 BATCH_SIZE = 32
 _STEP = re.compile(r"step (\d+) size (\d+) examples (\d+) loss \S+")
