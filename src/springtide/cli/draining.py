@@ -91,13 +91,16 @@ async def pods_on(client: Client, node: str) -> list[Obj]:
 
 
 async def _moved_by_their_jobs(client: Client, pods: Iterable[Obj]) -> frozenset[str]:
-    """Uids of workers of jobs that can be resized while they run: their operator replaces them, and lets them go."""
+    """Uids of workers of jobs that can be resized while they run: their operator replaces them, and lets them go.
+
+    A worker that has left the training has ended, and is deleted by its job a moment later.
+    """
     found: dict[tuple[str, Key], bool] = {}
     moved = set()
     for pod in pods:
         labels = pod["metadata"].get("labels") or {}
         kind, role, key = labels.get(KIND, ""), labels.get(ROLE), Key(Key.of(pod).namespace, labels.get(JOB, ""))
-        if role != WORKER or _has_ended(pod) or not key.name:
+        if role != WORKER or not key.name:
             continue
         if (kind, key) not in found:
             found[kind, key] = await _is_elastic(client, kind, key)
