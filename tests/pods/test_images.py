@@ -49,7 +49,7 @@ async def test_a_container_whose_image_is_not_here_waits_for_it(space: Space, im
     await space.create(pod({"name": "main", "image": image, "args": ["no-such-program"]}))
     seen = await space.until("p", lambda seen: waiting(seen) == "ImagePullBackOff")
     name = image.rpartition("/")[2]
-    advice = f"tide env create {name} --pip PACKAGE --image '{image}:*'"
+    advice = f"tide env create {name} --pip PACKAGE --entrypoint COMMAND --image '{image}:*'"
     assert state(seen)["waiting"]["message"].endswith(advice)
     assert (seen["status"]["phase"], seen["status"]["containerStatuses"][0]["restartCount"]) == ("Pending", 0)
     said = [message for reason, message in await space.events("p") if reason == "Failed"]
