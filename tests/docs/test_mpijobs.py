@@ -11,9 +11,10 @@ from tests.docs import pages
 from tests.docs.pages import DOCS
 
 from springtide.cli.operator import operator
-from springtide.jobs import launching, resizing
+from springtide.jobs.launchers import launching
 from springtide.jobs.parts.pod_templates import ISTIO
-from springtide.jobs.state import Word
+from springtide.jobs.replicas import resizing
+from springtide.jobs.reporting.state import Word
 
 PAGES = ("mpijobs.md", "zh/mpijobs.md")
 

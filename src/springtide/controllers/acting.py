@@ -24,12 +24,13 @@ from springtide.controllers.caches import Caches, JobKey
 from springtide.controllers.inquiring import Inquirer
 from springtide.controllers.metrics import Metrics
 from springtide.controllers.views import JobView
-from springtide.jobs import claims, quoting, wait_causes
+from springtide.jobs import host_list
 from springtide.jobs.actions import Action, Create, Delete, Event, Inquire, Patch, RequeueAfter, Secrets, StatusPatch
 from springtide.jobs.objects import ROLE
 from springtide.jobs.observed import Key as Name
 from springtide.jobs.parts import ssh
-from springtide.jobs.state import Word
+from springtide.jobs.reporting import quoting, wait_causes
+from springtide.jobs.reporting.state import Word
 from springtide.kube import errors, request
 from springtide.kube.client import Client
 from springtide.kube.controller import Result, Retry, Terminal
@@ -176,7 +177,7 @@ class Hands:
     def _tell(self, subject: Subject, old: JobStatus, refused: Sequence[_Refused]) -> None:
         """Once: a name stays taken, and a quota used up, for as long as it takes somebody to see it."""
         taken = _taken(refused)
-        if taken is not None and claims.is_news(old, str(taken)):
+        if taken is not None and host_list.is_news(old, str(taken)):
             self._recorder.record(subject.reference, "Warning", taken.reason, str(taken))
         cause, before = _cause(refused), condition(old.conditions, wait_causes.WAITING)
         if cause is not None and wait_causes.is_news(before, cause.reason, cause.message):
@@ -218,9 +219,11 @@ class Hands:
         name, kind = manifest["metadata"]["name"], manifest["kind"]
         if (owner.get("kind"), owner.get("name")) == (subject.kind, subject.key.name):
             raise Taken(
-                claims.REMAINS, claims.remains(subject.kind, {f"{kind} {name}": None}, datetime.now(UTC)), REMAINS_RETRY
+                host_list.REMAINS,
+                host_list.remains(subject.kind, {f"{kind} {name}": None}, datetime.now(UTC)),
+                REMAINS_RETRY,
             )
-        raise Taken(claims.EXISTS, claims.exists(kind, name, subject.kind), TAKEN_RETRY)
+        raise Taken(host_list.EXISTS, host_list.exists(kind, name, subject.kind), TAKEN_RETRY)
 
     async def _patch(self, subject: Subject, patch: Patch) -> None:
         body = dict(patch.body)
@@ -287,7 +290,7 @@ def _without(old: JobStatus, planned: JobStatus, refused: Sequence[_Refused]) ->
     missing, now = sum(each.is_selected(planned.selector) for each in refused), datetime.now(UTC)
     less = replace(planned, replicas=max(planned.replicas - missing, 0))
     if (taken := _taken(refused)) is not None:
-        return claims.told(old, less, taken.reason, str(taken), now)
+        return host_list.told(old, less, taken.reason, str(taken), now)
     before, cause = condition(old.conditions, wait_causes.WAITING), _cause(refused)
     kept = (before if before is not None and each.type == before.type else each for each in less.conditions)
     conditions = wait_causes.told(tuple(kept), cause, now)

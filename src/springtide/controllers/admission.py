@@ -19,7 +19,7 @@ from springtide.api.kinds.resource import Resource as Definition
 from springtide.api.kinds.resource import Scale
 from springtide.api.validation import updates
 from springtide.api.validation.updates import Judge, Verdict
-from springtide.jobs import waiting_times
+from springtide.jobs.reporting import waiting_times
 from springtide.kube.resources import Key, Obj, Resource
 
 Find = Callable[[Resource, Key], Awaitable[Obj | None]]

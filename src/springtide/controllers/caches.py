@@ -13,9 +13,10 @@ from typing import Any, Final, NamedTuple
 from springtide.api.kinds.resource import Resource as Definition
 from springtide.controllers.leaving import NodeFacts, facts, is_evicted
 from springtide.controllers.views import BatchJobView, HeldView, JobView, Metadata, NodeView, PodView, PriorityView
-from springtide.jobs import gangs, progress
 from springtide.jobs.objects import JOB, KIND
 from springtide.jobs.observed import Trouble
+from springtide.jobs.parts import gangs
+from springtide.jobs.reporting import progress
 from springtide.kube.cache import Replaced
 from springtide.kube.informer import Informer, Informers
 from springtide.kube.request import Scope

@@ -18,9 +18,9 @@ from typing import Final
 import msgspec
 
 from springtide.controllers.caches import Caches, JobKey
-from springtide.jobs import quoting
 from springtide.jobs.observed import Trouble
-from springtide.jobs.wait_causes import ASK_AGAIN
+from springtide.jobs.reporting import quoting
+from springtide.jobs.reporting.wait_causes import ASK_AGAIN
 from springtide.kube import errors, request
 from springtide.kube.client import Client
 from springtide.kube.request import Scope

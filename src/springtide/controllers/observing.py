@@ -23,11 +23,11 @@ from springtide.controllers.views import (
     PodView,
     Terminated,
 )
-from springtide.jobs import quoting
-from springtide.jobs.causes import NODE_LOST
+from springtide.jobs.endings.causes import NODE_LOST
 from springtide.jobs.kind import Kind, Shape
 from springtide.jobs.objects import ROLE, index_of
 from springtide.jobs.observed import FAILED, Exit, Held, Key, LauncherJob, Observed, Pod, Settings, Trouble
+from springtide.jobs.reporting import quoting
 from springtide.kube.resources import Key as ObjectKey
 from springtide.kube.resources import Resource
 

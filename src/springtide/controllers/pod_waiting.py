@@ -11,9 +11,9 @@ from collections.abc import Iterable
 from typing import Final
 
 from springtide.controllers.views import Condition, ContainerStatus, PodView, Terminated
-from springtide.jobs import quoting
 from springtide.jobs.observed import FAILED, SUCCEEDED, Exit, Waiting
-from springtide.jobs.wait_causes import CONTAINER_CREATING, CRASH_LOOP
+from springtide.jobs.reporting import quoting
+from springtide.jobs.reporting.wait_causes import CONTAINER_CREATING, CRASH_LOOP
 
 _INITIALIZING: Final = "PodInitializing"
 """Of a container that waits for the init containers, which say more."""

@@ -21,10 +21,11 @@ from springtide.controllers.acting import Hands, Subject
 from springtide.controllers.caches import Caches, JobKey
 from springtide.controllers.metrics import ERROR, OK, RETRY, Metrics
 from springtide.controllers.views import JobView
-from springtide.jobs import claims, engine, refusing
+from springtide.jobs import engine, host_list
 from springtide.jobs.actions import Inquire, Plan
 from springtide.jobs.observed import Settings
 from springtide.jobs.policies.managed_by import managed_elsewhere
+from springtide.jobs.reporting import refusing
 from springtide.jobs.served import Served
 from springtide.kube import errors
 from springtide.kube.controller import Result, Retry
@@ -106,8 +107,8 @@ class Reconciler:
         now, created = _now(), job.metadata.creation_timestamp
         if finished(job.status.conditions) or created is None or now - created < PREDECESSOR_PATIENCE:
             return Result(requeue_after=PREDECESSOR_RETRY.total_seconds())
-        message = claims.remains(job.kind, remains, now)
-        return await self._act(raw, job.status, claims.waits(job.status, message, now, PREDECESSOR_RETRY))
+        message = host_list.remains(job.kind, remains, now)
+        return await self._act(raw, job.status, host_list.waits(job.status, message, now, PREDECESSOR_RETRY))
 
     async def _refuse(self, raw: Mapping[str, Any], wrong: Sequence[FieldError]) -> Result | None:
         status = msgspec.convert(raw["status"], JobStatus)

@@ -19,30 +19,7 @@ from typing import Any
 
 from springtide.api.kinds.conditions import finished
 from springtide.api.kinds.status import JobStatus
-from springtide.jobs import (
-    causes,
-    claims,
-    deferring,
-    finishing,
-    fixed,
-    gangs,
-    launching,
-    moving,
-    moving_in_place,
-    objects,
-    rank_changes,
-    relocating,
-    resizing,
-    setbacks,
-    situation,
-    stages,
-    status,
-    training_progress,
-    wait_causes,
-    wiring,
-    workers,
-)
-from springtide.jobs import decisions as log
+from springtide.jobs import host_list, objects, snapshot
 from springtide.jobs.actions import (
     Action,
     Create,
@@ -53,19 +30,25 @@ from springtide.jobs.actions import (
     RequeueAfter,
     StatusPatch,
 )
-from springtide.jobs.foreseen import foreseen
+from springtide.jobs.endings import causes, finishing
 from springtide.jobs.kind import NOBODY, Hosts, Kind, Wanted
+from springtide.jobs.launchers import launching, relocating
 from springtide.jobs.ledger import Ledger
 from springtide.jobs.observed import Key, Observed
+from springtide.jobs.parts import gangs, wiring
 from springtide.jobs.policies import active_deadline, backoff_limit, clean_pod_policy, suspend, ttl_after_finished
-from springtide.jobs.situation import Situation
-from springtide.jobs.stages import Step
+from springtide.jobs.projected import foreseen
+from springtide.jobs.replicas import deferring, indexed_roles, moving, moving_in_place, resizing, stages, workers
+from springtide.jobs.replicas.stages import Step
+from springtide.jobs.reporting import decision_log as log
+from springtide.jobs.reporting import rank_changes, setbacks, status, training_progress, wait_causes
+from springtide.jobs.snapshot import Situation
 from springtide.jobs.times import NEVER
 
 
 def plan(observed: Observed, kind: Kind, now: datetime) -> Plan:
     """Pure: the same view at the same moment gives the same plan."""
-    seen = situation.read(observed, kind, now)
+    seen = snapshot.read(observed, kind, now)
     if observed.job.metadata.deletion_timestamp is not None:
         return Plan((), observed.job.status)
     if finished(observed.job.status.conditions):
@@ -88,18 +71,18 @@ _NEXT = timedelta(milliseconds=1)
 def _ongoing(seen: Situation) -> Plan:
     then, why, waits = _decided(seen)
     going = (
-        *fixed.removable(then),
+        *indexed_roles.removable(then),
         *resizing.removable(then),
         *then.form.replaced(then),
         *relocating.deleted(then),
         *moving_in_place.deleted(then),
     )
-    hosts = claims.hosts(then, going)
+    hosts = host_list.hosts(then, going)
     actions = _hosts_written(seen, then, hosts, why)
     rewritten = any(isinstance(action, Patch) and action.key == seen.config_key for action in actions)
     actions += _group(then)
     actions += _worker_pods(then)
-    actions += [*fixed.created(then), *launching.created(then), *then.form.switched(then)]
+    actions += [*indexed_roles.created(then), *launching.created(then), *then.form.switched(then)]
     actions += relocating.suspended(then)
     actions += _freed(then, hosts)
     actions += objects.deletions(going)
@@ -123,7 +106,7 @@ def _decided(seen: Situation) -> tuple[Situation, list[Decision], list[timedelta
     then, wait = _resized(then, why)
     then = _resized_in_place(then, why)
     then = then.with_ledger(resizing.forgotten(then))
-    ledger, failures = fixed.answered(then)
+    ledger, failures = indexed_roles.answered(then)
     then, why = then.with_ledger(ledger), [*why, *failures]
     ledger, listing = launching.listed(then)
     then = then.with_ledger(ledger)
@@ -231,7 +214,7 @@ def _caveat(seen: Situation) -> str:
 def _suspended(seen: Situation) -> Plan:
     """No pods; when the last is gone the job is as good as new, and names start over with the next run."""
     then = seen.with_ledger(Ledger() if suspend.is_quiet(seen) else launching.fresh_run(seen.ledger))
-    hosts = claims.hosts(then, seen.observed.pods)
+    hosts = host_list.hosts(then, seen.observed.pods)
     actions = [*_hosts_written(seen, then, hosts, ()), *suspend.stopped(then), *_ungrouped(then)]
     actions += launching.created(then)
     actions += _freed(then, hosts) if seen.kind.objects is not None else ()
@@ -249,7 +232,7 @@ def _after(seen: Situation) -> Plan:
         *_withdrawn(seen),
         *cleaned,
         *(_ungrouped(seen) if clean_pod_policy.frees_group(seen) else ()),
-        *(_freed(seen, claims.hosts(seen)) if seen.kind.objects is not None else ()),
+        *(_freed(seen, host_list.hosts(seen)) if seen.kind.objects is not None else ()),
     ]
     return _told(seen, actions, (), status.over(seen), [left])
 
@@ -271,7 +254,7 @@ def _withdrawn(seen: Situation) -> list[Action]:
 def _hosts_written(seen: Situation, then: Situation, hosts: Hosts, why: Iterable[Decision]) -> list[Action]:
     """The launcher can reach every listed worker at every moment: the Role is widened before the host list is written,
     and narrowed after it."""
-    still = {*hosts.reachable, *claims.listed(seen)}
+    still = {*hosts.reachable, *host_list.listed(seen)}
     wide = replace(hosts, reachable=(*hosts.reachable, *sorted(still - {*hosts.reachable})))
     before, after = (wiring.wanted(then.kind, then.job, each) for each in (wide, hosts))
     first, last = objects.in_two_steps(then.observed, before, after)

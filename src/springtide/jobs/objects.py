@@ -8,8 +8,8 @@ from typing import Any, Final
 
 from springtide.api.job import Job
 from springtide.api.names import LABEL_LENGTH
-from springtide.jobs import causes
 from springtide.jobs.actions import Action, Create, Delete, Patch
+from springtide.jobs.endings import causes
 from springtide.jobs.kind import Wanted
 from springtide.jobs.observed import Held, Key, Observed, Pod
 

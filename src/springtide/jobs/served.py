@@ -12,8 +12,8 @@ from springtide.api.job import Job
 from springtide.api.kinds.elastic_policy import MOST_WORKERS
 from springtide.api.kinds.resource import Resource as Definition
 from springtide.api.validation.updates import Judge
-from springtide.jobs import cautions
 from springtide.jobs.kind import Kind
+from springtide.jobs.reporting import cautions
 
 Raw = Mapping[str, Any]
 

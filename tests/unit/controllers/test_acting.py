@@ -14,9 +14,10 @@ from tests.unit.kube.fake_api import answer, status
 from springtide.api.kinds.conditions import Condition
 from springtide.api.kinds.status import JobStatus, ReplicaStatus
 from springtide.controllers.acting import status_patch
-from springtide.jobs import claims, wait_causes
+from springtide.jobs import host_list
 from springtide.jobs.actions import Create, Delete, Event, Patch, RequeueAfter, Secrets, StatusPatch
 from springtide.jobs.observed import Key
+from springtide.jobs.reporting import wait_causes
 from springtide.kube import errors
 from springtide.kube.controller import Result, Retry, Terminal
 from springtide.kube.request import Response
@@ -155,7 +156,7 @@ async def test_a_pods_name_that_is_taken_holds_up_nothing_else_and_is_told_once(
 async def test_a_status_that_was_planned_says_that_a_name_is_still_taken(scene: Scene) -> None:
     """The plan cannot know."""
     since = Condition(
-        type="NameTaken", status="True", reason="ErrResourceExists", message=claims.exists("Pod", "p", "MPIJob")
+        type="NameTaken", status="True", reason="ErrResourceExists", message=host_list.exists("Pod", "p", "MPIJob")
     )
     freed = replace(since, status="False", reason="NamesFree", message="")
     scene.server.answers["POST pods"] = status(409, "AlreadyExists")

@@ -20,9 +20,8 @@ from springtide.api.job import Job
 from springtide.api.kinds.conditions import finished
 from springtide.api.kinds.replicas import LAUNCHER, WORKER
 from springtide.api.kinds.status import JobStatus
-from springtide.jobs import progress
 from springtide.jobs.actions import Action, Create, Delete, Event, Patch, Plan, StatusPatch
-from springtide.jobs.causes import NODE_LOST
+from springtide.jobs.endings.causes import NODE_LOST
 from springtide.jobs.engine import plan
 from springtide.jobs.kind import Kind
 from springtide.jobs.kinds.mpi.adapter import MPI_KIND
@@ -42,8 +41,9 @@ from springtide.jobs.observed import (
 )
 from springtide.jobs.observed import Settings as OperatorSettings
 from springtide.jobs.parts import ssh
-from springtide.jobs.situation import Situation
-from springtide.jobs.situation import read as read_situation
+from springtide.jobs.reporting import progress
+from springtide.jobs.snapshot import Situation
+from springtide.jobs.snapshot import read as read_situation
 
 NODES = ("node-a", "node-b", "node-c")
 START = datetime(2026, 11, 16, 6, tzinfo=UTC)

@@ -7,7 +7,7 @@ import pytest
 from tests.unit.jobs.builders import elastic, reasons, running
 from tests.unit.jobs.simulated import Cluster
 
-from springtide.jobs import causes
+from springtide.jobs.endings import causes
 from springtide.jobs.observed import Exit, Pod
 
 versions = pytest.mark.parametrize("version", ["v1", "v2beta1"])

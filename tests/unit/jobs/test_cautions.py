@@ -10,8 +10,8 @@ from tests.unit.api.builders import an_mpijob
 from tests.unit.jobs.builders import ELASTIC
 
 from springtide.api.defaults.mpijob import defaulted
-from springtide.jobs.cautions import of_size
 from springtide.jobs.kinds.mpi.adapter import MPI_KIND
+from springtide.jobs.reporting.cautions import of_size
 
 RUNS = {"replicaStatuses": {"Launcher": {"active": 1}}}
 WAITS = {"replicaStatuses": {"Launcher": {"active": 0}}}

@@ -7,7 +7,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from springtide.jobs import claims
+from springtide.jobs import host_list
 
 NOW = datetime(2026, 11, 16, 6, tzinfo=UTC)
 WAITS = "The job waits until what is left of an earlier MPIJob of its name has been deleted: "
@@ -26,4 +26,4 @@ WAITS = "The job waits until what is left of an earlier MPIJob of its name has b
     ],
 )
 def test_it_is_named_and_how_long_it_may_take(left: dict[str, datetime | None], said: str) -> None:
-    assert claims.remains("MPIJob", left, NOW) == WAITS + said
+    assert host_list.remains("MPIJob", left, NOW) == WAITS + said

@@ -10,7 +10,7 @@ from tests.unit.api.builders import an_mpijob
 from tests.unit.jobs.builders import reasons, running
 from tests.unit.jobs.simulated import Cluster
 
-from springtide.jobs import deferring
+from springtide.jobs.replicas import deferring
 
 versions = pytest.mark.parametrize("version", ["v1", "v2beta1"])
 RIGID = "mpirun is not elastic"

@@ -11,9 +11,9 @@ from tests.unit.jobs.builders import elastic
 from tests.unit.jobs.simulated import Cluster
 
 from springtide.api.defaults.mpijob import defaulted
-from springtide.jobs import gangs
 from springtide.jobs.kinds.mpi.adapter import MPI_KIND
 from springtide.jobs.observed import Settings
+from springtide.jobs.parts import gangs
 
 
 def group(scheduler: str, annotations: dict[str, str] | None = None, **spec: Any) -> dict[str, Any]:

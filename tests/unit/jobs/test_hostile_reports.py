@@ -18,8 +18,9 @@ from tests.unit.jobs.simulated import Cluster
 
 from springtide.controllers import observing
 from springtide.controllers.inquiring import EventView, newest
-from springtide.jobs import causes, progress, quoting, wait_causes
+from springtide.jobs.endings import causes
 from springtide.jobs.observed import Waiting
+from springtide.jobs.reporting import progress, quoting, wait_causes
 from springtide.kube.resources import PODS
 
 HOSTILE: Final = {

@@ -11,8 +11,8 @@ from tests.unit.api.builders import a_template, an_mpijob
 from tests.unit.jobs.builders import ELASTIC, elastic, reasons, running
 from tests.unit.jobs.simulated import Cluster
 
-from springtide.jobs import progress
 from springtide.jobs.actions import RequeueAfter
+from springtide.jobs.reporting import progress
 
 versions = pytest.mark.parametrize("version", ["v1", "v2beta1"])
 

@@ -6,8 +6,9 @@ from __future__ import annotations
 import pytest
 from tests import hostile
 
-from springtide.jobs import decisions, ledger
+from springtide.jobs import ledger
 from springtide.jobs.ledger import ANNOTATION, NEXT_INDEX, Ledger, Move
+from springtide.jobs.reporting import decision_log
 
 TEXTS = {name: line.decode(errors="replace") for name, line in hostile.LINES.items()} | {
     "a field of the ledger": '{"members":' + "[" * 50_000,
@@ -22,7 +23,7 @@ TEXTS = {name: line.decode(errors="replace") for name, line in hostile.LINES.ite
 def test_what_cannot_be_read_is_as_good_as_missing(text: str) -> None:
     assert ledger.read({ANNOTATION: text}, ()) == Ledger()
     assert ledger.read({NEXT_INDEX: text}, ()).next_index in (0, 1)
-    assert decisions.log({decisions.ANNOTATION: text}) == ()
+    assert decision_log.log({decision_log.ANNOTATION: text}) == ()
 
 
 @pytest.mark.parametrize("given", ["9" * 5000, "99999999999", "-1", "1e9", "²", "0x10", "", " ", "NaN"])

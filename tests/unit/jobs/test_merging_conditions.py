@@ -4,7 +4,7 @@ from __future__ import annotations
 from datetime import UTC, datetime, timedelta
 
 from springtide.api.kinds.conditions import Condition
-from springtide.jobs.conditions import Conditions, false, merged, true
+from springtide.jobs.reporting.conditions import Conditions, false, merged, true
 
 THEN = datetime(2026, 1, 1, tzinfo=UTC)
 NOW = THEN + timedelta(hours=1)

@@ -9,10 +9,11 @@ import pytest
 from tests.unit.jobs.builders import a_toy, reasons, running
 from tests.unit.jobs.simulated import Cluster
 
-from springtide.jobs import decisions, resizing
 from springtide.jobs.kind import Of
 from springtide.jobs.ledger import ANNOTATION
 from springtide.jobs.observed import Exit, Key
+from springtide.jobs.replicas import resizing
+from springtide.jobs.reporting import decision_log
 
 
 def placed(workers: int = 3, elastic: tuple[int, int] | None = (1, 4)) -> Cluster:
@@ -199,7 +200,7 @@ def test_a_resize_is_told_once_wherever_the_operator_is_killed() -> None:
         cluster.reconcile(until)
     cluster.settle()
     (config,) = (held for key, held in cluster.observe().objects.items() if key.kind == "ConfigMap")
-    told = [line.message for line in decisions.log(config.annotations)]
+    told = [line.message for line in decision_log.log(config.annotations)]
     assert told.count("2 → 3 workers") == 1
 
 

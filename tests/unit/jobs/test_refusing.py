@@ -7,7 +7,7 @@ from tests.unit.jobs.simulated import START, Cluster
 from springtide.api.kinds.status import JobStatus
 from springtide.api.validation import mpijob
 from springtide.jobs.actions import Event, StatusPatch
-from springtide.jobs.refusing import refused
+from springtide.jobs.reporting.refusing import refused
 
 ERRORS = mpijob.errors(an_mpijob("v2beta1", workers=0))
 

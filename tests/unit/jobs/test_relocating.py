@@ -12,7 +12,7 @@ from tests.unit.api.builders import an_mpijob
 from tests.unit.jobs.builders import ELASTIC, running
 from tests.unit.jobs.simulated import Cluster
 
-from springtide.jobs import progress
+from springtide.jobs.reporting import progress
 
 versions = pytest.mark.parametrize("version", ["v1", "v2beta1"])
 TIDE = ("tiderun", *ELASTIC[1:])

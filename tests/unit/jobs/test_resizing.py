@@ -11,8 +11,8 @@ from tests.unit.jobs.builders import elastic, reasons, running
 from tests.unit.jobs.simulated import Cluster, Conflict
 
 from springtide.jobs.actions import Create, Delete, Patch
-from springtide.jobs.progress import ANNOTATION as PROGRESS
-from springtide.jobs.resizing import VICTIM
+from springtide.jobs.replicas.resizing import VICTIM
+from springtide.jobs.reporting.progress import ANNOTATION as PROGRESS
 
 
 def steps(cluster: Cluster) -> list[str]:

@@ -11,10 +11,10 @@ from tests.unit.api.builders import an_mpijob
 from tests.unit.jobs.builders import ELASTIC, elastic, running
 from tests.unit.jobs.simulated import Cluster
 
-from springtide.jobs import progress
 from springtide.jobs.actions import Event
 from springtide.jobs.observed import Exit, Pod
-from springtide.jobs.setbacks import KEEP_SOME
+from springtide.jobs.reporting import progress
+from springtide.jobs.reporting.setbacks import KEEP_SOME
 
 versions = pytest.mark.parametrize("version", ["v1", "v2beta1"])
 TIDE = ("tiderun", *ELASTIC[1:])

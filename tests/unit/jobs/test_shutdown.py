@@ -8,7 +8,7 @@ from tests.unit.api.builders import an_mpijob
 from tests.unit.jobs.builders import a_toy, elastic, reasons, running
 from tests.unit.jobs.simulated import Cluster
 
-from springtide.jobs import causes
+from springtide.jobs.endings import causes
 from springtide.jobs.observed import Exit
 from springtide.jobs.policies.backoff_limit import CAP
 

@@ -9,10 +9,12 @@ from itertools import product
 import pytest
 from tests.unit.jobs.builders import elastic, running
 
-from springtide.jobs import launching, resizing, situation, stages
+from springtide.jobs import snapshot
 from springtide.jobs.actions import Create
+from springtide.jobs.launchers import launching
 from springtide.jobs.observed import Pod
-from springtide.jobs.stages import TABLE, Stage, Step, stage
+from springtide.jobs.replicas import resizing, stages
+from springtide.jobs.replicas.stages import TABLE, Stage, Step, stage
 
 
 def test_the_table_knows_every_stage_but_that_a_worker_that_drains_comes_back() -> None:
@@ -41,14 +43,14 @@ def test_a_stage_is_read_off_the_ledger_and_the_pod(
     assert stage(pod, listed=listed, draining=draining) is found
 
 
-def seen(workers: int = 3) -> situation.Situation:
+def seen(workers: int = 3) -> snapshot.Situation:
     cluster = running(elastic(workers))
-    return situation.read(cluster.observe(), cluster.kind, cluster.now)
+    return snapshot.read(cluster.observe(), cluster.kind, cluster.now)
 
 
 def test_growth_follows_the_table(monkeypatch: pytest.MonkeyPatch) -> None:
     cluster = running(elastic(2))
-    found = situation.read(cluster.observe(), cluster.kind, cluster.now)
+    found = snapshot.read(cluster.observe(), cluster.kind, cluster.now)
     cluster.resize(3)
     assert [each for each in cluster.plan().actions if isinstance(each, Create)]
     assert launching.able(found) == (0, 1)

@@ -11,8 +11,8 @@ import pytest
 from tests.unit.jobs.builders import elastic, running
 from tests.unit.jobs.simulated import Cluster
 
-from springtide.jobs import progress
 from springtide.jobs.actions import RequeueAfter, StatusPatch
+from springtide.jobs.reporting import progress
 
 
 def report(cluster: Cluster, **words: Any) -> None:

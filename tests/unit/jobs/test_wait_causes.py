@@ -13,9 +13,9 @@ from tests.unit.jobs.builders import a_toy, elastic, reasons, running
 from tests.unit.jobs.simulated import Cluster
 
 from springtide.api.kinds.conditions import Condition, condition
-from springtide.jobs import wait_causes
 from springtide.jobs.actions import Event, Inquire, RequeueAfter
 from springtide.jobs.observed import Exit, Key, LauncherJob, Trouble, Waiting
+from springtide.jobs.reporting import wait_causes
 
 NO_GPU = "0/3 nodes are available: 3 Insufficient nvidia.com/gpu. preemption: 0/3 nodes are available."
 MISSING = 'MountVolume.SetUp failed for volume "data" : configmap "data" not found'

@@ -15,11 +15,11 @@ from springtide.api.defaults.mpijob import defaulted
 from springtide.api.job import Job
 from springtide.api.kinds.resource import Made
 from springtide.api.rights import rules
-from springtide.jobs import wiring
 from springtide.jobs.kind import NOBODY, Hosts, Kind, Wanted
 from springtide.jobs.kinds.mpi.adapter import MPI_KIND
 from springtide.jobs.objects import named
 from springtide.jobs.observed import Key, Settings
+from springtide.jobs.parts import wiring
 
 
 def kinds(wanted: tuple[Wanted, ...]) -> list[str]:

@@ -8,14 +8,16 @@ from datetime import datetime
 from typing import Any, Final
 
 from springtide.api.kinds.status import ReplicaStatus
-from springtide.jobs import causes, launching, objects
+from springtide.jobs import objects
 from springtide.jobs.actions import Action, Delete, Patch
+from springtide.jobs.endings import causes
+from springtide.jobs.endings.outcomes import BACKOFF_EXCEEDED, Outcome, failure, with_log
+from springtide.jobs.launchers import launching
 from springtide.jobs.launchers.form import LauncherForm
 from springtide.jobs.objects import deletions
 from springtide.jobs.observed import PLACING, RUNNING, Key, LauncherJob, Observed, Pod
-from springtide.jobs.outcomes import BACKOFF_EXCEEDED, Outcome, failure, with_log
 from springtide.jobs.policies.backoff_limit import CAP
-from springtide.jobs.situation import Situation
+from springtide.jobs.snapshot import Situation
 
 
 class BatchJobLauncher:

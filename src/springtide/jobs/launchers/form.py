@@ -11,8 +11,8 @@ from springtide.jobs.actions import Action
 from springtide.jobs.observed import Observed, Pod
 
 if TYPE_CHECKING:
-    from springtide.jobs.outcomes import Outcome
-    from springtide.jobs.situation import Situation
+    from springtide.jobs.endings.outcomes import Outcome
+    from springtide.jobs.snapshot import Situation
 
 
 class LauncherForm(Protocol):

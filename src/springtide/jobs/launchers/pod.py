@@ -7,14 +7,14 @@ from datetime import datetime
 from typing import Final
 
 from springtide.api.kinds.status import ReplicaStatus
-from springtide.jobs import causes
 from springtide.jobs.actions import Action
+from springtide.jobs.endings import causes
+from springtide.jobs.endings.outcomes import Outcome, counts, failure, with_log
 from springtide.jobs.launchers.form import LauncherForm
 from springtide.jobs.objects import deletions
 from springtide.jobs.observed import FAILED, SUCCEEDED, Observed, Pod
-from springtide.jobs.outcomes import Outcome, counts, failure, with_log
 from springtide.jobs.policies import backoff_limit
-from springtide.jobs.situation import Situation
+from springtide.jobs.snapshot import Situation
 
 
 class PodLauncher:

@@ -12,9 +12,9 @@ from typing import Any, Final
 
 from springtide.api.job import Job, Role
 from springtide.api.kinds.replicas import RestartPolicy
-from springtide.jobs import gangs
 from springtide.jobs.objects import owner
 from springtide.jobs.observed import Settings
+from springtide.jobs.parts import gangs
 
 Raw = dict[str, Any]
 

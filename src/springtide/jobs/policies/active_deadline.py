@@ -6,8 +6,8 @@ from __future__ import annotations
 from datetime import timedelta
 from typing import Final
 
-from springtide.jobs.outcomes import DEADLINE_EXCEEDED, Outcome, failure
-from springtide.jobs.situation import Situation
+from springtide.jobs.endings.outcomes import DEADLINE_EXCEEDED, Outcome, failure
+from springtide.jobs.snapshot import Situation
 from springtide.jobs.times import NEVER
 
 _CENTURY: Final = timedelta(days=36500)

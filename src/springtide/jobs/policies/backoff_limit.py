@@ -12,10 +12,10 @@ from datetime import datetime, timedelta
 from typing import Final
 
 from springtide.api.kinds.replicas import RestartPolicy
-from springtide.jobs import causes
+from springtide.jobs.endings import causes
 from springtide.jobs.ledger import Ledger
 from springtide.jobs.observed import Pod
-from springtide.jobs.situation import Situation
+from springtide.jobs.snapshot import Situation
 
 FIRST_DELAY: Final = timedelta(seconds=10)
 LONGEST_DELAY: Final = timedelta(minutes=5)

@@ -11,9 +11,9 @@ from springtide.api.kinds import conditions
 from springtide.api.kinds.conditions import condition
 from springtide.api.kinds.run_policy import CleanPodPolicy
 from springtide.jobs.actions import Action
+from springtide.jobs.endings.outcomes import BACKOFF_EXCEEDED, DEADLINE_EXCEEDED
 from springtide.jobs.objects import deletions
-from springtide.jobs.outcomes import BACKOFF_EXCEEDED, DEADLINE_EXCEEDED
-from springtide.jobs.situation import Situation
+from springtide.jobs.snapshot import Situation
 
 
 def cleaned(situation: Situation) -> tuple[Action, ...]:

@@ -3,10 +3,10 @@
 
 from __future__ import annotations
 
-from springtide.jobs import fixed
+from springtide.jobs.endings.outcomes import Outcome
 from springtide.jobs.kind import Of
-from springtide.jobs.outcomes import Outcome
-from springtide.jobs.situation import Situation
+from springtide.jobs.replicas import indexed_roles
+from springtide.jobs.snapshot import Situation
 
 
 def success(situation: Situation) -> Outcome | None:
@@ -33,5 +33,5 @@ def replicas_succeeded(situation: Situation) -> bool:
 
 
 def _has_succeeded(situation: Situation, name: str) -> bool:
-    pod = fixed.pods(situation).get(name)
-    return pod is not None and fixed.has_succeeded(pod)
+    pod = indexed_roles.pods(situation).get(name)
+    return pod is not None and indexed_roles.has_succeeded(pod)

@@ -4,10 +4,10 @@
 from __future__ import annotations
 
 from springtide.api.kinds.run_policy import CleanPodPolicy
-from springtide.jobs import launching
 from springtide.jobs.actions import Action
+from springtide.jobs.launchers import launching
 from springtide.jobs.objects import deletions
-from springtide.jobs.situation import Situation
+from springtide.jobs.snapshot import Situation
 
 
 def stopped(situation: Situation) -> tuple[Action, ...]:

@@ -7,7 +7,7 @@ from datetime import timedelta
 
 from springtide.jobs.actions import Delete
 from springtide.jobs.observed import Key
-from springtide.jobs.situation import Situation
+from springtide.jobs.snapshot import Situation
 from springtide.jobs.times import NEVER
 
 

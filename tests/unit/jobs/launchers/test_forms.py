@@ -10,7 +10,7 @@ from tests.unit.api.builders import an_mpijob
 from tests.unit.jobs.builders import a_toy, running
 from tests.unit.jobs.simulated import Cluster
 
-from springtide.jobs import situation
+from springtide.jobs import snapshot
 from springtide.jobs.actions import Action, Delete, Patch
 from springtide.jobs.launchers.batch_job import BATCH_JOB
 from springtide.jobs.launchers.form import NO_LAUNCHER, LauncherForm
@@ -24,8 +24,8 @@ FORMS: dict[str, tuple[LauncherForm, Cluster]] = {
 }
 
 
-def of(cluster: Cluster) -> situation.Situation:
-    return situation.read(cluster.observe(), cluster.kind, cluster.now)
+def of(cluster: Cluster) -> snapshot.Situation:
+    return snapshot.read(cluster.observe(), cluster.kind, cluster.now)
 
 
 @pytest.mark.parametrize(("form", "cluster"), FORMS.values(), ids=FORMS)

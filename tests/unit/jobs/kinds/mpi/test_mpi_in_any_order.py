@@ -11,7 +11,7 @@ from tests.unit.jobs import any_order
 from tests.unit.jobs.simulated import Cluster
 
 from springtide.api.kinds.replicas import LAUNCHER
-from springtide.jobs import deferring, moving
+from springtide.jobs.replicas import deferring, moving
 
 ELASTIC = ("horovodrun", "-np", "1", "--max-np", "4", "--network-interfaces", "eth0", "--host-discovery-script", "/x")
 RIGID = ("mpirun", "-np", "2", "pi")

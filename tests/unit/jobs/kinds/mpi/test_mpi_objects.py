@@ -17,7 +17,7 @@ from springtide.jobs.kind import NOBODY, Hosts, Wanted
 from springtide.jobs.kinds.mpi.adapter import MPI_KIND
 from springtide.jobs.observed import Settings
 from springtide.jobs.parts import ssh
-from springtide.jobs.wiring import wanted
+from springtide.jobs.parts.wiring import wanted
 
 HOSTS = Hosts((), ("pi-worker-0", "pi-worker-7"), "", launcher_seen=True)
 GPU = {"template": a_template("mpirun", resources={"limits": {"aliyun.com/gpu": 1}})}

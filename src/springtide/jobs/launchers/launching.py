@@ -13,13 +13,15 @@ from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import Final
 
-from springtide.jobs import causes, progress, stages
 from springtide.jobs.actions import Action, Create, Patch
+from springtide.jobs.endings import causes
 from springtide.jobs.ledger import Ledger
 from springtide.jobs.observed import RUNNING, SUCCEEDED, Key, Pod
 from springtide.jobs.policies import backoff_limit
-from springtide.jobs.situation import Situation
-from springtide.jobs.stages import Step
+from springtide.jobs.replicas import stages
+from springtide.jobs.replicas.stages import Step
+from springtide.jobs.reporting import progress
+from springtide.jobs.snapshot import Situation
 from springtide.jobs.times import NEVER, after
 
 SETTLE_SECONDS: Final = 30

@@ -9,9 +9,10 @@ from typing import Final
 
 from springtide.api.kinds.run_policy import CleanPodPolicy
 from springtide.api.kinds.status import ReplicaStatus
-from springtide.jobs import causes, wait_causes
+from springtide.jobs.endings import causes
 from springtide.jobs.observed import FAILED, RUNNING, SUCCEEDED, Pod
-from springtide.jobs.situation import Situation
+from springtide.jobs.reporting import wait_causes
+from springtide.jobs.snapshot import Situation
 
 DEADLINE_EXCEEDED: Final = "DeadlineExceeded"
 BACKOFF_EXCEEDED: Final = "BackoffLimitExceeded"

@@ -6,10 +6,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Final
 
-from springtide.jobs import fixed, workers
-from springtide.jobs.outcomes import Outcome
+from springtide.jobs.endings.outcomes import Outcome
 from springtide.jobs.policies import active_deadline, success_policy
-from springtide.jobs.situation import Situation
+from springtide.jobs.replicas import indexed_roles, workers
+from springtide.jobs.snapshot import Situation
 
 
 def outcome(situation: Situation) -> Outcome | None:
@@ -24,7 +24,7 @@ def _launcher_failed(situation: Situation) -> Outcome | None:
 ENDINGS: Final[tuple[Callable[[Situation], Outcome | None], ...]] = (
     success_policy.success,
     _launcher_failed,
-    fixed.failure,
+    indexed_roles.failure,
     active_deadline.passed,
     workers.failure,
 )

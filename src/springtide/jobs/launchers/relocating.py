@@ -10,11 +10,11 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from springtide.jobs import progress, setbacks
 from springtide.jobs.actions import Action, Decision
 from springtide.jobs.ledger import Ledger
 from springtide.jobs.observed import Pod
-from springtide.jobs.situation import Situation
+from springtide.jobs.reporting import progress, setbacks
+from springtide.jobs.snapshot import Situation
 
 
 def noticed(situation: Situation) -> tuple[Ledger, list[Decision]]:

@@ -6,9 +6,10 @@ Each is empty where nothing is waited for. Times are times of day: they stay tru
 
 from __future__ import annotations
 
-from springtide.jobs import launching, resizing, workers
+from springtide.jobs.launchers import launching
 from springtide.jobs.policies import backoff_limit
-from springtide.jobs.situation import Situation
+from springtide.jobs.replicas import resizing, workers
+from springtide.jobs.snapshot import Situation
 from springtide.jobs.times import clock
 
 

@@ -8,12 +8,12 @@ from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Final
 
-from springtide.jobs import causes, outcomes
+from springtide.jobs.endings import causes, outcomes
+from springtide.jobs.endings.outcomes import Outcome
 from springtide.jobs.ledger import Ledger
 from springtide.jobs.observed import FAILED, Pod
-from springtide.jobs.outcomes import Outcome
 from springtide.jobs.policies.backoff_limit import CAP, delay
-from springtide.jobs.situation import Situation
+from springtide.jobs.snapshot import Situation
 
 FORGOTTEN_AFTER: Final = timedelta(minutes=10)
 """A worker that ran this long starts a new row: a job that runs for weeks may lose one now and then."""

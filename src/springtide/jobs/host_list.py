@@ -16,12 +16,12 @@ from msgspec.structs import replace
 
 from springtide.api.kinds.conditions import condition, holds
 from springtide.api.kinds.status import JobStatus
-from springtide.jobs import causes
 from springtide.jobs.actions import Event, Plan, RequeueAfter, StatusPatch
-from springtide.jobs.conditions import REASON_LENGTH, Conditions, false, merged, true
+from springtide.jobs.endings import causes
 from springtide.jobs.kind import Hosts
 from springtide.jobs.observed import Pod
-from springtide.jobs.situation import Situation
+from springtide.jobs.reporting.conditions import REASON_LENGTH, Conditions, false, merged, true
+from springtide.jobs.snapshot import Situation
 from springtide.jobs.times import clock
 
 NAME_TAKEN: Final = "NameTaken"

@@ -17,10 +17,11 @@ from dataclasses import replace
 from datetime import timedelta
 from typing import Final
 
-from springtide.jobs import launching, resizing
 from springtide.jobs.actions import Decision
+from springtide.jobs.launchers import launching
 from springtide.jobs.ledger import Ledger
-from springtide.jobs.situation import Situation
+from springtide.jobs.replicas import resizing
+from springtide.jobs.snapshot import Situation
 
 MARGIN: Final = timedelta(seconds=5)
 """Beyond the time of a drain, for the news to get around."""

@@ -14,11 +14,12 @@ from datetime import datetime, timedelta
 from typing import Final
 
 from springtide.api.kinds.conditions import Condition, condition, holds
-from springtide.jobs import causes, quoting
 from springtide.jobs.actions import Action, Inquire
-from springtide.jobs.conditions import Conditions, false, true, updated
+from springtide.jobs.endings import causes
 from springtide.jobs.observed import Key, LauncherJob, Pod, Trouble, Waiting
-from springtide.jobs.situation import Situation
+from springtide.jobs.reporting import quoting
+from springtide.jobs.reporting.conditions import Conditions, false, true, updated
+from springtide.jobs.snapshot import Situation
 from springtide.jobs.times import clock
 
 WAITING: Final = "Waiting"

@@ -6,11 +6,13 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Final
 
-from springtide.jobs import causes, launching, progress
 from springtide.jobs.actions import Decision
+from springtide.jobs.endings import causes
+from springtide.jobs.launchers import launching
 from springtide.jobs.ledger import Ledger, SetBack
 from springtide.jobs.observed import Pod
-from springtide.jobs.situation import Situation
+from springtide.jobs.reporting import progress
+from springtide.jobs.snapshot import Situation
 
 REASON: Final = "TrainingSetBack"
 NO_CHECKPOINT: Final = "NoCheckpoint"

@@ -11,14 +11,14 @@ from collections.abc import Mapping
 from dataclasses import replace
 from datetime import timedelta
 
-from springtide.jobs import causes, outcomes
 from springtide.jobs.actions import Action, Create, Decision
+from springtide.jobs.endings import causes, outcomes
+from springtide.jobs.endings.outcomes import Outcome
 from springtide.jobs.kind import Replica
 from springtide.jobs.ledger import Ledger
 from springtide.jobs.observed import FAILED, SUCCEEDED, Pod
-from springtide.jobs.outcomes import Outcome
 from springtide.jobs.policies import backoff_limit
-from springtide.jobs.situation import Situation
+from springtide.jobs.snapshot import Situation
 
 
 def pods(situation: Situation) -> Mapping[str, Pod]:

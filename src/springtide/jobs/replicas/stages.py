@@ -18,7 +18,7 @@ from enum import Enum, IntEnum, auto
 from typing import Final
 
 from springtide.jobs.observed import Pod
-from springtide.jobs.situation import Situation
+from springtide.jobs.snapshot import Situation
 
 
 class Stage(IntEnum):

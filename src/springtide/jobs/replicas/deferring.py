@@ -6,8 +6,8 @@ from __future__ import annotations
 
 from typing import Final
 
-from springtide.jobs import launching
-from springtide.jobs.situation import Situation
+from springtide.jobs.launchers import launching
+from springtide.jobs.snapshot import Situation
 
 _ORDINALS: Final = ("first", "second", "third", "fourth", "fifth", "sixth", "seventh", "eighth", "ninth", "tenth")
 

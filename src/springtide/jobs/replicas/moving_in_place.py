@@ -12,11 +12,12 @@ from __future__ import annotations
 from dataclasses import replace
 from datetime import timedelta
 
-from springtide.jobs import launching, moving, resizing
 from springtide.jobs.actions import Decision
+from springtide.jobs.launchers import launching
 from springtide.jobs.ledger import Ledger, Move
 from springtide.jobs.observed import Pod
-from springtide.jobs.situation import Situation
+from springtide.jobs.replicas import moving, resizing
+from springtide.jobs.snapshot import Situation
 
 
 def noticed(situation: Situation) -> tuple[Ledger, list[Decision]]:

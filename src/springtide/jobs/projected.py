@@ -13,7 +13,7 @@ from dataclasses import replace
 from springtide.jobs.actions import Action, Create, Delete
 from springtide.jobs.objects import ROLE, index_of
 from springtide.jobs.observed import LauncherJob, Pod
-from springtide.jobs.situation import Situation
+from springtide.jobs.snapshot import Situation
 
 
 def foreseen(situation: Situation, actions: Iterable[Action]) -> Situation:

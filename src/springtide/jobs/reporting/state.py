@@ -12,10 +12,12 @@ from typing import NamedTuple
 
 from springtide.api.kinds import conditions as types
 from springtide.api.kinds.conditions import condition, holds
-from springtide.jobs import deferring, deliberate_waits, launching, progress, rank_changes
-from springtide.jobs.conditions import Conditions
+from springtide.jobs.launchers import launching
 from springtide.jobs.observed import RUNNING
-from springtide.jobs.situation import Situation
+from springtide.jobs.replicas import deferring
+from springtide.jobs.reporting import deliberate_waits, progress, rank_changes
+from springtide.jobs.reporting.conditions import Conditions
+from springtide.jobs.snapshot import Situation
 
 
 class Word(StrEnum):

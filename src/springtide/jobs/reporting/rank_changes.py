@@ -9,10 +9,10 @@ from __future__ import annotations
 from typing import Final
 
 from springtide.api.kinds.status import JobStatus
-from springtide.jobs import progress
 from springtide.jobs.actions import Event
-from springtide.jobs.progress import Change, Idle
-from springtide.jobs.situation import Situation
+from springtide.jobs.reporting import progress
+from springtide.jobs.reporting.progress import Change, Idle
+from springtide.jobs.snapshot import Situation
 from springtide.jobs.times import clock
 
 _HOST: Final = 63

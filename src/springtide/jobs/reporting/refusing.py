@@ -16,7 +16,7 @@ from springtide.api.field_errors import FieldError
 from springtide.api.kinds.conditions import condition, finished, holds
 from springtide.api.kinds.status import JobStatus
 from springtide.jobs.actions import Event, Plan, StatusPatch
-from springtide.jobs.conditions import Conditions, false, merged, true
+from springtide.jobs.reporting.conditions import Conditions, false, merged, true
 
 INVALID: Final = "Invalid"
 REASON: Final = "ValidationError"

@@ -7,9 +7,9 @@ import json
 from collections.abc import Mapping
 from typing import Final
 
-from springtide.jobs.launching import SETTLE_SECONDS, START_SECONDS
-from springtide.jobs.resizing import DRAIN_SECONDS
-from springtide.jobs.situation import PREFIX, is_seconds
+from springtide.jobs.launchers.launching import SETTLE_SECONDS, START_SECONDS
+from springtide.jobs.replicas.resizing import DRAIN_SECONDS
+from springtide.jobs.snapshot import PREFIX, is_seconds
 
 DEFAULTS: Final[Mapping[str, int]] = {
     "drain-seconds": DRAIN_SECONDS,

@@ -12,21 +12,14 @@ from springtide.api.kinds import conditions as types
 from springtide.api.kinds.conditions import Condition, condition, finished, holds
 from springtide.api.kinds.status import JobStatus, ReplicaStatus
 from springtide.api.names import LABEL_LENGTH
-from springtide.jobs import (
-    claims,
-    deferring,
-    launching,
-    progress,
-    refusing,
-    setbacks,
-    state,
-    training_progress,
-    wait_causes,
-)
+from springtide.jobs import host_list
 from springtide.jobs.actions import Event
-from springtide.jobs.conditions import Conditions, false, merged, true, updated
-from springtide.jobs.outcomes import Outcome, counts
-from springtide.jobs.situation import Situation
+from springtide.jobs.endings.outcomes import Outcome, counts
+from springtide.jobs.launchers import launching
+from springtide.jobs.replicas import deferring
+from springtide.jobs.reporting import progress, refusing, setbacks, state, training_progress, wait_causes
+from springtide.jobs.reporting.conditions import Conditions, false, merged, true, updated
+from springtide.jobs.snapshot import Situation
 
 BOUNDED: Final = "SizeOutOfBounds"
 LIMITED: Final = "TooManyWorkers"
@@ -107,7 +100,7 @@ def over(situation: Situation) -> JobStatus:
 
 
 def _created(situation: Situation, conditions: Conditions) -> Conditions:
-    conditions = claims.freed(refusing.mended(conditions, situation.now), situation.now)
+    conditions = host_list.freed(refusing.mended(conditions, situation.now), situation.now)
     if condition(conditions, types.CREATED) is not None:
         return conditions
     message = f"{situation.title} is created."

@@ -14,9 +14,9 @@ import msgspec
 from msgspec.structs import replace
 
 from springtide.api.kinds.fields import Wire
-from springtide.jobs import quoting
 from springtide.jobs.annotations import decoded
 from springtide.jobs.observed import Pod
+from springtide.jobs.reporting import quoting
 
 ANNOTATION: Final = "springtide.dev/progress"
 _LINE: Final = '{"springtide":"progress"'

@@ -9,8 +9,8 @@ from typing import Final
 from msgspec.structs import replace
 
 from springtide.api.kinds.status import JobStatus, TrainingProgress
-from springtide.jobs import progress
-from springtide.jobs.situation import Situation
+from springtide.jobs.reporting import progress
+from springtide.jobs.snapshot import Situation
 
 OFTEN: Final = timedelta(seconds=10)
 """A status is not written more often for this alone."""

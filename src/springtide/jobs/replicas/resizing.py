@@ -8,11 +8,13 @@ from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import Final
 
-from springtide.jobs import causes, progress, stages, workers
+from springtide.jobs.endings import causes
 from springtide.jobs.ledger import Ledger
 from springtide.jobs.observed import Pod
-from springtide.jobs.situation import Situation
-from springtide.jobs.stages import Step
+from springtide.jobs.replicas import stages, workers
+from springtide.jobs.replicas.stages import Step
+from springtide.jobs.reporting import progress
+from springtide.jobs.snapshot import Situation
 from springtide.jobs.times import after
 
 VICTIM: Final = "springtide.dev/victim"
