@@ -12,9 +12,9 @@ from pathlib import Path
 
 import pytest
 
-from springtide.local.kubelet import gpus
-from springtide.local.kubelet.device_placing import MEMORY, SHARES, WHOLE, NoDeviceError
-from springtide.local.kubelet.devices import Devices
+from springtide.local.kubelet.devices import gpus
+from springtide.local.kubelet.devices.allocation import Devices
+from springtide.local.kubelet.devices.placing import MEMORY, SHARES, WHOLE, NoDeviceError
 
 pytestmark = pytest.mark.skipif(shutil.which("nvidia-smi") is None, reason="needs an NVIDIA GPU")
 

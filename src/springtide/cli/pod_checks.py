@@ -16,7 +16,7 @@ from typing import Any
 
 from springtide.cli.wrong import Wrong
 from springtide.local.datadir import DataDir
-from springtide.local.kubelet import gpus
+from springtide.local.kubelet.devices import gpus
 from springtide.local.network import holders
 from springtide.local.runtime import isolation
 from springtide.local.runtime.shim import memory

@@ -19,7 +19,7 @@ from tests.integration.patience import until
 
 from springtide.kube.resources import NODES, Key
 from springtide.local.apiserver import resource_metrics
-from springtide.local.kubelet.pods import LocalPod
+from springtide.local.kubelet.pods.local_pods import LocalPod
 
 
 @dataclass

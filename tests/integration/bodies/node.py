@@ -15,7 +15,7 @@ from tests.integration.upkeep_basics.cluster_client import World, a_cluster
 from springtide.kube.informer import Informers
 from springtide.kube.resources import PODS, Key, Obj
 from springtide.local.environments.shelf import Environments
-from springtide.local.kubelet.bodies import Facts, Maker
+from springtide.local.kubelet.containers.bodies import Facts, Maker
 
 
 class NoDevices:

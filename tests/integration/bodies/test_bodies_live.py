@@ -14,8 +14,9 @@ import pytest
 from tests.integration.bodies.node import Node, a_node
 
 from springtide.kube.resources import CONFIGMAPS, PERSISTENTVOLUMECLAIMS, PERSISTENTVOLUMES, PODS, SECRETS
-from springtide.local.kubelet import bodies, tokens
-from springtide.local.kubelet.bodies import NotReady
+from springtide.local.kubelet import tokens
+from springtide.local.kubelet.containers import bodies
+from springtide.local.kubelet.containers.bodies import NotReady
 
 ACCOUNT = "/var/run/secrets/kubernetes.io/serviceaccount"
 

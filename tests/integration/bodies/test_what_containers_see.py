@@ -18,7 +18,7 @@ from springtide.kube.resources import CONFIGMAPS, Obj
 from springtide.local.environments import making
 from springtide.local.environments.environment import Files
 from springtide.local.environments.making import Recipe
-from springtide.local.kubelet.bodies import Prepared
+from springtide.local.kubelet.containers.bodies import Prepared
 from springtide.local.runtime import shims
 from springtide.local.runtime.contract import ContainerBody
 from springtide.local.runtime.shims import Shim

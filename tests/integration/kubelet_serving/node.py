@@ -21,7 +21,7 @@ import msgspec
 from tests.integration.patience import until
 
 from springtide.local.access import pki
-from springtide.local.kubelet.pods import LocalPod, Pods
+from springtide.local.kubelet.pods.local_pods import LocalPod, Pods
 from springtide.local.kubelet.serving.server import serve
 from springtide.local.runtime import shims
 from springtide.local.runtime.contract import ContainerBody, PodBody

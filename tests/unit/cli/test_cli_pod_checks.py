@@ -10,8 +10,8 @@ from springtide.cli import pod_checks
 from springtide.cli.pod_checks import POD_CHECKS
 from springtide.cli.wrong import Wrong
 from springtide.local.datadir import DataDir
-from springtide.local.kubelet import gpus
-from springtide.local.kubelet.gpus import Gpu
+from springtide.local.kubelet.devices import gpus
+from springtide.local.kubelet.devices.gpus import Gpu
 from springtide.local.runtime import isolation
 from springtide.local.runtime.isolation import Finding, Findings
 

@@ -16,8 +16,8 @@ from collections.abc import Coroutine, Sequence
 from pathlib import Path
 from typing import Any
 
-from springtide.local.kubelet import turns
 from springtide.local.kubelet.agent import Agent, Options, connected
+from springtide.local.kubelet.node import file_lock
 
 logger = logging.getLogger(__name__)
 
@@ -34,8 +34,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
     logging.basicConfig(level=logging.INFO, format="%(asctime)s %(levelname)s %(name)s: %(message)s")
     gc.set_threshold(_RARELY, 20, 50)
     try:
-        turns.take(options.data_dir / "nodes" / options.node / "agent.lock", _PREDECESSOR)
-    except turns.TakenError:
+        file_lock.take(options.data_dir / "nodes" / options.node / "agent.lock", _PREDECESSOR)
+    except file_lock.TakenError:
         sys.exit(f"node {options.node} of {options.data_dir} has an agent already")
     asyncio.run(_main(options))
 

@@ -23,16 +23,17 @@ from springtide.kube.request import Scope
 from springtide.kube.resources import NODES, PODS, Key, Obj
 from springtide.kube.workqueue import Backoff
 from springtide.local.environments.shelf import Environments, default_root
-from springtide.local.kubelet import adoption, heartbeat, machine, registration
-from springtide.local.kubelet.addresses import Addresses, range_of
-from springtide.local.kubelet.bodies import Maker
-from springtide.local.kubelet.devices import Devices
-from springtide.local.kubelet.facts import Facts
-from springtide.local.kubelet.heartbeat import Heartbeat
-from springtide.local.kubelet.means import Means
-from springtide.local.kubelet.pods import Pods
+from springtide.local.kubelet.containers.bodies import Maker
+from springtide.local.kubelet.dependencies import Means
+from springtide.local.kubelet.devices.allocation import Devices
+from springtide.local.kubelet.node import heartbeat, machine, registration
+from springtide.local.kubelet.node.addresses import Addresses, range_of
+from springtide.local.kubelet.node.facts import Facts
+from springtide.local.kubelet.node.heartbeat import Heartbeat
+from springtide.local.kubelet.pods import adoption
+from springtide.local.kubelet.pods.local_pods import Pods
+from springtide.local.kubelet.pods.sync import Sync, uids
 from springtide.local.kubelet.serving.server import serve
-from springtide.local.kubelet.sync import Sync, uids
 from springtide.local.runtime.nurseries import Nursery
 
 logger = logging.getLogger(__name__)

@@ -19,7 +19,7 @@ from springtide.kube.client import Client
 from springtide.kube.informer import Informer, Informers
 from springtide.kube.request import Scope
 from springtide.kube.resources import CONFIGMAPS, SECRETS, SERVICES, Key, Resource
-from springtide.local.kubelet.variables import Service
+from springtide.local.kubelet.specs.variables import Service
 
 PATIENCE = 10.0
 """Seconds to wait for the first contents of a watch."""

@@ -14,7 +14,7 @@ from asyncio.subprocess import Process
 from collections.abc import Sequence
 
 from springtide.local.datadir import DataDir
-from springtide.local.kubelet import interruptions
+from springtide.local.kubelet.pods import interruptions
 from springtide.local.runtime import shims
 from springtide.local.supervisor import credentials, leftovers, log_files
 from springtide.local.supervisor.processes import Kept, leashed

@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from springtide.local.datadir import DataDir, log_name
-from springtide.local.kubelet import exec_sockets
+from springtide.local.kubelet.containers import exec_sockets
 from springtide.local.runtime import remains
 
 _PROC = Path("/proc")

@@ -20,12 +20,12 @@ from springtide.kube.informer import Informer
 from springtide.kube.request import DeleteOptions, Patch
 from springtide.kube.resources import Key, Obj, Resource
 from springtide.local.environments.environment import Environment
-from springtide.local.kubelet.addresses import Addresses, range_of
-from springtide.local.kubelet.bodies import NotReady, Prepared
-from springtide.local.kubelet.facts import Facts
-from springtide.local.kubelet.means import Means
-from springtide.local.kubelet.pods import Pods
-from springtide.local.kubelet.sync import Sync
+from springtide.local.kubelet.containers.bodies import NotReady, Prepared
+from springtide.local.kubelet.dependencies import Means
+from springtide.local.kubelet.node.addresses import Addresses, range_of
+from springtide.local.kubelet.node.facts import Facts
+from springtide.local.kubelet.pods.local_pods import Pods
+from springtide.local.kubelet.pods.sync import Sync
 from springtide.local.runtime.contract import ContainerBody, ContainerState, PodBody
 from springtide.local.runtime.shim.process import LOST
 from springtide.local.runtime.shims import Shim, ShimError

@@ -7,7 +7,7 @@ from ipaddress import IPv4Network
 
 import pytest
 
-from springtide.local.kubelet.addresses import Addresses, NoAddressLeft, range_of
+from springtide.local.kubelet.node.addresses import Addresses, NoAddressLeft, range_of
 
 
 def test_pods_get_the_nodes_addresses_from_the_second_on() -> None:

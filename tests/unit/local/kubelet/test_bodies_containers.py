@@ -15,13 +15,14 @@ import pytest
 from springtide.kube.resources import Key, Obj
 from springtide.local.environments import operators
 from springtide.local.environments.environment import Environment, Files
-from springtide.local.kubelet import mounts, rewriting, sandboxes, variables
-from springtide.local.kubelet.bodies import zero_byte
-from springtide.local.kubelet.container_bodies import ContainerBodies, Prepared
-from springtide.local.kubelet.facts import Facts
-from springtide.local.kubelet.refusals import NotReady
+from springtide.local.kubelet.containers import mounts, rewriting, sandboxes
+from springtide.local.kubelet.containers.bodies import zero_byte
+from springtide.local.kubelet.containers.container_bodies import ContainerBodies, Prepared
+from springtide.local.kubelet.containers.refusals import NotReady
+from springtide.local.kubelet.node.facts import Facts
 from springtide.local.kubelet.sources import ConfigMap, Reference, Secret, Sources, references_of
-from springtide.local.kubelet.variables import Service
+from springtide.local.kubelet.specs import variables
+from springtide.local.kubelet.specs.variables import Service
 from springtide.local.kubelet.volumes.setup import Volume
 from springtide.local.runtime.contract import ContainerBody, Mount, PodBody
 

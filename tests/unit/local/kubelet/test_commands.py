@@ -3,7 +3,7 @@ from __future__ import annotations
 
 import pytest
 
-from springtide.local.kubelet import commands
+from springtide.local.kubelet.specs import expansion
 
 KNOWN = {"VAR_A": "A", "VAR_B": "B", "VAR_C": "C", "VAR_REF": "$(VAR_A)", "VAR_EMPTY": ""}
 
@@ -36,15 +36,15 @@ KNOWN = {"VAR_A": "A", "VAR_B": "B", "VAR_C": "C", "VAR_REF": "$(VAR_A)", "VAR_E
     ],
 )
 def test_references_are_expanded(text: str, expected: str) -> None:
-    assert commands.expand(text, KNOWN) == expected
+    assert expansion.expand(text, KNOWN) == expected
 
 
 def test_the_first_mapping_that_knows_a_name_decides() -> None:
-    assert commands.expand("$(A)$(B)", {"A": "1"}, {"A": "2", "B": "3"}) == "13"
+    assert expansion.expand("$(A)$(B)", {"A": "1"}, {"A": "2", "B": "3"}) == "13"
 
 
 def test_command_and_args_become_one_argv() -> None:
-    assert commands.argv(["python"], ["-m", "train", "--rank=$(RANK)"], {"RANK": "0"}) == (
+    assert expansion.argv(["python"], ["-m", "train", "--rank=$(RANK)"], {"RANK": "0"}) == (
         "python",
         "-m",
         "train",
@@ -53,22 +53,22 @@ def test_command_and_args_become_one_argv() -> None:
 
 
 def test_unknown_references_are_named() -> None:
-    assert commands.unknown_references("$(A)/$(B)/$$(C)", {"A": "x"}) == ["B"]
+    assert expansion.unknown_references("$(A)/$(B)/$$(C)", {"A": "x"}) == ["B"]
 
 
 def test_references_that_are_never_closed_are_read_once() -> None:
     text = "$(" * 500_000
-    assert commands.expand(text, {}) == text
-    assert commands.expand(text + ")$$$", {}) == text + ")$$"
-    assert commands.unknown_references(text, {}) == []
+    assert expansion.expand(text, {}) == text
+    assert expansion.expand(text + ")$$$", {}) == text + ")$$"
+    assert expansion.unknown_references(text, {}) == []
 
 
 def test_a_text_that_would_grow_beyond_measure_is_not_made() -> None:
     value = "x" * 1000
-    assert len(commands.expand("$(A)" * 2000, {"A": value})) == 2_000_000
-    with pytest.raises(commands.TooLongError, match="more than 2097152 characters"):
-        commands.expand("$(A)" * 1_000_000, {"A": value})
-    with pytest.raises(commands.TooLongError):
-        commands.argv(["run", *["$(A)"] * 1_000_000], [], {"A": value})
-    with pytest.raises(commands.TooLongError):
-        commands.argv(["$(A)"], ["$(A)"] * 10, {"A": "x" * 1_000_000})
+    assert len(expansion.expand("$(A)" * 2000, {"A": value})) == 2_000_000
+    with pytest.raises(expansion.TooLongError, match="more than 2097152 characters"):
+        expansion.expand("$(A)" * 1_000_000, {"A": value})
+    with pytest.raises(expansion.TooLongError):
+        expansion.argv(["run", *["$(A)"] * 1_000_000], [], {"A": value})
+    with pytest.raises(expansion.TooLongError):
+        expansion.argv(["$(A)"], ["$(A)"] * 10, {"A": "x" * 1_000_000})

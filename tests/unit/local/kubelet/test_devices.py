@@ -9,12 +9,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from springtide.local.kubelet import device_placing, gpus
-from springtide.local.kubelet.device_placing import SHARES_PER_GPU, Held, NoDeviceError, place
-from springtide.local.kubelet.devices import Devices
-from springtide.local.kubelet.gpus import DriverError, Gpu
+from springtide.local.kubelet.devices import gpus, placing
+from springtide.local.kubelet.devices.allocation import Devices
+from springtide.local.kubelet.devices.gpus import DriverError, Gpu
+from springtide.local.kubelet.devices.placing import SHARES_PER_GPU, Held, NoDeviceError, place
 
-WHOLE, SHARES, MEMORY = device_placing.RESOURCES
+WHOLE, SHARES, MEMORY = placing.RESOURCES
 
 
 def cards(count: int, memory: int = 1000) -> list[Gpu]:
@@ -118,7 +118,7 @@ def test_no_gpu_is_ever_given_twice_or_overfilled(count: int, wishes: list[dict[
     total=st.integers(0, 9), claims=st.dictionaries(st.sampled_from("abcd"), st.none() | st.integers(0, 5), min_size=1)
 )
 def test_nodes_that_say_nothing_share_what_is_left(total: int, claims: dict[str, int | None]) -> None:
-    parts = [device_placing.portion(total, claims, node) for node, claim in claims.items() if claim is None]
+    parts = [placing.portion(total, claims, node) for node, claim in claims.items() if claim is None]
     if parts:
         assert sum(parts) == max(0, total - sum(claim or 0 for claim in claims.values()))
         assert max(parts) - min(parts) <= 1

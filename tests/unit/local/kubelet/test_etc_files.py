@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from springtide.local.kubelet import etc_files
-from springtide.local.kubelet.etc_files import Account, Hostname, HostnameError, Resolver
+from springtide.local.kubelet.containers import etc_files
+from springtide.local.kubelet.containers.etc_files import Account, Hostname, HostnameError, Resolver
 
 
 def a_pod(name: str = "w-0", **spec: Any) -> dict[str, Any]:

@@ -11,8 +11,8 @@ from typing import Any
 
 import pytest
 
-from springtide.local.kubelet import exec_sockets
-from springtide.local.kubelet.facts import Facts
+from springtide.local.kubelet.containers import exec_sockets
+from springtide.local.kubelet.node.facts import Facts
 
 
 @pytest.fixture

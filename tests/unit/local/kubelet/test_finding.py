@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from springtide.local.kubelet.finding import is_missing
+from springtide.local.kubelet.containers.finding import is_missing
 from springtide.local.runtime.contract import Mount
 
 PRIVATE = ("/tmp", "/root")

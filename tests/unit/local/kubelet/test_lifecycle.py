@@ -9,7 +9,7 @@ import pytest
 from tests.unit.local.kubelet.builders import NOW, a_container, a_pod, a_sidecar, ended, runs, states
 
 from springtide.kube.resources import Obj
-from springtide.local.kubelet.actions import (
+from springtide.local.kubelet.pods.actions import (
     BackOffRestart,
     BeginStop,
     EndSandbox,
@@ -19,9 +19,9 @@ from springtide.local.kubelet.actions import (
     StartContainer,
     StartSandbox,
 )
-from springtide.local.kubelet.lifecycle import plan
-from springtide.local.kubelet.observed import Failure, Observed, Stop, Verdict
-from springtide.local.kubelet.restarts import BackOff
+from springtide.local.kubelet.pods.lifecycle import plan
+from springtide.local.kubelet.pods.observed import Failure, Observed, Stop, Verdict
+from springtide.local.kubelet.pods.restarts import BackOff
 
 UP = Observed(sandbox=True, start=NOW - 100, phase="Pending")
 

@@ -7,9 +7,17 @@ from dataclasses import replace
 
 from tests.unit.local.kubelet.builders import NOW, a_container, a_pod, a_sidecar, deleted, ended, runs, states
 
-from springtide.local.kubelet.actions import BeginStop, DeletePod, EndSandbox, Finish, Forget, RequeueAfter, SignalStop
-from springtide.local.kubelet.lifecycle import Ending, ending, plan
-from springtide.local.kubelet.observed import Observed, Stop, Verdict
+from springtide.local.kubelet.pods.actions import (
+    BeginStop,
+    DeletePod,
+    EndSandbox,
+    Finish,
+    Forget,
+    RequeueAfter,
+    SignalStop,
+)
+from springtide.local.kubelet.pods.lifecycle import Ending, ending, plan
+from springtide.local.kubelet.pods.observed import Observed, Stop, Verdict
 
 RUNNING = Observed(sandbox=True, states=states(runs()), start=NOW - 100, phase="Running")
 

@@ -12,11 +12,11 @@ from tests.unit.local.kubelet.builders import NOW, UID, a_container, a_pod, ende
 from tests.unit.local.kubelet.fakes import Stage
 
 from springtide.kube.resources import Obj
-from springtide.local.kubelet.actions import BeginStop, EndSandbox, SignalStop, StartContainer, StartOver
-from springtide.local.kubelet.lifecycle import plan
-from springtide.local.kubelet.observed import Observed, Stop
-from springtide.local.kubelet.pods import Record
-from springtide.local.kubelet.status import Place, derive
+from springtide.local.kubelet.pods.actions import BeginStop, EndSandbox, SignalStop, StartContainer, StartOver
+from springtide.local.kubelet.pods.lifecycle import plan
+from springtide.local.kubelet.pods.local_pods import Record
+from springtide.local.kubelet.pods.observed import Observed, Stop
+from springtide.local.kubelet.status.pod_status import Place, derive
 
 UP = Observed(sandbox=True, phase="Running")
 

@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from springtide.local.kubelet import logs
-from springtide.local.kubelet.logs import Options, Shaper, Tape, tail_start
+from springtide.local.kubelet.containers import logs
+from springtide.local.kubelet.containers.logs import Options, Shaper, Tape, tail_start
 
 
 def stamp(second: int) -> str:

@@ -12,8 +12,8 @@ from springtide.kube.client import Client
 from springtide.kube.informer import Informers
 from springtide.local.environments.environment import Environment
 from springtide.local.environments.shelf import Environments
-from springtide.local.kubelet.bodies import Maker
-from springtide.local.kubelet.facts import Facts
+from springtide.local.kubelet.containers.bodies import Maker
+from springtide.local.kubelet.node.facts import Facts
 
 
 class NoDevices:

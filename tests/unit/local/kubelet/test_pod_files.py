@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from springtide.local.kubelet import pod_files
+from springtide.local.kubelet.containers import pod_files
 from springtide.local.kubelet.volumes import ownership
 
 

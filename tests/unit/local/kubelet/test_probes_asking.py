@@ -13,8 +13,8 @@ import pytest
 from tests.unit.local.kubelet.builders import a_container, a_pod, runs, states
 
 from springtide.kube.resources import Obj
-from springtide.local.kubelet.observed import Verdict
-from springtide.local.kubelet.pods import LocalPod
+from springtide.local.kubelet.pods.local_pods import LocalPod
+from springtide.local.kubelet.pods.observed import Verdict
 from springtide.local.kubelet.probes.prober import Prober
 from springtide.local.runtime.shims import Shim, ShimError
 

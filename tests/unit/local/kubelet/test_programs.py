@@ -6,7 +6,7 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from springtide.local.kubelet import programs
+from springtide.local.kubelet.containers import programs
 
 
 def test_several_agents_install_the_same(tmp_path: Path) -> None:

@@ -6,9 +6,9 @@ from __future__ import annotations
 from typing import Any
 
 from springtide.kube.resources import Obj
-from springtide.local.kubelet import registration
-from springtide.local.kubelet.machine import Machine
-from springtide.local.kubelet.moments import stamp
+from springtide.local.kubelet.node import registration
+from springtide.local.kubelet.node.machine import Machine
+from springtide.local.kubelet.status.moments import stamp
 
 NOW = 1_000_000.0
 MACHINE = Machine(

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from springtide.local.kubelet.restarts import BackOff, restarted, restarts_on_failure, should_restart, wait_until
+from springtide.local.kubelet.pods.restarts import BackOff, restarted, restarts_on_failure, should_restart, wait_until
 
 NOW = 1000.0
 

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from springtide.local.kubelet import rewriting
-from springtide.local.kubelet.rewriting import Rewriter
+from springtide.local.kubelet.containers import rewriting
+from springtide.local.kubelet.containers.rewriting import Rewriter
 
 PLACES = {"/data": "/h/v1", "/data/deep": "/h/v2", "/etc/mpi/": "/h/mpi", "/": "/never"}
 

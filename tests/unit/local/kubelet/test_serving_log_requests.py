@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from springtide.local.kubelet.logs import Options
+from springtide.local.kubelet.containers.logs import Options
 from springtide.local.kubelet.serving.log_requests import Refused, attempt_of, options_of
 from springtide.local.kubelet.serving.paths import parse
 from springtide.local.runtime.contract import ContainerState

@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-from springtide.local.kubelet import ssh
-from springtide.local.kubelet.etc_files import Account
-from springtide.local.kubelet.ssh import Keys
+from springtide.local.kubelet.containers import ssh
+from springtide.local.kubelet.containers.etc_files import Account
+from springtide.local.kubelet.containers.ssh import Keys
 
 ITEMS = [
     {"key": "ssh-privatekey", "path": "id_rsa"},

@@ -10,9 +10,9 @@ import pytest
 from tests.unit.local.kubelet.builders import NOW, UID, a_container, a_pod, a_sidecar, deleted, ended, runs, states
 
 from springtide.kube.resources import Obj
-from springtide.local.kubelet.moments import stamp
-from springtide.local.kubelet.observed import Failure, Observed, Verdict
-from springtide.local.kubelet.status import Place, derive, difference
+from springtide.local.kubelet.pods.observed import Failure, Observed, Verdict
+from springtide.local.kubelet.status.moments import stamp
+from springtide.local.kubelet.status.pod_status import Place, derive, difference
 
 PLACE = Place("127.0.0.1", "10.244.1.2")
 UP = Observed(sandbox=True)

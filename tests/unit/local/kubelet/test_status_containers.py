@@ -9,9 +9,9 @@ from typing import Any
 from tests.unit.local.kubelet.builders import NOW, UID, a_container, a_pod, deleted, ended, runs, states
 
 from springtide.kube.resources import Obj
-from springtide.local.kubelet.container_status import statuses
-from springtide.local.kubelet.moments import stamp
-from springtide.local.kubelet.observed import Failure, Observed, Verdict
+from springtide.local.kubelet.pods.observed import Failure, Observed, Verdict
+from springtide.local.kubelet.status.container_status import statuses
+from springtide.local.kubelet.status.moments import stamp
 
 UP = Observed(sandbox=True)
 

@@ -12,8 +12,8 @@ from tests.unit.local.kubelet.fakes import Stage
 
 from springtide.kube import errors
 from springtide.kube.resources import Key
-from springtide.local.kubelet.bodies import NotReady
-from springtide.local.kubelet.pods import Record
+from springtide.local.kubelet.containers.bodies import NotReady
+from springtide.local.kubelet.pods.local_pods import Record
 from springtide.local.runtime.contract import ContainerState
 from springtide.local.runtime.shims import ShimError
 

@@ -14,8 +14,8 @@ from tests.unit.local.kubelet.fakes import FakeShim, Stage
 from springtide.kube import errors
 from springtide.kube.informer import Informer
 from springtide.kube.resources import Obj
-from springtide.local.kubelet import adoption, interruptions
-from springtide.local.kubelet.pods import Record
+from springtide.local.kubelet.pods import adoption, interruptions
+from springtide.local.kubelet.pods.local_pods import Record
 from springtide.local.runtime.contract import ContainerState
 
 

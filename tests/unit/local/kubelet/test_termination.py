@@ -6,7 +6,7 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from springtide.local.kubelet.termination import last_words
+from springtide.local.kubelet.status.termination import last_words
 
 FALLBACK = {"name": "main", "terminationMessagePolicy": "FallbackToLogsOnError"}
 

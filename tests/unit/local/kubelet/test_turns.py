@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from springtide.local.kubelet.turns import TakenError, take
+from springtide.local.kubelet.node.file_lock import TakenError, take
 
 
 def test_a_turn_is_one_agent_s_until_it_ends(tmp_path: Path) -> None:

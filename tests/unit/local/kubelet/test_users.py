@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
-from springtide.local.kubelet import users
-from springtide.local.kubelet.users import NotAllowed, User
+from springtide.local.kubelet.specs import users
+from springtide.local.kubelet.specs.users import NotAllowed, User
 
 
 def a_pod(whole: dict[str, Any] | None = None, own: dict[str, Any] | None = None) -> dict[str, Any]:

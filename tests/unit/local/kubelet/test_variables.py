@@ -6,8 +6,8 @@ from typing import Any
 import msgspec
 import pytest
 
-from springtide.local.kubelet import fields, variables
-from springtide.local.kubelet.variables import Service, VariableError, World
+from springtide.local.kubelet.specs import fields, variables
+from springtide.local.kubelet.specs.variables import Service, VariableError, World
 
 
 def a_pod(**container: Any) -> dict[str, Any]:

@@ -15,13 +15,14 @@ from dataclasses import replace
 from functools import partial
 
 from springtide.kube.resources import Obj
-from springtide.local.kubelet import commands, errands, specs
-from springtide.local.kubelet.observed import Verdict
-from springtide.local.kubelet.pods import LocalPod
+from springtide.local.kubelet.pods import exec_commands
+from springtide.local.kubelet.pods.local_pods import LocalPod
+from springtide.local.kubelet.pods.observed import Verdict
+from springtide.local.kubelet.pods.tasks import complain
 from springtide.local.kubelet.probes import connections
 from springtide.local.kubelet.probes.answers import Answer, ProbeError, port_number, refusal
 from springtide.local.kubelet.probes.thresholds import Streak, delay_before, period_of, timeout_of
-from springtide.local.kubelet.tasks import complain
+from springtide.local.kubelet.specs import expansion, pod_specs
 from springtide.local.runtime.contract import ContainerState
 from springtide.local.runtime.shims import Shim, ShimError
 
@@ -50,7 +51,7 @@ class Prober:
         """Ask those that run now, and nobody else. Of a pod that is ending only readiness is still of interest."""
         wanted = {
             (container["name"], state.attempt, kind): (container, state)
-            for container in specs.all_containers(self._pod.obj)
+            for container in pod_specs.all_containers(self._pod.obj)
             if (state := self._pod.states.get(container["name"]))
             and state.status == "running"
             and container["name"] not in self._pod.starting
@@ -168,14 +169,14 @@ def _command(action: Obj, container: Obj) -> list[str]:
     """With references to variables whose values stand in the container; of others a probe knows nothing."""
     known = {one["name"]: one.get("value", "") for one in container.get("env") or () if "valueFrom" not in one}
     try:
-        return list(commands.argv(action.get("command") or (), (), known))
-    except commands.TooLongError as error:
+        return list(expansion.argv(action.get("command") or (), (), known))
+    except expansion.TooLongError as error:
         raise ProbeError(f"the probe's command is too long: {error}") from None
 
 
 async def _ask_command(command: list[str], shim: Shim, container: str, timeout: float) -> Answer:
     try:
-        outcome = await errands.run(shim, container, command, timeout)
-    except errands.TimedOut as late:
+        outcome = await exec_commands.run(shim, container, command, timeout)
+    except exec_commands.TimedOut as late:
         return Answer(False, str(late))
     return Answer(outcome.code == 0, outcome.output)

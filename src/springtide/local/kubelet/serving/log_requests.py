@@ -10,10 +10,10 @@ from collections.abc import Mapping
 from datetime import UTC, datetime, timedelta
 from typing import Any, Final
 
-from springtide.local.kubelet import specs
-from springtide.local.kubelet.logs import Options
+from springtide.local.kubelet.containers.logs import Options
 from springtide.local.kubelet.serving.hosting import HostedPod
 from springtide.local.kubelet.serving.paths import Asked
+from springtide.local.kubelet.specs import pod_specs
 
 _STREAMS: Final = {"": "", "All": "", "Stdout": "stdout", "Stderr": "stderr"}
 _LISTS: Final = ("containerStatuses", "initContainerStatuses", "ephemeralContainerStatuses")
@@ -58,7 +58,7 @@ def _since(asked: Asked, now: datetime) -> str:
 def attempt_of(pod: HostedPod, container: str, previous: bool) -> int:
     """The attempt whose log is asked for."""
     name, state = pod.obj["metadata"]["name"], pod.states.get(container)
-    if specs.container_of(pod.obj, container) is None:
+    if pod_specs.container_of(pod.obj, container) is None:
         raise Refused(404, f'container "{container}" not found in pod "{name}"')
     reported = _reported(pod.status, container)
     if not previous:

@@ -24,12 +24,13 @@ from aiohttp import web
 
 from springtide.local.access.authentication import user_of_der
 from springtide.local.access.identity import MASTERS
-from springtide.local.kubelet import exec_sockets, logs, specs
-from springtide.local.kubelet.metrics import ResourceMetrics
+from springtide.local.kubelet.containers import exec_sockets, logs
+from springtide.local.kubelet.node.metrics import ResourceMetrics
 from springtide.local.kubelet.serving import commands, log_requests, paths
 from springtide.local.kubelet.serving.hosting import HostedPod, Hosting, PodShim, is_running
 from springtide.local.kubelet.serving.log_requests import Refused
 from springtide.local.kubelet.serving.paths import Asked
+from springtide.local.kubelet.specs import pod_specs
 from springtide.local.runtime.shims import ShimError
 from springtide.local.streams import channels, forwarding, takeover
 from springtide.local.streams.channels import Command, Status
@@ -114,7 +115,7 @@ class Endpoint:
         files = partial(logs.files_of, pod.logs / asked.container, attempt)
         response = web.StreamResponse(headers={"Content-Type": "text/plain"})
         await response.prepare(request)
-        running = partial(self._goes_on, specs.uid_of(pod.obj), asked, attempt)
+        running = partial(self._goes_on, pod_specs.uid_of(pod.obj), asked, attempt)
         async with contextlib.aclosing(logs.text(files, options, running)) as pieces:
             async for piece in pieces:
                 await response.write(piece)
@@ -132,12 +133,12 @@ class Endpoint:
         try:
             await shim.allow(ticket, asked.container, asked.query.get("command", ()), asked.flag("tty"))
             if client := asked.first("pod"):
-                exec_sockets.show(self._exec_directory, specs.uid_of(pod.obj), client)
+                exec_sockets.show(self._exec_directory, pod_specs.uid_of(pod.obj), client)
         except ShimError as problem:
             raise Refused(500, str(problem)) from None
         except (ValueError, OSError) as problem:
             raise Refused(400, f"cannot show the pod's socket to the pod that asks: {problem}") from None
-        given = {"socket": exec_sockets.name_of(specs.uid_of(pod.obj)), "ticket": ticket}
+        given = {"socket": exec_sockets.name_of(pod_specs.uid_of(pod.obj)), "ticket": ticket}
         return web.Response(body=msgspec.json.encode(given), content_type="application/json")
 
     # Connections that leave HTTP
@@ -159,7 +160,7 @@ class Endpoint:
         wanted, words = asked.wanted, asked.query.get("command", ())
         if asked.verb == "attach":
             # Whether there is a terminal was settled when the container started.
-            spec = specs.container_of(pod.obj, asked.container) or {}
+            spec = pod_specs.container_of(pod.obj, asked.container) or {}
             wanted = replace(wanted, tty=bool(spec.get("tty")), stderr=wanted.stderr and not spec.get("tty"))
         if not (wanted.stdin or wanted.stdout or wanted.stderr):
             raise Refused(400, "you must specify at least 1 of stdin, stdout, stderr")
@@ -192,7 +193,7 @@ class Endpoint:
                 end.close()
                 raise
 
-        await forwarding.serve(upgrade.head, upgrade.duplex, dial, f"{asked.pod}, uid {specs.uid_of(pod.obj)}")
+        await forwarding.serve(upgrade.head, upgrade.duplex, dial, f"{asked.pod}, uid {pod_specs.uid_of(pod.obj)}")
 
     # Who is asked for
 

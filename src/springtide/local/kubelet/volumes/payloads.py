@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from springtide.local.kubelet import fields
+from springtide.local.kubelet.specs import fields
 from springtide.local.kubelet.volumes.atomic import File
 
 DEFAULT_MODE = 0o644

@@ -17,7 +17,7 @@ from typing import Any
 from springtide.kube import errors
 from springtide.kube.client import Client
 from springtide.kube.resources import Key, Obj
-from springtide.local.kubelet.facts import Facts
+from springtide.local.kubelet.node.facts import Facts
 from springtide.local.kubelet.sources import Sources
 from springtide.local.kubelet.tokens import TokenError, Tokens, Wanted
 from springtide.local.kubelet.volumes import atomic, claims, empty_dirs, host_paths, ownership, payloads

@@ -1,0 +1,248 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A pod's own /etc: hosts, resolv.conf, hostname, passwd and group.
+
+The texts are made by plain functions. They are bound into containers as files, so a changed one is written in place:
+a bind mount goes on showing the file that a rename would have replaced.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from springtide.local.kubelet.containers import pod_files
+
+LONGEST = 1 << 20
+"""Bytes of a file that we wrote, and programs may write to."""
+_HEADER = "# Kubernetes-managed hosts file.\n"
+_HOST_NETWORK_HEADER = "# Kubernetes-managed hosts file (host network).\n"
+_LOCALHOST = (
+    "127.0.0.1\tlocalhost\n"
+    "::1\tlocalhost ip6-localhost ip6-loopback\n"
+    "fe00::0\tip6-localnet\n"
+    "fe00::0\tip6-mcastprefix\n"
+    "fe00::1\tip6-allnodes\n"
+    "fe00::2\tip6-allrouters\n"
+)
+_LONGEST_HOSTNAME = 63
+_LONGEST_NODENAME = 64
+
+
+class HostnameError(ValueError):
+    """A name that the kernel would not take; the message is kubelet's."""
+
+
+class Hostname(NamedTuple):
+    name: str
+    domain: str
+    """The rest of the fully qualified name, or empty."""
+
+    @property
+    def full(self) -> str:
+        return f"{self.name}.{self.domain}" if self.domain else self.name
+
+
+def hostname_of(pod: Mapping[str, Any], cluster_domain: str) -> Hostname:
+    spec, metadata = pod["spec"], pod["metadata"]
+    if override := spec.get("hostnameOverride"):
+        return Hostname(_shortened(override), "")
+    subdomain = spec.get("subdomain")
+    domain = f"{subdomain}.{metadata['namespace']}.svc.{cluster_domain}" if subdomain else ""
+    return Hostname(_shortened(spec.get("hostname") or metadata["name"]), domain)
+
+
+def _shortened(name: str) -> str:
+    return name if len(name) <= _LONGEST_HOSTNAME else name[:_LONGEST_HOSTNAME].rstrip("-.")
+
+
+def nodename(pod: Mapping[str, Any], hostname: Hostname) -> str:
+    """What the kernel calls the pod: the short name unless setHostnameAsFQDN says otherwise."""
+    if not (hostname.domain and pod["spec"].get("setHostnameAsFQDN")):
+        return hostname.name
+    if len(hostname.full) > _LONGEST_NODENAME:
+        raise HostnameError(
+            "failed to construct FQDN from pod hostname and cluster domain, "
+            f"FQDN {hostname.full} is too long ({_LONGEST_NODENAME} characters is the max, "
+            f"{len(hostname.full)} characters requested)"
+        )
+    return hostname.full
+
+
+# hosts
+
+
+def hosts(pod: Mapping[str, Any], address: str, hostname: Hostname, host_file: str) -> str:
+    aliases = _aliases(pod["spec"].get("hostAliases") or ())
+    if pod["spec"].get("hostNetwork"):
+        return f"{_HOST_NETWORK_HEADER}{host_file}{aliases}"
+    names = f"{hostname.full}\t{hostname.name}" if hostname.domain else hostname.name
+    own = f"{address}\t{names}\n" if address else ""
+    return f"{_HEADER}{_LOCALHOST}{own}{aliases}"
+
+
+def _aliases(aliases: Sequence[Mapping[str, Any]]) -> str:
+    if not aliases:
+        return ""
+    lines = "".join(f"{alias['ip']}\t{chr(9).join(alias.get('hostnames') or ())}\n" for alias in aliases)
+    return f"\n# Entries added by HostAliases.\n{lines}"
+
+
+# resolv.conf
+
+_MOST_SERVERS, _MOST_DOMAINS, _LONGEST_DOMAIN, _LONGEST_SEARCH = 3, 32, 253, 2048
+
+
+@dataclass(frozen=True, slots=True)
+class Resolver:
+    servers: tuple[str, ...] = ()
+    searches: tuple[str, ...] = ()
+    options: tuple[str, ...] = ()
+
+    def __str__(self) -> str:
+        """In the order in which a container runtime writes them."""
+        lines = [f"search {' '.join(self.searches)}"] if self.searches else []
+        lines += [f"nameserver {server}" for server in self.servers]
+        lines += [f"options {' '.join(self.options)}"] if self.options else []
+        return "".join(f"{line}\n" for line in lines)
+
+
+def parse_resolver(text: str) -> Resolver:
+    servers: list[str] = []
+    searches: list[str] = []
+    options: list[str] = []
+    for line in text.splitlines():
+        words = line.split()
+        match words:
+            case ["nameserver", server, *_]:
+                servers.append(server)
+            case ["search", *domains]:
+                searches = [domain.removesuffix(".") for domain in domains if domain != "."]
+            case ["options", *given]:
+                options = _merged_options(options, given)
+    return Resolver(tuple(servers), tuple(searches), tuple(options))
+
+
+def resolver(pod: Mapping[str, Any], host: Resolver, cluster_dns: str, cluster_domain: str) -> Resolver:
+    spec = pod["spec"]
+    policy = spec.get("dnsPolicy") or "ClusterFirst"
+    if policy == "None":
+        found = Resolver()
+    elif policy == "Default" or (policy == "ClusterFirst" and spec.get("hostNetwork")):
+        found = host
+    else:
+        namespace = pod["metadata"]["namespace"]
+        searches = (f"{namespace}.svc.{cluster_domain}", f"svc.{cluster_domain}", cluster_domain, *host.searches)
+        found = Resolver((cluster_dns,), _unique(searches), ("ndots:5",))
+    return _within_limits(_configured(found, spec.get("dnsConfig") or {}))
+
+
+def _configured(found: Resolver, config: Mapping[str, Any]) -> Resolver:
+    options = [
+        f"{option['name']}:{option['value']}" if option.get("value") else str(option["name"])
+        for option in config.get("options") or ()
+    ]
+    return Resolver(
+        _unique((*found.servers, *(config.get("nameservers") or ()))),
+        _unique((*found.searches, *(config.get("searches") or ()))),
+        tuple(_merged_options(found.options, options)),
+    )
+
+
+def _merged_options(known: Iterable[str], more: Iterable[str]) -> list[str]:
+    return list({option.partition(":")[0]: option for option in (*known, *more)}.values())
+
+
+def _within_limits(found: Resolver) -> Resolver:
+    searches = [domain for domain in found.searches[:_MOST_DOMAINS] if len(domain) <= _LONGEST_DOMAIN]
+    while len(" ".join(searches)) > _LONGEST_SEARCH:
+        searches.pop()
+    return replace(found, servers=found.servers[:_MOST_SERVERS], searches=tuple(searches))
+
+
+def _unique(values: Iterable[str]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(values))
+
+
+# passwd and group
+
+
+class Account(NamedTuple):
+    """Whoever programs run as."""
+
+    name: str
+    uid: int
+    gid: int
+    shell: str
+    home: str = "/root"
+
+
+def passwd(host_file: str, own: Account) -> str:
+    """The host's users, with root's home at /root and a home for whoever programs run as.
+
+    An ordinary user's programs run under his own uid, and sshd and ssh look up home and shell by it. His password is
+    said to be no shadow's business: nothing in his pod may read that file, and sshd's PAM would turn him away.
+    """
+    lines = [line for line in host_file.splitlines() if line.count(":") == 6]
+    kept = [line for line in lines if line.split(":")[2] not in ("0", str(own.uid))]
+    ours = [f"root:x:0:0:root:/root:{own.shell}"]
+    if own.uid:
+        ours.append(f"{own.name}:*:{own.uid}:{own.gid}:{own.name}:{own.home}:{own.shell}")
+    return "".join(f"{line}\n" for line in (*ours, *kept))
+
+
+def group(host_file: str, own: Account) -> str:
+    """The host's groups, and the own one where the host's file does not have it."""
+    lines = [line for line in host_file.splitlines() if line.count(":") == 3]
+    if not any(line.split(":")[2] == str(own.gid) for line in lines):
+        lines.append(f"{own.name}:x:{own.gid}:")
+    return "".join(f"{line}\n" for line in lines)
+
+
+def home_of(passwd_file: str, uid: int) -> str:
+    """As a container runtime finds it: `/` for a uid that nobody has."""
+    for line in passwd_file.splitlines():
+        parts = line.split(":")
+        if len(parts) == 7 and parts[2] == str(uid):
+            return parts[5] or "/"
+    return "/"
+
+
+# Writing
+
+
+def write(directory: Path, files: Mapping[str, str]) -> None:
+    """Each file under its name, in place, and only where it is different."""
+    directory.mkdir(parents=True, exist_ok=True)
+    for name, text in files.items():
+        path = directory / name
+        try:
+            if pod_files.read(path, LONGEST).decode(errors="surrogateescape") == text:
+                continue
+        except OSError:  # missing, or a program has filled it
+            pass
+        _rewrite(path, text.encode(errors="surrogateescape"))
+        path.chmod(0o644)
+
+
+def _rewrite(path: Path, text: bytes) -> None:
+    """In place, and never a part of it: where the disk is full, what was there before is there again."""
+    descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
+    try:
+        before = os.pread(descriptor, LONGEST, 0)
+        try:
+            _fill(descriptor, text)
+        except OSError:
+            _fill(descriptor, before)
+            raise
+    finally:
+        os.close(descriptor)
+
+
+def _fill(descriptor: int, text: bytes) -> None:
+    done = 0
+    while done < len(text):
+        done += os.pwrite(descriptor, text[done:], done)
+    os.ftruncate(descriptor, len(text))

@@ -1,0 +1,97 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What an agent finds when it starts: pods in directories, some of them running.
+
+A shim that lives is taken over as it is; its containers notice nothing. Where the shim is gone (killed, or the machine
+was rebooted) the files tell how far its containers came, and marks beside them which ended with the node. A pod whose
+object is gone is ended and removed by its first reconcile; all that is known of it stands in its record.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from pathlib import Path
+
+from springtide.kube.informer import Informer
+from springtide.kube.resources import Obj
+from springtide.local.kubelet.dependencies import Means
+from springtide.local.kubelet.pods import interruptions
+from springtide.local.kubelet.pods.local_pods import LocalPod, Record, records
+from springtide.local.kubelet.pods.starting import mend_log, with_last_words
+from springtide.local.runtime.contract import ContainerState
+from springtide.local.runtime.shims import ShimGoneError
+
+logger = logging.getLogger(__name__)
+
+
+async def found(means: Means, informer: Informer[Obj]) -> list[LocalPod]:
+    """This node's pods on disk. The informer is filled already, and knows them by uid."""
+    facts = means.facts
+    left = list(records(facts.data_dir / "pods", facts.node))
+    objects = [informer.where("uid", record.uid) for record in left]
+    # All at once: one whose shim does not answer must not keep the others waiting.
+    return await asyncio.gather(
+        *(_adopt(means, record, found[0] if found else None) for record, found in zip(left, objects, strict=True))
+    )
+
+
+async def _adopt(means: Means, record: Record, obj: Obj | None) -> LocalPod:
+    facts = means.facts
+    directory = facts.pod_directory(record.uid)
+    shim = await means.runtime.adopt(directory)
+    try:
+        states = await shim.states() if shim is not None else []
+    except ShimGoneError:  # in this moment
+        shim = None
+    status = dict((obj or {}).get("status") or {})
+    if shim is None:
+        states = _left(means, directory, status)
+    logs = facts.log_directory(record.namespace, record.name, record.uid)
+    names = [state.name for state in states]
+    pod = LocalPod(obj or _remains(record, names), directory, logs, record.address, shim)
+    pod.earlier, pod.reset = dict(record.earlier), dict(record.reset)
+    if record.address != facts.host_ip:
+        means.addresses.keep(record.uid, record.address)
+    pod.interrupted = interruptions.marked(directory, states)
+    for state in states:
+        if shim is None:
+            mend_log(pod, state)
+        pod.take_in(interruptions.killed(with_last_words(pod, state), pod.interrupted))
+    pod.stale = True
+    pod.status = status
+    pod.images = _images(pod)
+    logger.info("found pod %s, %s", pod.key, "running" if shim is not None else "without its shim")
+    return pod
+
+
+def _left(means: Means, directory: Path, status: Obj) -> list[ContainerState]:
+    """The last states of a pod whose shim is gone, with those marked that its node interrupted.
+
+    No agent looked when the shim ended: everything was killed, or the machine was rebooted.
+    """
+    runtime = means.runtime
+    interruptions.mark(directory, interruptions.running(runtime.left(directory)))
+    states = runtime.lost(directory)
+    if runtime.rebooted(directory):
+        interruptions.mark(directory, interruptions.unreported_failures(states, status))
+    return states
+
+
+def _images(pod: LocalPod) -> dict[str, str]:
+    """What running attempts were started with, as reported; of others there is nothing to know."""
+    fields = ("containerStatuses", "initContainerStatuses")
+    reported = [status for field in fields for status in pod.status.get(field) or ()]
+    return {
+        status["name"]: status["image"]
+        for status in reported
+        if (state := pod.states.get(status["name"])) is not None and state.attempt == status["restartCount"]
+    }
+
+
+def _remains(record: Record, names: list[str]) -> Obj:
+    """As much of an object as it takes to end its pod."""
+    metadata = {"namespace": record.namespace, "name": record.name, "uid": record.uid}
+    return {
+        "metadata": metadata | {"deletionGracePeriodSeconds": record.grace},
+        "spec": {"containers": [{"name": name} for name in names]},
+    }
