@@ -7,7 +7,7 @@ import re
 
 from tests.docs import pages
 
-from springtide.local.apiserver.catalog import builtin_resources
+from springtide.local.apiserver.registry.catalog import builtin_resources
 
 
 def test_what_is_said_not_to_be_served_is_not() -> None:

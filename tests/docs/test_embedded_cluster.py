@@ -10,7 +10,7 @@ import pytest
 from tests.docs import pages
 
 import springtide
-from springtide.local.apiserver.catalog import builtin_resources
+from springtide.local.apiserver.registry.catalog import builtin_resources
 
 ENGLISH, CHINESE = pages.DOCS / "embedded-cluster.md", pages.DOCS / "zh" / "embedded-cluster.md"
 PAGES = pytest.mark.parametrize("page", [ENGLISH, CHINESE], ids=["en", "zh"])

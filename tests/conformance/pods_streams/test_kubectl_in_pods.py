@@ -18,7 +18,7 @@ from tests.integration.kubelet_serving.pair import a_pair
 from tests.integration.patience import until
 
 from springtide.kube.resources import NODES, Key
-from springtide.local.apiserver import resource_metrics
+from springtide.local.apiserver.nodes import resource_metrics
 from springtide.local.kubelet.pods.local_pods import LocalPod
 
 

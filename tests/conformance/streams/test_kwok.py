@@ -18,7 +18,7 @@ from tests.integration.streams.test_streams import echo_server
 
 from springtide.kube.client import Client
 from springtide.kube.resources import DEPLOYMENTS, NODES, PODS, Key
-from springtide.local.apiserver import resource_metrics
+from springtide.local.apiserver.nodes import resource_metrics
 from springtide.local.cluster import Cluster, Options, running
 
 pytestmark = [pytest.mark.asyncio(loop_scope="module"), pytest.mark.timeout(120)]

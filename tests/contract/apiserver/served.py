@@ -10,7 +10,7 @@ from __future__ import annotations
 from functools import cache
 from typing import Any
 
-from springtide.local.apiserver.resources import discovery_data
+from springtide.local.apiserver.registry.resources import discovery_data
 
 
 @cache

@@ -12,10 +12,10 @@ import pytest_asyncio
 from tests.integration.apiserver.http1 import connected
 
 from springtide.kube.resources import CONFIGMAPS, NAMESPACES, Key
-from springtide.local.apiserver import present
-from springtide.local.apiserver.objects import item_parts
-from springtide.local.apiserver.pieces import Part
-from springtide.local.apiserver.resources import Resource
+from springtide.local.apiserver.encoding import present
+from springtide.local.apiserver.encoding.objects import item_parts
+from springtide.local.apiserver.encoding.pieces import Part
+from springtide.local.apiserver.registry.resources import Resource
 from springtide.local.cluster import Cluster
 from springtide.local.store.backend import Record
 

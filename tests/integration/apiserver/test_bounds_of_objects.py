@@ -9,7 +9,7 @@ from tests.integration.apiserver.http1 import until
 from springtide.kube.errors import NotFound, TooLarge
 from springtide.kube.request import Patch
 from springtide.kube.resources import CUSTOMRESOURCEDEFINITIONS, Key, Obj, Resource
-from springtide.local.apiserver.writes import BODY_LIMIT
+from springtide.local.apiserver.writing.writes import BODY_LIMIT
 from springtide.local.cluster import Cluster
 from springtide.local.store import backend as stored
 

@@ -13,7 +13,7 @@ from springtide.kube import definitions, request
 from springtide.kube.errors import Forbidden
 from springtide.kube.request import Patch, Request
 from springtide.kube.resources import CUSTOMRESOURCEDEFINITIONS, Key, Obj
-from springtide.local.apiserver.custom_resources import STORAGE
+from springtide.local.apiserver.registry.custom_resources import STORAGE
 from springtide.local.cluster import Cluster
 from springtide.local.kinds.groups.apiextensions import BUILT_IN
 from springtide.local.store import backend as stored

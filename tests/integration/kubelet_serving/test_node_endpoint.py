@@ -14,7 +14,7 @@ import pytest
 from tests.integration.kubelet_serving.node import Node, eventually
 
 from springtide.local.access import pki
-from springtide.local.apiserver import resource_metrics
+from springtide.local.apiserver.nodes import resource_metrics
 from springtide.local.streams.session import Session
 
 LOG = "/containerLogs/ns/p/main"

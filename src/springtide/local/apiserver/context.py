@@ -17,11 +17,11 @@ from typing import Protocol
 from springtide.local.access.attributes import Authorizer
 from springtide.local.access.identity import User
 from springtide.local.admission.request import AdmissionRequest
-from springtide.local.apiserver.beside import is_heavy
-from springtide.local.apiserver.objects import decode
+from springtide.local.apiserver.encoding.objects import decode
+from springtide.local.apiserver.registry.resources import Registry, Resource
 from springtide.local.apiserver.replies import PLAIN, Form
 from springtide.local.apiserver.requests import Request, Target
-from springtide.local.apiserver.resources import Registry, Resource
+from springtide.local.apiserver.worker_thread import is_heavy
 from springtide.local.kinds.strategy import Obj
 from springtide.local.store.backend import Key, Record, Store
 

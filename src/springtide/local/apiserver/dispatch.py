@@ -11,9 +11,9 @@ from collections.abc import Awaitable, Callable
 from springtide.local import status
 from springtide.local.access.attributes import Attributes, require
 from springtide.local.apiserver.context import Call, Context
+from springtide.local.apiserver.registry.resources import Resource
 from springtide.local.apiserver.replies import Answer, negotiate, page_not_found, refusal
 from springtide.local.apiserver.requests import Request, Target, attributes, parse_target
-from springtide.local.apiserver.resources import Resource
 from springtide.local.apiserver.verbs.create import create
 from springtide.local.apiserver.verbs.delete import delete, delete_collection
 from springtide.local.apiserver.verbs.patch import patch

@@ -26,11 +26,11 @@ from springtide.local.access.attributes import Attributes, Authorizer, require
 from springtide.local.access.authentication import Authenticator, user_of_certificate
 from springtide.local.access.identity import ANONYMOUS_USER, User
 from springtide.local.access.impersonation import impersonate
-from springtide.local.apiserver import bounds
 from springtide.local.apiserver.audit import Audit
 from springtide.local.apiserver.dispatch import Dispatcher
+from springtide.local.apiserver.encoding import bounds
 from springtide.local.apiserver.measures import Measures
-from springtide.local.apiserver.node_streams import NodeStreams
+from springtide.local.apiserver.nodes.node_streams import NodeStreams
 from springtide.local.apiserver.replies import Answer, Reply, Stream, refusal
 from springtide.local.apiserver.requests import (
     Query,

@@ -9,10 +9,10 @@ from collections.abc import Awaitable, Callable
 
 import springtide
 from springtide.local import status
-from springtide.local.apiserver import discovery
 from springtide.local.apiserver.context import Context
+from springtide.local.apiserver.discovery import api_groups
+from springtide.local.apiserver.discovery.openapi import OpenApi
 from springtide.local.apiserver.measures import Measures
-from springtide.local.apiserver.openapi import OpenApi
 from springtide.local.apiserver.replies import Answer, Reply, negotiate, page_not_found, reply
 from springtide.local.apiserver.requests import Request
 
@@ -92,9 +92,9 @@ class Paths:
         core = [resource for resource in self._ctx.registry.all() if not resource.group]
         if path == "/api":
             if form.kind == "APIGroupDiscoveryList":
-                return _discovered(discovery.aggregated(core))
-            return reply(discovery.api_versions(self._address), form)
-        document = discovery.resource_list(core, "", path.removeprefix("/api/"))
+                return _discovered(api_groups.aggregated(core))
+            return reply(api_groups.api_versions(self._address), form)
+        document = api_groups.resource_list(core, "", path.removeprefix("/api/"))
         if document is None:
             raise status.path_not_found()
         return reply(document)
@@ -104,10 +104,12 @@ class Paths:
         named = [resource for resource in self._ctx.registry.all() if resource.group]
         if path == "/apis":
             if form.kind == "APIGroupDiscoveryList":
-                return _discovered(discovery.aggregated(named))
-            return reply(discovery.group_list(named), form)
+                return _discovered(api_groups.aggregated(named))
+            return reply(api_groups.group_list(named), form)
         group, _, version = path.removeprefix("/apis/").partition("/")
-        return _found(discovery.resource_list(named, group, version) if version else discovery.one_group(named, group))
+        return _found(
+            api_groups.resource_list(named, group, version) if version else api_groups.one_group(named, group)
+        )
 
     async def _openapi_document(self, request: Request, path: str) -> Answer:
         if path == "/openapi/v2":

@@ -23,28 +23,28 @@ from springtide.local.access.tokens import ServiceAccountTokens
 from springtide.local.admission.plugins import Surroundings, default_chain
 from springtide.local.admission.quotas import Charge
 from springtide.local.admission.webhook_calls import HttpsCalls
-from springtide.local.apiserver import built_in_definitions
-from springtide.local.apiserver.addresses import ServiceAddresses
 from springtide.local.apiserver.audit import Audit
-from springtide.local.apiserver.catalog import builtin_resources
 from springtide.local.apiserver.context import Context, StoreReader
-from springtide.local.apiserver.custom_resources import CustomResources
 from springtide.local.apiserver.dispatch import Dispatcher, Verb
+from springtide.local.apiserver.encoding.objects import decode
 from springtide.local.apiserver.following import follow
 from springtide.local.apiserver.measures import Measures
-from springtide.local.apiserver.node_streams import NodeStreams
-from springtide.local.apiserver.objects import decode
+from springtide.local.apiserver.nodes.node_streams import NodeStreams
+from springtide.local.apiserver.nodes.resource_metrics import ResourceMetrics
+from springtide.local.apiserver.nodes.service_routes import service_resolver
 from springtide.local.apiserver.paths import Paths
-from springtide.local.apiserver.phase_times import stamp_phase
-from springtide.local.apiserver.quota_charges import reserve_quota
-from springtide.local.apiserver.resource_metrics import ResourceMetrics
-from springtide.local.apiserver.resources import Registry
-from springtide.local.apiserver.service_routes import service_resolver
+from springtide.local.apiserver.registry import built_in_definitions
+from springtide.local.apiserver.registry.catalog import builtin_resources
+from springtide.local.apiserver.registry.custom_resources import CustomResources
+from springtide.local.apiserver.registry.resources import Registry
 from springtide.local.apiserver.subresources import finalize, pods, scale
 from springtide.local.apiserver.subresources.reviews import review_verbs, token_verb
 from springtide.local.apiserver.verbs.patch import patch
 from springtide.local.apiserver.verbs.read import get
 from springtide.local.apiserver.verbs.update import update
+from springtide.local.apiserver.writing.phase_times import stamp_phase
+from springtide.local.apiserver.writing.quota_charges import reserve_quota
+from springtide.local.apiserver.writing.service_addresses import ServiceAddresses
 from springtide.local.kinds.strategy import Obj
 from springtide.local.store.backend import Key, Record, Store
 from springtide.local.streams.dialing import SocketFactory

@@ -9,12 +9,12 @@ from functools import cache
 from typing import Any
 
 from springtide.local.access.identity import User
-from springtide.local.apiserver.catalog import builtin_resources
 from springtide.local.apiserver.context import Call
-from springtide.local.apiserver.custom_resources import custom_resource
+from springtide.local.apiserver.registry.catalog import builtin_resources
+from springtide.local.apiserver.registry.custom_resources import custom_resource
+from springtide.local.apiserver.registry.resources import Registry, Resource
 from springtide.local.apiserver.replies import PLAIN, Form
 from springtide.local.apiserver.requests import Query, Request, Target
-from springtide.local.apiserver.resources import Registry, Resource
 from springtide.local.store.backend import Key, Record, Store
 
 JANE = User("jane")

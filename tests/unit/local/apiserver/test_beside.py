@@ -7,7 +7,7 @@ import json
 
 import pytest
 
-from springtide.local.apiserver.beside import LIGHT_BYTES, LIGHT_VALUES, is_heavy
+from springtide.local.apiserver.worker_thread import LIGHT_BYTES, LIGHT_VALUES, is_heavy
 
 
 def values(count: int) -> bytes:

@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 from tests.unit.local.apiserver.builders import a_crd
 
-from springtide.local.apiserver import definition_names
-from springtide.local.apiserver.definition_names import DefinitionNames
+from springtide.local.apiserver.registry import definition_names
+from springtide.local.apiserver.registry.definition_names import DefinitionNames
 from springtide.local.kinds.groups.apiextensions import established
 from springtide.local.store.backend import Key, Record
 

@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 from tests.unit.local.apiserver.builders import a_resource
 
-from springtide.local.apiserver.deletion import mark
-from springtide.local.apiserver.options import DeleteOptions
+from springtide.local.apiserver.verbs.options import DeleteOptions
+from springtide.local.apiserver.writing.deletion import mark
 from springtide.local.kinds.metadata import FOREGROUND, ORPHAN
 
 NOW, SOON, LATER = "2026-01-01T00:00:00Z", "2026-01-01T00:00:05Z", "2026-01-01T00:01:00Z"

@@ -12,9 +12,9 @@ from tests.unit.local.apiserver.builders import a_resource
 
 from springtide.api.field_errors import LONGEST_VALUE, MOST_ERRORS, MOST_TEXT
 from springtide.local import status
-from springtide.local.apiserver.options import list_options, revision_of, whole_number
 from springtide.local.apiserver.requests import Query
-from springtide.local.apiserver.selecting import predicate
+from springtide.local.apiserver.verbs.options import list_options, revision_of, whole_number
+from springtide.local.apiserver.verbs.selecting import predicate
 from springtide.local.status import LONGEST_MESSAGE, LONGEST_SENTENCE, StatusError
 from springtide.local.streams import kubelet
 

@@ -10,13 +10,20 @@ from typing import Any
 import pytest
 from tests.unit.local.apiserver.builders import a_crd, a_custom_resource, a_record, a_request, a_resource, registry
 
-from springtide.local.apiserver import discovery, objects, tables
-from springtide.local.apiserver.catalog import builtin_resources
-from springtide.local.apiserver.openapi import OpenApi
-from springtide.local.apiserver.options import DeleteOptions, delete_options, list_options, revision_of, write_options
+from springtide.local.apiserver.discovery import api_groups
+from springtide.local.apiserver.discovery.openapi import OpenApi
+from springtide.local.apiserver.encoding import objects, tables
+from springtide.local.apiserver.registry.catalog import builtin_resources
+from springtide.local.apiserver.registry.resources import Registry
 from springtide.local.apiserver.requests import Query
-from springtide.local.apiserver.resources import Registry
-from springtide.local.apiserver.selecting import predicate
+from springtide.local.apiserver.verbs.options import (
+    DeleteOptions,
+    delete_options,
+    list_options,
+    revision_of,
+    write_options,
+)
+from springtide.local.apiserver.verbs.selecting import predicate
 from springtide.local.status import StatusError
 from springtide.local.store.backend import Key, Record
 
@@ -114,24 +121,24 @@ def test_selectors_that_cannot_be_read_are_bad_requests(labels: str, fields: str
 
 def test_versions_come_in_the_order_of_preference() -> None:
     names = ["foo1", "v1alpha2", "v1", "v10", "v2beta1", "v2", "v1beta2", "v2beta3", "v11alpha1", "foo10"]
-    assert sorted(names, key=discovery.version_order) == [
+    assert sorted(names, key=api_groups.version_order) == [
         "v10", "v2", "v1", "v2beta3", "v2beta1", "v1beta2", "v11alpha1", "v1alpha2", "foo1", "foo10",
     ]  # fmt: skip
 
 
 def test_a_custom_resource_is_discovered_like_any_other() -> None:
     boats = a_custom_resource(subresources={"status": {}})
-    (group,) = discovery.aggregated([boats])["items"]
+    (group,) = api_groups.aggregated([boats])["items"]
     (entry,) = group["versions"][0]["resources"]
     assert (group["metadata"]["name"], entry["resource"], entry["shortNames"]) == ("sea.example.com", "boats", ["bo"])
-    listed = discovery.resource_list([boats], "sea.example.com", "v1")
+    listed = api_groups.resource_list([boats], "sea.example.com", "v1")
     assert listed is not None
     assert [resource["name"] for resource in listed["resources"]] == ["boats", "boats/status"]
 
 
 def test_a_group_that_is_not_served_has_no_document() -> None:
-    assert discovery.one_group(registry().all(), "nowhere.io") is None
-    assert discovery.resource_list(registry().all(), "apps", "v9") is None
+    assert api_groups.one_group(registry().all(), "nowhere.io") is None
+    assert api_groups.resource_list(registry().all(), "apps", "v9") is None
 
 
 def test_the_versions_of_a_definition_are_replaced_together() -> None:

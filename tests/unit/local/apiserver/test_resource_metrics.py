@@ -12,8 +12,8 @@ from tests.unit.local.apiserver.builders import a_call, a_resource, put
 
 from springtide.local import status
 from springtide.local.apiserver.context import StoreReader
+from springtide.local.apiserver.nodes.resource_metrics import ANSWER_WITHIN, FORGET_AFTER, ResourceMetrics, Usage, parse
 from springtide.local.apiserver.replies import Reply
-from springtide.local.apiserver.resource_metrics import ANSWER_WITHIN, FORGET_AFTER, ResourceMetrics, Usage, parse
 from springtide.local.store.opening import open_store
 
 NODES, PODS = a_resource("nodes"), a_resource("pods")

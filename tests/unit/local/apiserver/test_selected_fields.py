@@ -9,10 +9,11 @@ import msgspec
 import pytest
 from tests.unit.local.apiserver.builders import a_custom_resource, a_record, a_resource, registry
 
-from springtide.local.apiserver import objects, selected_fields
-from springtide.local.apiserver.resources import Resource
-from springtide.local.apiserver.selected_fields import Parts, field_values
-from springtide.local.apiserver.selecting import predicate
+from springtide.local.apiserver.encoding import objects
+from springtide.local.apiserver.registry.resources import Resource
+from springtide.local.apiserver.verbs import selected_fields
+from springtide.local.apiserver.verbs.selected_fields import Parts, field_values
+from springtide.local.apiserver.verbs.selecting import predicate
 from springtide.local.store.backend import Record
 
 PODS = a_resource("pods")

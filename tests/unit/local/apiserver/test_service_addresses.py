@@ -8,7 +8,7 @@ from collections.abc import AsyncIterator
 import msgspec
 import pytest
 
-from springtide.local.apiserver.addresses import ServiceAddresses
+from springtide.local.apiserver.writing.service_addresses import ServiceAddresses
 from springtide.local.kinds.strategy import Obj
 from springtide.local.status import StatusError
 from springtide.local.store.backend import Key, Store

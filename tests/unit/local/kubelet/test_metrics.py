@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from springtide.local.apiserver import resource_metrics
+from springtide.local.apiserver.nodes import resource_metrics
 from springtide.local.kubelet.node.metrics import Counter, Reading, ResourceMetrics, Usage, render
 from springtide.local.runtime.contract import ContainerState
 from springtide.local.runtime.shims import ShimError

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from springtide.local.apiserver.codecs import CustomCodec
+from springtide.local.apiserver.encoding.codecs import CustomCodec
 from springtide.local.kinds.groups.crd_versions import validate_updated_rules, validate_versions
 from springtide.local.schema.cel import SHORT, TooLong
 from springtide.local.schema.compiled import CompiledSchema

@@ -3,11 +3,12 @@
 
 from __future__ import annotations
 
-from springtide.local.apiserver import bodies, writes
 from springtide.local.apiserver.context import Call, Context
-from springtide.local.apiserver.options import write_options
-from springtide.local.apiserver.present import present
+from springtide.local.apiserver.encoding import bodies
+from springtide.local.apiserver.encoding.present import present
 from springtide.local.apiserver.replies import Answer
+from springtide.local.apiserver.verbs.options import write_options
+from springtide.local.apiserver.writing import writes
 from springtide.local.kinds.strategy import Obj
 
 

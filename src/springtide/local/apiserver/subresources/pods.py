@@ -11,14 +11,15 @@ import msgspec
 
 from springtide.api import field_errors as field
 from springtide.local import status
-from springtide.local.apiserver import bodies, writes
-from springtide.local.apiserver.beside import beside, is_heavy
 from springtide.local.apiserver.context import Call, Context, StoreReader
-from springtide.local.apiserver.objects import decode as decode_json
-from springtide.local.apiserver.objects import load
-from springtide.local.apiserver.options import WriteOptions, delete_options, write_options
+from springtide.local.apiserver.encoding import bodies
+from springtide.local.apiserver.encoding.objects import decode as decode_json
+from springtide.local.apiserver.encoding.objects import load
 from springtide.local.apiserver.replies import Answer, reply
 from springtide.local.apiserver.verbs.delete import delete_object
+from springtide.local.apiserver.verbs.options import WriteOptions, delete_options, write_options
+from springtide.local.apiserver.worker_thread import beside, is_heavy
+from springtide.local.apiserver.writing import writes
 from springtide.local.kinds.strategy import Obj
 from springtide.local.kinds.written_selectors import WrittenSelector
 from springtide.local.schema import builtin

@@ -10,13 +10,14 @@ from springtide.local.access import reviews, token_requests
 from springtide.local.access.authentication import Authenticator
 from springtide.local.access.rbac import RbacIndex
 from springtide.local.access.tokens import ServiceAccountTokens
-from springtide.local.apiserver import bodies, writes
-from springtide.local.apiserver.codecs import BuiltinCodec
 from springtide.local.apiserver.context import Call, Context, StoreReader
 from springtide.local.apiserver.dispatch import Verb
-from springtide.local.apiserver.options import write_options
+from springtide.local.apiserver.encoding import bodies
+from springtide.local.apiserver.encoding.codecs import BuiltinCodec
+from springtide.local.apiserver.registry.resources import Resource
 from springtide.local.apiserver.replies import Answer, reply
-from springtide.local.apiserver.resources import Resource
+from springtide.local.apiserver.verbs.options import write_options
+from springtide.local.apiserver.writing import writes
 from springtide.local.kinds.strategy import Obj, Strategy
 from springtide.local.patches import managed_fields
 

@@ -11,15 +11,17 @@ from typing import Any
 
 from springtide.api import field_errors as field
 from springtide.local import status
-from springtide.local.apiserver import bodies, scales, writes
-from springtide.local.apiserver.codecs import BuiltinCodec
 from springtide.local.apiserver.context import Call, Context
-from springtide.local.apiserver.objects import load
-from springtide.local.apiserver.options import WriteOptions, write_options
+from springtide.local.apiserver.encoding import bodies
+from springtide.local.apiserver.encoding.codecs import BuiltinCodec
+from springtide.local.apiserver.encoding.objects import load
+from springtide.local.apiserver.registry import scales
+from springtide.local.apiserver.registry.resources import Resource, Subresource
+from springtide.local.apiserver.registry.scales import GROUP, KIND, VERSION, paths_of, scale_of
 from springtide.local.apiserver.replies import Answer, reply
-from springtide.local.apiserver.resources import Resource, Subresource
-from springtide.local.apiserver.scales import GROUP, KIND, VERSION, paths_of, scale_of
+from springtide.local.apiserver.verbs.options import WriteOptions, write_options
 from springtide.local.apiserver.verbs.patch import APPLY, patched, read_applied
+from springtide.local.apiserver.writing import writes
 from springtide.local.kinds.strategy import Obj, Strategy
 from springtide.local.patches import apply
 

@@ -4,11 +4,12 @@
 from __future__ import annotations
 
 from springtide.event_loop.long_work import in_thread
-from springtide.local.apiserver import bodies, writes
 from springtide.local.apiserver.context import Call, Context
-from springtide.local.apiserver.options import write_options
-from springtide.local.apiserver.present import present
+from springtide.local.apiserver.encoding import bodies
+from springtide.local.apiserver.encoding.present import present
 from springtide.local.apiserver.replies import Answer
+from springtide.local.apiserver.verbs.options import write_options
+from springtide.local.apiserver.writing import writes
 
 
 async def create(ctx: Context, call: Call) -> Answer:

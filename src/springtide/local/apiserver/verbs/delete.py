@@ -7,16 +7,17 @@ import asyncio
 from typing import Any
 
 from springtide.local import status
-from springtide.local.apiserver import bodies, writes
-from springtide.local.apiserver.admission_requests import admission_request
 from springtide.local.apiserver.context import Call, Context
-from springtide.local.apiserver.deletion import mark
-from springtide.local.apiserver.objects import dump, load
-from springtide.local.apiserver.options import DeleteOptions, WriteOptions, delete_options, list_options
-from springtide.local.apiserver.present import check_list, present, present_list
+from springtide.local.apiserver.encoding import bodies
+from springtide.local.apiserver.encoding.objects import dump, load
+from springtide.local.apiserver.encoding.present import check_list, present, present_list
+from springtide.local.apiserver.registry.resources import Resource
 from springtide.local.apiserver.replies import Answer, reply, success
-from springtide.local.apiserver.resources import Resource
-from springtide.local.apiserver.selecting import selection
+from springtide.local.apiserver.verbs.options import DeleteOptions, WriteOptions, delete_options, list_options
+from springtide.local.apiserver.verbs.selecting import selection
+from springtide.local.apiserver.writing import writes
+from springtide.local.apiserver.writing.admission_requests import admission_request
+from springtide.local.apiserver.writing.deletion import mark
 from springtide.local.schema import builtin
 from springtide.local.schema.decode import DecodeError, decode
 from springtide.local.store.backend import FullError, Record, StaleError

@@ -13,14 +13,15 @@ from typing import Any
 
 from springtide.api import field_errors as field
 from springtide.event_loop.long_work import in_thread
-from springtide.local.apiserver import bodies, bounds, writes
 from springtide.local.apiserver.context import Call, Context
-from springtide.local.apiserver.go_json import NotJsonError
-from springtide.local.apiserver.objects import encode
-from springtide.local.apiserver.options import WriteOptions, write_options
-from springtide.local.apiserver.present import present
+from springtide.local.apiserver.encoding import bodies, bounds
+from springtide.local.apiserver.encoding.go_json import NotJsonError
+from springtide.local.apiserver.encoding.objects import encode
+from springtide.local.apiserver.encoding.present import present
+from springtide.local.apiserver.registry.resources import Resource
 from springtide.local.apiserver.replies import Answer
-from springtide.local.apiserver.resources import Resource
+from springtide.local.apiserver.verbs.options import WriteOptions, write_options
+from springtide.local.apiserver.writing import writes
 from springtide.local.kinds.strategy import Obj
 from springtide.local.patches import apply, json_patch, merge_patch, strategic
 from springtide.local.patches.conformity import go_text, json_kind

@@ -16,11 +16,11 @@ import msgspec
 
 from springtide.local import status
 from springtide.local.apiserver.context import Call, Context
-from springtide.local.apiserver.objects import encode
-from springtide.local.apiserver.options import ListOptions, list_options, revision_of
-from springtide.local.apiserver.present import present, present_list
+from springtide.local.apiserver.encoding.objects import encode
+from springtide.local.apiserver.encoding.present import present, present_list
 from springtide.local.apiserver.replies import Answer
-from springtide.local.apiserver.selecting import selection
+from springtide.local.apiserver.verbs.options import ListOptions, list_options, revision_of
+from springtide.local.apiserver.verbs.selecting import selection
 from springtide.local.store.backend import CompactedError, FutureRevisionError, Record
 
 

@@ -13,15 +13,15 @@ from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Sequenc
 from typing import Any
 
 from springtide.local import status
-from springtide.local.apiserver import tables
-from springtide.local.apiserver.beside import beside
 from springtide.local.apiserver.context import Call, Context
-from springtide.local.apiserver.objects import decode, encode, shown_parts
-from springtide.local.apiserver.options import ListOptions, list_options, revision_of
-from springtide.local.apiserver.pieces import Part, in_pieces
+from springtide.local.apiserver.encoding import tables
+from springtide.local.apiserver.encoding.objects import decode, encode, shown_parts
+from springtide.local.apiserver.encoding.pieces import Part, in_pieces
 from springtide.local.apiserver.replies import PARTIAL, PARTIAL_LIST, Answer, Stream
-from springtide.local.apiserver.selecting import Predicate, predicate
+from springtide.local.apiserver.verbs.options import ListOptions, list_options, revision_of
 from springtide.local.apiserver.verbs.read import too_new
+from springtide.local.apiserver.verbs.selecting import Predicate, predicate
+from springtide.local.apiserver.worker_thread import beside
 from springtide.local.kinds.label_selectors import LIGHT_SELECTOR
 from springtide.local.store.backend import Change, CompactedError, Event, FutureRevisionError, Record, Subscription
 

@@ -8,7 +8,7 @@ import hashlib
 from collections.abc import Iterable
 from typing import Any
 
-from springtide.local.apiserver.resources import Resource, Subresource
+from springtide.local.apiserver.registry.resources import Resource, Subresource
 
 Document = dict[str, Any]
 

@@ -21,14 +21,14 @@ from springtide.api.field_errors import FieldError
 from springtide.event_loop.long_work import in_thread
 from springtide.local import status
 from springtide.local.access.attributes import require
-from springtide.local.apiserver import scales
-from springtide.local.apiserver.admission_requests import admission_request
-from springtide.local.apiserver.beside import LIGHT_BYTES
 from springtide.local.apiserver.context import Call, Context
-from springtide.local.apiserver.objects import decode, dump, encode, load
-from springtide.local.apiserver.options import WriteOptions
+from springtide.local.apiserver.encoding.objects import decode, dump, encode, load
+from springtide.local.apiserver.registry import scales
+from springtide.local.apiserver.registry.resources import Resource
 from springtide.local.apiserver.requests import attributes
-from springtide.local.apiserver.resources import Resource
+from springtide.local.apiserver.verbs.options import WriteOptions
+from springtide.local.apiserver.worker_thread import LIGHT_BYTES
+from springtide.local.apiserver.writing.admission_requests import admission_request
 from springtide.local.kinds import metadata as metadata_rules
 from springtide.local.kinds.strategy import Obj
 from springtide.local.patches import field_sets, managed_fields

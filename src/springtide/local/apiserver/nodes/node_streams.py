@@ -27,11 +27,9 @@ from springtide.local.access.authentication import Authenticator, user_of_der
 from springtide.local.access.identity import ANONYMOUS_USER, User
 from springtide.local.access.impersonation import impersonate
 from springtide.local.admission.request import CONNECT
-from springtide.local.apiserver.admission_requests import admission_request
 from springtide.local.apiserver.audit import Audit
 from springtide.local.apiserver.context import Call, Context, StoreReader
 from springtide.local.apiserver.dispatch import is_misplaced
-from springtide.local.apiserver.options import WriteOptions
 from springtide.local.apiserver.replies import Answer, Reply, Stream
 from springtide.local.apiserver.requests import (
     Query,
@@ -42,6 +40,8 @@ from springtide.local.apiserver.requests import (
     parse_target,
     split_target,
 )
+from springtide.local.apiserver.verbs.options import WriteOptions
+from springtide.local.apiserver.writing.admission_requests import admission_request
 from springtide.local.kinds.strategy import Obj
 from springtide.local.status import StatusError
 from springtide.local.streams import destinations, kubelet, logs, plain_proxy, proxy, tickets

@@ -14,8 +14,8 @@ from typing import Final
 from springtide.local import status
 from springtide.local.apiserver.context import Call, Context
 from springtide.local.apiserver.dispatch import VERBS
-from springtide.local.apiserver.objects import load
-from springtide.local.apiserver.present import present
+from springtide.local.apiserver.encoding.objects import load
+from springtide.local.apiserver.encoding.present import present
 from springtide.local.apiserver.replies import Answer
 from springtide.local.kinds.groups.apiextensions import BUILT_IN
 from springtide.local.store.backend import Record

@@ -6,9 +6,9 @@ from __future__ import annotations
 from functools import partial
 
 from springtide.local.admission.request import AdmissionRequest, Guise
-from springtide.local.apiserver import scales
 from springtide.local.apiserver.context import Call
-from springtide.local.apiserver.options import WriteOptions
+from springtide.local.apiserver.registry import scales
+from springtide.local.apiserver.verbs.options import WriteOptions
 from springtide.local.kinds.strategy import Obj
 
 

@@ -10,7 +10,7 @@ import json
 import math
 from typing import Any
 
-from springtide.local.apiserver import bounds
+from springtide.local.apiserver.encoding import bounds
 
 SUMMARY = 30
 HEAD = 'struct { APIVersion string "json:\\"apiVersion,omitempty\\""; Kind string "json:\\"kind,omitempty\\"" }'

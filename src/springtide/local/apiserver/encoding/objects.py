@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import msgspec
 
-from springtide.local.apiserver.pieces import PIECE, Part
-from springtide.local.apiserver.resources import Resource
+from springtide.local.apiserver.encoding.pieces import PIECE, Part
+from springtide.local.apiserver.registry.resources import Resource
 from springtide.local.kinds.strategy import Obj
 from springtide.local.store.backend import Record
 

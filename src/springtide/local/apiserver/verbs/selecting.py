@@ -7,10 +7,10 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from springtide.api.field_errors import cut
-from springtide.local.apiserver.beside import beside
-from springtide.local.apiserver.objects import labels_of
-from springtide.local.apiserver.resources import Resource
-from springtide.local.apiserver.selected_fields import field_values
+from springtide.local.apiserver.encoding.objects import labels_of
+from springtide.local.apiserver.registry.resources import Resource
+from springtide.local.apiserver.verbs.selected_fields import field_values
+from springtide.local.apiserver.worker_thread import beside
 from springtide.local.kinds import label_selectors
 from springtide.local.kinds.label_index import LabelIndex
 from springtide.local.kinds.label_selectors import LIGHT_SELECTOR

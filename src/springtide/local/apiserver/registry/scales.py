@@ -7,7 +7,7 @@ from __future__ import annotations
 from typing import Any
 
 from springtide.local import status
-from springtide.local.apiserver.resources import Resource, ScalePaths
+from springtide.local.apiserver.registry.resources import Resource, ScalePaths
 from springtide.local.kinds import label_selectors
 from springtide.local.kinds.strategy import Obj
 

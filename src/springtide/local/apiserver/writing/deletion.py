@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
 
-from springtide.local.apiserver.options import DeleteOptions
-from springtide.local.apiserver.resources import Resource
-from springtide.local.apiserver.writes import is_released
+from springtide.local.apiserver.registry.resources import Resource
+from springtide.local.apiserver.verbs.options import DeleteOptions
+from springtide.local.apiserver.writing.writes import is_released
 from springtide.local.kinds.metadata import FOREGROUND, ORPHAN
 from springtide.local.kinds.strategy import Obj
 

@@ -18,16 +18,16 @@ from springtide.api import field_errors as field
 from springtide.api.field_errors import FieldError
 from springtide.event_loop.turns import in_turns
 from springtide.local.access.identity import MASTERS, User
-from springtide.local.apiserver.codecs import CustomCodec
 from springtide.local.apiserver.context import Call, Context
-from springtide.local.apiserver.definition_names import DefinitionNames
+from springtide.local.apiserver.encoding.codecs import CustomCodec
+from springtide.local.apiserver.encoding.objects import decode, dump, load
 from springtide.local.apiserver.following import follow
-from springtide.local.apiserver.objects import decode, dump, load
-from springtide.local.apiserver.options import DeleteOptions
+from springtide.local.apiserver.registry.definition_names import DefinitionNames
+from springtide.local.apiserver.registry.resources import Resource, ScalePaths, Subresource
 from springtide.local.apiserver.requests import Query, Request, Target
-from springtide.local.apiserver.resources import Resource, ScalePaths, Subresource
 from springtide.local.apiserver.subresources import scale
 from springtide.local.apiserver.verbs.delete import delete_object
+from springtide.local.apiserver.verbs.options import DeleteOptions
 from springtide.local.kinds.groups.apiextensions import established
 from springtide.local.kinds.names import dns_subdomain
 from springtide.local.kinds.printer_columns import MOST_TEXT, compile_columns

@@ -17,10 +17,10 @@ from typing import Any
 
 import msgspec
 
-from springtide.local.apiserver.beside import LIGHT_BYTES, beside
-from springtide.local.apiserver.objects import decode
+from springtide.local.apiserver.encoding.objects import decode
+from springtide.local.apiserver.registry.resources import Registry, openapi_file
 from springtide.local.apiserver.replies import Reply
-from springtide.local.apiserver.resources import Registry, openapi_file
+from springtide.local.apiserver.worker_thread import LIGHT_BYTES, beside
 from springtide.local.store.backend import Record
 
 _META = "io.k8s.apimachinery.pkg.apis.meta.v1"

@@ -11,8 +11,8 @@ from typing import Any, Final
 
 import msgspec
 
-from springtide.local.apiserver.objects import load
-from springtide.local.apiserver.resources import Resource
+from springtide.local.apiserver.encoding.objects import load
+from springtide.local.apiserver.registry.resources import Resource
 from springtide.local.store.backend import Record
 
 _LONGEST_KEPT: Final = 4096

@@ -163,7 +163,7 @@ class Registry:
         self._resources = kept
 
 
-_GENERATED = Path(__file__).with_name("generated")
+_GENERATED = Path(__file__).parents[1] / "generated"
 
 # Facts about built-in kinds that no discovery document tells.
 _ANSWERS_DELETED = frozenset(

@@ -8,11 +8,10 @@ from contextlib import aclosing
 from typing import Any, Final
 
 from springtide.event_loop.long_work import in_thread
-from springtide.local.apiserver import tables
-from springtide.local.apiserver.beside import beside, is_heavy
 from springtide.local.apiserver.context import Call, Context
-from springtide.local.apiserver.objects import encode, item_parts, shown, shown_parts
-from springtide.local.apiserver.pieces import PIECE, Part, in_pieces
+from springtide.local.apiserver.encoding import tables
+from springtide.local.apiserver.encoding.objects import encode, item_parts, shown, shown_parts
+from springtide.local.apiserver.encoding.pieces import PIECE, Part, in_pieces
 from springtide.local.apiserver.replies import (
     JSON,
     PARTIAL_LIST,
@@ -22,6 +21,7 @@ from springtide.local.apiserver.replies import (
     check_shape,
     reply_bytes,
 )
+from springtide.local.apiserver.worker_thread import beside, is_heavy
 from springtide.local.status import StatusError
 from springtide.local.store.backend import Record
 

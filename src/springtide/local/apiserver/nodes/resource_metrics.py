@@ -22,10 +22,10 @@ from typing import Any
 
 from springtide.local import status
 from springtide.local.apiserver.context import Call, Context, StoreReader
-from springtide.local.apiserver.objects import decode
-from springtide.local.apiserver.options import list_options
+from springtide.local.apiserver.encoding.objects import decode
 from springtide.local.apiserver.replies import Answer, reply
-from springtide.local.apiserver.selecting import predicate
+from springtide.local.apiserver.verbs.options import list_options
+from springtide.local.apiserver.verbs.selecting import predicate
 from springtide.local.kinds.strategy import Obj
 
 log = logging.getLogger(__name__)

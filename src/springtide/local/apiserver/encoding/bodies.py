@@ -10,11 +10,11 @@ import msgspec
 import yaml
 
 from springtide.api import field_errors as field
-from springtide.local.apiserver import bounds, go_json
 from springtide.local.apiserver.context import Call
+from springtide.local.apiserver.encoding import bounds, go_json
+from springtide.local.apiserver.registry.resources import Resource
 from springtide.local.apiserver.replies import JSON, YAML
 from springtide.local.apiserver.requests import Request
-from springtide.local.apiserver.resources import Resource
 from springtide.local.kinds.strategy import Obj
 from springtide.local.schema import builtin
 from springtide.local.schema.duplicates import duplicate_fields

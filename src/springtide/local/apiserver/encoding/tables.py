@@ -8,8 +8,8 @@ from typing import Any
 
 import msgspec
 
-from springtide.local.apiserver.objects import decode, encode, load, raw_metadata, shown
-from springtide.local.apiserver.resources import Resource
+from springtide.local.apiserver.encoding.objects import decode, encode, load, raw_metadata, shown
+from springtide.local.apiserver.registry.resources import Resource
 from springtide.local.kinds.strategy import Column
 from springtide.local.status import bad_request
 from springtide.local.store.backend import Record

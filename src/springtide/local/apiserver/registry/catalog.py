@@ -6,8 +6,8 @@ from __future__ import annotations
 from functools import partial
 from typing import Any
 
-from springtide.local.apiserver.codecs import BuiltinCodec
-from springtide.local.apiserver.resources import ALL_VERBS, Resource, builtin_resource, discovery_data
+from springtide.local.apiserver.encoding.codecs import BuiltinCodec
+from springtide.local.apiserver.registry.resources import ALL_VERBS, Resource, builtin_resource, discovery_data
 from springtide.local.kinds.basic import events
 from springtide.local.kinds.core import STRATEGIES as CORE
 from springtide.local.kinds.groups import autoscaling

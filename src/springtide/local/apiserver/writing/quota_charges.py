@@ -7,8 +7,8 @@ from functools import partial
 
 from springtide.local.admission.quotas import Charge
 from springtide.local.apiserver.context import Context
-from springtide.local.apiserver.objects import dump, load
-from springtide.local.apiserver.writes import storage_full
+from springtide.local.apiserver.encoding.objects import dump, load
+from springtide.local.apiserver.writing.writes import storage_full
 from springtide.local.patches import field_sets, managed_fields
 from springtide.local.patches.managed_fields import Writer
 from springtide.local.store.backend import FullError, Key, StaleError

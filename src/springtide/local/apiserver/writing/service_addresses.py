@@ -15,7 +15,7 @@ from typing import Any
 
 from springtide.api import field_errors as field
 from springtide.local import status
-from springtide.local.apiserver.objects import decode
+from springtide.local.apiserver.encoding.objects import decode
 from springtide.local.kinds.basic.services import validate_before_allocation
 from springtide.local.kinds.strategy import Obj
 from springtide.local.store.backend import Store
