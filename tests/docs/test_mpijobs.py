@@ -10,7 +10,7 @@ import pytest
 from tests.docs import pages
 from tests.docs.pages import DOCS
 
-from springtide.cli.operator import operator
+from springtide.cli.operator.command import operator
 from springtide.jobs.launchers import launching
 from springtide.jobs.parts.pod_templates import ISTIO
 from springtide.jobs.replicas import resizing

@@ -10,8 +10,8 @@ from prometheus_client.parser import text_string_to_metric_families
 from tests.docs.pages import DOCS
 
 from springtide.api.kinds.status import JobStatus
-from springtide.cli.operator import operator
-from springtide.cli.up import up
+from springtide.cli.cluster.up import up
+from springtide.cli.operator.command import operator
 from springtide.controllers.metrics import OK, Figures, Metrics
 from springtide.kube.resources import Key
 

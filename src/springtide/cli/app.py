@@ -14,17 +14,29 @@ import springtide
 from springtide.cli import last_resort
 
 _COMMANDS = {
-    "up": ("springtide.cli.up", "up", "Start the embedded cluster."),
-    "down": ("springtide.cli.down", "down", "Stop the embedded cluster; its objects are kept."),
-    "delete": ("springtide.cli.delete", "delete", "Delete a cluster: its objects, files and kubeconfig context."),
-    "status": ("springtide.cli.status", "status", "Say whether the embedded cluster runs, and what is in it."),
-    "kubeconfig": ("springtide.cli.kubeconfig", "kubeconfig", "Print the embedded cluster's kubeconfig, or merge it."),
-    "node": ("springtide.cli.node", "node", "Show, add, drain, remove and reclaim nodes."),
-    "env": ("springtide.cli.env", "env", "Make, list and delete environments: what images stand for."),
-    "operator": ("springtide.cli.operator", "operator", "Run the operator, which keeps training jobs going."),
+    "up": ("springtide.cli.cluster.up", "up", "Start the embedded cluster."),
+    "down": ("springtide.cli.cluster.down", "down", "Stop the embedded cluster; its objects are kept."),
+    "delete": (
+        "springtide.cli.cluster.delete",
+        "delete",
+        "Delete a cluster: its objects, files and kubeconfig context.",
+    ),
+    "status": ("springtide.cli.cluster.status", "status", "Say whether the embedded cluster runs, and what is in it."),
+    "kubeconfig": (
+        "springtide.cli.cluster.kubeconfig",
+        "kubeconfig",
+        "Print the embedded cluster's kubeconfig, or merge it.",
+    ),
+    "node": ("springtide.cli.nodes.node", "node", "Show, add, drain, remove and reclaim nodes."),
+    "env": ("springtide.cli.environments.env", "env", "Make, list and delete environments: what images stand for."),
+    "operator": ("springtide.cli.operator.command", "operator", "Run the operator, which keeps training jobs going."),
     "example": ("springtide.cli.example", "example", "Print the manifest of a job to try out."),
-    "doctor": ("springtide.cli.doctor", "doctor", "Check this machine, with a fix for everything that is missing."),
-    "completion": ("springtide.cli.completion", "completion", "Print the script that completes tide by TAB."),
+    "doctor": (
+        "springtide.cli.doctor.command",
+        "doctor",
+        "Check this machine, with a fix for everything that is missing.",
+    ),
+    "completion": ("springtide.cli.completion.command", "completion", "Print the script that completes tide by TAB."),
     "version": ("springtide.cli.app", "version", "Print the version, and the Kubernetes version it follows."),
 }
 _OTHER_WORDS = {"start": "up", "create": "up", "stop": "down", "remove": "delete", "rm": "delete", "destroy": "delete"}

@@ -15,7 +15,7 @@ from typing import Any
 import click
 
 from springtide.cli import places
-from springtide.cli.data_directories import ADVICE, kernel_problem, length_problem, root_problem
+from springtide.cli.cluster.data_directories import ADVICE, kernel_problem, length_problem, root_problem
 from springtide.local.access import trust
 from springtide.local.datadir import DataDir
 
@@ -63,20 +63,20 @@ def which_cluster(command: Callable[..., Any]) -> Callable[..., Any]:
         return command(cluster, *args, **options)
 
     # Imported here because it needs this module to know which cluster is meant.
-    from springtide.cli import completing  # noqa: PLC0415
+    from springtide.cli.completion import choices  # noqa: PLC0415
 
     with_chosen = click.option(
         "--data-dir",
         type=_Directory(),
         metavar="DIR",
-        shell_complete=completing.directories,
+        shell_complete=choices.directories,
         help="Directory of the cluster's files, instead of one found by name.",
     )(with_chosen)
     return click.option(
         "--name",
         metavar="NAME",
         callback=_valid,
-        shell_complete=completing.clusters,
+        shell_complete=choices.clusters,
         help=f"Name of the cluster, to tell several apart.  [default: {places.DEFAULT_NAME}, or the directory's name]",
     )(with_chosen)
 

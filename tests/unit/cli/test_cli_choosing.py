@@ -10,8 +10,9 @@ from click.shell_completion import ShellComplete
 from click.testing import CliRunner
 
 import springtide
-from springtide.cli import messages, options, places
+from springtide.cli import options, places
 from springtide.cli.app import tide
+from springtide.cli.cluster import messages
 from springtide.local.apiserver import paths
 from springtide.local.datadir import DataDir
 

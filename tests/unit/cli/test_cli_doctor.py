@@ -13,10 +13,10 @@ from types import SimpleNamespace
 import pytest
 from click.testing import CliRunner
 
-from springtide.cli import checks
 from springtide.cli.app import tide
-from springtide.cli.checks import CHECKS
-from springtide.cli.wrong import Wrong
+from springtide.cli.doctor import checks
+from springtide.cli.doctor.checks import CHECKS
+from springtide.cli.doctor.errors import Wrong
 from springtide.local.datadir import DataDir
 
 Patch = pytest.MonkeyPatch

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner, Result
 
-from springtide.cli import down, running_jobs
+from springtide.cli.cluster import down, running_jobs
 from springtide.local.datadir import DataDir
 from springtide.local.supervisor import leftovers
 

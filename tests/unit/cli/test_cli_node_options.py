@@ -5,7 +5,7 @@ import click
 import pytest
 from click.testing import CliRunner
 
-from springtide.cli.node_options import Asked, which_nodes
+from springtide.cli.nodes.node_options import Asked, which_nodes
 from springtide.local.supervisor.settings import Nodes
 
 

@@ -12,8 +12,8 @@ import click
 import pytest
 from click.testing import CliRunner, Result
 
-from springtide.cli import logs, operating
-from springtide.cli.operator import operator
+from springtide.cli.operator import logs, running
+from springtide.cli.operator.command import operator
 from springtide.controllers import operator as controllers
 from springtide.controllers.options import Options, WebhookOptions
 from springtide.controllers.prerequisites import MissingError
@@ -23,7 +23,7 @@ from springtide.kube.leader import LeadershipLost
 
 def made_of(monkeypatch: pytest.MonkeyPatch, *flags: str) -> Options:
     found: list[Options] = []
-    monkeypatch.setattr(operating, "run", found.append)
+    monkeypatch.setattr(running, "run", found.append)
     result = invoked(monkeypatch, *flags)
     assert result.exit_code == 0, result.output
     return found[0]

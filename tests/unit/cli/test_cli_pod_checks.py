@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from springtide.cli import pod_checks
-from springtide.cli.pod_checks import POD_CHECKS
-from springtide.cli.wrong import Wrong
+from springtide.cli.doctor import pod_checks
+from springtide.cli.doctor.errors import Wrong
+from springtide.cli.doctor.pod_checks import POD_CHECKS
 from springtide.local.datadir import DataDir
 from springtide.local.kubelet.devices import gpus
 from springtide.local.kubelet.devices.gpus import Gpu

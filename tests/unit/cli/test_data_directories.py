@@ -11,9 +11,9 @@ from types import SimpleNamespace
 import pytest
 from click.testing import CliRunner
 
-from springtide.cli import data_directories
 from springtide.cli.app import tide
-from springtide.cli.data_directories import problem
+from springtide.cli.cluster import data_directories
+from springtide.cli.cluster.data_directories import problem
 
 LINUX = pytest.mark.skipif(sys.platform != "linux", reason="of Linux alone")
 

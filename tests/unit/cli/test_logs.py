@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from springtide.cli.logs import FORMATS, formatter
+from springtide.cli.operator.logs import FORMATS, formatter
 
 
 def record(text: str, *arguments: object, **about: object) -> logging.LogRecord:

@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from springtide.cli.draining import listed, unmanaged
-from springtide.cli.node_table import HEADER, rows, state_of, table
+from springtide.cli.nodes.draining import listed, unmanaged
+from springtide.cli.nodes.node_table import HEADER, rows, state_of, table
 
 NOW = datetime(2026, 11, 16, 12, 0, 0, tzinfo=UTC)
 Obj = dict[str, Any]

@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from springtide.cli import running_jobs
-from springtide.cli.running_jobs import RunningJob
+from springtide.cli.cluster import running_jobs
+from springtide.cli.cluster.running_jobs import RunningJob
 
 NAMED = {"namespace": "default", "name": "a"}
 IGNORES = {"rules": [{"action": "Ignore", "onPodConditions": [{"type": "DisruptionTarget", "status": "True"}]}]}

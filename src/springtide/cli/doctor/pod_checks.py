@@ -14,7 +14,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from springtide.cli.wrong import Wrong
+from springtide.cli.doctor.errors import Wrong
 from springtide.local.datadir import DataDir
 from springtide.local.kubelet.devices import gpus
 from springtide.local.network import holders

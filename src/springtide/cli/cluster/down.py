@@ -44,7 +44,7 @@ def down(cluster: Chosen, keep_pods: bool, grace: float | None) -> None:
         click.echo(f"Cluster {cluster.name!r} {cluster.state()}.{_left_running(cluster)}")
         return
     # Imported here because a stopped cluster need not be asked.
-    from springtide.cli import running_jobs  # noqa: PLC0415
+    from springtide.cli.cluster import running_jobs  # noqa: PLC0415
 
     click.echo(running_jobs.notice(cluster.place.kubeconfig, keep_pods=keep_pods), nl=False)
     stop(cluster, keep_pods=keep_pods, grace=grace)

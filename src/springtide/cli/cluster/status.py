@@ -30,8 +30,8 @@ def status(ctx: click.Context, cluster: Chosen) -> None:
         raise click.ClickException(f"cluster {cluster.name!r} is still starting")
     click.echo(f"Cluster {cluster.name!r} is up at https://127.0.0.1:{last.port}")
     # Imported here because a stopped cluster need not be asked.
-    from springtide.cli import probe  # noqa: PLC0415
-    from springtide.cli.status_lines import lines  # noqa: PLC0415
+    from springtide.cli.cluster import probe  # noqa: PLC0415
+    from springtide.cli.cluster.status_lines import lines  # noqa: PLC0415
 
     try:
         found = probe.look(place.kubeconfig)

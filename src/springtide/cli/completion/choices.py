@@ -41,7 +41,7 @@ def presets(ctx: click.Context, param: click.Parameter, incomplete: str) -> list
 
 def nodes(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
     """Those of the cluster that the options before name."""
-    from springtide.cli import probe  # noqa: PLC0415
+    from springtide.cli.cluster import probe  # noqa: PLC0415
 
     cluster = options.chosen(ctx.params.get("name"), ctx.params.get("data_dir"))
     try:

@@ -10,8 +10,8 @@ import click
 import yaml
 
 from springtide.cli import places
+from springtide.cli.cluster.merging import foreign_server
 from springtide.cli.commands import ClusterCommand
-from springtide.cli.merging import foreign_server
 from springtide.cli.options import Chosen, which_cluster
 from springtide.kube import kubeconfig as kubeconfigs
 

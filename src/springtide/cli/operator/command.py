@@ -12,7 +12,7 @@ from typing import Any
 import click
 
 from springtide.api.kinds.elastic_policy import MOST_WORKERS
-from springtide.cli import logs
+from springtide.cli.operator import logs
 
 _PORT = click.IntRange(0, 65535)
 
@@ -118,8 +118,8 @@ def operator(log_format: str, verbose: bool, **flags: Any) -> None:
     was.
     """
     # Imported here because --help needs none of it.
-    from springtide.cli import operating  # noqa: PLC0415
+    from springtide.cli.operator import running  # noqa: PLC0415
 
-    options = operating.options(**flags)
+    options = running.options(**flags)
     logs.begin(log_format, verbose=verbose)
-    operating.run(options)
+    running.run(options)

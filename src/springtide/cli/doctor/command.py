@@ -5,11 +5,11 @@ from __future__ import annotations
 
 import click
 
-from springtide.cli.checks import CHECKS
 from springtide.cli.commands import ClusterCommand
+from springtide.cli.doctor.checks import CHECKS
+from springtide.cli.doctor.errors import Wrong
+from springtide.cli.doctor.pod_checks import POD_CHECKS
 from springtide.cli.options import Chosen, which_cluster
-from springtide.cli.pod_checks import POD_CHECKS
-from springtide.cli.wrong import Wrong
 
 
 @click.command(cls=ClusterCommand)

@@ -14,7 +14,8 @@ from pathlib import Path
 
 import click
 
-from springtide.cli import down, places
+from springtide.cli import places
+from springtide.cli.cluster import down
 from springtide.cli.commands import ClusterCommand
 from springtide.cli.options import Chosen, which_cluster
 

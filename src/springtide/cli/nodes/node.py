@@ -15,11 +15,12 @@ from typing import TYPE_CHECKING
 
 import click
 
-from springtide.cli import completing, draining, node_table
+from springtide.cli.cluster_client import talk
 from springtide.cli.commands import CommandGroup
+from springtide.cli.completion import choices
 from springtide.cli.durations import Duration, shown
+from springtide.cli.nodes import draining, node_table
 from springtide.cli.options import Chosen, which_cluster
-from springtide.cli.talking import talk
 from springtide.kube.errors import AlreadyExists, NotFound
 from springtide.kube.request import DeleteOptions
 from springtide.kube.resources import NODES, PODS, Key, Obj
@@ -93,7 +94,7 @@ def add(cluster: Chosen, specs: Sequence[str], no_wait: bool) -> None:
 
 @node.command()
 @which_cluster
-@click.argument("names", nargs=-1, required=True, metavar="NAME...", shell_complete=completing.nodes)
+@click.argument("names", nargs=-1, required=True, metavar="NAME...", shell_complete=choices.nodes)
 @click.option("--force", is_flag=True, help="Do not drain first; whatever runs there is ended within its grace.")
 @click.option("--timeout", type=Duration(), default=0, metavar="TIME", help="Give up after so long, such as 2m.")
 def remove(cluster: Chosen, names: Sequence[str], force: bool, timeout: float) -> None:
@@ -114,7 +115,7 @@ def remove(cluster: Chosen, names: Sequence[str], force: bool, timeout: float) -
 
 @node.command()
 @which_cluster
-@click.argument("names", nargs=-1, required=True, metavar="NAME...", shell_complete=completing.nodes)
+@click.argument("names", nargs=-1, required=True, metavar="NAME...", shell_complete=choices.nodes)
 def cordon(cluster: Chosen, names: Sequence[str]) -> None:
     """Let nodes take no new pods; those that are there go on.
 
@@ -125,7 +126,7 @@ def cordon(cluster: Chosen, names: Sequence[str]) -> None:
 
 @node.command()
 @which_cluster
-@click.argument("names", nargs=-1, required=True, metavar="NAME...", shell_complete=completing.nodes)
+@click.argument("names", nargs=-1, required=True, metavar="NAME...", shell_complete=choices.nodes)
 def uncordon(cluster: Chosen, names: Sequence[str]) -> None:
     """Let nodes take pods again."""
     _set_cordoned(cluster, names, False)
@@ -133,7 +134,7 @@ def uncordon(cluster: Chosen, names: Sequence[str]) -> None:
 
 @node.command()
 @which_cluster
-@click.argument("name_of_node", metavar="NAME", shell_complete=completing.nodes)
+@click.argument("name_of_node", metavar="NAME", shell_complete=choices.nodes)
 @click.option("--timeout", type=Duration(), default=0, metavar="TIME", help="Give up after so long, such as 2m.")
 @click.option("--force", is_flag=True, help="Evict also pods that nobody would make again.")
 @click.option("--grace", type=Duration(), metavar="TIME", help="Time for pods to end, instead of their own.")
@@ -155,7 +156,7 @@ def drain(cluster: Chosen, name_of_node: str, timeout: float, force: bool, grace
 
 @node.command()
 @which_cluster
-@click.argument("name_of_node", metavar="NAME", shell_complete=completing.nodes)
+@click.argument("name_of_node", metavar="NAME", shell_complete=choices.nodes)
 @click.option(
     "--notice", type=Duration(), default="30s", show_default=True, metavar="TIME", help="Time until it is gone."
 )

@@ -7,8 +7,8 @@ import errno
 import shlex
 import shutil
 
-from springtide.cli.data_directories import ADVICE
-from springtide.cli.merging import outdated
+from springtide.cli.cluster.data_directories import ADVICE
+from springtide.cli.cluster.merging import outdated
 from springtide.cli.options import Chosen
 from springtide.cli.places import cluster_names, clusters, program, user_kubeconfig
 from springtide.local.datadir import DataDir

@@ -23,8 +23,8 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 import springtide
-from springtide.cli.data_directories import ADVICE, nearest_existing, problem
-from springtide.cli.wrong import Wrong
+from springtide.cli.cluster.data_directories import ADVICE, nearest_existing, problem
+from springtide.cli.doctor.errors import Wrong
 from springtide.local.datadir import DataDir
 
 _SQLITE = (3, 38)

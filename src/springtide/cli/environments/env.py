@@ -12,9 +12,9 @@ from typing import Any
 
 import click
 
-from springtide.cli import completing
-from springtide.cli import presets as own_presets
 from springtide.cli.commands import CommandGroup
+from springtide.cli.completion import choices
+from springtide.cli.environments import presets as own_presets
 from springtide.local.environments import presets
 from springtide.local.environments.environment import OWN, Environment, Files
 from springtide.local.environments.making import Recipe
@@ -89,7 +89,7 @@ def _variables(ctx: click.Context, param: click.Parameter, values: tuple[str, ..
 @click.option(
     "--preset",
     metavar="PRESET",
-    shell_complete=completing.presets,
+    shell_complete=choices.presets,
     help="Begin with what a preset has; see `tide env presets`.",
 )
 @click.option("--for", "image", metavar="IMAGE", help="The same with the preset that stands in for an image.")
@@ -222,7 +222,7 @@ def _joined(parts: tuple[str, ...]) -> str:
 
 
 @env.command()
-@click.argument("name", shell_complete=completing.environments)
+@click.argument("name", shell_complete=choices.environments)
 def show(name: str) -> None:
     """Show one environment: where it is, what is in it, and which images it is for."""
     shelf = Environments(default_root())
@@ -251,7 +251,7 @@ def _packages(environment: Environment) -> list[str]:
 
 
 @env.command()
-@click.argument("name", shell_complete=completing.environments)
+@click.argument("name", shell_complete=choices.environments)
 def delete(name: str) -> None:
     """Delete the environment NAME; its images run in the next one that fits, or in tide's own."""
     shelf = Environments(default_root())

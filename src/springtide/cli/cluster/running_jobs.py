@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
-from springtide.cli import probe
+from springtide.cli.cluster import probe
 
 _PATIENCE = 2.0
 """Seconds to ask for jobs, in all: a server that hangs must not keep its cluster from being stopped."""

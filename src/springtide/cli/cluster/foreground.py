@@ -11,11 +11,11 @@ import logging
 
 import click
 
-from springtide.cli import messages
-from springtide.cli.background import Starter
-from springtide.cli.down import waiting_for
+from springtide.cli.cluster import messages
+from springtide.cli.cluster.background import Starter
+from springtide.cli.cluster.down import waiting_for
 from springtide.cli.options import Chosen
-from springtide.cli.saying import let_go, say
+from springtide.cli.printing import let_go, say
 from springtide.local.access.trust import UntrustedError
 from springtide.local.datadir import DEFAULT_PORT, InUseError
 from springtide.local.supervisor.failures import DeadError, FailedError, LostError

@@ -12,9 +12,10 @@ from collections.abc import Sequence
 
 import click
 
-from springtide.cli import background, completing, data_directories, messages
+from springtide.cli.cluster import background, data_directories, messages
 from springtide.cli.commands import ClusterCommand
-from springtide.cli.node_options import Asked, which_nodes
+from springtide.cli.completion import choices
+from springtide.cli.nodes.node_options import Asked, which_nodes
 from springtide.cli.options import Chosen, which_cluster
 
 
@@ -35,7 +36,7 @@ from springtide.cli.options import Chosen, which_cluster
     "presets",
     metavar="NAME[,NAME]",
     default="",
-    shell_complete=completing.presets,
+    shell_complete=choices.presets,
     help="First make the environments of these presets, where they are missing; see `tide env presets`.",
 )
 @which_nodes
@@ -53,7 +54,7 @@ def up(cluster: Chosen, port: int | None, detach: bool, presets: str, asked: Ask
     if cluster.is_running():
         raise click.ClickException(messages.already_up(cluster))
     if presets:
-        from springtide.cli import presets as own_presets  # noqa: PLC0415 - seldom needed
+        from springtide.cli.environments import presets as own_presets  # noqa: PLC0415 - seldom needed
 
         own_presets.prepare(filter(None, presets.split(",")))
     if detach:
@@ -61,7 +62,7 @@ def up(cluster: Chosen, port: int | None, detach: bool, presets: str, asked: Ask
         _in_background(cluster, port, more, asked)
         return
     # Imported here because neither --help nor -d needs it.
-    from springtide.cli.foreground import run  # noqa: PLC0415
+    from springtide.cli.cluster.foreground import run  # noqa: PLC0415
 
     operator, accept_loss = not flags["no_operator"], flags["accept_data_loss"]
     run(cluster, port, asked.nodes, audit=flags["audit"], operator=operator, accept_loss=accept_loss)

@@ -6,7 +6,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 
-from springtide.cli.probe import Found
+from springtide.cli.cluster.probe import Found
 from springtide.local.datadir import DataDir
 from springtide.local.environments.shelf import Environments, default_root
 from springtide.local.network.messages import Conversation, Refused
