@@ -33,13 +33,13 @@ from springtide.local.apiserver.bootstrap import bootstrap
 from springtide.local.apiserver.edge import Edge
 from springtide.local.apiserver.loopback import Loopback
 from springtide.local.apiserver.server import SERVICE_NETWORK, ApiServer, Settings
+from springtide.local.controller_manager.runner import Facts, keep_up
 from springtide.local.datadir import BACKLOG, DEFAULT_PORT, LOOPBACK, DataDir
 from springtide.local.network import dialing, feeder
 from springtide.local.scheduler import scheduler
 from springtide.local.store.backend import Key
 from springtide.local.store.opening import open_store
 from springtide.local.streams import takeover
-from springtide.local.upkeep.runner import Facts, keep_up
 from springtide.serving.listening import Listener
 
 logger = logging.getLogger(__name__)

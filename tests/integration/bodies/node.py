@@ -10,7 +10,7 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
-from tests.integration.upkeep_basics.cluster_client import World, a_cluster
+from tests.integration.controller_manager_basics.cluster_client import World, a_cluster
 
 from springtide.kube.informer import Informers
 from springtide.kube.resources import PODS, Key, Obj

@@ -11,7 +11,7 @@ from springtide.kube.controller import run
 from springtide.kube.events import EventRecorder
 from springtide.kube.informer import Informers
 from springtide.kube.resources import HORIZONTALPODAUTOSCALERS
-from springtide.local.upkeep.autoscaling import autoscalers
+from springtide.local.controller_manager.autoscaling import autoscalers
 
 pytestmark = pytest.mark.asyncio(loop_scope="session")
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from tests.integration.upkeep_basics.cluster_client import a_cluster
+from tests.integration.controller_manager_basics.cluster_client import a_cluster
 
 from springtide.kube.resources import CLUSTERROLEBINDINGS, CLUSTERROLES, NAMESPACES, Key
 from springtide.local.supervisor import seeding

@@ -8,9 +8,9 @@ from collections.abc import Iterator, Mapping
 from hypothesis import given
 from hypothesis import strategies as st
 
+from springtide.local.controller_manager.selection.ownership import selector_of
 from springtide.local.kinds.label_index import LabelIndex
 from springtide.local.kinds.label_selectors import Requirement, from_object, parse
-from springtide.local.upkeep.ownership import selector_of
 
 VALUES = st.sampled_from(["", "1", "2", "10", "x"])
 KEYS = st.sampled_from(["a", "b", "c"])

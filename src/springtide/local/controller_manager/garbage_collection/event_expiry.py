@@ -1,0 +1,69 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Events live for an hour after they were last written. They are news, not history."""
+
+from __future__ import annotations
+
+from datetime import datetime, timedelta
+
+import msgspec
+
+from springtide.kube.client import Client
+from springtide.kube.controller import Controller, Result
+from springtide.kube.errors import NotFound
+from springtide.kube.events import EventRecorder
+from springtide.kube.informer import Informers
+from springtide.kube.request import DeleteOptions
+from springtide.kube.resources import EVENTS, Key
+from springtide.local.controller_manager.timestamps import Clock, utc_now
+
+COMPONENT = "event-expiry-controller"
+LIFETIME = timedelta(hours=1)
+
+
+class Metadata(msgspec.Struct, frozen=True, gc=False):
+    uid: str
+    resourceVersion: str
+    creationTimestamp: datetime
+
+
+class Series(msgspec.Struct, frozen=True, gc=False):
+    lastObservedTime: datetime | None = None
+
+
+class EventTimes(msgspec.Struct, frozen=True, gc=False):
+    """Of an event only what decides about its end."""
+
+    metadata: Metadata
+    lastTimestamp: datetime | None = None
+    series: Series | None = None
+
+
+def time_left(event: EventTimes, now: datetime) -> timedelta:
+    """Zero or less when it is over. Times that have not come yet are not believed, or the event would stay for ever."""
+    observed = None if event.series is None else event.series.lastObservedTime
+    believed = [time for time in (event.lastTimestamp, observed) if time is not None and time <= now]
+    return max([event.metadata.creationTimestamp, *believed]) + LIFETIME - now
+
+
+def controller(
+    informers: Informers, client: Client, _recorder: EventRecorder, clock: Clock = utc_now
+) -> Controller[Key]:
+    async def reconcile(key: Key) -> Result | None:
+        event = events.get(key)
+        if event is None:
+            return None
+        left = time_left(event, clock())
+        if left > timedelta():
+            return Result(requeue_after=left.total_seconds())
+        try:
+            # The version, so that an event that has just been counted up gets its new hour.
+            metadata = event.metadata
+            await client.delete(EVENTS, key, DeleteOptions(uid=metadata.uid, version=metadata.resourceVersion))
+        except NotFound:
+            return None
+        return None
+
+    found: Controller[Key] = Controller("event expiry", reconcile)
+    events = informers.of(EVENTS, into=EventTimes)
+    found.watches(events)
+    return found

@@ -1,0 +1,148 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Pods that no node looks after any more: marked as failed, if they had not ended, and deleted by force.
+
+Those bound to a node that does not exist; those that are being deleted but never got a node, or whose node was declared
+out of service; and of the ended ones the oldest, when there are more than anybody will read. A node that this
+controller saw go is believed to be gone; one it has never seen gets a while to appear. What is to go is decided by
+`choose`, from plain data.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Collection, Iterable
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import NamedTuple
+
+from springtide.kube.client import Client
+from springtide.kube.controller import Controller, Result
+from springtide.kube.errors import Conflict, NotFound
+from springtide.kube.events import EventRecorder
+from springtide.kube.informer import Informers
+from springtide.kube.request import DeleteOptions, Patch
+from springtide.kube.resources import NODES, PODS, Key, Obj
+from springtide.local.controller_manager import views
+from springtide.local.controller_manager.nodes.disruption_target import disrupted
+from springtide.local.controller_manager.nodes.health import is_ready
+from springtide.local.controller_manager.nodes.taints import OUT_OF_SERVICE
+from springtide.local.controller_manager.timestamps import utc_now
+from springtide.local.controller_manager.views import PodView
+
+COMPONENT = "pod-garbage-collector"
+PERIOD = 20.0
+QUARANTINE = 40.0
+"""Seconds that a node nobody has seen gets to appear."""
+KEPT = 12_500
+"""Ended pods."""
+_REASON, _MESSAGE = "DeletionByPodGC", "PodGC: node no longer exists"
+_SWEEP = Key("", "")
+_EARLIEST = datetime.min.replace(tzinfo=UTC)
+
+
+class Doomed(NamedTuple):
+    pod: PodView
+    orphan: bool = False
+    """Its node is gone: it did not fail by itself."""
+
+
+@dataclass(frozen=True, slots=True)
+class Observed:
+    pods: Collection[PodView]
+    gone: Collection[str]
+    """Names of nodes that do not exist."""
+    out_of_service: Collection[str]
+    """Names of nodes whose pods, its administrator says, run no more."""
+
+
+def choose(observed: Observed, kept: int = KEPT) -> list[Doomed]:
+    ended = sorted((pod for pod in observed.pods if _ended(pod)), key=_age)
+    doomed = {pod.key: Doomed(pod) for pod in ended[: max(0, len(ended) - kept)]}
+    for pod in observed.pods:
+        deleting, node = pod.metadata.deletion_timestamp is not None, pod.spec.node_name
+        if node and node in observed.gone:
+            doomed[pod.key] = Doomed(pod, orphan=True)
+        elif deleting and (not node or node in observed.out_of_service):
+            doomed[pod.key] = Doomed(pod)
+    return list(doomed.values())
+
+
+def _ended(pod: PodView) -> bool:
+    return pod.status.phase not in ("Pending", "Running", "Unknown")
+
+
+def _age(pod: PodView) -> tuple[bool, datetime, str]:
+    """Evicted ones first: nobody made them, so nobody misses them."""
+    evicted = pod.status.phase == "Failed" and pod.status.reason == "Evicted"
+    return not evicted, pod.metadata.creation_timestamp or _EARLIEST, pod.metadata.name
+
+
+class PodGarbage:
+    def __init__(self, informers: Informers, client: Client) -> None:
+        self._client = client
+        self._monotonic: Callable[[], float] = time.monotonic
+        self._seen: set[str] = set()
+        """Nodes that were there while this controller ran."""
+        self._missing: dict[str, float] = {}
+        """Nodes that pods name and nobody has seen, and since when they are missed."""
+        self._nodes = informers.of(NODES)
+        self._pods = views.pods(informers)
+        self.controller: Controller[Key] = Controller("pod garbage", self._reconcile)
+        self.controller.reads(self._nodes)
+        self.controller.reads(self._pods)
+        self._nodes.on_change(self._node_changed)
+        self.controller.enqueue(_SWEEP)
+
+    def _node_changed(self, key: Key) -> None:
+        if key in self._nodes:
+            self._seen.add(key.name)
+        else:
+            self.controller.enqueue(_SWEEP)
+
+    async def _reconcile(self, _sweep: Key) -> Result | None:
+        pods = self._pods.objects()
+        observed = Observed(pods, await self._gone(pods), self._out_of_service())
+        for doomed in choose(observed):
+            await self._remove(doomed)
+        return Result(PERIOD)
+
+    async def _gone(self, pods: Iterable[PodView]) -> set[str]:
+        named = {pod.spec.node_name for pod in pods if pod.spec.node_name}
+        absent = {name for name in named if Key("", name) not in self._nodes}
+        now = self._monotonic()
+        self._missing = {name: self._missing.get(name, now) for name in absent}
+        suspects = [name for name in absent if name in self._seen or now - self._missing[name] > QUARANTINE]
+        # The cache may lag behind a node that has just come, and a deleted pod does not come back: ask the server.
+        return {name for name in suspects if await self._client.find(NODES, Key("", name)) is None}
+
+    def _out_of_service(self) -> set[str]:
+        return {node["metadata"]["name"] for node in self._nodes.objects() if _is_out_of_service(node)}
+
+    async def _remove(self, doomed: Doomed) -> None:
+        pod = doomed.pod
+        try:
+            if not pod.terminal:
+                await self._mark_failed(doomed)
+            await self._client.delete(PODS, pod.key, DeleteOptions(grace=0, uid=pod.uid))
+        except (NotFound, Conflict):
+            return  # gone already, or another pod by now
+
+    async def _mark_failed(self, doomed: Doomed) -> None:
+        """For a pod without a node nobody else would ever say how it ended."""
+        whole = await self._client.get(PODS, doomed.pod.key)
+        status: Obj = {"phase": "Failed"}
+        if generation := whole["metadata"].get("generation"):
+            status["observedGeneration"] = generation
+        if doomed.orphan:
+            status |= disrupted(whole, _REASON, _MESSAGE, utc_now())
+        patch = {"metadata": {"uid": doomed.pod.uid}, "status": status}
+        await self._client.patch(PODS, doomed.pod.key, patch, Patch.STRATEGIC, subresource="status")
+
+
+def _is_out_of_service(node: Obj) -> bool:
+    taints = (node.get("spec") or {}).get("taints") or ()
+    return not is_ready(node) and any(taint["key"] == OUT_OF_SERVICE for taint in taints)
+
+
+def controller(informers: Informers, client: Client, _recorder: EventRecorder) -> Controller[Key]:
+    return PodGarbage(informers, client).controller
