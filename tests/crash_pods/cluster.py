@@ -30,7 +30,7 @@ from tests.integration.runtime import ordinary
 from springtide.kube import errors
 from springtide.kube.client import Client
 from springtide.local.datadir import DataDir
-from springtide.local.network.nat import Place
+from springtide.local.network.kernel.nat import Place
 
 NODES = {"one": "cpu:16,memory:32Gi", "two": "cpu:16,memory:32Gi"}
 PATIENCE = 60.0

@@ -35,7 +35,7 @@ from springtide.local.apiserver.loopback import Loopback
 from springtide.local.apiserver.server import SERVICE_NETWORK, ApiServer, Settings
 from springtide.local.controller_manager.runner import Facts, keep_up
 from springtide.local.datadir import BACKLOG, DEFAULT_PORT, LOOPBACK, DataDir
-from springtide.local.network import dialing, feeder
+from springtide.local.network import dialing, netd_sync
 from springtide.local.scheduler import scheduler
 from springtide.local.store.backend import Key
 from springtide.local.store.opening import open_store
@@ -197,7 +197,7 @@ async def _serve_network(client: Client, front: _Front, holder: Path, service: t
         await asyncio.sleep(_LOOK)
     address, port = service
     async with asyncio.TaskGroup() as group:
-        group.create_task(feeder.run(client, holder))
+        group.create_task(netd_sync.run(client, holder))
         for inside in (HTTPS, port):
             group.create_task(front.serve_pods(holder, address, inside))
 

@@ -21,7 +21,7 @@ from springtide.kube.client import Client
 from springtide.kube.request import Scope
 from springtide.kube.resources import EVENTS, NODES, PODS, SERVICEACCOUNTS, Key, Obj
 from springtide.local.cluster import Cluster, Options, running
-from springtide.local.network import holders
+from springtide.local.network import netd_client
 from springtide.local.runtime import shims
 from springtide.local.supervisor import credentials
 
@@ -120,7 +120,7 @@ async def a_world(path: Path, isolation: str) -> AsyncIterator[World]:
         world.shared.mkdir()
         try:
             if isolation != "none":
-                await holders.ensure(path, uplink=False)
+                await netd_client.ensure(path, uplink=False)
             world.start_agent()
             yield world
             await _remove_all(world)
@@ -129,7 +129,7 @@ async def a_world(path: Path, isolation: str) -> AsyncIterator[World]:
                 world.agent.kill()
                 world.agent.wait()
             _kill_shims(path)
-            await holders.end(path)
+            await netd_client.end(path)
 
 
 def _kill_shims(path: Path) -> None:

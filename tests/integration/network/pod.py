@@ -19,7 +19,8 @@ import sys
 SOURCE, DATA_DIR, ADDRESS, CODE = sys.argv[1:5]
 sys.path.insert(0, SOURCE)
 
-from springtide.local.network import messages, namespaces  # noqa: E402
+from springtide.local.network import messages  # noqa: E402
+from springtide.local.network.kernel import namespaces  # noqa: E402
 
 NEW_MOUNTS, BIND, RECURSIVE_PRIVATE = 0x20000, 4096, 0x44000
 RESOLVER = "nameserver 10.96.0.10\nsearch default.svc.cluster.local svc.cluster.local cluster.local\noptions ndots:5\n"

@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 from tests.integration.network.conftest import Network, eventually, service
 
-from springtide.local.network.nat import Place
+from springtide.local.network.kernel.nat import Place
 
 HERE = Path(__file__).parent
 CALLING = textwrap.dedent("""

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from tests.integration.runtime.pods import Pods
 
-from springtide.local.network import holders
+from springtide.local.network import netd_client
 from springtide.local.runtime import isolation, remains
 
 
@@ -49,11 +49,11 @@ async def pods(namespaces: None, data: Path) -> AsyncIterator[Pods]:
 @pytest.fixture
 async def networked(namespaces: None, data: Path) -> AsyncIterator[Pods]:
     """Pods with addresses of their own."""
-    await holders.ensure(data, uplink=False)
-    made = Pods(data, str(holders.socket_path(data)))
+    await netd_client.ensure(data, uplink=False)
+    made = Pods(data, str(netd_client.socket_path(data)))
     yield made
     await made.end()
-    await holders.end(data)
+    await netd_client.end(data)
 
 
 @pytest.fixture

@@ -16,7 +16,7 @@ import pytest
 from tests import hostile
 from tests.integration.runtime.pods import Pod, Pods
 
-from springtide.local.network import holders
+from springtide.local.network import netd_client
 from springtide.local.runtime.shim import messages
 
 REQUESTS: tuple[dict[str, Any], ...] = (
@@ -163,8 +163,8 @@ def processor_time(pid: int) -> float:
 
 
 async def test_no_message_ends_the_network_holder(networked: Pods) -> None:
-    place = holders.socket_path(networked.data)
-    holder = await holders.ensure(networked.data)
+    place = netd_client.socket_path(networked.data)
+    holder = await netd_client.ensure(networked.data)
     lines = [*hostile.LINES.values(), *(line for request in HOLDER for line in hostile.malformed(request))]
     await asyncio.to_thread(throw, place, lines)
     with connected(place) as connection:
@@ -172,7 +172,7 @@ async def test_no_message_ends_the_network_holder(networked: Pods) -> None:
     with ExitStack() as stack:
         for _ in range(300):
             stack.enter_context(connected(place)).sendall(b"{")
-        assert await holders.ensure(networked.data) == holder
+        assert await netd_client.ensure(networked.data) == holder
         pod = await networked.make()
         assert "eth0" in await pod.output("cat /proc/net/dev")
     assert "Traceback" not in (networked.data / "network" / "holder.log").read_text()

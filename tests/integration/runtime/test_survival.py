@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 from tests.integration.runtime.pods import PATIENCE, Pods, bind, until, until_gone, until_nothing_is_left
 
-from springtide.local.network import holders
+from springtide.local.network import netd_client
 from springtide.local.runtime import shims
 
 COUNTING = "i=0; while :; do i=$((i+1)); echo $i; sleep 0.005; done"
@@ -157,10 +157,10 @@ async def test_signals_of_a_terminal_do_not_reach_a_shim(pods: Pods) -> None:
 async def test_a_killed_holder_leaves_the_pods_their_network(networked: Pods) -> None:
     first = await networked.make()
     await first.script("sleep 300")
-    os.kill(await holders.ensure(networked.data, uplink=False), signal.SIGKILL)
+    os.kill(await netd_client.ensure(networked.data, uplink=False), signal.SIGKILL)
     waiting = asyncio.create_task(networked.make())  # waits for the holder that is started now
     await asyncio.sleep(0.1)
-    await holders.ensure(networked.data, uplink=False)
+    await netd_client.ensure(networked.data, uplink=False)
     async with asyncio.timeout(PATIENCE):
         second = await waiting
     await second.script("sleep 300")

@@ -17,7 +17,7 @@ from typing import Any
 from springtide.cli.doctor.errors import Wrong
 from springtide.local.datadir import DataDir
 from springtide.local.kubelet.devices import gpus
-from springtide.local.network import holders
+from springtide.local.network import netd_client
 from springtide.local.runtime import isolation
 from springtide.local.runtime.shim import memory
 
@@ -47,7 +47,7 @@ def uplink(place: DataDir) -> str:
     try:
         with tempfile.TemporaryDirectory(prefix="tide-doctor-") as scratch:
             found = asyncio.run(_tried_network(Path(scratch)))
-    except holders.HolderError as error:
+    except netd_client.HolderError as error:
         raise Wrong(str(error), "Pods wait until it can be: tide up tries again and again.", needed=False) from None
     if (way := found.get("uplink", "none")) != "none":
         return f"pods reach other machines by {_WAYS.get(way, way)}"
@@ -59,11 +59,11 @@ _WAYS = {"nat": "address translation"}
 
 
 async def _tried_network(scratch: Path) -> dict[str, Any]:
-    await holders.ensure(scratch)
+    await netd_client.ensure(scratch)
     try:
-        return await holders.settled(scratch, _UPLINK)
+        return await netd_client.settled(scratch, _UPLINK)
     finally:
-        await holders.end(scratch)
+        await netd_client.end(scratch)
 
 
 def _way_out() -> str:

@@ -13,7 +13,7 @@ import sys
 _HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, os.path.normpath(os.path.join(_HERE, "..", "..", "..")))
 
-from springtide.local.network.holder import main  # noqa: E402
+from springtide.local.network.netd import main  # noqa: E402
 
 if __name__ == "__main__":
     sys.exit(main(*sys.argv[1:3]))

@@ -16,7 +16,7 @@ from datetime import datetime
 from typing import TYPE_CHECKING
 
 from springtide.local.datadir import LOOPBACK, DataDir
-from springtide.local.network import holders
+from springtide.local.network import netd_client
 from springtide.local.runtime import isolation
 from springtide.local.supervisor import node_specs
 from springtide.local.supervisor.agents import Agents
@@ -80,9 +80,9 @@ class Machine:
 
     async def _end_network(self) -> None:
         if self._directory.is_still_there():
-            with contextlib.suppress(holders.HolderError, OSError):
-                await holders.ensure(self._directory.path)  # one that is only starting could not be told to end
-        await holders.end(self._directory.path)
+            with contextlib.suppress(netd_client.HolderError, OSError):
+                await netd_client.ensure(self._directory.path)  # one that is only starting could not be told to end
+        await netd_client.end(self._directory.path)
 
     async def _end_pods(self, ending: Ending, next_ending: Callable[[], Awaitable[Ending]]) -> None:
         work = asyncio.create_task(self._agents.end())
@@ -110,7 +110,7 @@ class Machine:
             refused = [finding for finding in self._findings.missing if finding.name in isolation.NEEDED]
             why = f": {refused[0].title}: {refused[0].why}" if refused else ""
             return [f"pods share this machine's network and files{why}{_MORE}"]
-        info = await holders.settled(self._directory.path)
+        info = await netd_client.settled(self._directory.path)
         if not info:
             log = self._directory.network / "holder.log"
             return [f"the pods' network is not up yet, and pods wait for it; its log is {log}"]
@@ -127,8 +127,8 @@ class Machine:
     async def _keep_network(self) -> None:
         while True:
             try:
-                await holders.keep(self._directory.path)
-            except (holders.HolderError, OSError) as error:
+                await netd_client.keep(self._directory.path)
+            except (netd_client.HolderError, OSError) as error:
                 self._trouble = str(error)
                 logger.warning("%s", error)
             await asyncio.sleep(_AGAIN)

@@ -18,7 +18,7 @@ from pathlib import Path
 
 from springtide.local.datadir import DataDir
 from springtide.local.directory_trees import remove_tree
-from springtide.local.network import holders
+from springtide.local.network import netd_client
 from springtide.local.runtime import remains
 from springtide.local.supervisor import leftovers
 
@@ -57,7 +57,7 @@ async def remove(directory: DataDir) -> list[Path]:
     try:
         _mark(directory)
         leftovers.kill(directory)
-        await holders.end(directory.path)
+        await netd_client.end(directory.path)
         _remove_contents(directory.path)
         for name in _LAST:
             _unlink(directory.path / name)

@@ -3,7 +3,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from springtide.local.network.backends import Backends, doors
+from springtide.local.network.proxy.backends import Backends, doors
 
 A, B, C = ("10.244.1.1", 80), ("10.244.1.2", 80), ("10.244.1.3", 80)
 

@@ -6,7 +6,7 @@ import io
 
 import pytest
 
-from springtide.local.network.complaints import say
+from springtide.local.network.netd_log import say
 
 
 class Full(io.StringIO):

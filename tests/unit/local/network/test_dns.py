@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from springtide.local.network import dns
-from springtide.local.network.dns import BadMessage, Question, Record
+from springtide.local.network.names import dns
+from springtide.local.network.names.dns import BadMessage, Question, Record
 
 WEB = b"\x03web\x07default\x03svc\x07cluster\x05local\x00"
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import struct
 
-from springtide.local.network import netfilter
+from springtide.local.network.kernel import netfilter
 
 
 def cut(data: bytes) -> list[tuple[int, int, int, bytes]]:

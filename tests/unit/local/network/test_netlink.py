@@ -11,8 +11,8 @@ from collections.abc import Iterator
 
 import pytest
 
-from springtide.local.network import netlink
-from springtide.local.network.netlink import NEW_LINK, Route
+from springtide.local.network.kernel import netlink
+from springtide.local.network.kernel.netlink import NEW_LINK, Route
 
 
 def test_an_attribute_is_padded_to_four_bytes_but_says_its_own_length() -> None:

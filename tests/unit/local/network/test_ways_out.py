@@ -6,10 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from springtide.local.network import cabling, dialing, uplinks
-from springtide.local.network.nat import Place
-from springtide.local.network.outside import last_words
-from springtide.local.network.resolver import nameservers
+from springtide.local.network import dialing
+from springtide.local.network.kernel import cabling, uplinks
+from springtide.local.network.kernel.nat import Place
+from springtide.local.network.kernel.outside import last_words
+from springtide.local.network.names.resolver import nameservers
 
 
 def test_an_ordinary_user_has_two_tools_and_root_one() -> None:

@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from springtide.local.network import dns
-from springtide.local.network.zone import Zone
+from springtide.local.network.names import dns
+from springtide.local.network.names.zone import Zone
 
 
 def a_service(name: str, **more: Any) -> dict[str, Any]:

@@ -3,17 +3,17 @@
 
 from __future__ import annotations
 
-from springtide.local.network.backends import Backends, doors
-from springtide.local.network.complaints import say
-from springtide.local.network.tcp_proxy import TcpProxy
-from springtide.local.network.udp_proxy import UdpProxy
+from springtide.local.network.netd_log import say
+from springtide.local.network.proxy.backends import Backends, doors
+from springtide.local.network.proxy.tcp_proxy import TcpProxy
+from springtide.local.network.proxy.udp_proxy import UdpProxy
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-    from springtide.local.network.backends import Door
     from springtide.local.network.loop import Loop
+    from springtide.local.network.proxy.backends import Door
 
 
 class Services:

@@ -15,8 +15,8 @@ import contextlib
 import socket
 import zlib
 
-from springtide.local.network import netfilter, netlink
-from springtide.local.network.netlink import NEW_ADDRESS, NEW_LINK, Route
+from springtide.local.network.kernel import netfilter, netlink
+from springtide.local.network.kernel.netlink import NEW_ADDRESS, NEW_LINK, Route
 
 _FORWARD = "/proc/sys/net/ipv4/conf/{}/forwarding"
 _FORWARD_ALL = "/proc/sys/net/ipv4/ip_forward"

@@ -15,9 +15,9 @@ import contextlib
 import os
 import socket
 
-from springtide.local.network import namespaces, netlink
-from springtide.local.network.complaints import say
-from springtide.local.network.netlink import NEW_ADDRESS, NEW_LINK, NEW_ROUTE, Route
+from springtide.local.network.kernel import namespaces, netlink
+from springtide.local.network.kernel.netlink import NEW_ADDRESS, NEW_LINK, NEW_ROUTE, Route
+from springtide.local.network.netd_log import say
 
 BRIDGE, GATEWAY, PREFIX = "pods", "10.244.0.1", 16
 SERVICES, SERVICES_PREFIX = "10.96.0.0", 16

@@ -17,7 +17,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from springtide.local.network.backends import Backends, Door, Target
+    from springtide.local.network.proxy.backends import Backends, Door, Target
 
     Client = tuple[str, int]
 

@@ -16,7 +16,7 @@ from __future__ import annotations
 import socket
 import struct
 
-from springtide.local.network.dns import ANY, CNAME, NO_NAME, OK, PTR, SOA, SRV, A, Record, encode_name
+from springtide.local.network.names.dns import ANY, CNAME, NO_NAME, OK, PTR, SOA, SRV, A, Record, encode_name
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

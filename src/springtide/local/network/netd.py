@@ -19,15 +19,16 @@ import socket
 import sys
 
 from springtide.local.bounded_json import check_depth
-from springtide.local.network import cabling, messages, namespaces
-from springtide.local.network.complaints import say
+from springtide.local.network import messages
+from springtide.local.network.kernel import cabling, namespaces
+from springtide.local.network.kernel.outside import Outside
+from springtide.local.network.kernel.uplinks import Uplink
 from springtide.local.network.loop import READ, Loop
 from springtide.local.network.messages import Conversation, Incoming, Refused
-from springtide.local.network.outside import Outside
-from springtide.local.network.resolver import Resolver
-from springtide.local.network.services import Services
-from springtide.local.network.uplinks import Uplink
-from springtide.local.network.zone import Zone
+from springtide.local.network.names.resolver import Resolver
+from springtide.local.network.names.zone import Zone
+from springtide.local.network.netd_log import say
+from springtide.local.network.proxy.services import Services
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

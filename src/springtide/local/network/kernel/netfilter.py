@@ -12,7 +12,7 @@ import os
 import socket
 import struct
 
-from springtide.local.network.netlink import attribute, message
+from springtide.local.network.kernel.netlink import attribute, message
 
 _NETFILTER = 12
 _BATCH_BEGIN, _BATCH_END, _SUBSYSTEM = 16, 17, 10

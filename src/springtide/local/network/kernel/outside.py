@@ -17,9 +17,9 @@ import socket
 import sys
 
 from springtide.local.network import messages
+from springtide.local.network.kernel.namespaces import die_with_parent
+from springtide.local.network.kernel.nat import Translation
 from springtide.local.network.messages import Incoming
-from springtide.local.network.namespaces import die_with_parent
-from springtide.local.network.nat import Translation
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

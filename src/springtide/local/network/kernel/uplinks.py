@@ -12,14 +12,14 @@ import os
 import socket
 from functools import partial
 
-from springtide.local.network import cabling, nat, netfilter, netlink
-from springtide.local.network.complaints import say
-from springtide.local.network.netlink import NEW_ADDRESS, NEW_LINK, NEW_ROUTE, Route
+from springtide.local.network.kernel import cabling, nat, netfilter, netlink
+from springtide.local.network.kernel.netlink import NEW_ADDRESS, NEW_LINK, NEW_ROUTE, Route
+from springtide.local.network.netd_log import say
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from springtide.local.network.kernel.outside import Outside
     from springtide.local.network.loop import Loop
-    from springtide.local.network.outside import Outside
 
 LINK = "uplink"
 _TABLE = "springtide-pods"

@@ -14,16 +14,16 @@ import socket
 import struct
 from functools import partial
 
-from springtide.local.network import dns
-from springtide.local.network.dns import BadMessage, Question, Record
 from springtide.local.network.loop import READ, WRITE, Loop
-from springtide.local.network.zone import Zone
+from springtide.local.network.names import dns
+from springtide.local.network.names.dns import BadMessage, Question, Record
+from springtide.local.network.names.zone import Zone
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from springtide.local.network.outside import Outside
+    from springtide.local.network.kernel.outside import Outside
 
     Reply = Callable[[bytes], None]
 

@@ -18,7 +18,7 @@ from springtide.local.network.loop import READ, WRITE, Loop
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from springtide.local.network.backends import Backends, Door, Target
+    from springtide.local.network.proxy.backends import Backends, Door, Target
 
 _CHUNK = 1 << 20
 _ROUNDS = 8

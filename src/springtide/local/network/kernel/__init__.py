@@ -1,0 +1,2 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Namespaces, links, addresses and address translation, by system calls and netlink."""

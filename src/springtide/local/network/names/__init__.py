@@ -1,0 +1,2 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The DNS server of pods and the names it knows."""
