@@ -38,8 +38,8 @@ from springtide.kube.resources import (
     Resource,
 )
 from springtide.local import cluster
-from springtide.local.scheduler.groups import QUEUES
-from springtide.local.scheduler.installing import install
+from springtide.local.scheduler.gangs.groups import QUEUES
+from springtide.local.scheduler.gangs.installing import install
 from springtide.local.scheduler.scheduler import Options, run
 
 PATIENCE = 30.0

@@ -23,7 +23,7 @@ from springtide.kube.transport import HttpTransport
 from springtide.local.access.identity import MASTERS, User
 from springtide.local.apiserver.loopback import Loopback
 from springtide.local.cluster import Options, running
-from springtide.local.scheduler import installing
+from springtide.local.scheduler.gangs import installing
 
 ORACLE = os.environ.get("SPRINGTIDE_ORACLE_KUBECONFIG", "")
 SERVERS = ["oracle" if ORACLE else "embedded"]

@@ -10,8 +10,8 @@ from tests.integration.scheduler.world import GPU, NAMESPACE, World, a_world
 
 from springtide.kube.request import Scope
 from springtide.kube.resources import CUSTOMRESOURCEDEFINITIONS, PODS, PRIORITYCLASSES, Key, Obj
-from springtide.local.scheduler.groups import PLUGIN_GROUPS, QUEUES, VOLCANO_GROUPS
-from springtide.local.scheduler.installing import install
+from springtide.local.scheduler.gangs.groups import PLUGIN_GROUPS, QUEUES, VOLCANO_GROUPS
+from springtide.local.scheduler.gangs.installing import install
 
 
 async def members(world: World, group: str, count: int, gpus: int = 1, **spec: Any) -> list[str]:

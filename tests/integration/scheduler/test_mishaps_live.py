@@ -8,8 +8,8 @@ from pathlib import Path
 from tests.integration.scheduler.world import GPU, NAMESPACE, World, a_world
 
 from springtide.kube.resources import PERSISTENTVOLUMECLAIMS, PODS, PRIORITYCLASSES, STORAGECLASSES, Key
-from springtide.local.scheduler.groups import VOLCANO_GROUPS
-from springtide.local.scheduler.views import SELECTED_NODE
+from springtide.local.scheduler.gangs.groups import VOLCANO_GROUPS
+from springtide.local.scheduler.state.views import SELECTED_NODE
 
 
 async def test_bindings_that_fail_are_done_again(tmp_path: Path) -> None:

@@ -18,7 +18,7 @@ from springtide.local.access.identity import MASTERS, User
 from springtide.local.apiserver.loopback import Loopback
 from springtide.local.cluster import Cluster, running
 from springtide.local.cluster import Options as ClusterOptions
-from springtide.local.scheduler.installing import install
+from springtide.local.scheduler.gangs.installing import install
 from springtide.local.scheduler.scheduler import Options, run
 
 T = TypeVar("T")

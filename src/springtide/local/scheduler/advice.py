@@ -11,10 +11,10 @@ import math
 from collections.abc import Mapping
 from typing import Final
 
-from springtide.local.scheduler.amounts import Amounts
 from springtide.local.scheduler.filters.resources import counted
-from springtide.local.scheduler.pods import Pod
-from springtide.local.scheduler.snapshot import Snapshot
+from springtide.local.scheduler.state.amounts import Amounts
+from springtide.local.scheduler.state.pods import Pod
+from springtide.local.scheduler.state.snapshot import Snapshot
 
 _GPU: Final = "nvidia.com/gpu"
 _PER_GPU: Final[Mapping[str, int]] = {_GPU: 1, "nvidia.com/vgpu": 10, "nvidia.com/gpumem": 16 * 1024}

@@ -5,11 +5,11 @@ from __future__ import annotations
 
 from springtide.local.scheduler import filters, scores
 from springtide.local.scheduler.filters.refusal import Check, Refusal
-from springtide.local.scheduler.nodes import NodeState
-from springtide.local.scheduler.pods import Pod
 from springtide.local.scheduler.reasons import Unfit
 from springtide.local.scheduler.scores import Taste
-from springtide.local.scheduler.snapshot import Snapshot
+from springtide.local.scheduler.state.nodes import NodeState
+from springtide.local.scheduler.state.pods import Pod
+from springtide.local.scheduler.state.snapshot import Snapshot
 
 
 def place(pod: Pod, snapshot: Snapshot, taste: Taste = Taste.SPREAD) -> NodeState | Unfit:

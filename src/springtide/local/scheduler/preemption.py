@@ -13,13 +13,14 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Final
 
-from springtide.local.scheduler import filters, placing, reasons, requirements
+from springtide.local.scheduler import filters, placing, reasons
 from springtide.local.scheduler.filters.refusal import Refusal, never
-from springtide.local.scheduler.nodes import NodeState
-from springtide.local.scheduler.pods import EPOCH, Pod
 from springtide.local.scheduler.reasons import Unfit
-from springtide.local.scheduler.snapshot import Snapshot
-from springtide.local.scheduler.views import BudgetView
+from springtide.local.scheduler.state import requirements
+from springtide.local.scheduler.state.nodes import NodeState
+from springtide.local.scheduler.state.pods import EPOCH, Pod
+from springtide.local.scheduler.state.snapshot import Snapshot
+from springtide.local.scheduler.state.views import BudgetView
 
 NO_VICTIMS: Final = never("No preemption victims found for incoming pod")
 NEVER: Final = "preemption: not eligible due to preemptionPolicy=Never."

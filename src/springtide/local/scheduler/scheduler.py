@@ -21,18 +21,20 @@ from springtide.kube.client import Client
 from springtide.kube.informer import Informers
 from springtide.kube.resources import Key
 from springtide.kube.workqueue import Backoff
-from springtide.local.scheduler import advice, following, gangs, placing, preemption
-from springtide.local.scheduler.deeds import Deeds
-from springtide.local.scheduler.gangs import MakeRoom, Placed, Waits
-from springtide.local.scheduler.group_upkeep import GroupUpkeep
-from springtide.local.scheduler.installing import install
-from springtide.local.scheduler.ledger import Change, Ledger
-from springtide.local.scheduler.pods import Pod
+from springtide.local.scheduler import advice, placing, preemption
+from springtide.local.scheduler.gangs import gangs
+from springtide.local.scheduler.gangs.gangs import MakeRoom, Placed, Waits
+from springtide.local.scheduler.gangs.group_status import GroupUpkeep
+from springtide.local.scheduler.gangs.installing import install
 from springtide.local.scheduler.reasons import Unfit
-from springtide.local.scheduler.snapshot import Snapshot
-from springtide.local.scheduler.storage import NO_VOLUMES, VolumePlan
+from springtide.local.scheduler.state import following
+from springtide.local.scheduler.state.ledger import Change, Ledger
+from springtide.local.scheduler.state.pods import Pod
+from springtide.local.scheduler.state.snapshot import Snapshot
+from springtide.local.scheduler.state.storage import NO_VOLUMES, VolumePlan
+from springtide.local.scheduler.state.views import PodView
 from springtide.local.scheduler.units import Unit, rank, unit_of, waiting
-from springtide.local.scheduler.views import PodView
+from springtide.local.scheduler.writer import Deeds
 
 logger = logging.getLogger(__name__)
 

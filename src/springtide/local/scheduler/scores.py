@@ -12,12 +12,12 @@ from collections.abc import Callable, Iterator, Sequence
 from enum import Enum, auto
 from typing import Final
 
-from springtide.local.scheduler import requirements
 from springtide.local.scheduler.filters.spreading import includes, matching
-from springtide.local.scheduler.nodes import NodeState
-from springtide.local.scheduler.pods import Pod
-from springtide.local.scheduler.requirements import PodTerm, Spreading
-from springtide.local.scheduler.snapshot import Snapshot
+from springtide.local.scheduler.state import requirements
+from springtide.local.scheduler.state.nodes import NodeState
+from springtide.local.scheduler.state.pods import Pod
+from springtide.local.scheduler.state.requirements import PodTerm, Spreading
+from springtide.local.scheduler.state.snapshot import Snapshot
 
 FULL: Final = 100
 _HOSTNAME: Final = "kubernetes.io/hostname"

@@ -6,8 +6,8 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from springtide.kube.resources import Key
-from springtide.local.scheduler.ledger import Ledger
-from springtide.local.scheduler.pods import Pod
+from springtide.local.scheduler.state.ledger import Ledger
+from springtide.local.scheduler.state.pods import Pod
 
 
 class Unit(NamedTuple):

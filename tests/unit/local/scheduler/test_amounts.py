@@ -6,7 +6,7 @@ from __future__ import annotations
 import pytest
 from tests.unit.local.scheduler.things import GPU, a_pod
 
-from springtide.local.scheduler import amounts
+from springtide.local.scheduler.state import amounts
 
 
 def test_cpu_in_thousandths_everything_else_in_units() -> None:

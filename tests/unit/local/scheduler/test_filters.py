@@ -18,10 +18,10 @@ from tests.unit.local.scheduler.things import (
     spread,
 )
 
-from springtide.local.scheduler.nodes import Node
 from springtide.local.scheduler.placing import place
-from springtide.local.scheduler.pods import Pod
 from springtide.local.scheduler.reasons import Unfit
+from springtide.local.scheduler.state.nodes import Node
+from springtide.local.scheduler.state.pods import Pod
 
 DEDICATED = [{"key": "dedicated", "value": "x", "effect": "NoSchedule"}]
 WEB = {"app": "web"}

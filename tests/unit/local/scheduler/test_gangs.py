@@ -12,10 +12,10 @@ from hypothesis import strategies as st
 from tests.unit.local.scheduler.things import GPU, a_budget, a_node, a_pod, a_snapshot
 
 from springtide.kube.resources import Key
-from springtide.local.scheduler.amounts import Amounts
-from springtide.local.scheduler.gangs import ANY_QUEUE, Gang, MakeRoom, Placed, Queue, Waits, plan
-from springtide.local.scheduler.pods import Pod
-from springtide.local.scheduler.snapshot import Snapshot
+from springtide.local.scheduler.gangs.gangs import ANY_QUEUE, Gang, MakeRoom, Placed, Queue, Waits, plan
+from springtide.local.scheduler.state.amounts import Amounts
+from springtide.local.scheduler.state.pods import Pod
+from springtide.local.scheduler.state.snapshot import Snapshot
 
 
 def members(count: int, gpus: int = 1, name: str = "m", **more: Any) -> list[Pod]:

@@ -10,8 +10,8 @@ import pytest
 from tests.unit.local.scheduler.things import a_pod
 
 from springtide.kube.resources import Obj
-from springtide.local.scheduler.groups import PLUGIN_GROUPS, VOLCANO_GROUPS, Group, Standing, status
-from springtide.local.scheduler.views import GroupView
+from springtide.local.scheduler.gangs.groups import PLUGIN_GROUPS, VOLCANO_GROUPS, Group, Standing, status
+from springtide.local.scheduler.state.views import GroupView
 
 NOW, BEFORE = "2026-01-02T00:00:00Z", "2026-01-01T00:00:00Z"
 

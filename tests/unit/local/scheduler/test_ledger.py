@@ -9,12 +9,12 @@ from hypothesis import strategies as st
 from tests.unit.local.scheduler.things import GPU, a_node_view, a_pod_view, company
 
 from springtide.kube.resources import Key, Obj
-from springtide.local.scheduler.groups import VOLCANO_GROUPS, Group
-from springtide.local.scheduler.ledger import Change, Ledger
-from springtide.local.scheduler.pods import Pod
-from springtide.local.scheduler.snapshot import Snapshot
+from springtide.local.scheduler.gangs.groups import VOLCANO_GROUPS, Group
+from springtide.local.scheduler.state.ledger import Change, Ledger
+from springtide.local.scheduler.state.pods import Pod
+from springtide.local.scheduler.state.snapshot import Snapshot
+from springtide.local.scheduler.state.views import GroupView, PodView, QueueView
 from springtide.local.scheduler.units import Unit, rank, unit_of, waiting
-from springtide.local.scheduler.views import GroupView, PodView, QueueView
 
 P = Key("default", "p")
 

@@ -10,12 +10,12 @@ from hypothesis import strategies as st
 from tests.unit.local.scheduler.things import a_budget, a_node, a_pod, a_snapshot, company
 
 from springtide.kube.resources import Key
-from springtide.local.scheduler.nodes import Node
 from springtide.local.scheduler.placing import place
-from springtide.local.scheduler.pods import Pod
 from springtide.local.scheduler.preemption import NEVER, UNDER_WAY, Candidate, preempt
 from springtide.local.scheduler.reasons import Unfit
-from springtide.local.scheduler.snapshot import Snapshot
+from springtide.local.scheduler.state.nodes import Node
+from springtide.local.scheduler.state.pods import Pod
+from springtide.local.scheduler.state.snapshot import Snapshot
 
 
 def decided(pod: Pod, snapshot: Snapshot) -> Candidate | str:

@@ -9,11 +9,11 @@ from typing import Any
 import pytest
 from tests.unit.local.scheduler.things import GPU, ZONE, a_node, a_pod, a_snapshot, company, spread
 
-from springtide.local.scheduler.nodes import Node
 from springtide.local.scheduler.placing import place
-from springtide.local.scheduler.pods import Pod
 from springtide.local.scheduler.reasons import Unfit
 from springtide.local.scheduler.scores import Taste
+from springtide.local.scheduler.state.nodes import Node
+from springtide.local.scheduler.state.pods import Pod
 
 WEB = {"app": "web"}
 

@@ -9,9 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.unit.local.scheduler.things import a_node, a_pod, a_snapshot, company
 
-from springtide.local.scheduler import amounts
-from springtide.local.scheduler.pods import Pod
-from springtide.local.scheduler.snapshot import Snapshot
+from springtide.local.scheduler.state import amounts
+from springtide.local.scheduler.state.pods import Pod
+from springtide.local.scheduler.state.snapshot import Snapshot
 
 NODES = ("a", "b", "gone")
 PODS = [

@@ -7,11 +7,11 @@ import pytest
 from tests.unit.local.scheduler.things import ZONE, a_claim, a_class, a_node, a_pod, a_snapshot, a_volume
 
 from springtide.kube.resources import Key
-from springtide.local.scheduler import storage
 from springtide.local.scheduler.placing import place
 from springtide.local.scheduler.reasons import Unfit
-from springtide.local.scheduler.snapshot import Snapshot
-from springtide.local.scheduler.views import BIND_COMPLETED, SELECTED_NODE, ClaimView, VolumeView
+from springtide.local.scheduler.state import storage
+from springtide.local.scheduler.state.snapshot import Snapshot
+from springtide.local.scheduler.state.views import BIND_COMPLETED, SELECTED_NODE, ClaimView, VolumeView
 
 DATA = [{"name": "data", "persistentVolumeClaim": {"claimName": "data"}}]
 BOUND = {BIND_COMPLETED: "yes"}

@@ -10,11 +10,11 @@ from typing import Any
 import msgspec
 
 from springtide.kube.resources import Obj
-from springtide.local.scheduler import nodes, pods
-from springtide.local.scheduler.nodes import Node
-from springtide.local.scheduler.pods import Pod
-from springtide.local.scheduler.snapshot import Snapshot
-from springtide.local.scheduler.views import BudgetView, ClaimView, ClassView, NodeView, PodView, VolumeView
+from springtide.local.scheduler.state import nodes, pods
+from springtide.local.scheduler.state.nodes import Node
+from springtide.local.scheduler.state.pods import Pod
+from springtide.local.scheduler.state.snapshot import Snapshot
+from springtide.local.scheduler.state.views import BudgetView, ClaimView, ClassView, NodeView, PodView, VolumeView
 
 HOST, ZONE = "kubernetes.io/hostname", "topology.kubernetes.io/zone"
 GPU = "nvidia.com/gpu"

@@ -20,9 +20,9 @@ from springtide.local.scheduler.filters import (
     volumes,
 )
 from springtide.local.scheduler.filters.refusal import Check, Filter, Refusal
-from springtide.local.scheduler.nodes import NodeState
-from springtide.local.scheduler.pods import Pod
-from springtide.local.scheduler.snapshot import Snapshot
+from springtide.local.scheduler.state.nodes import NodeState
+from springtide.local.scheduler.state.pods import Pod
+from springtide.local.scheduler.state.snapshot import Snapshot
 
 FILTERS: Final[tuple[Filter, ...]] = (
     named_nodes.check,

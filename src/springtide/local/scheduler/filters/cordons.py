@@ -6,11 +6,11 @@ from __future__ import annotations
 from typing import Final
 
 from springtide.local.scheduler.filters.refusal import Check, Refusal, never
-from springtide.local.scheduler.nodes import NodeState
-from springtide.local.scheduler.pods import Pod
-from springtide.local.scheduler.requirements import tolerated
-from springtide.local.scheduler.snapshot import Snapshot
-from springtide.local.scheduler.views import Taint
+from springtide.local.scheduler.state.nodes import NodeState
+from springtide.local.scheduler.state.pods import Pod
+from springtide.local.scheduler.state.requirements import tolerated
+from springtide.local.scheduler.state.snapshot import Snapshot
+from springtide.local.scheduler.state.views import Taint
 
 CORDONED: Final = never("node(s) were unschedulable")
 _TAINT: Final = Taint("node.kubernetes.io/unschedulable", "NoSchedule")

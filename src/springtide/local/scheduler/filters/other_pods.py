@@ -8,10 +8,10 @@ from collections.abc import Iterable
 from typing import Final
 
 from springtide.local.scheduler.filters.refusal import Check, Refusal, never, not_now
-from springtide.local.scheduler.nodes import NodeState
-from springtide.local.scheduler.pods import Pod
-from springtide.local.scheduler.requirements import Labels, PodTerm, PodTerms
-from springtide.local.scheduler.snapshot import Snapshot
+from springtide.local.scheduler.state.nodes import NodeState
+from springtide.local.scheduler.state.pods import Pod
+from springtide.local.scheduler.state.requirements import Labels, PodTerm, PodTerms
+from springtide.local.scheduler.state.snapshot import Snapshot
 
 ALONE: Final = never("node(s) didn't match pod affinity rules")
 CROWDED: Final = not_now("node(s) didn't match pod anti-affinity rules")

@@ -6,9 +6,9 @@ from __future__ import annotations
 from typing import Final
 
 from springtide.local.scheduler.filters.refusal import Check, Refusal, not_now
-from springtide.local.scheduler.nodes import NodeState
-from springtide.local.scheduler.pods import Pod
-from springtide.local.scheduler.snapshot import Snapshot
+from springtide.local.scheduler.state.nodes import NodeState
+from springtide.local.scheduler.state.pods import Pod
+from springtide.local.scheduler.state.snapshot import Snapshot
 
 TAKEN: Final = not_now("node(s) didn't have free ports for the requested pod ports")
 

@@ -3,11 +3,11 @@
 
 from __future__ import annotations
 
-from springtide.local.scheduler.amounts import ADVISORY, Amounts
 from springtide.local.scheduler.filters.refusal import Check, Refusal
-from springtide.local.scheduler.nodes import NodeState
-from springtide.local.scheduler.pods import Pod
-from springtide.local.scheduler.snapshot import Snapshot
+from springtide.local.scheduler.state.amounts import ADVISORY, Amounts
+from springtide.local.scheduler.state.nodes import NodeState
+from springtide.local.scheduler.state.pods import Pod
+from springtide.local.scheduler.state.snapshot import Snapshot
 
 
 def counted(requests: Amounts, strict: bool) -> Amounts:

@@ -7,10 +7,10 @@ from typing import Final
 
 from springtide.local.scheduler.filters.refusal import Check, Refusal, never, not_now
 from springtide.local.scheduler.filters.taints import keeps_off
-from springtide.local.scheduler.nodes import Node, NodeState
-from springtide.local.scheduler.pods import Pod
-from springtide.local.scheduler.requirements import Spreading
-from springtide.local.scheduler.snapshot import Snapshot
+from springtide.local.scheduler.state.nodes import Node, NodeState
+from springtide.local.scheduler.state.pods import Pod
+from springtide.local.scheduler.state.requirements import Spreading
+from springtide.local.scheduler.state.snapshot import Snapshot
 
 UNEVEN: Final = not_now("node(s) didn't match pod topology spread constraints")
 NO_LABEL: Final = never("node(s) didn't match pod topology spread constraints (missing required label)")

@@ -6,10 +6,10 @@ from __future__ import annotations
 from typing import Final
 
 from springtide.local.scheduler.filters.refusal import Check, Refusal, never
-from springtide.local.scheduler.nodes import Node, NodeState
-from springtide.local.scheduler.pods import Pod
-from springtide.local.scheduler.requirements import tolerated
-from springtide.local.scheduler.snapshot import Snapshot
+from springtide.local.scheduler.state.nodes import Node, NodeState
+from springtide.local.scheduler.state.pods import Pod
+from springtide.local.scheduler.state.requirements import tolerated
+from springtide.local.scheduler.state.snapshot import Snapshot
 
 TAINTED: Final = never("node(s) had untolerated taint(s)")
 _FORBIDDING: Final = ("NoSchedule", "NoExecute")

@@ -5,11 +5,11 @@ from __future__ import annotations
 
 from typing import Final
 
-from springtide.local.scheduler import storage
 from springtide.local.scheduler.filters.refusal import Check, Refusal, never
-from springtide.local.scheduler.nodes import NodeState
-from springtide.local.scheduler.pods import Pod
-from springtide.local.scheduler.snapshot import Snapshot
+from springtide.local.scheduler.state import storage
+from springtide.local.scheduler.state.nodes import NodeState
+from springtide.local.scheduler.state.pods import Pod
+from springtide.local.scheduler.state.snapshot import Snapshot
 
 ELSEWHERE: Final = "node(s) didn't match PersistentVolume's node affinity"
 NONE_TO_BIND: Final = "node(s) didn't find available persistent volumes to bind"

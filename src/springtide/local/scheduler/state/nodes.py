@@ -6,10 +6,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
-from springtide.local.scheduler import amounts
-from springtide.local.scheduler.amounts import Amounts
-from springtide.local.scheduler.pods import HostPort, Pod
-from springtide.local.scheduler.views import NodeView, Taint
+from springtide.local.scheduler.state import amounts
+from springtide.local.scheduler.state.amounts import Amounts
+from springtide.local.scheduler.state.pods import HostPort, Pod
+from springtide.local.scheduler.state.views import NodeView, Taint
 
 
 @dataclass(frozen=True, slots=True)

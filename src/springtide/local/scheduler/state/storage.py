@@ -13,10 +13,10 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from springtide.kube.resources import Key, Obj
-from springtide.local.scheduler import amounts, requirements
-from springtide.local.scheduler.pods import Pod
-from springtide.local.scheduler.requirements import Labels
-from springtide.local.scheduler.views import ClaimView, ClassView, VolumeView
+from springtide.local.scheduler.state import amounts, requirements
+from springtide.local.scheduler.state.pods import Pod
+from springtide.local.scheduler.state.requirements import Labels
+from springtide.local.scheduler.state.views import ClaimView, ClassView, VolumeView
 
 NO_PROVISIONER: Final = "kubernetes.io/no-provisioner"
 

@@ -9,10 +9,10 @@ from datetime import UTC, datetime
 from typing import Final, NamedTuple
 
 from springtide.kube.resources import Key, Obj
-from springtide.local.scheduler import amounts, requirements
-from springtide.local.scheduler.amounts import Amounts
-from springtide.local.scheduler.requirements import NodeTerm, NodeTerms, PodTerms, Spreading
-from springtide.local.scheduler.views import Container, PodView, Toleration
+from springtide.local.scheduler.state import amounts, requirements
+from springtide.local.scheduler.state.amounts import Amounts
+from springtide.local.scheduler.state.requirements import NodeTerm, NodeTerms, PodTerms, Spreading
+from springtide.local.scheduler.state.views import Container, PodView, Toleration
 
 GROUP_ANNOTATION: Final = "scheduling.k8s.io/group-name"
 GROUP_LABEL: Final = "scheduling.x-k8s.io/pod-group"

@@ -12,9 +12,9 @@ from springtide.kube.client import Client
 from springtide.kube.events import EventRecorder
 from springtide.kube.request import DeleteOptions, Patch
 from springtide.kube.resources import PERSISTENTVOLUMECLAIMS, PERSISTENTVOLUMES, PODS, Key, Obj
-from springtide.local.scheduler.pods import DISRUPTION_TARGET, PREEMPTED, Pod
-from springtide.local.scheduler.storage import VolumePlan
-from springtide.local.scheduler.views import SELECTED_NODE, PodView
+from springtide.local.scheduler.state.pods import DISRUPTION_TARGET, PREEMPTED, Pod
+from springtide.local.scheduler.state.storage import VolumePlan
+from springtide.local.scheduler.state.views import SELECTED_NODE, PodView
 
 LONGEST_NOTE: Final = 1024
 """An event's message is cut here; a condition's is not."""

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping
 from typing import Final
 
 from springtide.api import quantity
-from springtide.local.scheduler.views import PodSpec, Quantities
+from springtide.local.scheduler.state.views import PodSpec, Quantities
 
 Amounts = dict[str, int]
 

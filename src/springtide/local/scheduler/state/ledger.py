@@ -15,13 +15,14 @@ from enum import Flag, auto
 import msgspec
 
 from springtide.kube.resources import Key
-from springtide.local.scheduler import amounts, groups, nodes, pods, storage
-from springtide.local.scheduler.gangs import Gang, Queue
-from springtide.local.scheduler.groups import PLUGIN_GROUPS, VOLCANO_GROUPS, Group
-from springtide.local.scheduler.pods import Pod
-from springtide.local.scheduler.snapshot import Snapshot
-from springtide.local.scheduler.storage import VolumePlan
-from springtide.local.scheduler.views import (
+from springtide.local.scheduler.gangs import groups
+from springtide.local.scheduler.gangs.gangs import Gang, Queue
+from springtide.local.scheduler.gangs.groups import PLUGIN_GROUPS, VOLCANO_GROUPS, Group
+from springtide.local.scheduler.state import amounts, nodes, pods, storage
+from springtide.local.scheduler.state.pods import Pod
+from springtide.local.scheduler.state.snapshot import Snapshot
+from springtide.local.scheduler.state.storage import VolumePlan
+from springtide.local.scheduler.state.views import (
     SELECTED_NODE,
     ClaimRef,
     NamespaceView,

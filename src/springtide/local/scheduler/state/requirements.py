@@ -15,7 +15,7 @@ from typing import Final
 from springtide.kube.resources import Obj
 from springtide.local.kinds import label_selectors
 from springtide.local.kinds.label_selectors import Requirement, Selector
-from springtide.local.scheduler.views import Spread, Taint, Toleration
+from springtide.local.scheduler.state.views import Spread, Taint, Toleration
 
 Labels = Mapping[str, str]
 

@@ -13,10 +13,10 @@ from dataclasses import dataclass
 from typing import Final
 
 from springtide.kube.resources import Key, Obj, Resource
-from springtide.local.scheduler import amounts
-from springtide.local.scheduler.gangs import ANY_QUEUE, Gang, Queue
-from springtide.local.scheduler.pods import EPOCH, Pod
-from springtide.local.scheduler.views import GroupView
+from springtide.local.scheduler.gangs.gangs import ANY_QUEUE, Gang, Queue
+from springtide.local.scheduler.state import amounts
+from springtide.local.scheduler.state.pods import EPOCH, Pod
+from springtide.local.scheduler.state.views import GroupView
 
 VOLCANO_GROUPS: Final = Resource("scheduling.volcano.sh", "v1beta1", "podgroups", "PodGroup")
 PLUGIN_GROUPS: Final = Resource("scheduling.x-k8s.io", "v1alpha1", "podgroups", "PodGroup")

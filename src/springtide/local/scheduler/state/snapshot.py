@@ -15,11 +15,11 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 
 from springtide.kube.resources import Key
-from springtide.local.scheduler.nodes import Node, NodeState, by_name
-from springtide.local.scheduler.pods import Pod
-from springtide.local.scheduler.requirements import Labels
-from springtide.local.scheduler.storage import Storage
-from springtide.local.scheduler.views import BudgetView
+from springtide.local.scheduler.state.nodes import Node, NodeState, by_name
+from springtide.local.scheduler.state.pods import Pod
+from springtide.local.scheduler.state.requirements import Labels
+from springtide.local.scheduler.state.storage import Storage
+from springtide.local.scheduler.state.views import BudgetView
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,10 +19,11 @@ from springtide.kube.resources import (
     Key,
     Resource,
 )
-from springtide.local.scheduler import groups, views
-from springtide.local.scheduler.groups import Group
-from springtide.local.scheduler.ledger import Change, Ledger
-from springtide.local.scheduler.storage import VolumePlan
+from springtide.local.scheduler.gangs import groups
+from springtide.local.scheduler.gangs.groups import Group
+from springtide.local.scheduler.state import views
+from springtide.local.scheduler.state.ledger import Change, Ledger
+from springtide.local.scheduler.state.storage import VolumePlan
 
 K = TypeVar("K", bound=Hashable)
 T = TypeVar("T")

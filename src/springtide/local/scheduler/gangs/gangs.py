@@ -15,14 +15,15 @@ from datetime import datetime
 from typing import Final
 
 from springtide.kube.resources import Key
-from springtide.local.scheduler import amounts, filters, placing, preemption
-from springtide.local.scheduler.amounts import Amounts
+from springtide.local.scheduler import filters, placing, preemption
 from springtide.local.scheduler.filters.refusal import Refusal
 from springtide.local.scheduler.filters.resources import counted
-from springtide.local.scheduler.pods import EPOCH, Pod
 from springtide.local.scheduler.reasons import Unfit
 from springtide.local.scheduler.scores import Taste
-from springtide.local.scheduler.snapshot import Snapshot
+from springtide.local.scheduler.state import amounts
+from springtide.local.scheduler.state.amounts import Amounts
+from springtide.local.scheduler.state.pods import EPOCH, Pod
+from springtide.local.scheduler.state.snapshot import Snapshot
 
 NOT_READY: Final = "pod group is not ready"
 

@@ -9,8 +9,8 @@ from springtide.kube import definitions, errors
 from springtide.kube.client import Client
 from springtide.kube.resources import Key
 from springtide.local.kinds.groups.apiextensions import BUILT_IN
-from springtide.local.scheduler.definitions import DEFINITIONS
-from springtide.local.scheduler.groups import DEFAULT_QUEUE, QUEUES
+from springtide.local.scheduler.gangs.definitions import DEFINITIONS
+from springtide.local.scheduler.gangs.groups import DEFAULT_QUEUE, QUEUES
 
 MANAGER = "springtide-scheduler"
 

@@ -12,10 +12,11 @@ from springtide.kube.client import Client
 from springtide.kube.controller import Controller
 from springtide.kube.events import EventRecorder
 from springtide.kube.resources import Key, Obj
-from springtide.local.scheduler import amounts, gangs, groups
-from springtide.local.scheduler.gangs import MakeRoom, Placed, Waits
-from springtide.local.scheduler.groups import QUEUES, VOLCANO_GROUPS, Group, Standing
-from springtide.local.scheduler.ledger import Ledger
+from springtide.local.scheduler.gangs import gangs, groups
+from springtide.local.scheduler.gangs.gangs import MakeRoom, Placed, Waits
+from springtide.local.scheduler.gangs.groups import QUEUES, VOLCANO_GROUPS, Group, Standing
+from springtide.local.scheduler.state import amounts
+from springtide.local.scheduler.state.ledger import Ledger
 
 _QUEUE: Final = Key("", "")
 """Stands for all queues in the controller's keys, which are PodGroups' otherwise."""
