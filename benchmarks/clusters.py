@@ -17,7 +17,7 @@ from pathlib import Path
 import machine
 
 from springtide.local.datadir import DataDir
-from springtide.local.runtime import shims
+from springtide.local.runtime import shim_client
 
 # Installed packages have their byte code beside them; a development machine may forbid to write it.
 ENVIRONMENT = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
@@ -33,7 +33,7 @@ class Cluster:
 
     def shims(self) -> list[int]:
         """Those that live: what a pod has on disk goes a moment after its shim."""
-        return [pid for path in self.directory.pods.glob("*") if (pid := shims.living(path)) is not None]
+        return [pid for path in self.directory.pods.glob("*") if (pid := shim_client.living(path)) is not None]
 
     def processor_seconds(self) -> dict[str, float]:
         """Used so far by each, and by what it has started and seen end; of pods, by the shims and inits that live."""

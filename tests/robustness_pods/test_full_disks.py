@@ -15,7 +15,7 @@ from tests.robustness_pods.clusters import Victim, filled, small_disk, space_on,
 from springtide.kube import errors
 from springtide.kube.request import Scope
 from springtide.kube.resources import PODS, Obj
-from springtide.local.runtime import shims
+from springtide.local.runtime import shim_client
 
 SERVER = "springtide.local.supervisor.server"
 COUNTING = """
@@ -34,7 +34,7 @@ async def until_it_waits(space: Space, found: Victim, seen: Obj) -> None:
     """Until its log cannot be written."""
 
     async def trouble() -> str:
-        shim = await shims.adopt(found.place.pods / uid(seen))
+        shim = await shim_client.adopt(found.place.pods / uid(seen))
         assert shim is not None
         return (await shim.states())[0].trouble
 

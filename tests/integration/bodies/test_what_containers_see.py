@@ -19,9 +19,9 @@ from springtide.local.environments import making
 from springtide.local.environments.environment import Files
 from springtide.local.environments.making import Recipe
 from springtide.local.kubelet.containers.bodies import Prepared
-from springtide.local.runtime import shims
+from springtide.local.runtime import shim_client
 from springtide.local.runtime.contract import ContainerBody
-from springtide.local.runtime.shims import Shim
+from springtide.local.runtime.shim_client import Shim
 
 pytestmark = pytest.mark.usefixtures("namespaces")
 
@@ -63,7 +63,7 @@ def said(body: ContainerBody) -> str:
 async def a_sandbox(node: Node, **spec: Any) -> tuple[Obj, Path, Prepared, Shim]:
     pod, directory = await node.pod(hostNetwork=True, **spec)
     prepared = await node.maker.prepare(pod, directory)
-    return pod, directory, prepared, await shims.spawn(directory)
+    return pod, directory, prepared, await shim_client.spawn(directory)
 
 
 async def test_a_container_sees_what_its_pod_asked_for(place: Path) -> None:

@@ -17,7 +17,7 @@ from springtide.cli.app import tide
 from springtide.kube.client import Client
 from springtide.kube.resources import CONFIGMAPS, NODES, PODDISRUPTIONBUDGETS, PODS, SERVICEACCOUNTS, Key, Obj
 from springtide.local.cluster import Options, running
-from springtide.local.supervisor.nodes import keep_nodes
+from springtide.local.supervisor.nodes.nodes import keep_nodes
 
 PATIENCE = 30.0
 

@@ -14,8 +14,8 @@ from tests.integration.patience import until
 from springtide.kube.client import Client
 from springtide.kube.resources import EVENTS, NODES, Key, Obj
 from springtide.local.cluster import Options, running
-from springtide.local.supervisor.node_specs import RECLAIM_AT, default, parse
-from springtide.local.supervisor.nodes import ensure_nodes, keep_nodes
+from springtide.local.supervisor.nodes.node_specs import RECLAIM_AT, default, parse
+from springtide.local.supervisor.nodes.nodes import ensure_nodes, keep_nodes
 
 PATIENCE = 10.0
 

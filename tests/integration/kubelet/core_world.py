@@ -22,7 +22,7 @@ from springtide.kube.request import Scope
 from springtide.kube.resources import EVENTS, NODES, PODS, SERVICEACCOUNTS, Key, Obj
 from springtide.local.cluster import Cluster, Options, running
 from springtide.local.network import netd_client
-from springtide.local.runtime import shims
+from springtide.local.runtime import shim_client
 from springtide.local.supervisor import credentials
 
 NODE = "node-a"
@@ -135,7 +135,7 @@ async def a_world(path: Path, isolation: str) -> AsyncIterator[World]:
 def _kill_shims(path: Path) -> None:
     """Those of a test that failed."""
     for directory in path.glob("pods/*"):
-        if shim := shims.living(directory):
+        if shim := shim_client.living(directory):
             os.kill(shim, signal.SIGKILL)
 
 

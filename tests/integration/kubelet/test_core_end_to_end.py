@@ -17,7 +17,7 @@ from tests.integration.patience import until
 
 from springtide.kube.request import DeleteOptions
 from springtide.kube.resources import CONFIGMAPS, LEASES, NODES, PODS, Key, Obj
-from springtide.local.runtime import isolation, remains, shims
+from springtide.local.runtime import isolation, remains, shim_client
 
 
 @pytest.fixture(scope="module")
@@ -303,7 +303,7 @@ async def test_an_agent_told_to_end_its_pods_leaves_their_objects_alone(world: W
 
 def _living(directory: Path) -> Callable[[], Awaitable[int | None]]:
     async def ask() -> int | None:
-        return shims.living(directory)
+        return shim_client.living(directory)
 
     return ask
 

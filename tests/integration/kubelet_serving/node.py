@@ -23,7 +23,7 @@ from tests.integration.patience import until
 from springtide.local.access import pki
 from springtide.local.kubelet.pods.local_pods import LocalPod, Pods
 from springtide.local.kubelet.serving.server import serve
-from springtide.local.runtime import shims
+from springtide.local.runtime import shim_client
 from springtide.local.runtime.contract import ContainerBody, PodBody
 from springtide.local.streams import channels
 from springtide.local.streams.channels import SPDY_PROTOCOL, Wanted
@@ -65,7 +65,7 @@ class Node:
             "metadata": {"name": name, "namespace": "ns", "uid": uid},
             "spec": {"containers": [{"name": "main", **options}]},
         }
-        pod = LocalPod(obj, directory, logs, "127.0.0.1", shim=await shims.spawn(directory))
+        pod = LocalPod(obj, directory, logs, "127.0.0.1", shim=await shim_client.spawn(directory))
         self.pods.add(pod)
         await self.start(pod, *argv, env=env, **options)
         return pod

@@ -14,9 +14,9 @@ from typing import Any
 import msgspec
 from tests.integration import patience
 
-from springtide.local.runtime import shims
+from springtide.local.runtime import shim_client
 from springtide.local.runtime.contract import ContainerBody, ContainerState, Mount, PodBody
-from springtide.local.runtime.nurseries import Nursery
+from springtide.local.runtime.fork_client import Nursery
 
 PATIENCE = 20.0
 ENV = {"PATH": "/usr/local/bin:/usr/bin:/bin", "HOME": "/root"}
@@ -30,13 +30,13 @@ class Pod:
         self.body = body
         self.directory = data / "pods" / body.uid
         self.logs = data / "logs" / body.uid
-        self.shim: shims.Shim
+        self.shim: shim_client.Shim
         self._attempts: dict[str, int] = {}
 
     async def open(self, nursery: Nursery | None = None) -> Pod:
         self.directory.mkdir(parents=True, mode=0o700, exist_ok=True)
         (self.directory / "body.json").write_bytes(msgspec.json.encode(self.body))
-        self.shim = await (nursery or shims).spawn(self.directory)
+        self.shim = await (nursery or shim_client).spawn(self.directory)
         return self
 
     async def start(self, *argv: str, name: str = "main", env: dict[str, str] | None = None, **more: Any) -> None:
@@ -97,7 +97,7 @@ class Pod:
         reading, writing = os.pipe()
         try:
             execution = await self.shim.exec(name, argv, [null, writing, writing], **more)
-        except shims.ShimError:
+        except shim_client.ShimError:
             os.close(reading)
             raise
         finally:
@@ -129,7 +129,7 @@ class Pods:
             if hasattr(pod, "shim"):
                 await pod.shim.end()
                 pod.shim.close()
-            elif found := await shims.adopt(pod.directory):
+            elif found := await shim_client.adopt(pod.directory):
                 await found.end()
 
 

@@ -14,8 +14,8 @@ from contextlib import suppress
 import pytest
 from tests.integration.runtime.pods import Pod, Pods, bind, read_all, until, until_gone
 
-from springtide.local.runtime.shim import kernel, messages, notation
-from springtide.local.runtime.shims import ShimError
+from springtide.local.runtime.shim import json_lines, kernel, messages
+from springtide.local.runtime.shim_client import ShimError
 
 UP = "echo up; sleep 300"
 TERMINAL = "tty; stty size; exec 3<>/dev/tty && echo controls; read line; echo got $line"
@@ -159,7 +159,7 @@ async def test_a_ticket_lets_a_stranger_run_one_command_once(pods: Pods) -> None
             os.close(giving)
             giving = -1
             with stranger.makefile("r") as rest:
-                return os.read(reading, 100).decode(), notation.decode(rest.readline())
+                return os.read(reading, 100).decode(), json_lines.decode(rest.readline())
         finally:
             for fd in {reading, writing, given, giving} - {-1}:
                 os.close(fd)
@@ -189,7 +189,7 @@ async def test_a_ticket_for_a_command_with_a_terminal(pods: Pods, takes: bool | 
             used = received[0] if received else master
             os.write(used, b"hello\n")
             with stranger.makefile("r") as rest:
-                assert notation.decode(rest.readline()) == {"exited": 0}
+                assert json_lines.decode(rest.readline()) == {"exited": 0}
             if received:
                 os.close(master)
             return len(received), read_terminal(used)

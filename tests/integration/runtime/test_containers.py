@@ -11,7 +11,7 @@ import signal
 import pytest
 from tests.integration.runtime.pods import Pods, bind, until, until_gone
 
-from springtide.local.runtime.shims import ShimError
+from springtide.local.runtime.shim_client import ShimError
 
 
 @pytest.mark.parametrize(

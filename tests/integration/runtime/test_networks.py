@@ -8,7 +8,7 @@ import asyncio
 import pytest
 from tests.integration.runtime.pods import Pods
 
-from springtide.local.runtime import shims
+from springtide.local.runtime import shim_client
 
 PORT = 23456
 
@@ -49,6 +49,6 @@ async def test_any_user_may_listen_on_a_low_port(networked: Pods) -> None:
 
 async def test_a_holder_that_is_not_there_is_a_clear_refusal(networked: Pods) -> None:
     nowhere = str(networked.data / "nowhere.sock")
-    with pytest.raises(shims.ShimError, match=f"the network holder does not answer at {nowhere}") as refusal:
+    with pytest.raises(shim_client.ShimError, match=f"the network holder does not answer at {nowhere}") as refusal:
         await networked.make(holder=nowhere)
     assert refusal.value.reason == "NetworkNotReady"

@@ -9,7 +9,7 @@ import signal
 import pytest
 from tests.integration.runtime.pods import Pods, until_gone
 
-from springtide.local.runtime.shims import ShimError
+from springtide.local.runtime.shim_client import ShimError
 
 DAEMONS = "(setsid sleep 300 &); setsid sleep 300 & echo up;"
 

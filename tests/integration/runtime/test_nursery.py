@@ -13,9 +13,9 @@ import msgspec
 import pytest
 from tests.integration.runtime.pods import Pod, Pods, until
 
-from springtide.local.runtime import shims
-from springtide.local.runtime.nurseries import Nursery
-from springtide.local.runtime.shims import ShimError
+from springtide.local.runtime import shim_client
+from springtide.local.runtime.fork_client import Nursery
+from springtide.local.runtime.shim_client import ShimError
 
 
 @pytest.fixture
@@ -36,7 +36,7 @@ async def pod(data: Path, nursery: Nursery) -> AsyncIterator[Pod]:
 async def test_a_shim_outlives_its_nursery(pod: Pod, nursery: Nursery) -> None:
     await pod.script("sleep 300")
     nursery.close()
-    adopted = await shims.adopt(pod.directory)
+    adopted = await shim_client.adopt(pod.directory)
     assert adopted is not None
     assert [state.status for state in await adopted.states()] == ["running"]
 

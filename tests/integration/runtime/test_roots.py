@@ -12,7 +12,7 @@ import pytest
 from tests.integration.runtime.pods import Pods, bind, until
 
 from springtide.local.runtime.contract import Mount
-from springtide.local.runtime.shims import ShimError
+from springtide.local.runtime.shim_client import ShimError
 
 
 def on_host(*paths: str) -> bool:

@@ -15,7 +15,7 @@ import pytest
 from tests.integration.runtime.pods import PATIENCE, Pods, bind, until, until_gone, until_nothing_is_left
 
 from springtide.local.network import netd_client
-from springtide.local.runtime import shims
+from springtide.local.runtime import shim_client
 
 COUNTING = "i=0; while :; do i=$((i+1)); echo $i; sleep 0.005; done"
 
@@ -44,8 +44,8 @@ async def test_a_killed_spawner_disturbs_nobody(pods: Pods) -> None:
     )
     folder = pod.directory / "containers" / "main"
     folder.mkdir(parents=True, exist_ok=True)
-    pod.shim = shims.Shim(pod.directory, 0)
-    with pytest.raises(shims.ShimError):  # writes the body, for the other process to start
+    pod.shim = shim_client.Shim(pod.directory, 0)
+    with pytest.raises(shim_client.ShimError):  # writes the body, for the other process to start
         await pod.script(COUNTING)
     agent = subprocess.Popen([sys.executable, "-c", script, str(pod.directory)], stdout=subprocess.PIPE)  # noqa: ASYNC220
     assert agent.stdout
@@ -53,7 +53,7 @@ async def test_a_killed_spawner_disturbs_nobody(pods: Pods) -> None:
     agent.kill()
     await asyncio.to_thread(agent.wait)
     agent.stdout.close()
-    adopted = await shims.adopt(pod.directory)
+    adopted = await shim_client.adopt(pod.directory)
     assert adopted
     pod.shim = adopted
     seen = len(pod.lines())
@@ -78,8 +78,8 @@ async def test_a_killed_shim_takes_everything_with_it(networked: Pods) -> None:
     async for _ in pod.shim.changes():
         pass  # the watch ends
     await until_nothing_is_left(pod)
-    assert await shims.adopt(pod.directory) is None
-    states = {state.name: state for state in shims.lost(pod.directory)}
+    assert await shim_client.adopt(pod.directory) is None
+    states = {state.name: state for state in shim_client.lost(pod.directory)}
     assert [(state.status, state.exit_code, state.reason) for state in states.values()] == [
         ("exited", 137, "Error")
     ] * 2
@@ -118,7 +118,7 @@ async def test_a_new_shim_takes_over_from_a_killed_one(pods: Pods) -> None:
 
 async def test_two_agents_that_start_a_pod_get_one_shim(pods: Pods) -> None:
     pod = await pods.make()
-    again = await shims.spawn(pod.directory)
+    again = await shim_client.spawn(pod.directory)
     assert again.pid == pod.shim.pid
 
 
@@ -126,7 +126,7 @@ async def test_a_pid_that_belongs_to_somebody_else_is_not_adopted(pods: Pods) ->
     pod = await pods.make()
     await pod.shim.end()
     (pod.directory / "shim.json").write_text(f'{{"pid":{os.getpid()},"boot":"another","start":1}}')
-    assert await shims.adopt(pod.directory) is None
+    assert await shim_client.adopt(pod.directory) is None
 
 
 async def test_a_shim_ends_when_told(pods: Pods) -> None:
@@ -135,7 +135,7 @@ async def test_a_shim_ends_when_told(pods: Pods) -> None:
     await pod.shim.end()
     await until_gone(f"MARK={pod.body.uid}")
     await until(lambda: not alive(pod.shim.pid))
-    assert shims.lost(pod.directory)[0].exit_code == 137
+    assert shim_client.lost(pod.directory)[0].exit_code == 137
 
 
 async def test_a_shim_whose_pod_was_removed_ends_by_itself(pods: Pods) -> None:
@@ -181,6 +181,6 @@ async def test_bad_requests_are_refused_and_do_no_harm(pods: Pods) -> None:
         {"do": "stop", "container": "main"},
         {"do": "exec", "container": []},
     ):
-        with pytest.raises(shims.ShimError):
+        with pytest.raises(shim_client.ShimError):
             await pod.shim._ask(request)
     assert await pod.output("echo well") == "well\n"

@@ -24,7 +24,7 @@ from springtide.cli.options import Chosen, which_cluster
 from springtide.kube.errors import AlreadyExists, NotFound
 from springtide.kube.request import DeleteOptions
 from springtide.kube.resources import NODES, PODS, Key, Obj
-from springtide.local.supervisor import node_specs
+from springtide.local.supervisor.nodes import node_specs
 
 if TYPE_CHECKING:
     from springtide.kube.client import Client

@@ -10,7 +10,7 @@ from typing import Any
 
 import click
 
-from springtide.local.supervisor.node_specs import EXAMPLE, SpecError, parse
+from springtide.local.supervisor.nodes.node_specs import EXAMPLE, SpecError, parse
 from springtide.local.supervisor.settings import Nodes
 
 

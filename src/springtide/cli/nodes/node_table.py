@@ -13,8 +13,8 @@ from springtide.api import quantity
 from springtide.api.quantity import Quantity
 from springtide.cli.durations import shown
 from springtide.local.admission.quota_pods import pod_requests
-from springtide.local.supervisor.node_plans import reclaim_time
-from springtide.local.supervisor.node_specs import CAPACITY, SPOT
+from springtide.local.supervisor.nodes.node_plans import reclaim_time
+from springtide.local.supervisor.nodes.node_specs import CAPACITY, SPOT
 
 Obj = dict[str, Any]
 HEADER = ("NAME", "STATE", "SPOT", "CAPACITY", "USED", "PODS")

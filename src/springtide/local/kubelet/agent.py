@@ -34,7 +34,7 @@ from springtide.local.kubelet.pods import adoption
 from springtide.local.kubelet.pods.local_pods import Pods
 from springtide.local.kubelet.pods.sync import Sync, uids
 from springtide.local.kubelet.serving.server import serve
-from springtide.local.runtime.nurseries import Nursery
+from springtide.local.runtime.fork_client import Nursery
 
 logger = logging.getLogger(__name__)
 

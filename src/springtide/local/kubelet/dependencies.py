@@ -19,7 +19,7 @@ from springtide.local.kubelet.node.facts import Facts
 from springtide.local.kubelet.pods.local_pods import LocalPod, Pods
 from springtide.local.kubelet.specs import pod_specs
 from springtide.local.runtime.contract import ContainerBody, ContainerState, PodBody
-from springtide.local.runtime.shims import Shim
+from springtide.local.runtime.shim_client import Shim
 
 
 class Bodies(Protocol):

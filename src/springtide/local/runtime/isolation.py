@@ -23,7 +23,7 @@ from typing import Any, Final
 import msgspec
 
 from springtide.local.directory_trees import remove_tree
-from springtide.local.runtime.shims import interpreter, module_command
+from springtide.local.runtime.shim_client import interpreter, module_command
 
 PATIENCE: Final = 20.0
 TITLES: Final = {

@@ -12,8 +12,8 @@ import struct
 import sys
 
 from springtide.local.runtime.shim import kernel, loop
+from springtide.local.runtime.shim.json_lines import encode
 from springtide.local.runtime.shim.kernel import describe
-from springtide.local.runtime.shim.notation import encode
 from springtide.local.runtime.shim.root import Root
 
 TYPE_CHECKING = False

@@ -31,7 +31,15 @@ async def leashed(
 ) -> Process:
     """Start a module in a process that dies with this one. Without a log it speaks where this one does."""
     # -P: a module of the user's directory must not take the place of one of ours.
-    command = [sys.executable, "-P", "-m", "springtide.local.supervisor.leash", str(os.getpid()), module, *arguments]
+    command = [
+        sys.executable,
+        "-P",
+        "-m",
+        "springtide.local.supervisor.parent_death",
+        str(os.getpid()),
+        module,
+        *arguments,
+    ]
     return await asyncio.create_subprocess_exec(
         *command, stdin=DEVNULL, stdout=log, stderr=log, pass_fds=pass_fds, start_new_session=True
     )

@@ -25,7 +25,7 @@ from springtide.local.supervisor.settings import Nodes, ServerSettings, Settings
 from springtide.local.supervisor.signals import Endings
 
 if TYPE_CHECKING:
-    from springtide.local.supervisor.machine import Machine
+    from springtide.local.supervisor.nodes.machine import Machine
     from springtide.local.supervisor.operator import Operator
 
 
@@ -142,7 +142,7 @@ class _Cluster:
 
         wanted = isolation.probe if nodes.isolation == "auto" else lambda: isolation.Findings(())
         probing = asyncio.get_running_loop().run_in_executor(None, wanted)
-        from springtide.local.supervisor.machine import Machine  # noqa: PLC0415
+        from springtide.local.supervisor.nodes.machine import Machine  # noqa: PLC0415
 
         return Machine(self._directory, nodes, await probing, port)
 

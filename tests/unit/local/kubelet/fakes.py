@@ -28,7 +28,7 @@ from springtide.local.kubelet.pods.local_pods import Pods
 from springtide.local.kubelet.pods.sync import Sync
 from springtide.local.runtime.contract import ContainerBody, ContainerState, PodBody
 from springtide.local.runtime.shim.process import LOST
-from springtide.local.runtime.shims import Shim, ShimError
+from springtide.local.runtime.shim_client import Shim, ShimError
 
 
 @dataclass

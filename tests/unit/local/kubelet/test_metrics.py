@@ -10,7 +10,7 @@ from typing import Any
 from springtide.local.apiserver.nodes import resource_metrics
 from springtide.local.kubelet.node.metrics import Counter, Reading, ResourceMetrics, Usage, render
 from springtide.local.runtime.contract import ContainerState
-from springtide.local.runtime.shims import ShimError
+from springtide.local.runtime.shim_client import ShimError
 
 NOW = 1_800_000_000.5
 

@@ -16,7 +16,7 @@ from springtide.kube.resources import Obj
 from springtide.local.kubelet.pods.local_pods import LocalPod
 from springtide.local.kubelet.pods.observed import Verdict
 from springtide.local.kubelet.probes.prober import Prober
-from springtide.local.runtime.shims import Shim, ShimError
+from springtide.local.runtime.shim_client import Shim, ShimError
 
 pytestmark = pytest.mark.looptime
 

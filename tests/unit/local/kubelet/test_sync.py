@@ -15,7 +15,7 @@ from springtide.kube.resources import Key
 from springtide.local.kubelet.containers.bodies import NotReady
 from springtide.local.kubelet.pods.local_pods import Record
 from springtide.local.runtime.contract import ContainerState
-from springtide.local.runtime.shims import ShimError
+from springtide.local.runtime.shim_client import ShimError
 
 
 @pytest.fixture

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from springtide.local.directory_trees import remove_tree
-from springtide.local.runtime.shim import init, kernel, memory, messages, notation, program, root
+from springtide.local.runtime.shim import init, json_lines, kernel, memory, messages, program, root
 
 
 @pytest.fixture
@@ -131,7 +131,7 @@ def test_a_group_that_a_killed_shim_left_is_removed(tmp_path: Path) -> None:
     for name, group in (("one", own / "tide-one"), ("two", beside / "tide-two")):
         group.mkdir(parents=True)
         (pod / "containers" / name).mkdir(parents=True)
-        notation.write_json(str(pod / "containers" / name / memory.GROUP_NOTE), [str(own), group.name])
+        json_lines.write_json(str(pod / "containers" / name / memory.GROUP_NOTE), [str(own), group.name])
     (pod / "containers" / "unlimited").mkdir()
     memory.remove_groups(str(pod))
     assert [path.name for path in beside.rglob("*")] == ["own"]

@@ -7,7 +7,7 @@ import pytest
 from tests.unit.local.scheduler.things import GPU, a_node, a_pod, a_snapshot
 
 from springtide.local.scheduler import advice
-from springtide.local.supervisor import node_specs
+from springtide.local.supervisor.nodes import node_specs
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from springtide.kube.resources import Obj
-from springtide.local.supervisor.node_plans import (
+from springtide.local.supervisor.nodes.node_plans import (
     Agent,
     Announce,
     Assign,

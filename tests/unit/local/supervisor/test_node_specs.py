@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from springtide.kube.resources import Obj
 from springtide.local.kinds import names
 from springtide.local.kinds.basic.nodes import NODE
-from springtide.local.supervisor.node_specs import CAPACITY, DEFAULT, EXAMPLE, SpecError, default, parse
+from springtide.local.supervisor.nodes.node_specs import CAPACITY, DEFAULT, EXAMPLE, SpecError, default, parse
 
 
 def a_node(name: str, capacity: Obj | None = None, taints: list[Obj] | None = None, labels: Obj | None = None) -> Obj:

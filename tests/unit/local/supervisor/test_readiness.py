@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 import pytest
 
 from springtide.kube.resources import Obj
-from springtide.local.supervisor.readiness import unready
+from springtide.local.supervisor.nodes.readiness import unready
 
 START = datetime(2026, 1, 2, 3, 4, 5, 600_000, UTC)
 

@@ -15,7 +15,7 @@ from pathlib import Path
 
 from springtide.local import runtime
 from springtide.local.environments.environment import outermost
-from springtide.local.runtime.shims import interpreter
+from springtide.local.runtime.shim_client import interpreter
 
 _OTHERS = ("python3", "/usr/bin/python3", "/usr/local/bin/python3")
 

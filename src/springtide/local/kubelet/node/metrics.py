@@ -16,7 +16,7 @@ from typing import Final, NamedTuple
 
 from springtide.local.kubelet.serving.hosting import HostedPod, Hosting, PodShim
 from springtide.local.kubelet.specs import pod_specs
-from springtide.local.runtime.shims import ShimError
+from springtide.local.runtime.shim_client import ShimError
 
 FRESH: Final = 1.0  # seconds for which an answer is good enough for the next who asks
 

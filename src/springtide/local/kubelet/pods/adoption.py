@@ -19,7 +19,7 @@ from springtide.local.kubelet.pods import interruptions
 from springtide.local.kubelet.pods.local_pods import LocalPod, Record, records
 from springtide.local.kubelet.pods.starting import mend_log, with_last_words
 from springtide.local.runtime.contract import ContainerState
-from springtide.local.runtime.shims import ShimGoneError
+from springtide.local.runtime.shim_client import ShimGoneError
 
 logger = logging.getLogger(__name__)
 

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from contextlib import ExitStack, suppress
 from dataclasses import dataclass
 
-from springtide.local.runtime.shims import Shim
+from springtide.local.runtime.shim_client import Shim
 
 OUTPUT = 10 * 1024
 """Bytes of output that are kept."""

@@ -14,7 +14,7 @@ from springtide.local.kubelet.pods.local_pods import LocalPod
 from springtide.local.kubelet.probes import connections
 from springtide.local.kubelet.probes.answers import ProbeError
 from springtide.local.kubelet.specs import pod_specs
-from springtide.local.runtime.shims import Shim, ShimError
+from springtide.local.runtime.shim_client import Shim, ShimError
 
 
 class HookError(Exception):

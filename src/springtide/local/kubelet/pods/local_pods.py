@@ -25,7 +25,7 @@ from springtide.local.kubelet.specs import pod_specs
 from springtide.local.runtime.contract import ContainerState
 
 if TYPE_CHECKING:
-    from springtide.local.runtime.shims import Shim
+    from springtide.local.runtime.shim_client import Shim
 
 _RECORD = "pod.json"
 

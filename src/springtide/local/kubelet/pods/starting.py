@@ -27,7 +27,7 @@ from springtide.local.kubelet.specs import pod_specs
 from springtide.local.kubelet.status.termination import last_words
 from springtide.local.runtime.contract import ContainerState, PodBody
 from springtide.local.runtime.shim import logs as shim_logs
-from springtide.local.runtime.shims import Shim, ShimError, ShimGoneError
+from springtide.local.runtime.shim_client import Shim, ShimError, ShimGoneError
 
 logger = logging.getLogger(__name__)
 

@@ -17,7 +17,7 @@ from springtide.local.kubelet.pods.local_pods import LocalPod
 from springtide.local.kubelet.pods.observed import Stop
 from springtide.local.kubelet.pods.tasks import Tasks
 from springtide.local.kubelet.specs import pod_specs
-from springtide.local.runtime.shims import NO_ANSWER, ShimError
+from springtide.local.runtime.shim_client import NO_ANSWER, ShimError
 
 logger = logging.getLogger(__name__)
 

@@ -24,7 +24,7 @@ from springtide.local.kubelet.probes.answers import Answer, ProbeError, port_num
 from springtide.local.kubelet.probes.thresholds import Streak, delay_before, period_of, timeout_of
 from springtide.local.kubelet.specs import expansion, pod_specs
 from springtide.local.runtime.contract import ContainerState
-from springtide.local.runtime.shims import Shim, ShimError
+from springtide.local.runtime.shim_client import Shim, ShimError
 
 logger = logging.getLogger(__name__)
 

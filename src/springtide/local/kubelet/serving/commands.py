@@ -21,7 +21,7 @@ from springtide.local.kubelet.serving import ends
 from springtide.local.kubelet.serving.descriptors import Descriptor
 from springtide.local.kubelet.serving.ends import Ends
 from springtide.local.kubelet.serving.hosting import PodShim, Running
-from springtide.local.runtime.shims import ShimError
+from springtide.local.runtime.shim_client import ShimError
 from springtide.local.streams import channels
 from springtide.local.streams.channels import Command, Status, Wanted
 from springtide.local.streams.duplex import Input, Output

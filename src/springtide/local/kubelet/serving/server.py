@@ -31,7 +31,7 @@ from springtide.local.kubelet.serving.hosting import HostedPod, Hosting, PodShim
 from springtide.local.kubelet.serving.log_requests import Refused
 from springtide.local.kubelet.serving.paths import Asked
 from springtide.local.kubelet.specs import pod_specs
-from springtide.local.runtime.shims import ShimError
+from springtide.local.runtime.shim_client import ShimError
 from springtide.local.streams import channels, forwarding, takeover
 from springtide.local.streams.channels import Command, Status
 from springtide.local.streams.duplex import Duplex, Socket

@@ -8,6 +8,7 @@ import select
 import time
 
 from springtide.local.runtime.shim.init import END_ALL, Init, parents
+from springtide.local.runtime.shim.json_lines import decode, write_json
 from springtide.local.runtime.shim.kernel import (
     CLONE_NEWPID,
     Ignoring,
@@ -30,7 +31,6 @@ from springtide.local.runtime.shim.memory import (
     resident,
 )
 from springtide.local.runtime.shim.messages import MAX_BACKLOG
-from springtide.local.runtime.shim.notation import decode, write_json
 from springtide.local.runtime.shim.program import report
 from springtide.local.runtime.shim.root import Root
 from springtide.local.runtime.shim.terminals import Terminals

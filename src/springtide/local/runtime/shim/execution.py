@@ -8,6 +8,7 @@ import select
 
 from springtide.local.runtime.shim.container import READ_SIZE
 from springtide.local.runtime.shim.init import exit_code, hung_up
+from springtide.local.runtime.shim.json_lines import decode
 from springtide.local.runtime.shim.kernel import (
     CLONE_NEWNS,
     CLONE_NEWPID,
@@ -20,7 +21,6 @@ from springtide.local.runtime.shim.kernel import (
     setns,
 )
 from springtide.local.runtime.shim.loop import Loop
-from springtide.local.runtime.shim.notation import decode
 from springtide.local.runtime.shim.program import become, execute, report
 from springtide.local.runtime.shim.terminals import copy_size
 

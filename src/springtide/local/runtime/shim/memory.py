@@ -5,8 +5,8 @@ from __future__ import annotations
 
 import os
 
+from springtide.local.runtime.shim.json_lines import read_json
 from springtide.local.runtime.shim.kernel import Ignoring
-from springtide.local.runtime.shim.notation import read_json
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -14,8 +14,8 @@ import select
 import struct
 import sys
 
+from springtide.local.runtime.shim.json_lines import decode, encode
 from springtide.local.runtime.shim.kernel import Ignoring, Refusal, describe
-from springtide.local.runtime.shim.notation import decode, encode
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

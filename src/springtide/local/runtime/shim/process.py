@@ -14,6 +14,7 @@ from springtide.local.directory_trees import remove_tree
 from springtide.local.runtime.shim.container import Attachment, Container
 from springtide.local.runtime.shim.execution import Execution
 from springtide.local.runtime.shim.init import children_of, pause, signal_number
+from springtide.local.runtime.shim.json_lines import decode, read_json, write_json
 from springtide.local.runtime.shim.kernel import (
     CLONE_NEWPID,
     PR_SET_NAME,
@@ -30,7 +31,6 @@ from springtide.local.runtime.shim.kernel import (
 from springtide.local.runtime.shim.loop import Loop
 from springtide.local.runtime.shim.memory import SAMPLING, remove_groups
 from springtide.local.runtime.shim.messages import Bounds, Client, Listener
-from springtide.local.runtime.shim.notation import decode, read_json, write_json
 from springtide.local.runtime.shim.program import IGNORED, report
 from springtide.local.runtime.shim.sandbox import Sandbox
 from springtide.local.runtime.shim.tickets import Tickets

@@ -9,8 +9,8 @@ import os
 import stat
 import termios
 
+from springtide.local.runtime.shim.json_lines import encode
 from springtide.local.runtime.shim.kernel import Ignoring, Refusal
-from springtide.local.runtime.shim.notation import encode
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -16,9 +16,9 @@ from typing import Self
 from springtide.kube import errors
 from springtide.kube.client import Client
 from springtide.kube.resources import Obj
-from springtide.local.supervisor import nodes, readiness
-from springtide.local.supervisor.agents import Agents
 from springtide.local.supervisor.failures import FailedError
+from springtide.local.supervisor.nodes import nodes, readiness
+from springtide.local.supervisor.nodes.agents import Agents
 from springtide.local.supervisor.settings import Nodes
 
 logger = logging.getLogger(__name__)

@@ -21,9 +21,9 @@ from springtide.kube.events import EventRecorder
 from springtide.kube.informer import Informers
 from springtide.kube.request import DeleteOptions, Scope
 from springtide.kube.resources import NODES, Key, Obj
-from springtide.local.supervisor import node_plans
-from springtide.local.supervisor.node_plans import Agent, Announce, Assign, Complain, Reclaim, Start, Step, Stop
-from springtide.local.supervisor.node_specs import CAPACITY, DEFAULT, LOCAL, SPOT
+from springtide.local.supervisor.nodes import node_plans
+from springtide.local.supervisor.nodes.node_plans import Agent, Announce, Assign, Complain, Reclaim, Start, Step, Stop
+from springtide.local.supervisor.nodes.node_specs import CAPACITY, DEFAULT, LOCAL, SPOT
 
 COMPONENT = "springtide-supervisor"
 LOCAL_NODES = Scope(labels=LOCAL)

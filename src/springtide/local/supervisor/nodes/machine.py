@@ -18,13 +18,13 @@ from typing import TYPE_CHECKING
 from springtide.local.datadir import LOOPBACK, DataDir
 from springtide.local.network import netd_client
 from springtide.local.runtime import isolation
-from springtide.local.supervisor import node_specs
-from springtide.local.supervisor.agents import Agents
 from springtide.local.supervisor.endings import Ending
+from springtide.local.supervisor.nodes import node_specs
+from springtide.local.supervisor.nodes.agents import Agents
 from springtide.local.supervisor.settings import Nodes
 
 if TYPE_CHECKING:
-    from springtide.local.supervisor.keeping import Keeping
+    from springtide.local.supervisor.nodes.keeping import Keeping
 
 logger = logging.getLogger(__name__)
 
@@ -149,6 +149,6 @@ class Machine:
 
 
 def _keeping() -> type[Keeping]:
-    from springtide.local.supervisor.keeping import Keeping  # noqa: PLC0415
+    from springtide.local.supervisor.nodes.keeping import Keeping  # noqa: PLC0415
 
     return Keeping

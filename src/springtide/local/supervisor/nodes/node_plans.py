@@ -16,7 +16,7 @@ from datetime import UTC, datetime
 from typing import Final
 
 from springtide.kube.resources import Obj
-from springtide.local.supervisor.node_specs import INDEX, RECLAIM, RECLAIM_AT
+from springtide.local.supervisor.nodes.node_specs import INDEX, RECLAIM, RECLAIM_AT
 
 POD_NETWORK: Final = ipaddress.ip_network("10.244.0.0/16")
 RANGES: Final = range(1, 255)

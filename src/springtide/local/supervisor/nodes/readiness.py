@@ -10,7 +10,7 @@ from datetime import datetime
 from springtide.kube.client import Client
 from springtide.kube.informer import Informer
 from springtide.kube.resources import NODES, Obj
-from springtide.local.supervisor.nodes import LOCAL_NODES
+from springtide.local.supervisor.nodes.nodes import LOCAL_NODES
 
 
 async def wait(client: Client, since: datetime, patience: float) -> list[str]:

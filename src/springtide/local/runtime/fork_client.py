@@ -13,10 +13,10 @@ import socket
 import subprocess
 from pathlib import Path
 
-from springtide.local.runtime import remains, shims
-from springtide.local.runtime.nursery import ROOM
+from springtide.local.runtime import remains, shim_client
+from springtide.local.runtime.fork_server import ROOM
 from springtide.local.runtime.shim import messages
-from springtide.local.runtime.shims import Shim, ShimError
+from springtide.local.runtime.shim_client import Shim, ShimError
 
 
 class Nursery:
@@ -24,10 +24,10 @@ class Nursery:
         self._process: subprocess.Popen[bytes] | None = None
         self._requests: socket.socket | None = None
 
-    adopt = staticmethod(shims.adopt)
-    left = staticmethod(shims.left)
-    lost = staticmethod(shims.lost)
-    rebooted = staticmethod(shims.rebooted)
+    adopt = staticmethod(shim_client.adopt)
+    left = staticmethod(shim_client.left)
+    lost = staticmethod(shim_client.lost)
+    rebooted = staticmethod(shim_client.rebooted)
     discard = staticmethod(remains.discard)
 
     @property
@@ -45,7 +45,7 @@ class Nursery:
         finally:
             os.close(writing)
         try:
-            return await shims.born(directory, reading)
+            return await shim_client.born(directory, reading)
         finally:
             os.close(reading)
 
@@ -54,7 +54,7 @@ class Nursery:
         if self._process is None:
             ours, theirs = socket.socketpair()
             with theirs:
-                command = [shims.interpreter(), *shims.module_command("nursery"), ROOM]
+                command = [shim_client.interpreter(), *shim_client.module_command("nursery"), ROOM]
                 self._process = subprocess.Popen(
                     command, env={}, cwd="/", stdin=theirs.fileno(), stdout=subprocess.DEVNULL, start_new_session=True
                 )

@@ -15,7 +15,7 @@ from collections.abc import Sequence
 
 from springtide.local.datadir import DataDir
 from springtide.local.kubelet.pods import interruptions
-from springtide.local.runtime import shims
+from springtide.local.runtime import shim_client
 from springtide.local.supervisor import credentials, leftovers, log_files
 from springtide.local.supervisor.processes import Kept, leashed
 
@@ -78,7 +78,7 @@ class Agents:
         """Mark all that runs as ended by the shutdown, before anything is signalled."""
         for pod in leftovers.pods(self._directory):
             if leftovers.shim(pod.path) is not None:
-                interruptions.mark(pod.path, interruptions.running(shims.left(pod.path)))
+                interruptions.mark(pod.path, interruptions.running(shim_client.left(pod.path)))
 
     async def _launch(self, node: str) -> Process:
         made = credentials.make(self._directory, node, self._server)

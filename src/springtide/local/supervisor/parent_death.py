@@ -1,0 +1,47 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Runs a module as `python -m` would, in a process that dies with the one that started it.
+
+    python -m springtide.local.supervisor.parent_death PARENT MODULE ARGUMENTS...
+
+A server or a node agent without a supervisor would be in the way of the next one. It is killed, not asked: both stand
+it at any moment, and one that hangs stands in the way, too. Linux does it by itself; elsewhere a thread looks.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import runpy
+import signal
+import sys
+import threading
+import time
+
+_PR_SET_PDEATHSIG = 1
+_LOOK = 1.0
+
+
+def leash(parent: int) -> None:
+    if sys.platform == "linux":
+        ctypes.CDLL(None, use_errno=True).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
+    else:
+        threading.Thread(target=_look, args=(parent,), daemon=True).start()
+    if os.getppid() != parent:  # it went before we were tied to it
+        os.kill(os.getpid(), signal.SIGKILL)
+
+
+def _look(parent: int) -> None:
+    while os.getppid() == parent:
+        time.sleep(_LOOK)
+    os.kill(os.getpid(), signal.SIGKILL)
+
+
+def main() -> None:
+    parent, module = int(sys.argv[1]), sys.argv[2]
+    leash(parent)
+    del sys.argv[:2]
+    runpy.run_module(module, run_name="__main__", alter_sys=True)
+
+
+if __name__ == "__main__":
+    main()
