@@ -17,7 +17,7 @@ import yaml
 from tests.conformance.programs import Kubectl, eventually
 
 from springtide.controllers.options import Options, WebhookOptions
-from springtide.controllers.webhook import judging
+from springtide.controllers.webhook.webhook import judging
 from springtide.jobs.registry import SERVED
 from springtide.kube.client import Client
 

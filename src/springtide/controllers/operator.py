@@ -20,7 +20,7 @@ from springtide.controllers.options import Options
 from springtide.controllers.reconciling import Reconciler
 from springtide.controllers.serving import serve
 from springtide.controllers.views import BatchJobView, HeldView, PodView
-from springtide.controllers.webhook import judging
+from springtide.controllers.webhook.webhook import judging
 from springtide.jobs.observed import Settings
 from springtide.jobs.registry import SERVED
 from springtide.jobs.served import Served

@@ -14,12 +14,12 @@ import pytest
 from tests.integration.controllers.world import ELASTIC, MPIJOBS, NAME, PATIENCE, V1, V2, World, job
 from tests.integration.patience import until
 
-from springtide.controllers import webhook
-from springtide.controllers.certificates import LIFE, read
 from springtide.controllers.options import Options, WebhookOptions
 from springtide.controllers.prerequisites import MissingError
 from springtide.controllers.serving import PortError
-from springtide.controllers.webhook import CONFIGURATIONS, SECRET, judging
+from springtide.controllers.webhook import webhook
+from springtide.controllers.webhook.certificates import LIFE, read
+from springtide.controllers.webhook.webhook import CONFIGURATIONS, SECRET, judging
 from springtide.jobs.registry import SERVED
 from springtide.kube import errors
 from springtide.kube.request import Patch

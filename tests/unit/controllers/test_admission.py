@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from tests.unit.api.builders import an_mpijob
 
-from springtide.controllers.admission import Judging, NoReview, answered
+from springtide.controllers.webhook.admission import Judging, NoReview, answered
 from springtide.jobs.registry import SERVED
 from springtide.kube.resources import Key, Obj, Resource
 

@@ -8,9 +8,9 @@ import pytest
 from cryptography import x509
 from tests.unit.kube.fake_api import FakeApi
 
-from springtide.controllers import certificates
-from springtide.controllers.certificates import LIFE, RENEWAL, Bundle
 from springtide.controllers.prerequisites import MissingError
+from springtide.controllers.webhook import certificates
+from springtide.controllers.webhook.certificates import LIFE, RENEWAL, Bundle
 from springtide.kube import errors
 from springtide.kube.client import Client
 from springtide.kube.request import Request

@@ -27,12 +27,12 @@ from urllib.parse import urlsplit
 from aiohttp import web
 
 from springtide.api.kinds.resource import Resource as Definition
-from springtide.controllers import certificates
-from springtide.controllers.admission import Judges, Judging, NoReview, answered
-from springtide.controllers.certificates import Bundle
 from springtide.controllers.options import Options, WebhookOptions
 from springtide.controllers.prerequisites import MissingError
 from springtide.controllers.serving import EVERYWHERE, Handler, body_of, listening
+from springtide.controllers.webhook import certificates
+from springtide.controllers.webhook.admission import Judges, Judging, NoReview, answered
+from springtide.controllers.webhook.certificates import Bundle
 from springtide.jobs.served import Served
 from springtide.kube import errors
 from springtide.kube.client import Client
