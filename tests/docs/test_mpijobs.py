@@ -14,7 +14,7 @@ from springtide.cli.operator.command import operator
 from springtide.jobs.launchers import launching
 from springtide.jobs.parts.pod_templates import ISTIO
 from springtide.jobs.replicas import resizing
-from springtide.jobs.reporting.state import Word
+from springtide.jobs.reporting.state import StateName
 
 PAGES = ("mpijobs.md", "zh/mpijobs.md")
 
@@ -52,4 +52,4 @@ def test_the_way_out_of_istio_and_the_way_to_kubectl_are_named(page: str) -> Non
 @pytest.mark.parametrize("page", PAGES)
 def test_every_state_is_named(page: str) -> None:
     text = (DOCS / page).read_text()
-    assert [word for word in Word if word.value not in text] == []
+    assert [word for word in StateName if word.value not in text] == []

@@ -30,7 +30,7 @@ from springtide.jobs.objects import ROLE
 from springtide.jobs.observed import Key as Name
 from springtide.jobs.parts import ssh
 from springtide.jobs.reporting import quoting, wait_causes
-from springtide.jobs.reporting.state import Word
+from springtide.jobs.reporting.state import StateName
 from springtide.kube import errors, request
 from springtide.kube.client import Client
 from springtide.kube.controller import Result, Retry, Terminal
@@ -113,7 +113,7 @@ class Subject:
         return cls(raw["kind"], Key.of(raw), metadata["uid"], reference, metadata["resourceVersion"])
 
 
-class Hands:
+class Executor:
     """Whatever touches the cluster for jobs of one kind."""
 
     def __init__(
@@ -192,7 +192,7 @@ class Hands:
                 raise
             found = _Refused(create, refusal)
             self._tell(subject, old, [found])
-            held_up = replace(old, state=old.state or Word.CREATED.value)
+            held_up = replace(old, state=old.state or StateName.CREATED.value)
             await self._write_status(subject, old, _without(old, held_up, [found]))
             raise _until(refusal, None) from refusal
 

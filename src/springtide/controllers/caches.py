@@ -14,7 +14,7 @@ from springtide.api.kinds.resource import Resource as Definition
 from springtide.controllers.leaving import NodeFacts, facts, is_evicted
 from springtide.controllers.views import BatchJobView, HeldView, JobView, Metadata, NodeView, PodView, PriorityView
 from springtide.jobs.objects import JOB, KIND
-from springtide.jobs.observed import Trouble
+from springtide.jobs.observed import WarningEvent
 from springtide.jobs.parts import gangs
 from springtide.jobs.reporting import progress
 from springtide.kube.cache import Replaced
@@ -98,7 +98,7 @@ class Caches:
         """Of nodes as they are; read off them when somebody asks, and not again until one changes."""
         self.nodes.on_replace(self._nodes_changed)
         self._last_reports: dict[JobKey, tuple[str, str]] = {}
-        self.troubles: dict[JobKey, dict[str, Trouble]] = {}
+        self.troubles: dict[JobKey, dict[str, WarningEvent]] = {}
         """What events say of an object of a job that makes no progress, by its uid; see `inquiring`."""
         self.pods.on_replace(self._keep_report)
 

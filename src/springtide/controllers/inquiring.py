@@ -18,7 +18,7 @@ from typing import Final
 import msgspec
 
 from springtide.controllers.caches import Caches, JobKey
-from springtide.jobs.observed import Trouble
+from springtide.jobs.observed import WarningEvent
 from springtide.jobs.reporting import quoting
 from springtide.jobs.reporting.wait_causes import ASK_AGAIN
 from springtide.kube import errors, request
@@ -114,7 +114,11 @@ class Inquirer:
             self._answered(key)
 
 
-def newest(events: Iterable[EventView]) -> Trouble | None:
+def newest(events: Iterable[EventView]) -> WarningEvent | None:
     told = [each for each in events if each.reason not in _BESIDE_THE_POINT]
     last = max(told, key=lambda each: each.at, default=None)
-    return Trouble(quoting.line(last.reason, quoting.REASON), quoting.line(last.message)) if last is not None else None
+    return (
+        WarningEvent(quoting.line(last.reason, quoting.REASON), quoting.line(last.message))
+        if last is not None
+        else None
+    )

@@ -36,7 +36,7 @@ from springtide.api.kinds.replicas import LAUNCHER
 from springtide.api.kinds.status import JobStatus
 from springtide.jobs.kind import Kind
 from springtide.jobs.registry import SERVED
-from springtide.jobs.reporting.state import Word
+from springtide.jobs.reporting.state import StateName
 from springtide.kube.resources import Key
 
 OK: Final = "ok"
@@ -47,7 +47,7 @@ ERROR: Final = "error"
 _UPSTREAM: Final = {each.kind: each.metrics for each in SERVED if each.metrics}
 """Kinds whose former operators are known to people's dashboards, and what their metrics began with."""
 _COUNTED: Final = {types.CREATED: "created", types.SUCCEEDED: "successful", types.FAILED: "failed"}
-_TRAINING: Final = frozenset({Word.RUNNING, Word.SCALING_OUT, Word.SCALING_IN})
+_TRAINING: Final = frozenset({StateName.RUNNING, StateName.SCALING_OUT, StateName.SCALING_IN})
 _RECONCILE_SECONDS: Final = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0)
 _RESIZE_SECONDS: Final = (0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0, 120.0, 300.0, 600.0, 1800.0)
 
@@ -135,7 +135,7 @@ class Metrics:
             self._resizing[kind, key] = (direction, self._clock())
         if new.state not in _TRAINING:
             self.forgotten(kind, key)  # it waits for something else than its size
-        elif new.state == Word.RUNNING and ready == wanted and (kind, key) in self._resizing:
+        elif new.state == StateName.RUNNING and ready == wanted and (kind, key) in self._resizing:
             direction, since = self._resizing.pop((kind, key))
             self._resize_seconds.labels(kind, direction).observe(self._clock() - since)
 
@@ -190,7 +190,7 @@ class _Caches(Collector):
 
 def _counts(job: Figures) -> bool:
     """Of a job that has finished or is suspended no worker is wanted any more, whatever its spec says."""
-    return job.state not in (Word.SUCCEEDED, Word.FAILED, Word.SUSPENDED)
+    return job.state not in (StateName.SUCCEEDED, StateName.FAILED, StateName.SUSPENDED)
 
 
 def _info(prefix: str, jobs: Iterable[Figures]) -> GaugeMetricFamily:

@@ -26,7 +26,7 @@ from springtide.controllers.views import (
 from springtide.jobs.endings.causes import NODE_LOST
 from springtide.jobs.kind import Kind, Shape
 from springtide.jobs.objects import ROLE, index_of
-from springtide.jobs.observed import FAILED, Exit, Held, Key, LauncherJob, Observed, Pod, Settings, Trouble
+from springtide.jobs.observed import FAILED, Exit, Held, Key, LauncherJob, Observed, Pod, Settings, WarningEvent
 from springtide.jobs.reporting import quoting
 from springtide.kube.resources import Key as ObjectKey
 from springtide.kube.resources import Resource
@@ -47,7 +47,7 @@ class Found:
     nodes: NodeFacts
     priorities: Mapping[str, int]
     last_reports: Mapping[str, str]
-    troubles: Mapping[str, Trouble]
+    troubles: Mapping[str, WarningEvent]
     settings: Settings
 
 

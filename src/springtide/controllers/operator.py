@@ -11,7 +11,7 @@ import logging
 from collections.abc import Iterator
 
 from springtide.controllers import prerequisites
-from springtide.controllers.acting import Hands
+from springtide.controllers.acting import Executor
 from springtide.controllers.caches import Caches, JobKey, job_of, made_by
 from springtide.controllers.inquiring import Inquirer
 from springtide.controllers.leaving import is_evicted
@@ -112,14 +112,14 @@ class Operator:
         recorder = EventRecorder(self._client, served.component)
         self._recorders.append(recorder)
         jobs = self._caches.jobs(resource)
-        hands = Hands(self._client, self._caches, jobs, recorder, self._inquirer, self._metrics)
+        executor = Executor(self._client, self._caches, jobs, recorder, self._inquirer, self._metrics)
         settings = Settings(
             self._options.gang_scheduler,
             self._options.cluster_domain,
             self._options.kubectl_image,
             self._options.max_workers,
         )
-        reconciler = Reconciler(served, jobs, self._caches, hands, settings, self._metrics)
+        reconciler = Reconciler(served, jobs, self._caches, executor, settings, self._metrics)
         controller: Controller[Key] = Controller(served.kind, reconciler.reconcile, workers=self._options.workers)
         controller.watches(jobs)
 

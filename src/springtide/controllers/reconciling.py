@@ -17,7 +17,7 @@ from springtide.api.job import Job
 from springtide.api.kinds.conditions import finished
 from springtide.api.kinds.status import JobStatus
 from springtide.controllers import observing
-from springtide.controllers.acting import Hands, Subject
+from springtide.controllers.acting import Executor, Subject
 from springtide.controllers.caches import Caches, JobKey
 from springtide.controllers.metrics import ERROR, OK, RETRY, Metrics
 from springtide.controllers.views import JobView
@@ -52,11 +52,11 @@ class Reconciler:
         served: Served,
         jobs: Informer[JobView],
         caches: Caches,
-        hands: Hands,
+        executor: Executor,
         settings: Settings,
         metrics: Metrics,
     ) -> None:
-        self._served, self._jobs, self._caches, self._hands = served, jobs, caches, hands
+        self._served, self._jobs, self._caches, self._executor = served, jobs, caches, executor
         self._settings, self._metrics = settings, metrics
 
     async def reconcile(self, key: Key) -> Result | None:
@@ -77,7 +77,7 @@ class Reconciler:
             self._metrics.forgotten(self._served.kind, key)
             job_key = JobKey(self._served.kind, key.namespace, key.name)
             self._caches.forget(job_key)
-            self._hands.forget(job_key)
+            self._executor.forget(job_key)
             return None
         raw = self._raw(view)
         if managed_elsewhere(raw) or raw["metadata"].get("deletionTimestamp"):
@@ -117,10 +117,10 @@ class Reconciler:
     async def _act(self, raw: Mapping[str, Any], old: JobStatus, plan: Plan) -> Result | None:
         subject = Subject.of(raw)
         if not any(isinstance(action, Inquire) for action in plan.actions):
-            self._hands.forget(subject.job)
+            self._executor.forget(subject.job)
         if not plan.actions:
             return None
-        result = await self._hands.act(subject, old, plan.actions)
+        result = await self._executor.act(subject, old, plan.actions)
         for decision in plan.decisions:
             if decision.warning:
                 logger.warning("%s %s: %s", self._served.kind, Key.of(raw), decision.message)

@@ -42,7 +42,7 @@ from springtide.jobs.replicas import deferring, indexed_roles, moving, moving_in
 from springtide.jobs.replicas.stages import Step
 from springtide.jobs.reporting import decision_log as log
 from springtide.jobs.reporting import rank_changes, setbacks, status, training_progress, wait_causes
-from springtide.jobs.snapshot import Situation
+from springtide.jobs.snapshot import Snapshot
 from springtide.jobs.times import NEVER
 
 
@@ -68,7 +68,7 @@ MOST_PODS = 200
 _NEXT = timedelta(milliseconds=1)
 
 
-def _ongoing(seen: Situation) -> Plan:
+def _ongoing(seen: Snapshot) -> Plan:
     then, why, waits = _decided(seen)
     going = (
         *indexed_roles.removable(then),
@@ -99,7 +99,7 @@ def _ongoing(seen: Situation) -> Plan:
     return _told(then, actions, why, status.ongoing(foreseen(then, actions)), waits)
 
 
-def _decided(seen: Situation) -> tuple[Situation, list[Decision], list[timedelta]]:
+def _decided(seen: Snapshot) -> tuple[Snapshot, list[Decision], list[timedelta]]:
     """Who belongs to the job from here on, and who is listed."""
     why: list[Decision] = []
     then = _moved(_relocated(_restarted(_relieved(seen, why), why), why), why)
@@ -113,7 +113,7 @@ def _decided(seen: Situation) -> tuple[Situation, list[Decision], list[timedelta
     return then.with_ledger(setbacks.made_good(then)), why, [wait, listing]
 
 
-def _relieved(seen: Situation, why: list[Decision]) -> Situation:
+def _relieved(seen: Snapshot, why: list[Decision]) -> Snapshot:
     """Workers that were lost make room for others."""
     lost = workers.losses(seen)
     if launching.run_over(seen):
@@ -125,7 +125,7 @@ def _relieved(seen: Situation, why: list[Decision]) -> Situation:
     return seen.with_ledger(workers.without(seen, lost))
 
 
-def _restarted(seen: Situation, why: list[Decision]) -> Situation:
+def _restarted(seen: Snapshot, why: list[Decision]) -> Snapshot:
     """A launcher that failed is tried again, with none of its workers."""
     failed, then = seen.form.failed(seen), seen
     if failed is not None:
@@ -144,21 +144,21 @@ def _restarted(seen: Situation, why: list[Decision]) -> Situation:
     return then
 
 
-def _tries(then: Situation) -> str:
+def _tries(then: Snapshot) -> str:
     return f", {then.ledger.retries} of {then.job.run.retries.by_engine}" if then.ledger.retries else ""
 
 
-def _advised(seen: Situation, advice: str) -> list[Decision]:
+def _advised(seen: Snapshot, advice: str) -> list[Decision]:
     return [Decision(seen.now, "LauncherAdvice", advice, warning=True)] if advice else []
 
 
-def _relocated(seen: Situation, why: list[Decision]) -> Situation:
+def _relocated(seen: Snapshot, why: list[Decision]) -> Snapshot:
     ledger, notices = relocating.noticed(seen)
     why += notices
     return seen.with_ledger(ledger)
 
 
-def _moved(seen: Situation, why: list[Decision]) -> Situation:
+def _moved(seen: Snapshot, why: list[Decision]) -> Snapshot:
     """Workers on nodes that are going away leave as soon as others can serve in their place."""
     ledger, notices = moving_in_place.noticed(seen) if seen.shape.keeps_names else moving.noticed(seen)
     why += notices
@@ -171,7 +171,7 @@ def _moved(seen: Situation, why: list[Decision]) -> Situation:
     return then.with_ledger(resizing.without(then, gone))
 
 
-def _resized(seen: Situation, why: list[Decision]) -> tuple[Situation, timedelta]:
+def _resized(seen: Snapshot, why: list[Decision]) -> tuple[Snapshot, timedelta]:
     """Who is about to be relieved does not count, but stays until then; who serves a launcher that is not elastic stays
     until that ends."""
     leavers = set(moving.leavers(seen))
@@ -193,7 +193,7 @@ def _resized(seen: Situation, why: list[Decision]) -> tuple[Situation, timedelta
     return seen.with_ledger(ledger), wait
 
 
-def _resized_in_place(seen: Situation, why: list[Decision]) -> Situation:
+def _resized_in_place(seen: Snapshot, why: list[Decision]) -> Snapshot:
     """Workers that keep their names are members by their number alone: only that is written down."""
     role, wanted = seen.shape.workers, seen.wanted_size
     before = seen.ledger.sizes.get(role)
@@ -207,11 +207,11 @@ def _resized_in_place(seen: Situation, why: list[Decision]) -> Situation:
     return seen.with_ledger(replace(seen.ledger, sizes={role: wanted}))
 
 
-def _caveat(seen: Situation) -> str:
+def _caveat(seen: Snapshot) -> str:
     return f"; {seen.sizes.rigid}, so the new ones count from its next start" if deferring.applies(seen) else ""
 
 
-def _suspended(seen: Situation) -> Plan:
+def _suspended(seen: Snapshot) -> Plan:
     """No pods; when the last is gone the job is as good as new, and names start over with the next run."""
     then = seen.with_ledger(Ledger() if suspend.is_quiet(seen) else launching.fresh_run(seen.ledger))
     hosts = host_list.hosts(then, seen.observed.pods)
@@ -221,7 +221,7 @@ def _suspended(seen: Situation) -> Plan:
     return _told(then, actions, (), status.suspended(then))
 
 
-def _after(seen: Situation) -> Plan:
+def _after(seen: Snapshot) -> Plan:
     """A finished job is cleaned up once, and deleted when its time has come."""
     left = ttl_after_finished.left(seen)
     if left <= timedelta(0):
@@ -237,21 +237,21 @@ def _after(seen: Situation) -> Plan:
     return _told(seen, actions, (), status.over(seen), [left])
 
 
-def _unlisted(seen: Situation, cleaned: Iterable[Action]) -> list[Action]:
+def _unlisted(seen: Snapshot, cleaned: Iterable[Action]) -> list[Action]:
     """No name is in the host list of a pod that is deleted next."""
     if seen.config is None or not any(cleaned):
         return []
     return _config(seen, seen.with_ledger(launching.fresh_run(seen.ledger)), NOBODY, ())
 
 
-def _withdrawn(seen: Situation) -> list[Action]:
+def _withdrawn(seen: Snapshot) -> list[Action]:
     """The launcher of a finished job may reach nobody, whoever comes to have its workers' names."""
     wanted = (each for each in wiring.wanted(seen.kind, seen.job, NOBODY) if each.grants)
     held = (each for each in wanted if objects.key_of(each.manifest) in seen.observed.objects)
     return [action for each in held for action in objects.ensured(seen.observed, each)]
 
 
-def _hosts_written(seen: Situation, then: Situation, hosts: Hosts, why: Iterable[Decision]) -> list[Action]:
+def _hosts_written(seen: Snapshot, then: Snapshot, hosts: Hosts, why: Iterable[Decision]) -> list[Action]:
     """The launcher can reach every listed worker at every moment: the Role is widened before the host list is written,
     and narrowed after it."""
     still = {*hosts.reachable, *host_list.listed(seen)}
@@ -261,14 +261,14 @@ def _hosts_written(seen: Situation, then: Situation, hosts: Hosts, why: Iterable
     return [*first, *_config(seen, then, hosts, why), *last]
 
 
-def _freed(then: Situation, hosts: Hosts) -> tuple[Action, ...]:
+def _freed(then: Snapshot, hosts: Hosts) -> tuple[Action, ...]:
     """Of what was made beside pods, the part that is no longer wanted."""
     group = _wanted_group(then)
     wanted = (*wiring.wanted(then.kind, then.job, hosts), *((group,) if group else ()))
     return objects.surplus(then.observed, {then.config_key, *(objects.key_of(each.manifest) for each in wanted)})
 
 
-def _config(seen: Situation, then: Situation, hosts: Hosts, why: Iterable[Decision]) -> list[Action]:
+def _config(seen: Snapshot, then: Snapshot, hosts: Hosts, why: Iterable[Decision]) -> list[Action]:
     """The ledger and the host list, in one write; the log rides along."""
     data = dict(wiring.files(then.kind, then.job, hosts, then.observed.settings))
     annotations, held = then.ledger.annotations(), seen.config
@@ -286,28 +286,28 @@ def _config(seen: Situation, then: Situation, hosts: Hosts, why: Iterable[Decisi
     return [Create({"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata, "data": data}, must_be_new=True)]
 
 
-def _app(then: Situation) -> Mapping[str, str]:
+def _app(then: Snapshot) -> Mapping[str, str]:
     return {"app": then.job.metadata.name}
 
 
-def _worker_pods(then: Situation) -> list[Action]:
+def _worker_pods(then: Snapshot) -> list[Action]:
     missing = (index for index, step in stages.staying(then, sorted(then.ledger.members)) if step is Step.CREATE)
     planned = islice(missing, MOST_PODS)  # those that are created cause the next plan
     return [Create(then.kind.pod(then.job, then.shape.workers, index, then.observed.settings)) for index in planned]
 
 
-def _wanted_group(then: Situation) -> Wanted | None:
+def _wanted_group(then: Snapshot) -> Wanted | None:
     return gangs.group(
         then.job, then.shape, then.wanted_size, then.observed.settings.gang_scheduler, then.observed.priorities
     )
 
 
-def _group(then: Situation) -> list[Action]:
+def _group(then: Snapshot) -> list[Action]:
     wanted = _wanted_group(then)
     return [*objects.ensured(then.observed, wanted)] if wanted else []
 
 
-def _ungrouped(then: Situation) -> list[Action]:
+def _ungrouped(then: Snapshot) -> list[Action]:
     wanted = _wanted_group(then)
     key: Key | None = objects.key_of(wanted.manifest) if wanted else None
     held = then.observed.objects.get(key) if key else None
@@ -315,7 +315,7 @@ def _ungrouped(then: Situation) -> list[Action]:
 
 
 def _told(
-    then: Situation,
+    then: Snapshot,
     actions: Iterable[Action],
     why: Iterable[Decision],
     new: JobStatus,

@@ -21,7 +21,7 @@ from springtide.jobs.endings import causes
 from springtide.jobs.kind import Hosts
 from springtide.jobs.observed import Pod
 from springtide.jobs.reporting.conditions import REASON_LENGTH, Conditions, false, merged, true
-from springtide.jobs.snapshot import Situation
+from springtide.jobs.snapshot import Snapshot
 from springtide.jobs.times import clock
 
 NAME_TAKEN: Final = "NameTaken"
@@ -31,28 +31,28 @@ _NAMED: Final = 5
 """So many objects are named in a message."""
 
 
-def hosts(situation: Situation, going: Iterable[Pod] = ()) -> Hosts:
+def hosts(snapshot: Snapshot, going: Iterable[Pod] = ()) -> Hosts:
     """`going` are deleted right after the hosts are written."""
     gone = {pod.uid for pod in going}
     return Hosts(
-        listed=_names(situation, situation.ledger.listed, gone),
-        reachable=_names(situation, situation.workers, gone),
-        serves=situation.ledger.serves,
-        launcher_seen=_speaks(situation.launcher),
-        fixed=situation.fixed,
-        leaving=situation.leaving,
+        listed=_names(snapshot, snapshot.ledger.listed, gone),
+        reachable=_names(snapshot, snapshot.workers, gone),
+        serves=snapshot.ledger.serves,
+        launcher_seen=_speaks(snapshot.launcher),
+        fixed=snapshot.fixed,
+        leaving=snapshot.leaving,
     )
 
 
-def listed(situation: Situation) -> tuple[str, ...]:
+def listed(snapshot: Snapshot) -> tuple[str, ...]:
     """Names in the host list, of pods that are there."""
-    return _names(situation, situation.ledger.listed, ())
+    return _names(snapshot, snapshot.ledger.listed, ())
 
 
-def _names(situation: Situation, indices: Iterable[int], gone: Collection[str]) -> tuple[str, ...]:
-    found = ((index, situation.workers.get(index)) for index in sorted(indices))
+def _names(snapshot: Snapshot, indices: Iterable[int], gone: Collection[str]) -> tuple[str, ...]:
+    found = ((index, snapshot.workers.get(index)) for index in sorted(indices))
     here = (index for index, pod in found if pod is not None and pod.alive and pod.uid not in gone)
-    return tuple(situation.worker_name(index) for index in here)
+    return tuple(snapshot.worker_name(index) for index in here)
 
 
 def _speaks(pod: Pod | None) -> bool:

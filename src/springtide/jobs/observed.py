@@ -57,7 +57,7 @@ class Waiting:
 
 
 @dataclass(frozen=True, slots=True)
-class Trouble:
+class WarningEvent:
     """The newest Warning event about an object whose status does not say what it waits for."""
 
     reason: str
@@ -176,7 +176,7 @@ class Observed:
     """Values of PriorityClasses; of one that is missing it is 0."""
     last_reports: Mapping[str, str] = field(default_factory=dict)
     """What launchers whose pods are gone said last of themselves, by uid."""
-    troubles: Mapping[str, Trouble] = field(default_factory=dict)
+    troubles: Mapping[str, WarningEvent] = field(default_factory=dict)
     """Warning events about pods and launcher Jobs that make no progress, by uid; of at most one per job."""
     settings: Settings = Settings()
 

@@ -13,20 +13,20 @@ from dataclasses import replace
 from springtide.jobs.actions import Action, Create, Delete
 from springtide.jobs.objects import ROLE, index_of
 from springtide.jobs.observed import LauncherJob, Pod
-from springtide.jobs.snapshot import Situation
+from springtide.jobs.snapshot import Snapshot
 
 
-def foreseen(situation: Situation, actions: Iterable[Action]) -> Situation:
+def foreseen(snapshot: Snapshot, actions: Iterable[Action]) -> Snapshot:
     created: list[Pod] = []
     ending: set[str] = set()
     for action in actions:
         if isinstance(action, Create) and action.manifest["kind"] == "Pod":
             created.append(_pod(action))
         elif isinstance(action, Create) and action.manifest["kind"] == "Job":
-            situation = replace(situation, observed=replace(situation.observed, launcher_job=_launcher_job(action)))
+            snapshot = replace(snapshot, observed=replace(snapshot.observed, launcher_job=_launcher_job(action)))
         elif isinstance(action, Delete) and action.key.kind == "Pod":
             ending.add(action.uid)
-    return _with_pods(_with_pods_ending(situation, ending) if ending else situation, created)
+    return _with_pods(_with_pods_ending(snapshot, ending) if ending else snapshot, created)
 
 
 def _pod(create: Create) -> Pod:
@@ -39,25 +39,25 @@ def _launcher_job(create: Create) -> LauncherJob:
     return LauncherJob(uid="", suspended=bool(create.manifest["spec"].get("suspend")))
 
 
-def _with_pods(situation: Situation, pods: Sequence[Pod]) -> Situation:
-    shape = situation.shape
+def _with_pods(snapshot: Snapshot, pods: Sequence[Pod]) -> Snapshot:
+    shape = snapshot.shape
     workers = {pod.index: pod for pod in pods if pod.role == shape.workers and pod.index is not None}
-    launcher = next((pod for pod in reversed(pods) if pod.role == shape.launcher), situation.launcher)
+    launcher = next((pod for pod in reversed(pods) if pod.role == shape.launcher), snapshot.launcher)
     return replace(
-        situation,
-        observed=replace(situation.observed, pods=(*situation.observed.pods, *pods)),
-        workers={**situation.workers, **workers},
+        snapshot,
+        observed=replace(snapshot.observed, pods=(*snapshot.observed.pods, *pods)),
+        workers={**snapshot.workers, **workers},
         launcher=launcher,
     )
 
 
-def _with_pods_ending(situation: Situation, uids: Collection[str]) -> Situation:
+def _with_pods_ending(snapshot: Snapshot, uids: Collection[str]) -> Snapshot:
     def ending(pod: Pod) -> Pod:
         return replace(pod, terminating=True) if pod.uid in uids else pod
 
     return replace(
-        situation,
-        observed=replace(situation.observed, pods=tuple(map(ending, situation.observed.pods))),
-        workers={index: ending(pod) for index, pod in situation.workers.items()},
-        launcher=ending(situation.launcher) if situation.launcher else None,
+        snapshot,
+        observed=replace(snapshot.observed, pods=tuple(map(ending, snapshot.observed.pods))),
+        workers={index: ending(pod) for index, pod in snapshot.workers.items()},
+        launcher=ending(snapshot.launcher) if snapshot.launcher else None,
     )

@@ -26,7 +26,7 @@ _DIGITS: Final = len(str(int(_LONGEST.total_seconds())))
 
 
 @dataclass(frozen=True, slots=True)
-class Situation:
+class Snapshot:
     observed: Observed
     kind: Kind
     shape: Shape
@@ -143,7 +143,7 @@ class Situation:
         """Indices grow with every replacement, and a name that is too long is no host's name."""
         return not label_complaints(self.worker_name(index))
 
-    def with_ledger(self, ledger: Ledger) -> Situation:
+    def with_ledger(self, ledger: Ledger) -> Snapshot:
         return replace(self, ledger=ledger)
 
     def since(self, moment: datetime | None) -> timedelta:
@@ -162,7 +162,7 @@ def is_seconds(given: str) -> bool:
     return given.isascii() and given.isdigit()
 
 
-def read(observed: Observed, kind: Kind, now: datetime) -> Situation:
+def read(observed: Observed, kind: Kind, now: datetime) -> Snapshot:
     shape = kind.shape(observed.job)
     workers = {pod.index: pod for pod in observed.of(shape.workers) if pod.index is not None}
     launcher = shape.form.pod(observed, shape.launcher, shape.launcher_name)
@@ -173,4 +173,4 @@ def read(observed: Observed, kind: Kind, now: datetime) -> Situation:
         kept = ledgers.read(config.annotations, workers.values())
     size = len(workers) if shape.keeps_names else len(kept.members)
     sizes = kind.resizable.sizes(observed.job) if kind.resizable is not None else ONE_SIZE
-    return Situation(observed, kind, shape, sizes, kept, now, workers, launcher, size)
+    return Snapshot(observed, kind, shape, sizes, kept, now, workers, launcher, size)

@@ -16,7 +16,7 @@ from tests.integration import patience
 
 from springtide.local.runtime import shim_client
 from springtide.local.runtime.contract import ContainerBody, ContainerState, Mount, PodBody
-from springtide.local.runtime.fork_client import Nursery
+from springtide.local.runtime.fork_client import ForkClient
 
 PATIENCE = 20.0
 ENV = {"PATH": "/usr/local/bin:/usr/bin:/bin", "HOME": "/root"}
@@ -33,7 +33,7 @@ class Pod:
         self.shim: shim_client.Shim
         self._attempts: dict[str, int] = {}
 
-    async def open(self, nursery: Nursery | None = None) -> Pod:
+    async def open(self, nursery: ForkClient | None = None) -> Pod:
         self.directory.mkdir(parents=True, mode=0o700, exist_ok=True)
         (self.directory / "body.json").write_bytes(msgspec.json.encode(self.body))
         self.shim = await (nursery or shim_client).spawn(self.directory)
@@ -113,7 +113,7 @@ class Pods:
         self.holder = holder
         self.made: list[Pod] = []
 
-    async def make(self, nursery: Nursery | None = None, **more: Any) -> Pod:
+    async def make(self, nursery: ForkClient | None = None, **more: Any) -> Pod:
         number = len(self.made) + 2
         if self.holder and more.get("isolation") != "none":
             more.setdefault("holder", self.holder)

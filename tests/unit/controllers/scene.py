@@ -13,7 +13,7 @@ from tests.unit.controllers.cached import NAME, NAMESPACE, UID
 from tests.unit.kube.fake_api import answer
 
 from springtide.api.kinds.status import JobStatus
-from springtide.controllers.acting import Hands, Subject
+from springtide.controllers.acting import Executor, Subject
 from springtide.controllers.caches import Caches
 from springtide.controllers.inquiring import Inquirer
 from springtide.controllers.metrics import Metrics
@@ -93,10 +93,10 @@ class Scene:
     caches: Caches
     jobs: Informer[JobView]
     recorder: Recorder
-    hands: Hands
+    executor: Executor
 
     async def act(self, *actions: Action, old: JobStatus | None = None) -> Result | None:
-        return await self.hands.act(SUBJECT, old or JobStatus(), actions)
+        return await self.executor.act(SUBJECT, old or JobStatus(), actions)
 
 
 def a_scene() -> Scene:
@@ -107,4 +107,4 @@ def a_scene() -> Scene:
     for informer in (*caches.made, jobs):
         informer._version = "1"  # as if they were filled
     inquirer = Inquirer(client, caches, lambda _: None)
-    return Scene(server, caches, jobs, recorder, Hands(client, caches, jobs, recorder, inquirer, Metrics()))
+    return Scene(server, caches, jobs, recorder, Executor(client, caches, jobs, recorder, inquirer, Metrics()))

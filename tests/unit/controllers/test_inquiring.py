@@ -13,7 +13,7 @@ from tests.unit.kube.fake_api import answer, status
 
 from springtide.controllers.caches import Caches, JobKey
 from springtide.controllers.inquiring import PAUSE, EventView, Inquirer, newest
-from springtide.jobs.observed import Trouble
+from springtide.jobs.observed import WarningEvent
 from springtide.kube.client import Client
 from springtide.kube.informer import Informers
 from springtide.kube.resources import Obj
@@ -56,7 +56,7 @@ async def test_it_is_one_bounded_request(scene: Scene) -> None:
     (sent,) = scene.server.requests
     assert sent.path == "/api/v1/namespaces/ns/events"
     assert sent.query == {"fieldSelector": "involvedObject.uid=u-7,type=Warning", "limit": "50"}
-    assert scene.caches.troubles == {JOB: {"u-7": Trouble("FailedMount", "no volume")}}
+    assert scene.caches.troubles == {JOB: {"u-7": WarningEvent("FailedMount", "no volume")}}
     assert scene.answered == [JOB]
 
 
@@ -106,6 +106,6 @@ def test_the_newest_counts_but_for_what_is_beside_the_point() -> None:
         {"reason": "FailedMount", "message": "third", "lastTimestamp": None, "eventTime": "2026-11-16T08:00:11.5Z"},
     ]
     events = msgspec.convert(told, list[EventView])
-    assert newest(events) == Trouble("FailedMount", "third")
-    assert newest(events[:3]) == Trouble("FailedAttachVolume", "second")
+    assert newest(events) == WarningEvent("FailedMount", "third")
+    assert newest(events[:3]) == WarningEvent("FailedAttachVolume", "second")
     assert newest(events[2:3]) is None

@@ -32,7 +32,7 @@ async def reconciled(scene: Scene, raw: Obj | None, metrics: Metrics | None = No
     if raw is not None:
         fill(scene.jobs, raw)
     (served,) = (each for each in SERVED if each.kind == "MPIJob")
-    reconciler = Reconciler(served, scene.jobs, scene.caches, scene.hands, Settings(), metrics or Metrics())
+    reconciler = Reconciler(served, scene.jobs, scene.caches, scene.executor, Settings(), metrics or Metrics())
     return await reconciler.reconcile(KEY)
 
 

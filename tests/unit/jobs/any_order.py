@@ -155,7 +155,7 @@ class AnyOrder(RuleBasedStateMachine):
 
     def runs(self) -> None:
         """Everybody is there."""
-        cluster, seen = self.cluster, self.cluster.situation
+        cluster, seen = self.cluster, self.cluster.snapshot
         alive = {pod.name for pod in cluster.pods.values() if pod.alive}
         places = {each.name for each in seen.fixed}
         assert alive | set(seen.ledger.done) >= places

@@ -33,7 +33,7 @@ class Submit(Protocol):
 
 def complete(cluster: Cluster) -> bool:
     """All workers that are wanted are ready, and the job says so."""
-    wanted = cluster.situation.wanted_size
+    wanted = cluster.snapshot.wanted_size
     ready = [pod for pod in cluster.of(WORKER) if pod.ready and pod.alive]
     return len(ready) == wanted and cluster.status.workers == f"{wanted}/{wanted}"
 
@@ -88,7 +88,7 @@ class KindSuite:
 
     def test_pods_are_found_again_by_role_index_and_name(self) -> None:
         cluster = running(self.submit())
-        seen = cluster.situation
+        seen = cluster.snapshot
         for name, pod in cluster.pods.items():
             if pod.role == seen.shape.launcher:
                 continue
@@ -99,7 +99,7 @@ class KindSuite:
                 assert seen.kind.selector(seen.job).items() <= labels.items()
 
     def test_a_launchers_name_is_known_by_the_jobs(self) -> None:
-        seen = self.submit().situation
+        seen = self.submit().snapshot
         assert seen.shape.launcher_name == seen.kind.launcher_name(seen.job.metadata.name)
 
     def test_planning_changes_no_template(self) -> None:
@@ -124,7 +124,7 @@ class KindSuite:
         for size in (4, 2, 3):
             cluster.resize(size)
             cluster.settle()
-            seen = cluster.situation
+            seen = cluster.snapshot
             wanted = seen.sizes.bounds.nearest(size) if seen.sizes.bounds else size
             assert complete(cluster)
             assert cluster.status.workers.endswith(f"/{wanted}")
@@ -179,7 +179,7 @@ class KindSuite:
 
     def test_a_deadline_ends_a_job(self) -> None:
         cluster = running(self.submit(activeDeadlineSeconds=3600))
-        if cluster.situation.form.in_batch_job:
+        if cluster.snapshot.form.in_batch_job:
             return  # the batch Job keeps it
         cluster.now += timedelta(seconds=3600)
         cluster.settle()
@@ -201,6 +201,6 @@ class KindSuite:
         assert cluster.conditions["TooManyWorkers"] == "True"
 
     def test_a_job_without_an_ability_is_asked_for_none(self) -> None:
-        seen = self.submit().situation
+        seen = self.submit().snapshot
         assert (seen.sizes is ONE_SIZE) == (seen.kind.resizable is None)
         assert bool(seen.shape.launcher) == (seen.kind.launching is not None)

@@ -37,12 +37,12 @@ from springtide.jobs.observed import (
     LauncherJob,
     Observed,
     Pod,
-    Trouble,
+    WarningEvent,
 )
 from springtide.jobs.observed import Settings as OperatorSettings
 from springtide.jobs.parts import ssh
 from springtide.jobs.reporting import progress
-from springtide.jobs.snapshot import Situation
+from springtide.jobs.snapshot import Snapshot
 from springtide.jobs.snapshot import read as read_situation
 
 NODES = ("node-a", "node-b", "node-c")
@@ -84,7 +84,7 @@ class Cluster:
     """Names of pods that an operator has seen alive."""
     reports: dict[str, str] = field(default_factory=dict)
     """What pods that are gone said last, by uid."""
-    troubles: dict[str, Trouble] = field(default_factory=dict)
+    troubles: dict[str, WarningEvent] = field(default_factory=dict)
     """What events say of objects, by uid."""
     serial: Any = field(default_factory=lambda: count(1))
 
@@ -388,7 +388,7 @@ class Cluster:
         return int(self.raw["spec"][self.specs][WORKER]["replicas"])
 
     @property
-    def situation(self) -> Situation:
+    def snapshot(self) -> Snapshot:
         return read_situation(self.observe(), self.kind, self.now)
 
     def resize(self, workers: int) -> None:

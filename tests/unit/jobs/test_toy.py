@@ -46,7 +46,7 @@ class AnyOrder(any_order.AnyOrder):
     def runs(self) -> None:
         super().runs()
         services = {key.name for key in self.cluster.objects if key.kind == "Service"}
-        assert services == {each.name for each in self.cluster.situation.fixed}
+        assert services == {each.name for each in self.cluster.snapshot.fixed}
 
 
 TestAnyOrder = AnyOrder.TestCase

@@ -47,7 +47,7 @@ def uplink(place: DataDir) -> str:
     try:
         with tempfile.TemporaryDirectory(prefix="tide-doctor-") as scratch:
             found = asyncio.run(_tried_network(Path(scratch)))
-    except netd_client.HolderError as error:
+    except netd_client.NetdError as error:
         raise Wrong(str(error), "Pods wait until it can be: tide up tries again and again.", needed=False) from None
     if (way := found.get("uplink", "none")) != "none":
         return f"pods reach other machines by {_WAYS.get(way, way)}"

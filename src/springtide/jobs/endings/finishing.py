@@ -9,19 +9,19 @@ from typing import Final
 from springtide.jobs.endings.outcomes import Outcome
 from springtide.jobs.policies import active_deadline, success_policy
 from springtide.jobs.replicas import indexed_roles, workers
-from springtide.jobs.snapshot import Situation
+from springtide.jobs.snapshot import Snapshot
 
 
-def outcome(situation: Situation) -> Outcome | None:
-    found = (ending(situation) for ending in ENDINGS)
+def outcome(snapshot: Snapshot) -> Outcome | None:
+    found = (ending(snapshot) for ending in ENDINGS)
     return next((each for each in found if each is not None), None)
 
 
-def _launcher_failed(situation: Situation) -> Outcome | None:
-    return situation.form.failure(situation)
+def _launcher_failed(snapshot: Snapshot) -> Outcome | None:
+    return snapshot.form.failure(snapshot)
 
 
-ENDINGS: Final[tuple[Callable[[Situation], Outcome | None], ...]] = (
+ENDINGS: Final[tuple[Callable[[Snapshot], Outcome | None], ...]] = (
     success_policy.success,
     _launcher_failed,
     indexed_roles.failure,

@@ -12,7 +12,7 @@ from springtide.api.kinds.status import ReplicaStatus
 from springtide.jobs.endings import causes
 from springtide.jobs.observed import FAILED, RUNNING, SUCCEEDED, Pod
 from springtide.jobs.reporting import wait_causes
-from springtide.jobs.snapshot import Situation
+from springtide.jobs.snapshot import Snapshot
 
 DEADLINE_EXCEEDED: Final = "DeadlineExceeded"
 BACKOFF_EXCEEDED: Final = "BackoffLimitExceeded"
@@ -26,16 +26,16 @@ class Outcome:
     at: datetime
 
 
-def failure(situation: Situation, reason: str, message: str) -> Outcome:
-    return Outcome(False, reason, message, situation.now)
+def failure(snapshot: Snapshot, reason: str, message: str) -> Outcome:
+    return Outcome(False, reason, message, snapshot.now)
 
 
-def with_log(situation: Situation, message: str, pod: Pod) -> str:
+def with_log(snapshot: Snapshot, message: str, pod: Pod) -> str:
     """Where the rest of what a program said is, if it ran, if its pod stays, and unless a command is named already."""
-    stays = situation.job.run.clean_pod_policy is not CleanPodPolicy.ALL and not causes.disrupted(pod)
+    stays = snapshot.job.run.clean_pod_policy is not CleanPodPolicy.ALL and not causes.disrupted(pod)
     if not stays or pod.exit is None or wait_causes.names_command(message):
         return message
-    return f"{message}; see kubectl logs {pod.name} -n {situation.job.metadata.namespace}"
+    return f"{message}; see kubectl logs {pod.name} -n {snapshot.job.metadata.namespace}"
 
 
 def counts(pods: tuple[Pod, ...]) -> ReplicaStatus:

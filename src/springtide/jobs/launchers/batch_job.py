@@ -17,7 +17,7 @@ from springtide.jobs.launchers.form import LauncherForm
 from springtide.jobs.objects import deletions
 from springtide.jobs.observed import PLACING, RUNNING, Key, LauncherJob, Observed, Pod
 from springtide.jobs.policies.backoff_limit import CAP
-from springtide.jobs.snapshot import Situation
+from springtide.jobs.snapshot import Snapshot
 
 
 class BatchJobLauncher:
@@ -26,88 +26,88 @@ class BatchJobLauncher:
     def pod(self, observed: Observed, role: str, name: str) -> Pod | None:
         return next((pod for pod in observed.of(role) if pod.alive), None)
 
-    def exists(self, situation: Situation) -> bool:
-        return situation.observed.launcher_job is not None
+    def exists(self, snapshot: Snapshot) -> bool:
+        return snapshot.observed.launcher_job is not None
 
-    def completed(self, situation: Situation) -> datetime | None:
-        batch = situation.observed.launcher_job
-        return (batch.completed or situation.now) if batch is not None and batch.succeeded else None
+    def completed(self, snapshot: Snapshot) -> datetime | None:
+        batch = snapshot.observed.launcher_job
+        return (batch.completed or snapshot.now) if batch is not None and batch.succeeded else None
 
-    def failure(self, situation: Situation) -> Outcome | None:
-        return _failed(situation) or _disrupted(situation)
+    def failure(self, snapshot: Snapshot) -> Outcome | None:
+        return _failed(snapshot) or _disrupted(snapshot)
 
-    def failed(self, situation: Situation) -> Pod | None:
+    def failed(self, snapshot: Snapshot) -> Pod | None:
         return None
 
-    def goes_on(self, situation: Situation) -> bool:
+    def goes_on(self, snapshot: Snapshot) -> bool:
         """One that has finished ends its pod by itself, and is seen to finish before that."""
-        batch = situation.observed.launcher_job
+        batch = snapshot.observed.launcher_job
         return batch is not None and not (batch.succeeded or batch.failed)
 
-    def replaced(self, situation: Situation) -> tuple[Pod, ...]:
+    def replaced(self, snapshot: Snapshot) -> tuple[Pod, ...]:
         """A batch Job makes no other pod while it waits for word of one whose node is silent."""
-        return tuple(pod for pod in situation.observed.of(situation.shape.launcher) if causes.lost(pod))
+        return tuple(pod for pod in snapshot.observed.of(snapshot.shape.launcher) if causes.lost(pod))
 
-    def removed(self, situation: Situation) -> tuple[Action, ...]:
-        batch = situation.observed.launcher_job
-        return () if batch is None or batch.terminating else (Delete(_key(situation), batch.uid),)
+    def removed(self, snapshot: Snapshot) -> tuple[Action, ...]:
+        batch = snapshot.observed.launcher_job
+        return () if batch is None or batch.terminating else (Delete(_key(snapshot), batch.uid),)
 
-    def stopped(self, situation: Situation, others: tuple[Action, ...]) -> tuple[Action, ...]:
-        return (*self.switched(situation), *others, *deletions(self.replaced(situation)))
+    def stopped(self, snapshot: Snapshot, others: tuple[Action, ...]) -> tuple[Action, ...]:
+        return (*self.switched(snapshot), *others, *deletions(self.replaced(snapshot)))
 
-    def switched(self, situation: Situation) -> tuple[Action, ...]:
+    def switched(self, snapshot: Snapshot) -> tuple[Action, ...]:
         """It is suspended with its job, and resumed when a launcher might be created."""
-        batch, builder, suspend = situation.observed.launcher_job, situation.kind.launching, situation.job.run.suspend
+        batch, builder, suspend = snapshot.observed.launcher_job, snapshot.kind.launching, snapshot.job.run.suspend
         if batch is None or builder is None or batch.suspended == suspend:
             return ()
-        if not suspend and (_is_being_relocated(situation) or not launching.may_be_created(situation)):
+        if not suspend and (_is_being_relocated(snapshot) or not launching.may_be_created(snapshot)):
             return ()
-        template = {} if suspend else placed(batch, builder.manifest(situation.job, situation.observed.settings))
-        return (Patch(_key(situation), {"spec": {"suspend": suspend, **template}}, uid=batch.uid),)
+        template = {} if suspend else placed(batch, builder.manifest(snapshot.job, snapshot.observed.settings))
+        return (Patch(_key(snapshot), {"spec": {"suspend": suspend, **template}}, uid=batch.uid),)
 
     def relocated(self, pod: Pod) -> tuple[Pod, ...]:
         return ()
 
-    def relocation(self, situation: Situation) -> tuple[Action, ...]:
+    def relocation(self, snapshot: Snapshot) -> tuple[Action, ...]:
         """The Job is suspended for a moment: a pod that somebody deletes counts as a failure of the Job."""
-        batch = situation.observed.launcher_job
-        return () if batch is None or batch.suspended else (Patch(_key(situation), {"spec": {"suspend": True}}),)
+        batch = snapshot.observed.launcher_job
+        return () if batch is None or batch.suspended else (Patch(_key(snapshot), {"spec": {"suspend": True}}),)
 
-    def counts(self, situation: Situation) -> ReplicaStatus:
-        batch = situation.observed.launcher_job
+    def counts(self, snapshot: Snapshot) -> ReplicaStatus:
+        batch = snapshot.observed.launcher_job
         if batch is None:
             return ReplicaStatus()
-        running = sum(pod.phase == RUNNING for pod in situation.observed.of(situation.shape.launcher))
+        running = sum(pod.phase == RUNNING for pod in snapshot.observed.of(snapshot.shape.launcher))
         return ReplicaStatus(active=running, succeeded=int(batch.succeeded), failed=batch.failures)
 
 
-def _failed(situation: Situation) -> Outcome | None:
-    batch = situation.observed.launcher_job
+def _failed(snapshot: Snapshot) -> Outcome | None:
+    batch = snapshot.observed.launcher_job
     if batch is None or not batch.failed:
         return None
-    last = launching.last_ended(situation)
-    reason = batch.reason or f"{situation.job.kind}Failed"
-    message = batch.message or f"{situation.title} has failed"
+    last = launching.last_ended(snapshot)
+    reason = batch.reason or f"{snapshot.job.kind}Failed"
+    message = batch.message or f"{snapshot.title} has failed"
     if last is not None:
         reason = f"{reason}/{last.reason}" if reason == BACKOFF_EXCEEDED else reason
         said = last.message or causes.ending(last)
-        message = with_log(situation, f"{message}: {said}" if said else message, last)
-    return failure(situation, reason, message)
+        message = with_log(snapshot, f"{message}: {said}" if said else message, last)
+    return failure(snapshot, reason, message)
 
 
-def _disrupted(situation: Situation) -> Outcome | None:
+def _disrupted(snapshot: Snapshot) -> Outcome | None:
     """A batch Job creates launchers again that were taken down, without counting them."""
-    pods = [pod for pod in situation.observed.of(situation.shape.launcher) if pod.ended and causes.disrupted(pod)]
+    pods = [pod for pod in snapshot.observed.of(snapshot.shape.launcher) if pod.ended and causes.disrupted(pod)]
     taken = [pod for pod in pods if not causes.shut_down(pod)]
     if len(taken) <= CAP:
         return None
-    last, kind = taken[-1], situation.job.kind
-    message = f"{situation.title} has failed: launcher {last.name}, like {CAP} before it, {causes.worker(last)}"
-    return failure(situation, f"{kind}{'Evicted' if causes.evicted(last) else 'Failed'}", message)
+    last, kind = taken[-1], snapshot.job.kind
+    message = f"{snapshot.title} has failed: launcher {last.name}, like {CAP} before it, {causes.worker(last)}"
+    return failure(snapshot, f"{kind}{'Evicted' if causes.evicted(last) else 'Failed'}", message)
 
 
-def _is_being_relocated(situation: Situation) -> bool:
-    relocated, pods = situation.ledger.relocated, situation.observed.of(situation.shape.launcher)
+def _is_being_relocated(snapshot: Snapshot) -> bool:
+    relocated, pods = snapshot.ledger.relocated, snapshot.observed.of(snapshot.shape.launcher)
     return any(pod.uid == relocated and not pod.ended for pod in pods)
 
 
@@ -126,8 +126,8 @@ def placed(batch: LauncherJob, wanted: Mapping[str, Any]) -> dict[str, Any]:
     return {"template": template} if template else {}
 
 
-def _key(situation: Situation) -> Key:
-    return Key("batch/v1", "Job", situation.shape.launcher_name)
+def _key(snapshot: Snapshot) -> Key:
+    return Key("batch/v1", "Job", snapshot.shape.launcher_name)
 
 
 BATCH_JOB: Final[LauncherForm] = BatchJobLauncher()

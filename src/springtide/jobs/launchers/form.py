@@ -12,7 +12,7 @@ from springtide.jobs.observed import Observed, Pod
 
 if TYPE_CHECKING:
     from springtide.jobs.endings.outcomes import Outcome
-    from springtide.jobs.snapshot import Situation
+    from springtide.jobs.snapshot import Snapshot
 
 
 class LauncherForm(Protocol):
@@ -25,37 +25,37 @@ class LauncherForm(Protocol):
         """The launcher's pod: of several the one that lives."""
         ...
 
-    def exists(self, situation: Situation) -> bool: ...
+    def exists(self, snapshot: Snapshot) -> bool: ...
 
-    def completed(self, situation: Situation) -> datetime | None:
+    def completed(self, snapshot: Snapshot) -> datetime | None:
         """When the launcher succeeded; None if it did not."""
         ...
 
-    def failure(self, situation: Situation) -> Outcome | None:
+    def failure(self, snapshot: Snapshot) -> Outcome | None:
         """That it has failed and is not tried again."""
         ...
 
-    def failed(self, situation: Situation) -> Pod | None:
+    def failed(self, snapshot: Snapshot) -> Pod | None:
         """A pod whose failure the engine has to answer for."""
         ...
 
-    def goes_on(self, situation: Situation) -> bool:
+    def goes_on(self, snapshot: Snapshot) -> bool:
         """Whether it runs on after the job has ended, unless it is removed."""
         ...
 
-    def replaced(self, situation: Situation) -> tuple[Pod, ...]:
+    def replaced(self, snapshot: Snapshot) -> tuple[Pod, ...]:
         """Pods that are deleted so that another one can be created."""
         ...
 
-    def removed(self, situation: Situation) -> tuple[Action, ...]:
+    def removed(self, snapshot: Snapshot) -> tuple[Action, ...]:
         """What it takes to remove it."""
         ...
 
-    def stopped(self, situation: Situation, others: tuple[Action, ...]) -> tuple[Action, ...]:
+    def stopped(self, snapshot: Snapshot, others: tuple[Action, ...]) -> tuple[Action, ...]:
         """What it takes to stop it while the job is suspended, and the job's other pods with it."""
         ...
 
-    def switched(self, situation: Situation) -> tuple[Action, ...]:
+    def switched(self, snapshot: Snapshot) -> tuple[Action, ...]:
         """What it takes to suspend or resume it together with the job."""
         ...
 
@@ -63,11 +63,11 @@ class LauncherForm(Protocol):
         """Pods that are deleted to move the launcher off its node."""
         ...
 
-    def relocation(self, situation: Situation) -> tuple[Action, ...]:
+    def relocation(self, snapshot: Snapshot) -> tuple[Action, ...]:
         """What else it takes to move the launcher off its node."""
         ...
 
-    def counts(self, situation: Situation) -> ReplicaStatus: ...
+    def counts(self, snapshot: Snapshot) -> ReplicaStatus: ...
 
 
 class NoLauncher:
@@ -78,40 +78,40 @@ class NoLauncher:
     def pod(self, observed: Observed, role: str, name: str) -> Pod | None:
         return None
 
-    def exists(self, situation: Situation) -> bool:
+    def exists(self, snapshot: Snapshot) -> bool:
         return False
 
-    def completed(self, situation: Situation) -> datetime | None:
+    def completed(self, snapshot: Snapshot) -> datetime | None:
         return None
 
-    def failure(self, situation: Situation) -> Outcome | None:
+    def failure(self, snapshot: Snapshot) -> Outcome | None:
         return None
 
-    def failed(self, situation: Situation) -> Pod | None:
+    def failed(self, snapshot: Snapshot) -> Pod | None:
         return None
 
-    def goes_on(self, situation: Situation) -> bool:
+    def goes_on(self, snapshot: Snapshot) -> bool:
         return False
 
-    def replaced(self, situation: Situation) -> tuple[Pod, ...]:
+    def replaced(self, snapshot: Snapshot) -> tuple[Pod, ...]:
         return ()
 
-    def removed(self, situation: Situation) -> tuple[Action, ...]:
+    def removed(self, snapshot: Snapshot) -> tuple[Action, ...]:
         return ()
 
-    def stopped(self, situation: Situation, others: tuple[Action, ...]) -> tuple[Action, ...]:
+    def stopped(self, snapshot: Snapshot, others: tuple[Action, ...]) -> tuple[Action, ...]:
         return others
 
-    def switched(self, situation: Situation) -> tuple[Action, ...]:
+    def switched(self, snapshot: Snapshot) -> tuple[Action, ...]:
         return ()
 
     def relocated(self, pod: Pod) -> tuple[Pod, ...]:
         return ()
 
-    def relocation(self, situation: Situation) -> tuple[Action, ...]:
+    def relocation(self, snapshot: Snapshot) -> tuple[Action, ...]:
         return ()
 
-    def counts(self, situation: Situation) -> ReplicaStatus:
+    def counts(self, snapshot: Snapshot) -> ReplicaStatus:
         return ReplicaStatus()
 
 

@@ -21,7 +21,7 @@ from springtide.jobs.policies import backoff_limit
 from springtide.jobs.replicas import stages
 from springtide.jobs.replicas.stages import Step
 from springtide.jobs.reporting import progress
-from springtide.jobs.snapshot import Situation
+from springtide.jobs.snapshot import Snapshot
 from springtide.jobs.times import NEVER, after
 
 SETTLE_SECONDS: Final = 30
@@ -33,28 +33,28 @@ NUDGE_REPEAT: Final = timedelta(seconds=2)
 _LONG_AGO: Final = datetime.min.replace(tzinfo=UTC)
 
 
-def run_over(situation: Situation) -> bool:
+def run_over(snapshot: Snapshot) -> bool:
     """The launcher that was given hosts is no more. After one that has succeeded there is no other run: its batch Job
     takes a moment to say so. One that is told to end needs its workers until it has written its checkpoint."""
-    pod = served(situation)
-    if not situation.ledger.serves or pod is None:
-        return bool(situation.ledger.serves)
-    return not (pod.alive or pod.phase == SUCCEEDED or _saves(situation, pod))
+    pod = served(snapshot)
+    if not snapshot.ledger.serves or pod is None:
+        return bool(snapshot.ledger.serves)
+    return not (pod.alive or pod.phase == SUCCEEDED or _saves(snapshot, pod))
 
 
-def served(situation: Situation) -> Pod | None:
+def served(snapshot: Snapshot) -> Pod | None:
     """The launcher that was given hosts, whether it lives or not."""
-    pods = situation.observed.of(situation.shape.launcher)
-    return next((pod for pod in pods if pod.uid == situation.ledger.serves), None)
+    pods = snapshot.observed.of(snapshot.shape.launcher)
+    return next((pod for pod in pods if pod.uid == snapshot.ledger.serves), None)
 
 
-def may_save(situation: Situation) -> bool:
+def may_save(snapshot: Snapshot) -> bool:
     """A launcher is about to be told to end, or has been, and may write a checkpoint with its workers."""
-    return any(_saves(situation, pod) for pod in situation.observed.of(situation.shape.launcher))
+    return any(_saves(snapshot, pod) for pod in snapshot.observed.of(snapshot.shape.launcher))
 
 
-def _saves(situation: Situation, pod: Pod) -> bool:
-    return situation.shape.saves and pod.phase == RUNNING and not causes.lost(pod)
+def _saves(snapshot: Snapshot, pod: Pod) -> bool:
+    return snapshot.shape.saves and pod.phase == RUNNING and not causes.lost(pod)
 
 
 def fresh_run(ledger: Ledger) -> Ledger:
@@ -73,106 +73,106 @@ def fresh_run(ledger: Ledger) -> Ledger:
     )
 
 
-def last_ended(situation: Situation) -> Pod | None:
-    ended = [pod for pod in situation.observed.of(situation.shape.launcher) if pod.ended]
+def last_ended(snapshot: Snapshot) -> Pod | None:
+    ended = [pod for pod in snapshot.observed.of(snapshot.shape.launcher) if pod.ended]
     return max(ended, key=lambda pod: pod.created or _LONG_AGO, default=None)
 
 
-def ending(situation: Situation) -> tuple[str, str]:
+def ending(snapshot: Snapshot) -> tuple[str, str]:
     """How the launcher that ended last did so, and what can be done about it."""
-    last = last_ended(situation)
+    last = last_ended(snapshot)
     if last is not None and causes.shut_down(last):
         return causes.worker(last), ""
     if last is None or last.exit is None:
         return "", ""
-    return causes.ending(last), situation.kind.advice(situation.job, last.exit)
+    return causes.ending(last), snapshot.kind.advice(snapshot.job, last.exit)
 
 
-def counted(situation: Situation, pod: Pod) -> Ledger:
+def counted(snapshot: Snapshot, pod: Pod) -> Ledger:
     """With a launcher that has failed and is tried again."""
-    return replace(backoff_limit.counted(situation.ledger, pod, situation.now), retired=pod.uid)
+    return replace(backoff_limit.counted(snapshot.ledger, pod, snapshot.now), retired=pod.uid)
 
 
-def created(situation: Situation) -> tuple[Action, ...]:
-    builder, job = situation.kind.launching, situation.job
-    if builder is None or situation.form.exists(situation) or not may_be_created(situation):
+def created(snapshot: Snapshot) -> tuple[Action, ...]:
+    builder, job = snapshot.kind.launching, snapshot.job
+    if builder is None or snapshot.form.exists(snapshot) or not may_be_created(snapshot):
         return ()
-    return (Create(builder.manifest(job, situation.observed.settings)), *situation.kind.warnings(job))
+    return (Create(builder.manifest(job, snapshot.observed.settings)), *snapshot.kind.warnings(job))
 
 
-def may_be_created(situation: Situation) -> bool:
+def may_be_created(snapshot: Snapshot) -> bool:
     """A batch Job is created in a suspended job too, suspended itself."""
-    if situation.job.run.suspend:
-        return situation.form.in_batch_job
-    if predecessors(situation) or backoff_limit.restart_left(situation) > timedelta(0):
+    if snapshot.job.run.suspend:
+        return snapshot.form.in_batch_job
+    if predecessors(snapshot) or backoff_limit.restart_left(snapshot) > timedelta(0):
         return False
-    return not situation.shape.waits_for_workers or len(ready(situation)) >= situation.wanted_size
+    return not snapshot.shape.waits_for_workers or len(ready(snapshot)) >= snapshot.wanted_size
 
 
-def predecessors(situation: Situation) -> tuple[Pod, ...]:
+def predecessors(snapshot: Snapshot) -> tuple[Pod, ...]:
     """Workers that ranks of an earlier launcher may still run on."""
-    members = set(situation.ledger.members)
-    return tuple(pod for index, pod in situation.workers.items() if index not in members)
+    members = set(snapshot.ledger.members)
+    return tuple(pod for index, pod in snapshot.workers.items() if index not in members)
 
 
-def ready(situation: Situation) -> tuple[int, ...]:
-    pods = ((index, situation.workers.get(index)) for index in situation.members)
+def ready(snapshot: Snapshot) -> tuple[int, ...]:
+    pods = ((index, snapshot.workers.get(index)) for index in snapshot.members)
     return tuple(index for index, pod in pods if pod is not None and pod.serves)
 
 
-def able(situation: Situation) -> tuple[int, ...]:
+def able(snapshot: Snapshot) -> tuple[int, ...]:
     """Members that are or may be in the host list now."""
-    pod = situation.launcher
-    settled = pod is None or not situation.ledger.serves or _settle_left(situation, pod) <= timedelta(0)
+    pod = snapshot.launcher
+    settled = pod is None or not snapshot.ledger.serves or _settle_left(snapshot, pod) <= timedelta(0)
     steps = (Step.LIST, Step.STAY) if settled else (Step.STAY,)
-    return tuple(index for index, step in stages.staying(situation, situation.members) if step in steps)
+    return tuple(index for index, step in stages.staying(snapshot, snapshot.members) if step in steps)
 
 
-def listed(situation: Situation) -> tuple[Ledger, timedelta]:
+def listed(snapshot: Snapshot) -> tuple[Ledger, timedelta]:
     """The host list as it may be now, and how long until more may be listed."""
-    ledger, pod = situation.ledger, situation.launcher
+    ledger, pod = snapshot.ledger, snapshot.launcher
     if pod is None or not pod.alive:
         return ledger, NEVER
     if not ledger.serves:
-        return _first_list(situation, pod)
-    now = able(situation)
-    held_back = len(now) < len(ready(situation))
-    return _listing(ledger, now), _settle_left(situation, pod) if held_back else NEVER
+        return _first_list(snapshot, pod)
+    now = able(snapshot)
+    held_back = len(now) < len(ready(snapshot))
+    return _listing(ledger, now), _settle_left(snapshot, pod) if held_back else NEVER
 
 
-def _first_list(situation: Situation, pod: Pod) -> tuple[Ledger, timedelta]:
+def _first_list(snapshot: Snapshot, pod: Pod) -> tuple[Ledger, timedelta]:
     """All at once, when all are there; or after a while as many as it takes to start."""
-    ledger, least, found = situation.ledger, situation.sizes.start_size, ready(situation)
-    if predecessors(situation):
+    ledger, least, found = snapshot.ledger, snapshot.sizes.start_size, ready(snapshot)
+    if predecessors(snapshot):
         return ledger, NEVER
-    if len(found) < (situation.wanted_size if least is None else least.workers):
+    if len(found) < (snapshot.wanted_size if least is None else least.workers):
         return ledger, NEVER
     given = replace(_listing(ledger, found), serves=pod.uid, started_with=found)
-    if len(found) >= situation.wanted_size:
+    if len(found) >= snapshot.wanted_size:
         return given, NEVER
-    patience = _start_time(situation, pod) - situation.now
+    patience = _start_time(snapshot, pod) - snapshot.now
     return (ledger, patience) if patience > timedelta(0) else (given, NEVER)
 
 
-def starts_at(situation: Situation) -> datetime | None:
+def starts_at(snapshot: Snapshot) -> datetime | None:
     """When a launcher starts with the workers that are ready, if no more come; None where they do not suffice, or where
     nobody else is waited for."""
-    least, pod, found = situation.sizes.start_size, situation.launcher, ready(situation)
-    if least is None or pod is None or not pod.alive or situation.ledger.serves or predecessors(situation):
+    least, pod, found = snapshot.sizes.start_size, snapshot.launcher, ready(snapshot)
+    if least is None or pod is None or not pod.alive or snapshot.ledger.serves or predecessors(snapshot):
         return None
-    return _start_time(situation, pod) if least.workers <= len(found) < situation.wanted_size else None
+    return _start_time(snapshot, pod) if least.workers <= len(found) < snapshot.wanted_size else None
 
 
-def _start_time(situation: Situation, pod: Pod) -> datetime:
-    return after(pod.created or situation.now, situation.seconds("start-seconds", START_SECONDS))
+def _start_time(snapshot: Snapshot, pod: Pod) -> datetime:
+    return after(pod.created or snapshot.now, snapshot.seconds("start-seconds", START_SECONDS))
 
 
-def refusal(situation: Situation) -> str:
+def refusal(snapshot: Snapshot) -> str:
     """Why the launcher cannot start with as many workers as are asked for, and what to do; empty where it can."""
-    least = situation.sizes.start_size
-    if least is None or situation.ledger.serves or situation.wanted_size >= least.workers:
+    least = snapshot.sizes.start_size
+    if least is None or snapshot.ledger.serves or snapshot.wanted_size >= least.workers:
         return ""
-    return least.refusal(situation.wanted_size)
+    return least.refusal(snapshot.wanted_size)
 
 
 def _listing(ledger: Ledger, indices: tuple[int, ...]) -> Ledger:
@@ -180,42 +180,42 @@ def _listing(ledger: Ledger, indices: tuple[int, ...]) -> Ledger:
     return replace(ledger, listed=indices, used=used)
 
 
-def _settles(situation: Situation, pod: Pod) -> bool:
+def _settles(snapshot: Snapshot, pod: Pod) -> bool:
     """Whether the launcher may overlook a host that is added now: it does before rank 0 has registered, and a launcher
     that reports training ranks is past that."""
-    return situation.sizes.settles and not progress.of(pod).ranks
+    return snapshot.sizes.settles and not progress.of(pod).ranks
 
 
-def _settle_left(situation: Situation, pod: Pod) -> timedelta:
-    if pod.phase != RUNNING or not _settles(situation, pod):
+def _settle_left(snapshot: Snapshot, pod: Pod) -> timedelta:
+    if pod.phase != RUNNING or not _settles(snapshot, pod):
         return timedelta(0)
-    return max(_settle_time(situation, pod) - situation.now, timedelta(0))
+    return max(_settle_time(snapshot, pod) - snapshot.now, timedelta(0))
 
 
-def settled_at(situation: Situation) -> datetime | None:
+def settled_at(snapshot: Snapshot) -> datetime | None:
     """Until when newcomers are held back from a launcher that runs."""
-    pod = situation.launcher
-    if pod is None or not situation.launcher_runs or not situation.ledger.serves or not _settles(situation, pod):
+    pod = snapshot.launcher
+    if pod is None or not snapshot.launcher_runs or not snapshot.ledger.serves or not _settles(snapshot, pod):
         return None
-    return _settle_time(situation, pod)
+    return _settle_time(snapshot, pod)
 
 
-def _settle_time(situation: Situation, pod: Pod) -> datetime:
-    return after(pod.started or situation.now, situation.seconds("settle-seconds", SETTLE_SECONDS))
+def _settle_time(snapshot: Snapshot, pod: Pod) -> datetime:
+    return after(pod.started or snapshot.now, snapshot.seconds("settle-seconds", SETTLE_SECONDS))
 
 
-def nudged(situation: Situation) -> tuple[tuple[Action, ...], timedelta]:
+def nudged(snapshot: Snapshot) -> tuple[tuple[Action, ...], timedelta]:
     """A changed annotation makes the kubelet look at the pod's volumes at once, instead of in a minute. Once more two
     seconds later, in case it had not heard of the new list by then."""
-    pod, config = situation.launcher, situation.config
-    if pod is None or not pod.alive or not pod.node or config is None or not situation.ledger.serves:
+    pod, config = snapshot.launcher, snapshot.config
+    if pod is None or not pod.alive or not pod.node or config is None or not snapshot.ledger.serves:
         return (), NEVER
     version = config.resource_version
     if pod.annotations.get(NUDGE) != version:
-        return (_annotate(pod, {NUDGE: version, NUDGED_AT: situation.now.isoformat()}),), NUDGE_REPEAT
+        return (_annotate(pod, {NUDGE: version, NUDGED_AT: snapshot.now.isoformat()}),), NUDGE_REPEAT
     if pod.annotations.get(NUDGED_AGAIN) == version:
         return (), NEVER
-    left = NUDGE_REPEAT - situation.since(_moment(pod.annotations.get(NUDGED_AT, "")))
+    left = NUDGE_REPEAT - snapshot.since(_moment(pod.annotations.get(NUDGED_AT, "")))
     if left > timedelta(0):
         return (), left
     return (_annotate(pod, {NUDGED_AGAIN: version}),), NEVER

@@ -14,7 +14,7 @@ from springtide.jobs.launchers.form import LauncherForm
 from springtide.jobs.objects import deletions
 from springtide.jobs.observed import FAILED, SUCCEEDED, Observed, Pod
 from springtide.jobs.policies import backoff_limit
-from springtide.jobs.snapshot import Situation
+from springtide.jobs.snapshot import Snapshot
 
 
 class PodLauncher:
@@ -23,58 +23,58 @@ class PodLauncher:
     def pod(self, observed: Observed, role: str, name: str) -> Pod | None:
         return next((pod for pod in observed.of(role) if pod.name == name), None)
 
-    def exists(self, situation: Situation) -> bool:
-        return situation.launcher is not None
+    def exists(self, snapshot: Snapshot) -> bool:
+        return snapshot.launcher is not None
 
-    def completed(self, situation: Situation) -> datetime | None:
+    def completed(self, snapshot: Snapshot) -> datetime | None:
         """One that was stopped with its job has not succeeded, whatever its program says then."""
-        pod = situation.launcher
+        pod = snapshot.launcher
         if pod is None or pod.phase != SUCCEEDED:
             return None
-        return None if situation.job.run.suspend and pod.terminating else situation.now
+        return None if snapshot.job.run.suspend and pod.terminating else snapshot.now
 
-    def failure(self, situation: Situation) -> Outcome | None:
-        pod = self.failed(situation)
-        if pod is None or not backoff_limit.is_used_up(situation, pod):
+    def failure(self, snapshot: Snapshot) -> Outcome | None:
+        pod = self.failed(snapshot)
+        if pod is None or not backoff_limit.is_used_up(snapshot, pod):
             return None
-        kind = situation.job.kind
+        kind = snapshot.job.kind
         reason = f"{kind}Evicted" if causes.evicted(pod) else pod.reason or f"{kind}Failed"
         why = causes.ending(pod) or pod.message
-        message = f"{situation.title} has failed" + (f": launcher {why}" if why else "")
-        return failure(situation, reason, with_log(situation, message, pod))
+        message = f"{snapshot.title} has failed" + (f": launcher {why}" if why else "")
+        return failure(snapshot, reason, with_log(snapshot, message, pod))
 
-    def failed(self, situation: Situation) -> Pod | None:
+    def failed(self, snapshot: Snapshot) -> Pod | None:
         """One that was deleted did not fail, whatever its program says when it is told to go."""
-        pod = situation.launcher
-        if pod is None or pod.uid == situation.ledger.retired:
+        pod = snapshot.launcher
+        if pod is None or pod.uid == snapshot.ledger.retired:
             return None
         return pod if (pod.phase == FAILED and not pod.terminating) or causes.lost(pod) else None
 
-    def goes_on(self, situation: Situation) -> bool:
-        return situation.launcher_lives
+    def goes_on(self, snapshot: Snapshot) -> bool:
+        return snapshot.launcher_lives
 
-    def replaced(self, situation: Situation) -> tuple[Pod, ...]:
+    def replaced(self, snapshot: Snapshot) -> tuple[Pod, ...]:
         """One that is to be tried again makes room for the next, which has the same name."""
-        pod = situation.launcher
-        return (pod,) if pod is not None and pod.uid == situation.ledger.retired else ()
+        pod = snapshot.launcher
+        return (pod,) if pod is not None and pod.uid == snapshot.ledger.retired else ()
 
-    def removed(self, situation: Situation) -> tuple[Action, ...]:
-        return deletions((situation.launcher,) if situation.launcher else ())
+    def removed(self, snapshot: Snapshot) -> tuple[Action, ...]:
+        return deletions((snapshot.launcher,) if snapshot.launcher else ())
 
-    def stopped(self, situation: Situation, others: tuple[Action, ...]) -> tuple[Action, ...]:
-        return (*self.removed(situation), *others)
+    def stopped(self, snapshot: Snapshot, others: tuple[Action, ...]) -> tuple[Action, ...]:
+        return (*self.removed(snapshot), *others)
 
-    def switched(self, situation: Situation) -> tuple[Action, ...]:
+    def switched(self, snapshot: Snapshot) -> tuple[Action, ...]:
         return ()
 
     def relocated(self, pod: Pod) -> tuple[Pod, ...]:
         return (pod,)
 
-    def relocation(self, situation: Situation) -> tuple[Action, ...]:
+    def relocation(self, snapshot: Snapshot) -> tuple[Action, ...]:
         return ()
 
-    def counts(self, situation: Situation) -> ReplicaStatus:
-        return counts((situation.launcher,) if situation.launcher else ())
+    def counts(self, snapshot: Snapshot) -> ReplicaStatus:
+        return counts((snapshot.launcher,) if snapshot.launcher else ())
 
 
 POD: Final[LauncherForm] = PodLauncher()

@@ -14,56 +14,56 @@ from springtide.jobs.actions import Action, Decision
 from springtide.jobs.ledger import Ledger
 from springtide.jobs.observed import Pod
 from springtide.jobs.reporting import progress, setbacks
-from springtide.jobs.snapshot import Situation
+from springtide.jobs.snapshot import Snapshot
 
 
-def noticed(situation: Situation) -> tuple[Ledger, list[Decision]]:
+def noticed(snapshot: Snapshot) -> tuple[Ledger, list[Decision]]:
     """Once for a node. A launcher that is placed on a node that another one left was placed there knowingly, and would
     be moved for ever."""
-    ledger, pod = situation.ledger, situation.launcher
-    known = {node: left for node, left in ledger.launcher_nodes.items() if node in situation.observed.leaving_nodes}
+    ledger, pod = snapshot.ledger, snapshot.launcher
+    known = {node: left for node, left in ledger.launcher_nodes.items() if node in snapshot.observed.leaving_nodes}
     if known != ledger.launcher_nodes:
         ledger = replace(ledger, launcher_nodes=known)
-    serves = pod is not None and situation.launcher_runs and pod.uid == ledger.serves
-    if pod is None or not serves or pod.node not in situation.observed.leaving_nodes or known.get(pod.node):
+    serves = pod is not None and snapshot.launcher_runs and pod.uid == ledger.serves
+    if pod is None or not serves or pod.node not in snapshot.observed.leaving_nodes or known.get(pod.node):
         return ledger, []
-    moves = situation.shape.saves and progress.of(pod).has_checkpoint
+    moves = snapshot.shape.saves and progress.of(pod).has_checkpoint
     if not moves and pod.node in known:
         return ledger, []
     relocated = pod.uid if moves else ledger.relocated
     ledger = replace(ledger, launcher_nodes={**known, pod.node: moves}, relocated=relocated)
-    return ledger, [_moved(situation, pod) if moves else _stays(situation, pod)]
+    return ledger, [_moved(snapshot, pod) if moves else _stays(snapshot, pod)]
 
 
-def _moved(situation: Situation, pod: Pod) -> Decision:
+def _moved(snapshot: Snapshot, pod: Pod) -> Decision:
     message = (
-        f"Node {pod.node} of the launcher is going away{_when(situation, pod)}; the launcher is told to write a "
+        f"Node {pod.node} of the launcher is going away{_when(snapshot, pod)}; the launcher is told to write a "
         "checkpoint and to end, and another one goes on from there on another node"
     )
-    return Decision(situation.now, "LauncherMoved", message, warning=True)
+    return Decision(snapshot.now, "LauncherMoved", message, warning=True)
 
 
-def _stays(situation: Situation, pod: Pod) -> Decision:
-    message = f"Node {pod.node} of the launcher is going away{_when(situation, pod)}, and the run ends with it: "
-    message += "no checkpoint was reported" if situation.sizes.elastic else situation.sizes.rigid
-    message += f", so that the launcher is not moved; {setbacks.KEEP_SOME}" if situation.sizes.elastic else ""
-    return Decision(situation.now, "LauncherNodeLeaving", message, warning=True)
+def _stays(snapshot: Snapshot, pod: Pod) -> Decision:
+    message = f"Node {pod.node} of the launcher is going away{_when(snapshot, pod)}, and the run ends with it: "
+    message += "no checkpoint was reported" if snapshot.sizes.elastic else snapshot.sizes.rigid
+    message += f", so that the launcher is not moved; {setbacks.KEEP_SOME}" if snapshot.sizes.elastic else ""
+    return Decision(snapshot.now, "LauncherNodeLeaving", message, warning=True)
 
 
-def _when(situation: Situation, pod: Pod) -> str:
-    at = situation.observed.reclaims.get(pod.node)
+def _when(snapshot: Snapshot, pod: Pod) -> str:
+    at = snapshot.observed.reclaims.get(pod.node)
     return f" at {at:%H:%M:%S} UTC" if at is not None else ""
 
 
-def deleted(situation: Situation) -> tuple[Pod, ...]:
-    pod = _leaving(situation)
-    return situation.form.relocated(pod) if pod is not None else ()
+def deleted(snapshot: Snapshot) -> tuple[Pod, ...]:
+    pod = _leaving(snapshot)
+    return snapshot.form.relocated(pod) if pod is not None else ()
 
 
-def suspended(situation: Situation) -> tuple[Action, ...]:
-    return situation.form.relocation(situation) if _leaving(situation) is not None else ()
+def suspended(snapshot: Snapshot) -> tuple[Action, ...]:
+    return snapshot.form.relocation(snapshot) if _leaving(snapshot) is not None else ()
 
 
-def _leaving(situation: Situation) -> Pod | None:
-    pod, relocated = situation.launcher, situation.ledger.relocated
+def _leaving(snapshot: Snapshot) -> Pod | None:
+    pod, relocated = snapshot.launcher, snapshot.ledger.relocated
     return pod if pod is not None and pod.alive and relocated and pod.uid == relocated else None

@@ -7,25 +7,25 @@ from datetime import timedelta
 from typing import Final
 
 from springtide.jobs.endings.outcomes import DEADLINE_EXCEEDED, Outcome, failure
-from springtide.jobs.snapshot import Situation
+from springtide.jobs.snapshot import Snapshot
 from springtide.jobs.times import NEVER
 
 _CENTURY: Final = timedelta(days=36500)
 """A deadline is a number of 64 bits, and no calendar holds that many seconds."""
 
 
-def passed(situation: Situation) -> Outcome | None:
-    if left(situation) > timedelta(0):
+def passed(snapshot: Snapshot) -> Outcome | None:
+    if left(snapshot) > timedelta(0):
         return None
-    seconds = situation.job.run.active_deadline_seconds
-    message = f"{situation.title} has failed because it was active longer than specified deadline ({seconds} s)"
-    return failure(situation, DEADLINE_EXCEEDED, message)
+    seconds = snapshot.job.run.active_deadline_seconds
+    message = f"{snapshot.title} has failed because it was active longer than specified deadline ({seconds} s)"
+    return failure(snapshot, DEADLINE_EXCEEDED, message)
 
 
-def left(situation: Situation) -> timedelta:
-    seconds, start = situation.job.run.active_deadline_seconds, situation.job.status.start_time
-    if seconds is None or start is None or situation.job.run.suspend or situation.form.in_batch_job:
+def left(snapshot: Snapshot) -> timedelta:
+    seconds, start = snapshot.job.run.active_deadline_seconds, snapshot.job.status.start_time
+    if seconds is None or start is None or snapshot.job.run.suspend or snapshot.form.in_batch_job:
         return NEVER
     if seconds > _CENTURY.total_seconds():
         return NEVER
-    return start + timedelta(seconds=seconds) - situation.now
+    return start + timedelta(seconds=seconds) - snapshot.now

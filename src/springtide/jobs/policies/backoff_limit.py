@@ -15,7 +15,7 @@ from springtide.api.kinds.replicas import RestartPolicy
 from springtide.jobs.endings import causes
 from springtide.jobs.ledger import Ledger
 from springtide.jobs.observed import Pod
-from springtide.jobs.snapshot import Situation
+from springtide.jobs.snapshot import Snapshot
 
 FIRST_DELAY: Final = timedelta(seconds=10)
 LONGEST_DELAY: Final = timedelta(minutes=5)
@@ -27,33 +27,33 @@ FIRST_SIGNAL: Final = 128
 _IN_PLACE: Final = (RestartPolicy.ON_FAILURE, RestartPolicy.ALWAYS)
 
 
-def is_used_up(situation: Situation, pod: Pod) -> bool:
+def is_used_up(snapshot: Snapshot, pod: Pod) -> bool:
     """Whether this failure is one too many."""
     if causes.shut_down(pod):
         return False
     if causes.disrupted(pod):
-        return situation.ledger.disruptions >= CAP
-    return situation.ledger.retries >= situation.job.run.retries.by_engine
+        return snapshot.ledger.disruptions >= CAP
+    return snapshot.ledger.retries >= snapshot.job.run.retries.by_engine
 
 
-def is_final(situation: Situation, role: str, pod: Pod) -> bool:
+def is_final(snapshot: Snapshot, role: str, pod: Pod) -> bool:
     """Of a replica that keeps its name: what its role says of restarting comes before all counting."""
     if causes.shut_down(pod) or causes.disrupted(pod):
-        return is_used_up(situation, pod)
-    policy, code = situation.job.roles[role].restart_policy, pod.exit.code if pod.exit else None
+        return is_used_up(snapshot, pod)
+    policy, code = snapshot.job.roles[role].restart_policy, pod.exit.code if pod.exit else None
     if policy is RestartPolicy.NEVER:
         return True
     if policy is RestartPolicy.EXIT_CODE and code is not None and code < FIRST_SIGNAL:
         return True
-    return is_used_up(situation, pod)
+    return is_used_up(snapshot, pod)
 
 
-def restarted_in_place(situation: Situation, role: str, pod: Pod) -> int:
+def restarted_in_place(snapshot: Snapshot, role: str, pod: Pod) -> int:
     """How often containers of this pod were restarted since that was last counted. It counts where the kubelet has
     been asked to restart what fails, as upstream has it."""
-    if situation.job.roles[role].restart_policy not in _IN_PLACE:
+    if snapshot.job.roles[role].restart_policy not in _IN_PLACE:
         return 0
-    return max(pod.restarts - situation.ledger.in_place.get(pod.uid, 0), 0)
+    return max(pod.restarts - snapshot.ledger.in_place.get(pod.uid, 0), 0)
 
 
 def counted(ledger: Ledger, pod: Pod, now: datetime) -> Ledger:
@@ -71,13 +71,13 @@ def delay(failures: int) -> timedelta:
     return min(FIRST_DELAY * 2 ** min(failures - 1, 10), LONGEST_DELAY) if failures > 0 else timedelta(0)
 
 
-def restarts_at(situation: Situation) -> datetime | None:
+def restarts_at(snapshot: Snapshot) -> datetime | None:
     """When what failed last may be created again, or could. Restarts in place have delays of their own, which the
     kubelet keeps."""
-    ledger = situation.ledger
+    ledger = snapshot.ledger
     return None if ledger.restarted_at is None else ledger.restarted_at + delay(ledger.restarts + ledger.disruptions)
 
 
-def restart_left(situation: Situation) -> timedelta:
-    at = restarts_at(situation)
-    return timedelta(0) if at is None else max(at - situation.now, timedelta(0))
+def restart_left(snapshot: Snapshot) -> timedelta:
+    at = restarts_at(snapshot)
+    return timedelta(0) if at is None else max(at - snapshot.now, timedelta(0))

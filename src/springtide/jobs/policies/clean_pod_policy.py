@@ -13,30 +13,30 @@ from springtide.api.kinds.run_policy import CleanPodPolicy
 from springtide.jobs.actions import Action
 from springtide.jobs.endings.outcomes import BACKOFF_EXCEEDED, DEADLINE_EXCEEDED
 from springtide.jobs.objects import deletions
-from springtide.jobs.snapshot import Situation
+from springtide.jobs.snapshot import Snapshot
 
 
-def cleaned(situation: Situation) -> tuple[Action, ...]:
+def cleaned(snapshot: Snapshot) -> tuple[Action, ...]:
     """What goes when the job has finished: all pods, or those workers that have not ended, or none. The launcher and
     its batch Job stay to be looked at unless everything goes. A job that was cut short is stopped under every policy;
     a launcher goes last, so that a cleaning that was interrupted is taken up again."""
-    policy = situation.job.run.clean_pod_policy
-    if policy is CleanPodPolicy.NONE and not _cut_short(situation):
+    policy = snapshot.job.run.clean_pod_policy
+    if policy is CleanPodPolicy.NONE and not _cut_short(snapshot):
         return ()
     everything = policy is CleanPodPolicy.ALL
-    pods = tuple(pod for pod in situation.replicas if everything or not pod.ended)
-    launcher = everything or situation.form.goes_on(situation)
-    return (*deletions(pods), *(situation.form.removed(situation) if launcher else ()))
+    pods = tuple(pod for pod in snapshot.replicas if everything or not pod.ended)
+    launcher = everything or snapshot.form.goes_on(snapshot)
+    return (*deletions(pods), *(snapshot.form.removed(snapshot) if launcher else ()))
 
 
-def _cut_short(situation: Situation) -> bool:
+def _cut_short(snapshot: Snapshot) -> bool:
     """It did not come to an end by itself: without a launcher, pods that are restarted in place would be for ever."""
-    failed = condition(situation.job.status.conditions, conditions.FAILED)
-    reasons = (DEADLINE_EXCEEDED,) if situation.shape.launcher else (DEADLINE_EXCEEDED, BACKOFF_EXCEEDED)
+    failed = condition(snapshot.job.status.conditions, conditions.FAILED)
+    reasons = (DEADLINE_EXCEEDED,) if snapshot.shape.launcher else (DEADLINE_EXCEEDED, BACKOFF_EXCEEDED)
     stopped = failed is not None and failed.status == "True" and failed.reason in reasons
-    return stopped or situation.form.goes_on(situation)
+    return stopped or snapshot.form.goes_on(snapshot)
 
 
-def frees_group(situation: Situation) -> bool:
+def frees_group(snapshot: Snapshot) -> bool:
     """Whether the PodGroup goes with the pods; with None it stays, and so does what it holds."""
-    return situation.job.run.clean_pod_policy is not CleanPodPolicy.NONE
+    return snapshot.job.run.clean_pod_policy is not CleanPodPolicy.NONE

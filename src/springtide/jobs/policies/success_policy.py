@@ -6,23 +6,23 @@ from __future__ import annotations
 from springtide.jobs.endings.outcomes import Outcome
 from springtide.jobs.kind import Of
 from springtide.jobs.replicas import indexed_roles
-from springtide.jobs.snapshot import Situation
+from springtide.jobs.snapshot import Snapshot
 
 
-def success(situation: Situation) -> Outcome | None:
-    at = situation.form.completed(situation)
-    if at is None and not replicas_succeeded(situation):
+def success(snapshot: Snapshot) -> Outcome | None:
+    at = snapshot.form.completed(snapshot)
+    if at is None and not replicas_succeeded(snapshot):
         return None
-    message = f"{situation.title} successfully completed."
-    return Outcome(True, f"{situation.job.kind}Succeeded", message, at or situation.now)
+    message = f"{snapshot.title} successfully completed."
+    return Outcome(True, f"{snapshot.job.kind}Succeeded", message, at or snapshot.now)
 
 
-def replicas_succeeded(situation: Situation) -> bool:
-    rule = situation.shape.success
+def replicas_succeeded(snapshot: Snapshot) -> bool:
+    rule = snapshot.shape.success
     if rule is None:
         return False
-    names = [each.name for each in situation.fixed if each.role == rule.role]
-    done = [name in situation.ledger.done or _has_succeeded(situation, name) for name in names]
+    names = [each.name for each in snapshot.fixed if each.role == rule.role]
+    done = [name in snapshot.ledger.done or _has_succeeded(snapshot, name) for name in names]
     match rule.of:
         case Of.FIRST:
             return any(done[:1])
@@ -32,6 +32,6 @@ def replicas_succeeded(situation: Situation) -> bool:
             return any(done)
 
 
-def _has_succeeded(situation: Situation, name: str) -> bool:
-    pod = indexed_roles.pods(situation).get(name)
+def _has_succeeded(snapshot: Snapshot, name: str) -> bool:
+    pod = indexed_roles.pods(snapshot).get(name)
     return pod is not None and indexed_roles.has_succeeded(pod)

@@ -7,16 +7,16 @@ from datetime import timedelta
 
 from springtide.jobs.actions import Delete
 from springtide.jobs.observed import Key
-from springtide.jobs.snapshot import Situation
+from springtide.jobs.snapshot import Snapshot
 from springtide.jobs.times import NEVER
 
 
-def left(situation: Situation) -> timedelta:
+def left(snapshot: Snapshot) -> timedelta:
     """How long the finished job may still be there."""
-    seconds, end = situation.job.run.ttl_seconds_after_finished, situation.job.status.completion_time
-    return NEVER if seconds is None or end is None else end + timedelta(seconds=seconds) - situation.now
+    seconds, end = snapshot.job.run.ttl_seconds_after_finished, snapshot.job.status.completion_time
+    return NEVER if seconds is None or end is None else end + timedelta(seconds=seconds) - snapshot.now
 
 
-def deletion(situation: Situation) -> Delete:
-    job = situation.job
+def deletion(snapshot: Snapshot) -> Delete:
+    job = snapshot.job
     return Delete(Key(job.api_version, job.kind, job.metadata.name), job.metadata.uid)

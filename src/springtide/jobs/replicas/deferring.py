@@ -7,39 +7,39 @@ from __future__ import annotations
 from typing import Final
 
 from springtide.jobs.launchers import launching
-from springtide.jobs.snapshot import Situation
+from springtide.jobs.snapshot import Snapshot
 
 _ORDINALS: Final = ("first", "second", "third", "fourth", "fifth", "sixth", "seventh", "eighth", "ninth", "tenth")
 
 
-def applies(situation: Situation) -> bool:
+def applies(snapshot: Snapshot) -> bool:
     """A launcher that is not elastic has been given its hosts, and has not ended."""
-    ledger, pod = situation.ledger, situation.launcher
-    if situation.sizes.elastic or not ledger.serves:
+    ledger, pod = snapshot.ledger, snapshot.launcher
+    if snapshot.sizes.elastic or not ledger.serves:
         return False
     return pod is not None and pod.alive and pod.uid == ledger.serves
 
 
-def held(situation: Situation) -> tuple[int, ...]:
+def held(snapshot: Snapshot) -> tuple[int, ...]:
     """Members that such a launcher uses and cannot do without."""
-    ledger = situation.ledger
-    if not applies(situation):
+    ledger = snapshot.ledger
+    if not applies(snapshot):
         return ()
     given = set(ledger.started_with or ledger.used)  # ledgers of earlier releases do not tell the two apart
     return tuple(index for index in ledger.members if index in given)
 
 
-def training(situation: Situation) -> int | None:
+def training(snapshot: Snapshot) -> int | None:
     """Workers that train now, where that is not simply those that are ready."""
-    ready = set(launching.ready(situation))
-    return sum(index in ready for index in held(situation)) if applies(situation) else None
+    ready = set(launching.ready(snapshot))
+    return sum(index in ready for index in held(snapshot)) if applies(snapshot) else None
 
 
-def explained(situation: Situation) -> str:
+def explained(snapshot: Snapshot) -> str:
     """What runs and what is asked for, where the two differ."""
-    if not applies(situation):
+    if not applies(snapshot):
         return ""
-    return difference(situation.sizes.rigid, len(held(situation)), situation.wanted_size)
+    return difference(snapshot.sizes.rigid, len(held(snapshot)), snapshot.wanted_size)
 
 
 def difference(rigid: str, used: int, wanted: int) -> str:

@@ -18,89 +18,89 @@ from springtide.jobs.kind import Replica
 from springtide.jobs.ledger import Ledger
 from springtide.jobs.observed import FAILED, SUCCEEDED, Pod
 from springtide.jobs.policies import backoff_limit
-from springtide.jobs.snapshot import Situation
+from springtide.jobs.snapshot import Snapshot
 
 
-def pods(situation: Situation) -> Mapping[str, Pod]:
+def pods(snapshot: Snapshot) -> Mapping[str, Pod]:
     """Those there are, by their names."""
-    return {pod.name: pod for role in situation.shape.fixed for pod in situation.observed.of(role)}
+    return {pod.name: pod for role in snapshot.shape.fixed for pod in snapshot.observed.of(role)}
 
 
 def has_succeeded(pod: Pod) -> bool:
     return pod.phase == SUCCEEDED and not pod.terminating
 
 
-def failures(situation: Situation) -> tuple[tuple[Replica, Pod], ...]:
+def failures(snapshot: Snapshot) -> tuple[tuple[Replica, Pod], ...]:
     """Replicas whose failure has not been answered yet."""
-    there = pods(situation)
-    found = ((each, there[each.name]) for each in situation.fixed if each.name in there)
-    return tuple((each, pod) for each, pod in found if _is_new(situation, pod))
+    there = pods(snapshot)
+    found = ((each, there[each.name]) for each in snapshot.fixed if each.name in there)
+    return tuple((each, pod) for each, pod in found if _is_new(snapshot, pod))
 
 
-def _is_new(situation: Situation, pod: Pod) -> bool:
+def _is_new(snapshot: Snapshot, pod: Pod) -> bool:
     """What a program says when it is told to end is neither failure nor success."""
     failed = (pod.phase == FAILED and not pod.terminating) or causes.lost(pod)
-    return failed and pod.uid not in situation.ledger.retried
+    return failed and pod.uid not in snapshot.ledger.retried
 
 
-def failure(situation: Situation) -> Outcome | None:
+def failure(snapshot: Snapshot) -> Outcome | None:
     """That a replica has failed and is not tried again."""
-    return _pod_failed(situation) or _restarted_too_often(situation)
+    return _pod_failed(snapshot) or _restarted_too_often(snapshot)
 
 
-def _pod_failed(situation: Situation) -> Outcome | None:
-    found = ((each, pod) for each, pod in failures(situation) if backoff_limit.is_final(situation, each.role, pod))
+def _pod_failed(snapshot: Snapshot) -> Outcome | None:
+    found = ((each, pod) for each, pod in failures(snapshot) if backoff_limit.is_final(snapshot, each.role, pod))
     each, pod = next(found, (None, None))
     if each is None or pod is None:
         return None
-    reason = f"{situation.job.kind}{'Evicted' if causes.evicted(pod) else 'Failed'}"
-    message = f"{situation.title} has failed: {each.name} {causes.worker(pod)}"
-    return outcomes.failure(situation, reason, outcomes.with_log(situation, message, pod))
+    reason = f"{snapshot.job.kind}{'Evicted' if causes.evicted(pod) else 'Failed'}"
+    message = f"{snapshot.title} has failed: {each.name} {causes.worker(pod)}"
+    return outcomes.failure(snapshot, reason, outcomes.with_log(snapshot, message, pod))
 
 
-def _restarted_too_often(situation: Situation) -> Outcome | None:
+def _restarted_too_often(snapshot: Snapshot) -> Outcome | None:
     """Pods that are restarted in place never fail by themselves."""
-    limit, restarted = _limit(situation), restarted_in_place(situation)
-    if not restarted or situation.ledger.retries + sum(times for _, _, times in restarted) <= limit:
+    limit, restarted = _limit(snapshot), restarted_in_place(snapshot)
+    if not restarted or snapshot.ledger.retries + sum(times for _, _, times in restarted) <= limit:
         return None
     each, pod, _ = restarted[-1]
     why = f": {each.name} {causes.exited(pod.last_exit)}" if pod.last_exit is not None else ""
-    message = f"{situation.title} has failed because it has reached the specified backoff limit ({limit}){why}"
-    return outcomes.failure(situation, outcomes.BACKOFF_EXCEEDED, message)
+    message = f"{snapshot.title} has failed because it has reached the specified backoff limit ({limit}){why}"
+    return outcomes.failure(snapshot, outcomes.BACKOFF_EXCEEDED, message)
 
 
-def restarted_in_place(situation: Situation) -> tuple[tuple[Replica, Pod, int], ...]:
+def restarted_in_place(snapshot: Snapshot) -> tuple[tuple[Replica, Pod, int], ...]:
     """Replicas whose containers were restarted since that was last counted, and how often."""
-    there = pods(situation)
-    found = ((each, there[each.name]) for each in situation.fixed if each.name in there)
-    times = ((each, pod, backoff_limit.restarted_in_place(situation, each.role, pod)) for each, pod in found)
+    there = pods(snapshot)
+    found = ((each, there[each.name]) for each in snapshot.fixed if each.name in there)
+    times = ((each, pod, backoff_limit.restarted_in_place(snapshot, each.role, pod)) for each, pod in found)
     return tuple(each for each in times if each[2])
 
 
-def answered(situation: Situation) -> tuple[Ledger, list[Decision]]:
+def answered(snapshot: Snapshot) -> tuple[Ledger, list[Decision]]:
     """With new failures counted and new successes remembered."""
-    ledger, there = situation.ledger, pods(situation)
-    if not situation.fixed:
+    ledger, there = snapshot.ledger, pods(snapshot)
+    if not snapshot.fixed:
         return ledger, []
     done = {*ledger.done, *(name for name, pod in there.items() if has_succeeded(pod))}
     uids = {pod.uid for pod in there.values()}
     kept = tuple(uid for uid in ledger.retried if uid in uids)
     in_place = {uid: times for uid, times in ledger.in_place.items() if uid in uids}
     ledger, why = replace(ledger, done=tuple(sorted(done)), retried=kept, in_place=in_place), []
-    for each, pod, times in restarted_in_place(situation):
+    for each, pod, times in restarted_in_place(snapshot):
         ledger = _counted_in_place(ledger, each, pod, times)
         how = f" after it {causes.exited(pod.last_exit)}" if pod.last_exit is not None else ""
-        message = f"{each.name} was restarted in place{how}; restart {ledger.retries} of {_limit(situation)}"
-        why.append(Decision(situation.now, "ReplicaRestarted", message, warning=True))
-    for each, pod in failures(situation):
-        ledger = _counted(ledger, each, pod, situation)
+        message = f"{each.name} was restarted in place{how}; restart {ledger.retries} of {_limit(snapshot)}"
+        why.append(Decision(snapshot.now, "ReplicaRestarted", message, warning=True))
+    for each, pod in failures(snapshot):
+        ledger = _counted(ledger, each, pod, snapshot)
         message = f"{each.name} {causes.worker(pod)}; it is tried again"
-        why.append(Decision(situation.now, "ReplicaRestarted", message, warning=True))
+        why.append(Decision(snapshot.now, "ReplicaRestarted", message, warning=True))
     return ledger, why
 
 
-def _counted(ledger: Ledger, each: Replica, pod: Pod, situation: Situation) -> Ledger:
-    ledger = replace(backoff_limit.counted(ledger, pod, situation.now), retried=(*ledger.retried, pod.uid))
+def _counted(ledger: Ledger, each: Replica, pod: Pod, snapshot: Snapshot) -> Ledger:
+    ledger = replace(backoff_limit.counted(ledger, pod, snapshot.now), retried=(*ledger.retried, pod.uid))
     if causes.shut_down(pod):
         return ledger
     return replace(ledger, tries={**ledger.tries, each.role: ledger.tries.get(each.role, 0) + 1})
@@ -115,21 +115,21 @@ def _counted_in_place(ledger: Ledger, each: Replica, pod: Pod, times: int) -> Le
     )
 
 
-def _limit(situation: Situation) -> int:
-    return situation.job.run.retries.by_engine
+def _limit(snapshot: Snapshot) -> int:
+    return snapshot.job.run.retries.by_engine
 
 
-def created(situation: Situation) -> tuple[Action, ...]:
-    there, job = pods(situation), situation.job
-    missing = [each for each in situation.fixed if each.name not in there and each.name not in situation.ledger.done]
-    first = () if there or not missing else situation.kind.warnings(job)
-    made = (situation.kind.pod(job, each.role, each.index, situation.observed.settings) for each in missing)
+def created(snapshot: Snapshot) -> tuple[Action, ...]:
+    there, job = pods(snapshot), snapshot.job
+    missing = [each for each in snapshot.fixed if each.name not in there and each.name not in snapshot.ledger.done]
+    first = () if there or not missing else snapshot.kind.warnings(job)
+    made = (snapshot.kind.pod(job, each.role, each.index, snapshot.observed.settings) for each in missing)
     return (*(Create(manifest) for manifest in made), *first)
 
 
-def removable(situation: Situation) -> tuple[Pod, ...]:
+def removable(snapshot: Snapshot) -> tuple[Pod, ...]:
     """Who is to be made again, and who has no place any more. A failed pod stays until its time has come: so long its
     log can be read."""
-    wanted, due = {each.name for each in situation.fixed}, backoff_limit.restart_left(situation) <= timedelta(0)
-    there = pods(situation).values()
-    return tuple(pod for pod in there if pod.name not in wanted or (due and pod.uid in situation.ledger.retried))
+    wanted, due = {each.name for each in snapshot.fixed}, backoff_limit.restart_left(snapshot) <= timedelta(0)
+    there = pods(snapshot).values()
+    return tuple(pod for pod in there if pod.name not in wanted or (due and pod.uid in snapshot.ledger.retried))

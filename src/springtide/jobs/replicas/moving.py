@@ -21,71 +21,71 @@ from springtide.jobs.actions import Decision
 from springtide.jobs.launchers import launching
 from springtide.jobs.ledger import Ledger
 from springtide.jobs.replicas import resizing
-from springtide.jobs.snapshot import Situation
+from springtide.jobs.snapshot import Snapshot
 
 MARGIN: Final = timedelta(seconds=5)
 """Beyond the time of a drain, for the news to get around."""
 
 
-def noticed(situation: Situation) -> tuple[Ledger, list[Decision]]:
+def noticed(snapshot: Snapshot) -> tuple[Ledger, list[Decision]]:
     """What is known of nodes that go away. Indices given later are not moved: whoever is placed there all the same was
     placed there knowingly, and would be moved for ever."""
-    ledger = situation.ledger
-    if situation.shape.keeps_names or (situation.launcher_runs and not situation.sizes.elastic):
+    ledger = snapshot.ledger
+    if snapshot.shape.keeps_names or (snapshot.launcher_runs and not snapshot.sizes.elastic):
         return ledger, []
-    there: dict[str, list[int]] = {node: [] for node in sorted(situation.observed.leaving_nodes)}
-    for index in situation.ledger.members:
-        pod = situation.workers.get(index)
+    there: dict[str, list[int]] = {node: [] for node in sorted(snapshot.observed.leaving_nodes)}
+    for index in snapshot.ledger.members:
+        pod = snapshot.workers.get(index)
         if pod is not None and pod.alive and pod.node in there:
             there[pod.node].append(index)
     known = {node: ledger.notices.get(node, ledger.next_index) for node, indices in there.items() if indices}
-    why = [_said(situation, node, there[node]) for node in known if node not in ledger.notices]
+    why = [_said(snapshot, node, there[node]) for node in known if node not in ledger.notices]
     return (ledger if known == ledger.notices else replace(ledger, notices=known)), why
 
 
-def _said(situation: Situation, node: str, indices: list[int]) -> Decision:
-    names = situation.worker_names(indices)
-    return Decision(situation.now, "NodeLeaving", f"Node {node} is going away; others take the place of {names}")
+def _said(snapshot: Snapshot, node: str, indices: list[int]) -> Decision:
+    names = snapshot.worker_names(indices)
+    return Decision(snapshot.now, "NodeLeaving", f"Node {node} is going away; others take the place of {names}")
 
 
-def leavers(situation: Situation) -> tuple[int, ...]:
+def leavers(snapshot: Snapshot) -> tuple[int, ...]:
     """Members that are to be replaced."""
-    return tuple(index for index in situation.ledger.members if index < _first_kept(situation, index))
+    return tuple(index for index in snapshot.ledger.members if index < _first_kept(snapshot, index))
 
 
-def _first_kept(situation: Situation, index: int) -> int:
-    pod = situation.workers.get(index)
-    return situation.ledger.notices.get(pod.node, 0) if pod is not None else 0
+def _first_kept(snapshot: Snapshot, index: int) -> int:
+    pod = snapshot.workers.get(index)
+    return snapshot.ledger.notices.get(pod.node, 0) if pod is not None else 0
 
 
-def gone(situation: Situation) -> tuple[int, ...]:
+def gone(snapshot: Snapshot) -> tuple[int, ...]:
     """Members that may go now: those that serve nobody, those whose place is taken, those whose time is up."""
-    going = leavers(situation)
+    going = leavers(snapshot)
     if not going:
         return ()
-    able = launching.able(situation)
+    able = launching.able(snapshot)
     idle = tuple(index for index in going if index not in able)
-    surplus = max(len(able) - situation.wanted_size, 0)
-    first = [index for index in resizing.ranked(situation, able) if _goes_first(situation, index, going)]
+    surplus = max(len(able) - snapshot.wanted_size, 0)
+    first = [index for index in resizing.ranked(snapshot, able) if _goes_first(snapshot, index, going)]
     relieved = tuple(first[:surplus])
-    return (*idle, *relieved, *_overdue(situation, able, relieved))
+    return (*idle, *relieved, *_overdue(snapshot, able, relieved))
 
 
-def _goes_first(situation: Situation, index: int, going: tuple[int, ...]) -> bool:
-    return index in going or resizing.pointed_at(situation, index)
+def _goes_first(snapshot: Snapshot, index: int, going: tuple[int, ...]) -> bool:
+    return index in going or resizing.pointed_at(snapshot, index)
 
 
-def _overdue(situation: Situation, able: tuple[int, ...], relieved: tuple[int, ...]) -> tuple[int, ...]:
+def _overdue(snapshot: Snapshot, able: tuple[int, ...], relieved: tuple[int, ...]) -> tuple[int, ...]:
     """Who must leave the list now, unless nobody would be left to go on from."""
     serving = [index for index in able if index not in relieved]
-    late = [index for index in leavers(situation) if index in serving and left(situation, index) <= timedelta(0)]
+    late = [index for index in leavers(snapshot) if index in serving and left(snapshot, index) <= timedelta(0)]
     return tuple(late) if len(late) < len(serving) else ()
 
 
-def left(situation: Situation, index: int) -> timedelta:
+def left(snapshot: Snapshot, index: int) -> timedelta:
     """How long a worker may still serve, if its node says when it goes."""
-    pod = situation.workers.get(index)
-    at = situation.observed.reclaims.get(pod.node) if pod is not None else None
+    pod = snapshot.workers.get(index)
+    at = snapshot.observed.reclaims.get(pod.node) if pod is not None else None
     if at is None:
         return timedelta.max
-    return max(at - resizing.drain_time(situation) - MARGIN - situation.now, timedelta(0))
+    return max(at - resizing.drain_time(snapshot) - MARGIN - snapshot.now, timedelta(0))

@@ -17,75 +17,75 @@ from springtide.jobs.launchers import launching
 from springtide.jobs.ledger import Ledger, Move
 from springtide.jobs.observed import Pod
 from springtide.jobs.replicas import moving, resizing
-from springtide.jobs.snapshot import Situation
+from springtide.jobs.snapshot import Snapshot
 
 
-def noticed(situation: Situation) -> tuple[Ledger, list[Decision]]:
+def noticed(snapshot: Snapshot) -> tuple[Ledger, list[Decision]]:
     """With the workers that are to leave their nodes now. One that is placed on a node that it had left was placed
     there knowingly, and would be moved for ever: back and forth, if all the nodes it has to choose from are leaving."""
-    ledger = situation.ledger
-    known = _known(situation)
-    going = _may_go(situation)
+    ledger = snapshot.ledger
+    known = _known(snapshot)
+    going = _may_go(snapshot)
     if not going and known == ledger.moved:
         return ledger, []
-    pods = (pod for index in going if (pod := situation.workers.get(index)) is not None)
+    pods = (pod for index in going if (pod := snapshot.workers.get(index)) is not None)
     gone = {pod.name: Move(pod.uid, pod.node, known[pod.name].nodes if pod.name in known else ()) for pod in pods}
     ledger = replace(ledger, moved={**known, **gone})
     if not going:
         return ledger, []
-    message = f"{situation.worker_names(going)} will go and be created again, because nodes are going away"
-    return ledger, [Decision(situation.now, "WorkersMoved", message)]
+    message = f"{snapshot.worker_names(going)} will go and be created again, because nodes are going away"
+    return ledger, [Decision(snapshot.now, "WorkersMoved", message)]
 
 
-def _known(situation: Situation) -> dict[str, Move]:
+def _known(snapshot: Snapshot) -> dict[str, Move]:
     """Moves off nodes that are still going away."""
-    leaving = situation.observed.leaving_nodes
+    leaving = snapshot.observed.leaving_nodes
     known: dict[str, Move] = {}
-    for name, move in situation.ledger.moved.items():
+    for name, move in snapshot.ledger.moved.items():
         *earlier, last = [node for node in move.nodes if node in leaving] or [""]
         if last:
             known[name] = Move(move.uid if last == move.node else "", last, tuple(earlier))
     return known
 
 
-def leavers(situation: Situation) -> tuple[int, ...]:
+def leavers(snapshot: Snapshot) -> tuple[int, ...]:
     """Workers that are to be moved, and were not told to."""
-    if not situation.shape.keeps_names or not situation.sizes.elastic:
+    if not snapshot.shape.keeps_names or not snapshot.sizes.elastic:
         return ()
-    return tuple(index for index in situation.members if _leaves(situation, situation.workers.get(index)))
+    return tuple(index for index in snapshot.members if _leaves(snapshot, snapshot.workers.get(index)))
 
 
-def _leaves(situation: Situation, pod: Pod | None) -> bool:
-    if pod is None or not pod.alive or pod.node not in situation.observed.leaving_nodes:
+def _leaves(snapshot: Snapshot, pod: Pod | None) -> bool:
+    if pod is None or not pod.alive or pod.node not in snapshot.observed.leaving_nodes:
         return False
-    move = situation.ledger.moved.get(pod.name)
+    move = snapshot.ledger.moved.get(pod.name)
     return move is None or pod.node not in move.nodes
 
 
-def _may_go(situation: Situation) -> tuple[int, ...]:
+def _may_go(snapshot: Snapshot) -> tuple[int, ...]:
     """Those that do not serve, those that the job can do without, those whose time is up."""
-    going = leavers(situation)
+    going = leavers(snapshot)
     if not going:
         return ()
-    moving_ = {pod.name for pod in deleted(situation)}
-    serving = [index for index in launching.ready(situation) if situation.worker_name(index) not in moving_]
-    least = max(situation.sizes.bounds.min if situation.sizes.bounds else 1, 1)
+    moving_ = {pod.name for pod in deleted(snapshot)}
+    serving = [index for index in launching.ready(snapshot) if snapshot.worker_name(index) not in moving_]
+    least = max(snapshot.sizes.bounds.min if snapshot.sizes.bounds else 1, 1)
     idle = [index for index in going if index not in serving]
-    spare = [index for index in resizing.ranked(situation, going) if index in serving][: max(len(serving) - least, 0)]
+    spare = [index for index in resizing.ranked(snapshot, going) if index in serving][: max(len(serving) - least, 0)]
     late = [
         index
         for index in going
-        if index in serving and index not in spare and moving.left(situation, index) <= timedelta(0)
+        if index in serving and index not in spare and moving.left(snapshot, index) <= timedelta(0)
     ]
     stays = len(serving) > len(spare) + len(late)
     return tuple(sorted((*idle, *spare, *(late if stays else ()))))
 
 
-def deleted(situation: Situation) -> tuple[Pod, ...]:
+def deleted(snapshot: Snapshot) -> tuple[Pod, ...]:
     """Pods that are told to end: SIGTERM, and their grace period to save what they have."""
-    moved = situation.ledger.moved
+    moved = snapshot.ledger.moved
     if not moved:
         return ()
     return tuple(
-        pod for pod in situation.workers.values() if pod.alive and pod.name in moved and moved[pod.name].uid == pod.uid
+        pod for pod in snapshot.workers.values() if pod.alive and pod.name in moved and moved[pod.name].uid == pod.uid
     )

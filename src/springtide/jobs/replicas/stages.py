@@ -18,7 +18,7 @@ from enum import Enum, IntEnum, auto
 from typing import Final
 
 from springtide.jobs.observed import Pod
-from springtide.jobs.snapshot import Situation
+from springtide.jobs.snapshot import Snapshot
 
 
 class Stage(IntEnum):
@@ -79,17 +79,17 @@ def stage(pod: Pod | None, *, listed: bool, draining: bool) -> Stage:
     return Stage.READY if pod.serves else Stage.STARTING
 
 
-def staying(situation: Situation, indices: Iterable[int]) -> Iterator[tuple[int, Step]]:
+def staying(snapshot: Snapshot, indices: Iterable[int]) -> Iterator[tuple[int, Step]]:
     """What comes next for members that stay."""
-    listed = set(situation.ledger.listed)
+    listed = set(snapshot.ledger.listed)
     for index in indices:
-        found = stage(situation.workers.get(index), listed=index in listed, draining=False)
+        found = stage(snapshot.workers.get(index), listed=index in listed, draining=False)
         yield index, TABLE[found, True]
 
 
-def going(situation: Situation, indices: Iterable[int]) -> Iterator[tuple[int, Step]]:
+def going(snapshot: Snapshot, indices: Iterable[int]) -> Iterator[tuple[int, Step]]:
     """What comes next for workers that are no members, or are about to be none."""
-    listed, draining = set(situation.ledger.listed), situation.ledger.draining
+    listed, draining = set(snapshot.ledger.listed), snapshot.ledger.draining
     for index in indices:
-        found = stage(situation.workers.get(index), listed=index in listed, draining=index in draining)
+        found = stage(snapshot.workers.get(index), listed=index in listed, draining=index in draining)
         yield index, TABLE[found, False]

@@ -13,7 +13,7 @@ from springtide.jobs.endings.outcomes import Outcome
 from springtide.jobs.ledger import Ledger
 from springtide.jobs.observed import FAILED, Pod
 from springtide.jobs.policies.backoff_limit import CAP, delay
-from springtide.jobs.snapshot import Situation
+from springtide.jobs.snapshot import Snapshot
 
 FORGOTTEN_AFTER: Final = timedelta(minutes=10)
 """A worker that ran this long starts a new row: a job that runs for weeks may lose one now and then."""
@@ -29,12 +29,12 @@ class Loss:
     cause: str
 
 
-def losses(situation: Situation) -> tuple[Loss, ...]:
+def losses(snapshot: Snapshot) -> tuple[Loss, ...]:
     """Members that will never serve again. One without a pod that was never listed is merely not created yet."""
     found = []
-    used = set(situation.ledger.used)
-    for index in situation.ledger.members:
-        pod = situation.workers.get(index)
+    used = set(snapshot.ledger.used)
+    for index in snapshot.ledger.members:
+        pod = snapshot.workers.get(index)
         if pod is None and index in used:
             found.append(Loss(index, None, counts=False, evicted=False, cause="was deleted"))
         elif pod is not None and (not pod.alive or causes.lost(pod)):
@@ -44,39 +44,39 @@ def losses(situation: Situation) -> tuple[Loss, ...]:
     return tuple(found)
 
 
-def in_a_row(situation: Situation, loss: Loss) -> int:
+def in_a_row(snapshot: Snapshot, loss: Loss) -> int:
     """Failures that whoever comes next takes the place of."""
-    before = situation.ledger.failures.get(loss.index, 0)
+    before = snapshot.ledger.failures.get(loss.index, 0)
     if not loss.counts:
         return before
     started = loss.pod.started if loss.pod else None
-    return 1 if started and situation.since(started) > FORGOTTEN_AFTER else before + 1
+    return 1 if started and snapshot.since(started) > FORGOTTEN_AFTER else before + 1
 
 
-def failure(situation: Situation) -> Outcome | None:
+def failure(snapshot: Snapshot) -> Outcome | None:
     """That too many in a row have failed, each in the place of the one before."""
-    lost = losses(situation)
-    last = next((loss for loss in lost if in_a_row(situation, loss) > CAP), None)
+    lost = losses(snapshot)
+    last = next((loss for loss in lost if in_a_row(snapshot, loss) > CAP), None)
     if last is None:
         return None
-    kind, evicted = situation.job.kind, sum(loss.evicted for loss in lost)
+    kind, evicted = snapshot.job.kind, sum(loss.evicted for loss in lost)
     if evicted:
-        message = f"{evicted}/{situation.wanted_size} workers are evicted"
-        return outcomes.failure(situation, f"{kind}Evicted", message)
-    name = situation.worker_name(last.index)
-    message = f"{situation.title} has failed: {name}, like {CAP} before it in its place, {last.cause}"
-    return outcomes.failure(situation, f"{kind}Failed", message)
+        message = f"{evicted}/{snapshot.wanted_size} workers are evicted"
+        return outcomes.failure(snapshot, f"{kind}Evicted", message)
+    name = snapshot.worker_name(last.index)
+    message = f"{snapshot.title} has failed: {name}, like {CAP} before it in its place, {last.cause}"
+    return outcomes.failure(snapshot, f"{kind}Failed", message)
 
 
-def without(situation: Situation, lost: tuple[Loss, ...]) -> Ledger:
+def without(snapshot: Snapshot, lost: tuple[Loss, ...]) -> Ledger:
     """The ledger once these have left, and successors are owed."""
-    ledger, gone = situation.ledger, {loss.index for loss in lost}
+    ledger, gone = snapshot.ledger, {loss.index for loss in lost}
     if not lost:
         return ledger
     return replace(
         left(ledger, gone),
         replaced=ledger.replaced + sum(loss.counts for loss in lost),
-        owed=(*ledger.owed, *((in_a_row(situation, loss), situation.now) for loss in lost)),
+        owed=(*ledger.owed, *((in_a_row(snapshot, loss), snapshot.now) for loss in lost)),
     )
 
 
@@ -96,15 +96,15 @@ def left(ledger: Ledger, gone: Collection[int]) -> Ledger:
     )
 
 
-def filled(situation: Situation, count: int) -> tuple[Ledger, timedelta]:
+def filled(snapshot: Snapshot, count: int) -> tuple[Ledger, timedelta]:
     """With so many more members, under indices that were never used, as far as they may come now; and how long until
     the next may. Who takes the place of one failure comes at once, after more in a row it takes longer and longer."""
-    ledger = situation.ledger
+    ledger = snapshot.ledger
     owed = ledger.owed[:count]
-    due = [failures for failures, since in owed if _left(situation, failures, since) <= timedelta(0)]
-    waiting = tuple((failures, since) for failures, since in owed if _left(situation, failures, since) > timedelta(0))
-    wait = min((_left(situation, failures, since) for failures, since in waiting), default=timedelta.max)
-    fresh = _fresh(situation, count - len(waiting))
+    due = [failures for failures, since in owed if _left(snapshot, failures, since) <= timedelta(0)]
+    waiting = tuple((failures, since) for failures, since in owed if _left(snapshot, failures, since) > timedelta(0))
+    wait = min((_left(snapshot, failures, since) for failures, since in waiting), default=timedelta.max)
+    fresh = _fresh(snapshot, count - len(waiting))
     inherited = {index: failures for index, failures in zip(fresh, due, strict=False) if failures}
     grown = replace(
         ledger,
@@ -116,19 +116,19 @@ def filled(situation: Situation, count: int) -> tuple[Ledger, timedelta]:
     return grown, wait
 
 
-def _fresh(situation: Situation, count: int) -> range:
-    first = situation.ledger.next_index
-    if count <= 0 or situation.nameable(first + count - 1):
+def _fresh(snapshot: Snapshot, count: int) -> range:
+    first = snapshot.ledger.next_index
+    if count <= 0 or snapshot.nameable(first + count - 1):
         return range(first, first + max(count, 0))  # names only get longer
-    last = next((index for index in range(first, first + count) if not situation.nameable(index)), first + count)
+    last = next((index for index in range(first, first + count) if not snapshot.nameable(index)), first + count)
     return range(first, last)
 
 
-def replaced_at(situation: Situation) -> tuple[datetime, ...]:
+def replaced_at(snapshot: Snapshot) -> tuple[datetime, ...]:
     """When those come whose predecessors failed, of those that have to wait."""
-    due = (since + delay(failures - 1) for failures, since in situation.ledger.owed)
-    return tuple(at for at in due if at > situation.now)
+    due = (since + delay(failures - 1) for failures, since in snapshot.ledger.owed)
+    return tuple(at for at in due if at > snapshot.now)
 
 
-def _left(situation: Situation, failures: int, since: datetime) -> timedelta:
-    return since + delay(failures - 1) - situation.now
+def _left(snapshot: Snapshot, failures: int, since: datetime) -> timedelta:
+    return since + delay(failures - 1) - snapshot.now

@@ -12,20 +12,20 @@ from springtide.api.kinds.status import JobStatus
 from springtide.jobs.actions import Event
 from springtide.jobs.reporting import progress
 from springtide.jobs.reporting.progress import Change, Idle
-from springtide.jobs.snapshot import Situation
+from springtide.jobs.snapshot import Snapshot
 from springtide.jobs.times import clock
 
 _HOST: Final = 63
 _EVENTS: Final = {"began": "TrainingStarted", "lost": "RankLost", "joined": "RankJoined", "left": "RankLeft"}
 
 
-def events(situation: Situation, new: JobStatus) -> tuple[Event, ...]:
+def events(snapshot: Snapshot, new: JobStatus) -> tuple[Event, ...]:
     """Of the changes that this status is the first to have."""
-    after, now = situation.job.status.progress, new.progress
+    after, now = snapshot.job.status.progress, new.progress
     if now is None or now.last_change is None:
         return ()
     known = (after.last_change or 0) if after is not None and after.launcher == now.launcher else 0
-    changes = [each for each in progress.of(situation.reporter).membership if known < each.number <= now.last_change]
+    changes = [each for each in progress.of(snapshot.reporter).membership if known < each.number <= now.last_change]
     return tuple(event for each in changes if (event := _event(each)) is not None)
 
 
@@ -58,17 +58,17 @@ def _ranks(change: Change) -> str:
     return "A rank" if change.count == 1 else f"{change.count} ranks"
 
 
-def explained(situation: Situation) -> str:
+def explained(snapshot: Snapshot) -> str:
     """Why fewer workers train than are listed; empty where all do, or where nobody knows."""
-    said, listed, wanted = progress.of(situation.launcher), len(situation.ledger.listed), situation.wanted_size
+    said, listed, wanted = progress.of(snapshot.launcher), len(snapshot.ledger.listed), snapshot.wanted_size
     if said.trains is None or said.trains >= listed:
         return ""
-    why = "; ".join(_idle(each, situation) for each in said.waits[:3]) or "the others are joining"
+    why = "; ".join(_idle(each, snapshot) for each in said.waits[:3]) or "the others are joining"
     return f"{said.trains} of {wanted} workers {'trains' if said.trains == 1 else 'train'}; {why}"
 
 
-def _idle(idle: Idle, situation: Situation) -> str:
-    until = f" until {clock(idle.until, situation.now)}" if idle.until is not None else ""
+def _idle(idle: Idle, snapshot: Snapshot) -> str:
+    until = f" until {clock(idle.until, snapshot.now)}" if idle.until is not None else ""
     who = f"{host(idle.host)} " if idle.host else ""
     return f"{who}{idle.why}{until}"
 

@@ -12,7 +12,7 @@ from springtide.jobs.launchers import launching
 from springtide.jobs.ledger import Ledger, SetBack
 from springtide.jobs.observed import Pod
 from springtide.jobs.reporting import progress
-from springtide.jobs.snapshot import Situation
+from springtide.jobs.snapshot import Snapshot
 
 REASON: Final = "TrainingSetBack"
 NO_CHECKPOINT: Final = "NoCheckpoint"
@@ -20,21 +20,21 @@ NOT_REPORTED: Final = "NotReported"
 KEEP_SOME: Final = "elastic.State(checkpoint=DIR) keeps checkpoints, in a directory that all workers see"
 
 
-def after(situation: Situation) -> tuple[Ledger, list[Decision]]:
+def after(snapshot: Snapshot) -> tuple[Ledger, list[Decision]]:
     """Of a run that is over: what is told of it, and kept until the next run has come as far."""
-    ledger, pod = situation.ledger, launching.served(situation)
+    ledger, pod = snapshot.ledger, launching.served(snapshot)
     if pod is not None and pod.started is None:
         return ledger, []  # its program never ran
-    reports = situation.observed.last_reports
+    reports = snapshot.observed.last_reports
     said = progress.of(pod) if pod is not None else progress.read(reports.get(ledger.serves, ""))
     cause = _cause(pod)
     reached, kept = said.reached, said.kept
     if reached is not None and kept is not None and kept >= reached:
         message = f"The launcher {cause}; training goes on from step {kept}, its last checkpoint, and loses nothing"
-        return ledger, [Decision(situation.now, REASON, message)]
+        return ledger, [Decision(snapshot.now, REASON, message)]
     reason, rest = _fallen_back(reached, said.has_checkpoint, kept)
     found = _furthest(ledger.set_back, SetBack(reason, f"The launcher {cause}; {rest}", reached))
-    return replace(ledger, set_back=found), [Decision(situation.now, REASON, found.message, warning=True)]
+    return replace(ledger, set_back=found), [Decision(snapshot.now, REASON, found.message, warning=True)]
 
 
 def _furthest(before: SetBack | None, found: SetBack) -> SetBack:
@@ -72,12 +72,12 @@ def _cause(pod: Pod | None) -> str:
     return f"exited with code {pod.exit.code}" if pod.exit is not None and pod.exit.code is not None else "ended"
 
 
-def made_good(situation: Situation) -> Ledger:
+def made_good(snapshot: Snapshot) -> Ledger:
     """Forgotten once the next run has come as far as the last one, or runs at all where nobody knows how far."""
-    ledger = situation.ledger
-    if ledger.set_back is None or not situation.launcher_runs:
+    ledger = snapshot.ledger
+    if ledger.set_back is None or not snapshot.launcher_runs:
         return ledger
-    reached, now = ledger.set_back.reached, progress.of(situation.launcher).reached
+    reached, now = ledger.set_back.reached, progress.of(snapshot.launcher).reached
     if reached is not None and (now is None or now < reached):
         return ledger
     return replace(ledger, set_back=None)

@@ -19,7 +19,7 @@ from springtide.jobs.launchers import launching
 from springtide.jobs.replicas import deferring
 from springtide.jobs.reporting import progress, refusing, setbacks, state, training_progress, wait_causes
 from springtide.jobs.reporting.conditions import Conditions, false, merged, true, updated
-from springtide.jobs.snapshot import Situation
+from springtide.jobs.snapshot import Snapshot
 
 BOUNDED: Final = "SizeOutOfBounds"
 LIMITED: Final = "TooManyWorkers"
@@ -30,135 +30,135 @@ SET_BACK: Final = "TrainingSetBack"
 _MESSAGE_LENGTH: Final = 1024
 
 
-def ongoing(situation: Situation) -> JobStatus:
+def ongoing(snapshot: Snapshot) -> JobStatus:
     """Of a job that has neither finished nor is suspended."""
-    old = situation.job.status
-    conditions = _created(situation, old.conditions)
+    old = snapshot.job.status
+    conditions = _created(snapshot, old.conditions)
     resumed = holds(conditions, types.SUSPENDED)
-    kind = situation.job.kind
+    kind = snapshot.job.kind
     if resumed:
-        conditions = merged(conditions, false(types.SUSPENDED, f"{kind}Resumed", f"{kind} resumed"), situation.now)
-    if state.restarts(situation):
-        message = f"{situation.title} is restarting."
-        conditions = merged(conditions, true(types.RESTARTING, f"{kind}Restarting", message), situation.now)
-    if state.all_run(situation):
-        message = f"{situation.title} is running."
-        conditions = merged(conditions, true(types.RUNNING, f"{kind}Running", message), situation.now)
-    conditions = _named(situation, _limited(situation, _bounded(situation, conditions)))
-    conditions = _set_back(situation, _deferred(situation, _startable(situation, conditions)))
-    cause = wait_causes.found(situation)
-    conditions = wait_causes.told(conditions, cause, situation.now)
-    start = situation.now if resumed or old.start_time is None else old.start_time
+        conditions = merged(conditions, false(types.SUSPENDED, f"{kind}Resumed", f"{kind} resumed"), snapshot.now)
+    if state.restarts(snapshot):
+        message = f"{snapshot.title} is restarting."
+        conditions = merged(conditions, true(types.RESTARTING, f"{kind}Restarting", message), snapshot.now)
+    if state.all_run(snapshot):
+        message = f"{snapshot.title} is running."
+        conditions = merged(conditions, true(types.RUNNING, f"{kind}Running", message), snapshot.now)
+    conditions = _named(snapshot, _limited(snapshot, _bounded(snapshot, conditions)))
+    conditions = _set_back(snapshot, _deferred(snapshot, _startable(snapshot, conditions)))
+    cause = wait_causes.found(snapshot)
+    conditions = wait_causes.told(conditions, cause, snapshot.now)
+    start = snapshot.now if resumed or old.start_time is None else old.start_time
     told = wait_causes.explained(conditions, cause)
-    return _filled(situation, replace(old, conditions=conditions, start_time=start), told)
+    return _filled(snapshot, replace(old, conditions=conditions, start_time=start), told)
 
 
-def held_back(situation: Situation) -> JobStatus:
+def held_back(snapshot: Snapshot) -> JobStatus:
     """Of a job that asks for more workers than may be, and has none."""
-    conditions = _limited(situation, _created(situation, situation.job.status.conditions))
+    conditions = _limited(snapshot, _created(snapshot, snapshot.job.status.conditions))
     return replace(
-        _filled(situation, replace(situation.job.status, conditions=conditions)), explanation=_too_large(situation)
+        _filled(snapshot, replace(snapshot.job.status, conditions=conditions)), explanation=_too_large(snapshot)
     )
 
 
-def suspended(situation: Situation) -> JobStatus:
-    kind, conditions = situation.job.kind, _created(situation, situation.job.status.conditions)
+def suspended(snapshot: Snapshot) -> JobStatus:
+    kind, conditions = snapshot.job.kind, _created(snapshot, snapshot.job.status.conditions)
     if not holds(conditions, types.SUSPENDED):
         new = true(types.SUSPENDED, f"{kind}Suspended", f"{kind} suspended")
-        conditions = merged(conditions, new, situation.now)
-    stopped = false(types.RUNNING, f"{kind}Suspended", f"{situation.title} is suspended.")
-    conditions = wait_causes.told(merged(conditions, stopped, situation.now), None, situation.now)
-    return _filled(situation, replace(situation.job.status, conditions=conditions))
+        conditions = merged(conditions, new, snapshot.now)
+    stopped = false(types.RUNNING, f"{kind}Suspended", f"{snapshot.title} is suspended.")
+    conditions = wait_causes.told(merged(conditions, stopped, snapshot.now), None, snapshot.now)
+    return _filled(snapshot, replace(snapshot.job.status, conditions=conditions))
 
 
-def ended(situation: Situation, outcome: Outcome) -> JobStatus:
-    old, kind, now = situation.job.status, situation.job.kind, situation.now
-    conditions = _created(situation, old.conditions)
+def ended(snapshot: Snapshot, outcome: Outcome) -> JobStatus:
+    old, kind, now = snapshot.job.status, snapshot.job.kind, snapshot.now
+    conditions = _created(snapshot, old.conditions)
     if condition(conditions, types.RUNNING) is None:
-        message = f"{situation.title} is finished but Running condition was never set."
+        message = f"{snapshot.title} is finished but Running condition was never set."
         conditions = merged(conditions, false(types.RUNNING, f"{kind}Running", message), outcome.at)
     if outcome.succeeded:
-        conditions = _made_good(situation, conditions)  # launchers that may not report say nothing before they end
+        conditions = _made_good(snapshot, conditions)  # launchers that may not report say nothing before they end
     conditions = wait_causes.told(conditions, None, now)
     type_ = types.SUCCEEDED if outcome.succeeded else types.FAILED
     conditions = merged(conditions, true(type_, outcome.reason, outcome.message[:_MESSAGE_LENGTH]), now)
     start = old.start_time or now
-    return _filled(situation, replace(old, conditions=conditions, start_time=start, completion_time=outcome.at))
+    return _filled(snapshot, replace(old, conditions=conditions, start_time=start, completion_time=outcome.at))
 
 
-def over(situation: Situation) -> JobStatus:
+def over(snapshot: Snapshot) -> JobStatus:
     """Of a job that finished before: what is left of a launcher's workers no longer counts."""
-    old = situation.job.status
+    old = snapshot.job.status
     _, _, wanted = old.workers.partition("/")
     workers = f"0/{wanted}" if wanted else old.workers  # earlier releases left there how many there were
-    if not situation.workers and not old.replicas:
+    if not snapshot.workers and not old.replicas:
         return old if old.workers == workers else replace(old, workers=workers)
-    replicas, roles = sum(pod.alive for pod in situation.workers.values()), dict(old.replica_statuses)
-    if situation.shape.launcher:
-        roles[situation.shape.workers] = ReplicaStatus()
+    replicas, roles = sum(pod.alive for pod in snapshot.workers.values()), dict(old.replica_statuses)
+    if snapshot.shape.launcher:
+        roles[snapshot.shape.workers] = ReplicaStatus()
     return replace(old, replicas=replicas, replica_statuses=roles, workers=workers)
 
 
-def _created(situation: Situation, conditions: Conditions) -> Conditions:
-    conditions = host_list.freed(refusing.mended(conditions, situation.now), situation.now)
+def _created(snapshot: Snapshot, conditions: Conditions) -> Conditions:
+    conditions = host_list.freed(refusing.mended(conditions, snapshot.now), snapshot.now)
     if condition(conditions, types.CREATED) is not None:
         return conditions
-    message = f"{situation.title} is created."
-    return merged(conditions, true(types.CREATED, f"{situation.job.kind}Created", message), situation.now)
+    message = f"{snapshot.title} is created."
+    return merged(conditions, true(types.CREATED, f"{snapshot.job.kind}Created", message), snapshot.now)
 
 
-def _bounded(situation: Situation, conditions: Conditions) -> Conditions:
-    role, bounds = situation.job.roles.get(situation.shape.workers), situation.sizes.bounds
+def _bounded(snapshot: Snapshot, conditions: Conditions) -> Conditions:
+    role, bounds = snapshot.job.roles.get(snapshot.shape.workers), snapshot.sizes.bounds
     outside = role is not None and bounds is not None and not bounds.hold(role.replicas)
     if outside and role is not None:
-        message = f"{role.replicas} workers are asked for, {situation.wanted_size} are run: must be {bounds}"
-        return merged(conditions, true(BOUNDED, "NearestBoundIsRun", message), situation.now)
+        message = f"{role.replicas} workers are asked for, {snapshot.wanted_size} are run: must be {bounds}"
+        return merged(conditions, true(BOUNDED, "NearestBoundIsRun", message), snapshot.now)
     if holds(conditions, BOUNDED):
-        return merged(conditions, false(BOUNDED, "WithinBounds", "The size is within its bounds."), situation.now)
+        return merged(conditions, false(BOUNDED, "WithinBounds", "The size is within its bounds."), snapshot.now)
     return conditions
 
 
-def _startable(situation: Situation, conditions: Conditions) -> Conditions:
+def _startable(snapshot: Snapshot, conditions: Conditions) -> Conditions:
     fine = false(CANNOT_START, "EnoughWorkers", "The launcher can start with the workers that are asked for.")
-    return _explained(situation, conditions, "TooFewWorkers", launching.refusal(situation), fine)
+    return _explained(snapshot, conditions, "TooFewWorkers", launching.refusal(snapshot), fine)
 
 
-def _deferred(situation: Situation, conditions: Conditions) -> Conditions:
+def _deferred(snapshot: Snapshot, conditions: Conditions) -> Conditions:
     fine = false(DEFERRED, "SizeApplied", "The launcher runs with the size that is asked for.")
-    return _explained(situation, conditions, "LauncherNotElastic", deferring.explained(situation), fine)
+    return _explained(snapshot, conditions, "LauncherNotElastic", deferring.explained(snapshot), fine)
 
 
-def _explained(situation: Situation, conditions: Conditions, reason: str, message: str, fine: Condition) -> Conditions:
+def _explained(snapshot: Snapshot, conditions: Conditions, reason: str, message: str, fine: Condition) -> Conditions:
     """True with the message as long as there is one; `fine` once there was one and is none any more."""
     if message:
-        return updated(conditions, true(fine.type, reason, message), situation.now)
-    return merged(conditions, fine, situation.now) if holds(conditions, fine.type) else conditions
+        return updated(conditions, true(fine.type, reason, message), snapshot.now)
+    return merged(conditions, fine, snapshot.now) if holds(conditions, fine.type) else conditions
 
 
-def _limited(situation: Situation, conditions: Conditions) -> Conditions:
-    if situation.too_large:
-        return merged(conditions, true(LIMITED, "AboveOperatorLimit", _too_large(situation)), situation.now)
+def _limited(snapshot: Snapshot, conditions: Conditions) -> Conditions:
+    if snapshot.too_large:
+        return merged(conditions, true(LIMITED, "AboveOperatorLimit", _too_large(snapshot)), snapshot.now)
     if holds(conditions, LIMITED):
         met = false(LIMITED, "WithinOperatorLimit", "The operator runs jobs of this size.")
-        return merged(conditions, met, situation.now)
+        return merged(conditions, met, snapshot.now)
     return conditions
 
 
-def _too_large(situation: Situation) -> str:
-    asked, most = situation.asked_size, situation.observed.settings.max_workers
-    kept = f"goes on with {situation.kept_size}" if situation.kept_size else "is not started"
-    advice = limit_advice(asked, situation.sizes.bounds)
+def _too_large(snapshot: Snapshot) -> str:
+    asked, most = snapshot.asked_size, snapshot.observed.settings.max_workers
+    kept = f"goes on with {snapshot.kept_size}" if snapshot.kept_size else "is not started"
+    advice = limit_advice(asked, snapshot.sizes.bounds)
     return f"{asked} workers are asked for, at most {most} may be: the job {kept}; {advice}"
 
 
-def _set_back(situation: Situation, conditions: Conditions) -> Conditions:
-    lost = situation.ledger.set_back
+def _set_back(snapshot: Snapshot, conditions: Conditions) -> Conditions:
+    lost = snapshot.ledger.set_back
     if lost is not None:
-        return updated(conditions, true(SET_BACK, lost.reason, lost.message), situation.now)
-    return _made_good(situation, conditions)
+        return updated(conditions, true(SET_BACK, lost.reason, lost.message), snapshot.now)
+    return _made_good(snapshot, conditions)
 
 
-def _made_good(situation: Situation, conditions: Conditions) -> Conditions:
+def _made_good(snapshot: Snapshot, conditions: Conditions) -> Conditions:
     if not holds(conditions, SET_BACK):
         return conditions
     found = condition(conditions, SET_BACK)
@@ -166,66 +166,66 @@ def _made_good(situation: Situation, conditions: Conditions) -> Conditions:
         fine = false(SET_BACK, "RunsAgain", "A new launcher runs; how far training had come before is not known.")
     else:
         fine = false(SET_BACK, "CaughtUp", "Training has come as far as it was before its launcher was lost.")
-    return merged(conditions, fine, situation.now)
+    return merged(conditions, fine, snapshot.now)
 
 
-def _named(situation: Situation, conditions: Conditions) -> Conditions:
+def _named(snapshot: Snapshot, conditions: Conditions) -> Conditions:
     """The name of the next worker may be too long even though that of the first was not."""
-    index = situation.ledger.next_index
-    if len(situation.members) < situation.wanted_size and not situation.nameable(index):
-        name = situation.worker_name(index)
+    index = snapshot.ledger.next_index
+    if len(snapshot.members) < snapshot.wanted_size and not snapshot.nameable(index):
+        name = snapshot.worker_name(index)
         message = (
             f"No more workers can be named: {name} has more than {LABEL_LENGTH} characters; shorten the job's name"
         )
-        return merged(conditions, true(NAMES_USED_UP, "NameTooLong", message), situation.now)
+        return merged(conditions, true(NAMES_USED_UP, "NameTooLong", message), snapshot.now)
     return conditions
 
 
-def _filled(situation: Situation, status: JobStatus, cause: str = "") -> JobStatus:
+def _filled(snapshot: Snapshot, status: JobStatus, cause: str = "") -> JobStatus:
     """With all that is read off what exists."""
-    bounds = situation.sizes.bounds
-    word, sentence = state.state(situation, status.conditions, cause)
-    labels = situation.kind.selector(situation.job)
+    bounds = snapshot.sizes.bounds
+    name, explanation = state.state(snapshot, status.conditions, cause)
+    labels = snapshot.kind.selector(snapshot.job)
     return replace(
         status,
-        replica_statuses=_replica_statuses(situation, status),
-        state=word.value,
-        explanation=sentence,
-        workers=f"{_serving(situation, status)}/{situation.wanted_size}",
-        replicas=sum(pod.alive for pod in situation.workers.values()),
+        replica_statuses=_replica_statuses(snapshot, status),
+        state=name.value,
+        explanation=explanation,
+        workers=f"{_serving(snapshot, status)}/{snapshot.wanted_size}",
+        replicas=sum(pod.alive for pod in snapshot.workers.values()),
         min_replicas=bounds.min if bounds else None,
         max_replicas=bounds.max if bounds else None,
         selector=",".join(f"{name}={value}" for name, value in labels.items()),
-        restarts=_restarts(situation),
-        progress=training_progress.reported(situation),
+        restarts=_restarts(snapshot),
+        progress=training_progress.reported(snapshot),
     )
 
 
-def _serving(situation: Situation, status: JobStatus) -> int:
+def _serving(snapshot: Snapshot, status: JobStatus) -> int:
     """None of a job that has finished or is suspended, as kubectl shows 0/1 for a pod that has completed."""
-    if finished(status.conditions) or situation.job.run.suspend:
+    if finished(status.conditions) or snapshot.job.run.suspend:
         return 0
-    used, reported = deferring.training(situation), progress.of(situation.launcher).trains
-    serving = len(launching.ready(situation)) if used is None else used
-    return serving if reported is None or not situation.launcher_runs else min(serving, reported)
+    used, reported = deferring.training(snapshot), progress.of(snapshot.launcher).trains
+    serving = len(launching.ready(snapshot)) if used is None else used
+    return serving if reported is None or not snapshot.launcher_runs else min(serving, reported)
 
 
-def _restarts(situation: Situation) -> dict[str, int]:
-    ledger, shape = situation.ledger, situation.shape
+def _restarts(snapshot: Snapshot) -> dict[str, int]:
+    ledger, shape = snapshot.ledger, snapshot.shape
     if not shape.launcher:
         return dict(ledger.tries)
     counts = {shape.launcher: ledger.restarts + ledger.disruptions, shape.workers: ledger.replaced}
     return {role: count for role, count in counts.items() if count}
 
 
-def _replica_statuses(situation: Situation, status: JobStatus) -> dict[str, ReplicaStatus]:
+def _replica_statuses(snapshot: Snapshot, status: JobStatus) -> dict[str, ReplicaStatus]:
     roles = {}
-    if situation.form.exists(situation):
-        roles[situation.shape.launcher] = situation.form.counts(situation)
-    done = bool(situation.shape.launcher) and finished(status.conditions)
-    for role in situation.job.roles:
-        if role != situation.shape.launcher:
-            roles[role] = ReplicaStatus() if done else counts(situation.observed.of(role))
+    if snapshot.form.exists(snapshot):
+        roles[snapshot.shape.launcher] = snapshot.form.counts(snapshot)
+    done = bool(snapshot.shape.launcher) and finished(status.conditions)
+    for role in snapshot.job.roles:
+        if role != snapshot.shape.launcher:
+            roles[role] = ReplicaStatus() if done else counts(snapshot.observed.of(role))
     return roles
 
 

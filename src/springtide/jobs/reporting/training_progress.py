@@ -10,41 +10,41 @@ from msgspec.structs import replace
 
 from springtide.api.kinds.status import JobStatus, TrainingProgress
 from springtide.jobs.reporting import progress
-from springtide.jobs.snapshot import Situation
+from springtide.jobs.snapshot import Snapshot
 
 OFTEN: Final = timedelta(seconds=10)
 """A status is not written more often for this alone."""
 
 
-def reported(situation: Situation) -> TrainingProgress | None:
+def reported(snapshot: Snapshot) -> TrainingProgress | None:
     """The newest report. Ranks that do not run any more do not train; a launcher that has just started has reported
     nothing yet, and may begin anywhere."""
-    old, pod = situation.job.status.progress, situation.reporter
+    old, pod = snapshot.job.status.progress, snapshot.reporter
     said = progress.of(pod)
     if pod is None or said.at is None:
-        begins = pod is not None and situation.launcher_runs and old is not None and old.launcher != pod.uid
-        return None if old is None or begins else _unless_same(situation, replace(old, ranks=0))
-    ranks = said.ranks if situation.launcher_runs else 0
+        begins = pod is not None and snapshot.launcher_runs and old is not None and old.launcher != pod.uid
+        return None if old is None or begins else _unless_same(snapshot, replace(old, ranks=0))
+    ranks = said.ranks if snapshot.launcher_runs else 0
     last = max((each.number for each in said.membership), default=None)
     if last is None and old is not None and old.launcher == pod.uid:
         last = old.last_change
     new = TrainingProgress(step=said.reached, loss=said.loss_text, ranks=ranks, last_change=last, launcher=pod.uid)
-    return _unless_same(situation, new)
+    return _unless_same(snapshot, new)
 
 
-def _unless_same(situation: Situation, new: TrainingProgress) -> TrainingProgress:
-    old = situation.job.status.progress
+def _unless_same(snapshot: Snapshot, new: TrainingProgress) -> TrainingProgress:
+    old = snapshot.job.status.progress
     if old is not None and replace(new, update_time=old.update_time) == old:
         return old
-    return replace(new, update_time=situation.now)
+    return replace(new, update_time=snapshot.now)
 
 
-def too_soon(situation: Situation, new: JobStatus) -> timedelta:
+def too_soon(snapshot: Snapshot, new: JobStatus) -> timedelta:
     """How long a status has to wait that brings nothing but another step or loss; zero if it need not."""
-    old = situation.job.status
+    old = snapshot.job.status
     before, now = old.progress, new.progress
     if before is None or now is None or before.update_time is None or replace(new, progress=before) != old:
         return timedelta(0)
     if (before.ranks, before.last_change, before.launcher) != (now.ranks, now.last_change, now.launcher):
         return timedelta(0)
-    return max(before.update_time + OFTEN - situation.now, timedelta(0))
+    return max(before.update_time + OFTEN - snapshot.now, timedelta(0))

@@ -16,10 +16,10 @@ from typing import Final
 from springtide.api.kinds.conditions import Condition, condition, holds
 from springtide.jobs.actions import Action, Inquire
 from springtide.jobs.endings import causes
-from springtide.jobs.observed import Key, LauncherJob, Pod, Trouble, Waiting
+from springtide.jobs.observed import Key, LauncherJob, Pod, Waiting, WarningEvent
 from springtide.jobs.reporting import quoting
 from springtide.jobs.reporting.conditions import Conditions, false, true, updated
-from springtide.jobs.snapshot import Situation
+from springtide.jobs.snapshot import Snapshot
 from springtide.jobs.times import clock
 
 WAITING: Final = "Waiting"
@@ -71,169 +71,169 @@ class Cause:
         return self.message if _ENDS_IN_COMMAND.search(self.message) else f"{self.message}."
 
 
-def found(situation: Situation) -> Cause | None:
+def found(snapshot: Snapshot) -> Cause | None:
     """Of a job as it will be when its plan is done: pods without a uid are about to be created."""
-    if (kept := _refused_before(situation)) is not None:
+    if (kept := _refused_before(snapshot)) is not None:
         return kept
     groups: dict[str, list[Pod]] = {}
-    for pod in _pods(situation):
-        if (reason := _reason(situation, pod)) is not None:
+    for pod in _pods(snapshot):
+        if (reason := _reason(snapshot, pod)) is not None:
             groups.setdefault(reason, []).append(pod)
     if groups:
         reason = min(groups, key=_rank)
-        return _of_pods(situation, reason, groups[reason])
-    batch = _idle_launcher_job(situation)
-    return _of_launcher_job(situation, batch) if batch is not None else None
+        return _of_pods(snapshot, reason, groups[reason])
+    batch = _idle_launcher_job(snapshot)
+    return _of_launcher_job(snapshot, batch) if batch is not None else None
 
 
-def _refused_before(situation: Situation) -> Cause | None:
+def _refused_before(snapshot: Snapshot) -> Cause | None:
     """A refusal stands until what was refused exists; each plan tries again."""
-    before, batch = condition(situation.job.status.conditions, WAITING), situation.observed.launcher_job
+    before, batch = condition(snapshot.job.status.conditions, WAITING), snapshot.observed.launcher_job
     if before is None or before.status != "True" or before.reason not in (QUOTA, FAILED_CREATE):
         return None
-    missing = any(not pod.uid for pod in situation.observed.pods) or (batch is not None and not batch.uid)
+    missing = any(not pod.uid for pod in snapshot.observed.pods) or (batch is not None and not batch.uid)
     return Cause(before.reason, before.message.rstrip(".")) if missing else None
 
 
-def inquiries(situation: Situation) -> tuple[Sequence[Action], timedelta]:
+def inquiries(snapshot: Snapshot) -> tuple[Sequence[Action], timedelta]:
     """The object whose events are to be looked up because its status says nothing; and when to look at the job again.
 
     At most one: pods of a job mostly wait for the same."""
-    stuck = ((pod, pod.waiting) for pod in _pods(situation))
+    stuck = ((pod, pod.waiting) for pod in _pods(snapshot))
     created = [(pod, waits) for pod, waits in stuck if waits is not None and waits.reason == CONTAINER_CREATING]
-    late = [pod for pod, waits in created if not waits.sandbox and _left(situation, waits.since) <= timedelta(0)]
+    late = [pod for pod, waits in created if not waits.sandbox and _left(snapshot, waits.since) <= timedelta(0)]
     if late:
         return (Inquire(Key("v1", "Pod", late[0].name), late[0].uid),), ASK_AGAIN
-    batch, name = _idle_launcher_job(situation), situation.shape.launcher_name
-    if batch is not None and _left(situation, batch.started) <= timedelta(0):
+    batch, name = _idle_launcher_job(snapshot), snapshot.shape.launcher_name
+    if batch is not None and _left(snapshot, batch.started) <= timedelta(0):
         return (Inquire(Key("batch/v1", "Job", name), batch.uid),), ASK_AGAIN
-    waits_for = [_left(situation, waits.since) for _, waits in created]
-    waits_for += [_left(situation, batch.started)] if batch is not None else []
-    waits_for += _recovering(situation)
+    waits_for = [_left(snapshot, waits.since) for _, waits in created]
+    waits_for += [_left(snapshot, batch.started)] if batch is not None else []
+    waits_for += _recovering(snapshot)
     return (), min((each for each in waits_for if each > timedelta(0)), default=timedelta.max)
 
 
-def _left(situation: Situation, since: datetime | None) -> timedelta:
-    return PATIENCE - situation.since(since) if since is not None else PATIENCE
+def _left(snapshot: Snapshot, since: datetime | None) -> timedelta:
+    return PATIENCE - snapshot.since(since) if since is not None else PATIENCE
 
 
-def _recovering(situation: Situation) -> list[timedelta]:
-    restarted = [pod.waiting.restarted for pod in _pods(situation) if pod.waiting and pod.waiting.restarted]
-    return [STEADY - situation.since(moment) for moment in restarted]
+def _recovering(snapshot: Snapshot) -> list[timedelta]:
+    restarted = [pod.waiting.restarted for pod in _pods(snapshot) if pod.waiting and pod.waiting.restarted]
+    return [STEADY - snapshot.since(moment) for moment in restarted]
 
 
-def _pods(situation: Situation) -> Iterable[Pod]:
+def _pods(snapshot: Snapshot) -> Iterable[Pod]:
     """Those that belong to the job and have not ended: workers by their index, and then the others."""
-    members = (situation.workers.get(index) for index in sorted(situation.members))
+    members = (snapshot.workers.get(index) for index in sorted(snapshot.members))
     yield from (pod for pod in members if pod is not None and pod.alive)
-    others = (pod for pod in situation.observed.pods if pod.role != situation.shape.workers)
+    others = (pod for pod in snapshot.observed.pods if pod.role != snapshot.shape.workers)
     yield from (pod for pod in others if pod.alive)
 
 
-def _reason(situation: Situation, pod: Pod) -> str | None:
+def _reason(snapshot: Snapshot, pod: Pod) -> str | None:
     waits = pod.waiting
     if waits is None:
         return None
     if waits.reason == CONTAINER_CREATING:
-        if _left(situation, waits.since) > timedelta(0):
+        if _left(snapshot, waits.since) > timedelta(0):
             return None
-        trouble = _trouble(situation, pod)
+        trouble = _trouble(snapshot, pod)
         return trouble.reason if trouble is not None and not waits.sandbox else CONTAINER_CREATING
-    if waits.reason == CRASH_LOOP and not waits.message and not _still_crashes(situation, waits):
+    if waits.reason == CRASH_LOOP and not waits.message and not _still_crashes(snapshot, waits):
         return None
     return _ALIASES.get(waits.reason, waits.reason)
 
 
-def _trouble(situation: Situation, pod: Pod) -> Trouble | None:
+def _trouble(snapshot: Snapshot, pod: Pod) -> WarningEvent | None:
     """What events say of it, or else of the one pod of the job that was asked about."""
-    troubles, batch = situation.observed.troubles, situation.observed.launcher_job
+    troubles, batch = snapshot.observed.troubles, snapshot.observed.launcher_job
     others = (trouble for uid, trouble in troubles.items() if batch is None or uid != batch.uid)
     return troubles.get(pod.uid) or next(others, None)
 
 
-def _still_crashes(situation: Situation, waits: Waiting) -> bool:
+def _still_crashes(snapshot: Snapshot, waits: Waiting) -> bool:
     """Between two crashes a container runs for a moment."""
-    before = condition(situation.job.status.conditions, WAITING)
+    before = condition(snapshot.job.status.conditions, WAITING)
     known = before is not None and (before.status, before.reason) == ("True", CRASH_LOOP)
-    return known and (waits.restarted is None or situation.since(waits.restarted) < STEADY)
+    return known and (waits.restarted is None or snapshot.since(waits.restarted) < STEADY)
 
 
 def _rank(reason: str) -> int:
     return _ORDER.index(reason if reason in _ORDER else "")
 
 
-def _of_pods(situation: Situation, reason: str, pods: Sequence[Pod]) -> Cause:
-    first, who = pods[0], _who(situation, pods)
-    waits, trouble = first.waiting, _trouble(situation, first)
+def _of_pods(snapshot: Snapshot, reason: str, pods: Sequence[Pod]) -> Cause:
+    first, who = pods[0], _who(snapshot, pods)
+    waits, trouble = first.waiting, _trouble(snapshot, first)
     assert waits is not None  # only such pods are asked about
-    lead = f"kubectl describe pod {first.name} -n {situation.job.metadata.namespace}"
+    lead = f"kubectl describe pod {first.name} -n {snapshot.job.metadata.namespace}"
     if reason == UNSCHEDULABLE:
         message = _joined(f"{who} cannot be scheduled", waits.message, lead)
     elif reason == GATED:
         message = _joined(f"{who} cannot be scheduled before all gates are removed", waits.message, lead)
     elif reason == IMAGE_PULL:
-        message = _joined(f"{who} cannot pull an image", _pull_error(situation, waits.message), lead)
+        message = _joined(f"{who} cannot pull an image", _pull_error(snapshot, waits.message), lead)
     elif reason == CRASH_LOOP:
-        message = _crashing(situation, pods, waits)
+        message = _crashing(snapshot, pods, waits)
     elif reason == CONTAINER_CREATING:
-        message = f"{who} {_creating(situation, waits, many=len(pods) > 1)}"
+        message = f"{who} {_creating(snapshot, waits, many=len(pods) > 1)}"
     else:
         said = trouble.message if trouble is not None and waits.reason == CONTAINER_CREATING else waits.message
         message = _joined(f"{who} cannot start", f"{reason}: {said}" if said else reason, lead)
     return Cause(reason, message, warns=reason not in _QUIET)
 
 
-def _who(situation: Situation, pods: Sequence[Pod]) -> str:
+def _who(snapshot: Snapshot, pods: Sequence[Pod]) -> str:
     """`pi-worker-0`, `2 of 4 workers`, `2 of 4 workers and pi-launcher`."""
-    workers = [pod.name for pod in pods if pod.role == situation.shape.workers]
-    others = [pod.name for pod in pods if pod.role != situation.shape.workers]
-    named = workers if len(workers) < 2 else [f"{len(workers)} of {situation.wanted_size} workers"]
+    workers = [pod.name for pod in pods if pod.role == snapshot.shape.workers]
+    others = [pod.name for pod in pods if pod.role != snapshot.shape.workers]
+    named = workers if len(workers) < 2 else [f"{len(workers)} of {snapshot.wanted_size} workers"]
     more = [f"{len(others) - 1} more"] if len(others) > 1 else []
     return " and ".join([*named, *others[:1], *more])
 
 
-def _creating(situation: Situation, waits: Waiting, *, many: bool) -> str:
+def _creating(snapshot: Snapshot, waits: Waiting, *, many: bool) -> str:
     have = "have" if many else "has"
-    since = f" since {clock(waits.since, situation.now)}" if waits.since is not None else ""
+    since = f" since {clock(waits.since, snapshot.now)}" if waits.since is not None else ""
     if waits.sandbox:
         return f"{have} been pulling images or creating containers{since}"
     return f"{have} been waiting for volumes and network{since}"
 
 
-def _crashing(situation: Situation, pods: Sequence[Pod], waits: Waiting) -> str:
+def _crashing(snapshot: Snapshot, pods: Sequence[Pod], waits: Waiting) -> str:
     first, more = pods[0], len(pods) - 1
     others = (
         f", and so do those of {more} more pods" if more > 1 else ", and so does that of another pod" if more else ""
     )
     ended = f": it {causes.exited(waits.exit)}" if waits.exit is not None else ""
-    lead = f"kubectl logs {first.name} -c {waits.container} --previous -n {situation.job.metadata.namespace}"
+    lead = f"kubectl logs {first.name} -c {waits.container} --previous -n {snapshot.job.metadata.namespace}"
     return f"Container {waits.container} of {first.name} {_CRASHES}{others}{ended}; see {lead}"
 
 
-def _pull_error(situation: Situation, message: str) -> str:
+def _pull_error(snapshot: Snapshot, message: str) -> str:
     """The cause itself: while kubelets back off they repeat it, or leave it out."""
     bare = _BACK_OFF.sub("", message, count=1).strip()
     if bare:
         return bare
-    before = condition(situation.job.status.conditions, WAITING)
+    before = condition(snapshot.job.status.conditions, WAITING)
     known = before is not None and (before.status, before.reason) == ("True", IMAGE_PULL)
     return _detail(before.message) if before is not None and known else message
 
 
-def _idle_launcher_job(situation: Situation) -> LauncherJob | None:
+def _idle_launcher_job(snapshot: Snapshot) -> LauncherJob | None:
     """A launcher Job that should have a pod and has none."""
-    batch = situation.observed.launcher_job
+    batch = snapshot.observed.launcher_job
     if batch is None or batch.suspended or batch.succeeded or batch.failed or batch.terminating:
         return None
-    return None if situation.observed.of(situation.shape.launcher) else batch
+    return None if snapshot.observed.of(snapshot.shape.launcher) else batch
 
 
-def _of_launcher_job(situation: Situation, batch: LauncherJob) -> Cause | None:
-    trouble = situation.observed.troubles.get(batch.uid)
+def _of_launcher_job(snapshot: Snapshot, batch: LauncherJob) -> Cause | None:
+    trouble = snapshot.observed.troubles.get(batch.uid)
     if trouble is None:
         return None
-    namespace = situation.job.metadata.namespace
-    lead = f"kubectl describe job {situation.shape.launcher_name} -n {namespace}"
+    namespace = snapshot.job.metadata.namespace
+    lead = f"kubectl describe job {snapshot.shape.launcher_name} -n {namespace}"
     return refused(namespace, "The launcher's pod", trouble.message, lead)
 
 

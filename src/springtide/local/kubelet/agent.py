@@ -24,7 +24,7 @@ from springtide.kube.resources import NODES, PODS, Key, Obj
 from springtide.kube.workqueue import Backoff
 from springtide.local.environments.shelf import Environments, default_root
 from springtide.local.kubelet.containers.bodies import Maker
-from springtide.local.kubelet.dependencies import Means
+from springtide.local.kubelet.dependencies import Dependencies
 from springtide.local.kubelet.devices.allocation import Devices
 from springtide.local.kubelet.node import heartbeat, machine, registration
 from springtide.local.kubelet.node.addresses import Addresses, range_of
@@ -34,7 +34,7 @@ from springtide.local.kubelet.pods import adoption
 from springtide.local.kubelet.pods.local_pods import Pods
 from springtide.local.kubelet.pods.sync import Sync, uids
 from springtide.local.kubelet.serving.server import serve
-from springtide.local.runtime.fork_client import Nursery
+from springtide.local.runtime.fork_client import ForkClient
 
 logger = logging.getLogger(__name__)
 
@@ -70,8 +70,8 @@ class Agent:
         environments = Environments(default_root())
         maker = Maker(client, self._informers, facts, environments, self._devices)
         index = registration.index_of(node) or 1
-        self._nursery = Nursery()
-        self._means = Means(
+        self._nursery = ForkClient()
+        self._deps = Dependencies(
             client=client,
             facts=facts,
             pods=Pods(),
@@ -82,12 +82,12 @@ class Agent:
             recorder=EventRecorder(client, "kubelet", options.node),
             wake=self._controller.enqueue,
         )
-        self._sync = Sync(self._means, self._informer)
+        self._sync = Sync(self._deps, self._informer)
         maker.on_change(self._nudge)
 
     @property
     def pods(self) -> Pods:
-        return self._means.pods
+        return self._deps.pods
 
     async def run(self, settled: Callable[[], None]) -> None:
         """Until cancelled; calls `settled` when what was found on disk is known, before which no pod is touched."""
@@ -95,16 +95,16 @@ class Agent:
         async with asyncio.TaskGroup() as group:
             group.create_task(self._informers.run(), name="informers")
             await self._informer.wait_synced()
-            for pod in await adoption.found(self._means, self._informer):
+            for pod in await adoption.found(self._deps, self._informer):
                 self._sync.adopt(pod)
                 self._controller.enqueue(pod.uid)
             settled()
             self._nursery.open()
             self._controller.watches(self._informer, uids)
-            group.create_task(self._means.recorder.run(), name="events")
+            group.create_task(self._deps.recorder.run(), name="events")
             group.create_task(self._controller.run(), name="pods")
             async with serve(
-                self.pods, options.certificate, options.key, options.client_ca, self._means.facts.exec_directory
+                self.pods, options.certificate, options.key, options.client_ca, self._deps.facts.exec_directory
             ) as port:
                 try:
                     await self._live(port)

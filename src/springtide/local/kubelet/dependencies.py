@@ -41,7 +41,7 @@ class Bodies(Protocol):
 
 
 class Runtime(Protocol):
-    """Starts and finds shims; `runtime.nurseries.Nursery` does."""
+    """Starts and finds shims; `runtime.nurseries.ForkClient` does."""
 
     async def spawn(self, directory: Path) -> Shim: ...
 
@@ -63,7 +63,7 @@ class Devices(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Means:
+class Dependencies:
     client: Client
     facts: Facts
     pods: Pods

@@ -45,7 +45,7 @@ _REFUSAL = 1000
 _KINDS = {"tcp": socket.SOCK_STREAM, "udp": socket.SOCK_DGRAM}
 
 
-class Holder:
+class Netd:
     def __init__(self, loop: Loop, directory: str, own_user: bool, outside: Outside) -> None:
         """Inside the namespaces already. `own_user`: they come with a user namespace."""
         self._loop, self._directory = loop, directory
@@ -282,7 +282,7 @@ def main(data_dir: str, uplink: str = "") -> int:
     own_user = enter(data_dir)
     cabling.build()
     loop = Loop()
-    holder = Holder(loop, directory, own_user, outside)
+    holder = Netd(loop, directory, own_user, outside)
     if uplink != "--no-uplink":
         holder.lead_out()
     _introduce(directory)

@@ -28,7 +28,7 @@ _BACKOFF: Final = (0.0, 0.1, 0.5, 2.0, 5.0)
 logger = logging.getLogger(__name__)
 
 
-class HolderError(Exception):
+class NetdError(Exception):
     """The pods' network cannot be held; the text is for people."""
 
 
@@ -44,7 +44,7 @@ def command(data_dir: Path, *, uplink: bool = True) -> list[str]:
 
 
 async def ensure(data_dir: Path, *, uplink: bool = True) -> int:
-    """A holder that answers, found or started, and its process id. HolderError with its own last words.
+    """A holder that answers, found or started, and its process id. NetdError with its own last words.
 
     Without `uplink`, one that is started looks for no way to the outside, and leaves the host's network alone.
     """
@@ -52,11 +52,11 @@ async def ensure(data_dir: Path, *, uplink: bool = True) -> int:
         answer = await _living(data_dir) or await _start(data_dir, uplink)
         if answer is not None:
             return int(answer["pid"])
-    raise HolderError("The pods' network could not be started: somebody kills its holder while it starts")
+    raise NetdError("The pods' network could not be started: somebody kills its holder while it starts")
 
 
 async def keep(data_dir: Path, *, uplink: bool = True) -> None:
-    """Until cancelled: whenever there is no holder, start one. A first failure is the caller's HolderError."""
+    """Until cancelled: whenever there is no holder, start one. A first failure is the caller's NetdError."""
     await ensure(data_dir, uplink=uplink)
     failures = 0
     while True:
@@ -70,7 +70,7 @@ async def keep(data_dir: Path, *, uplink: bool = True) -> None:
         await asyncio.sleep(_BACKOFF[min(failures, len(_BACKOFF) - 1)])
         try:
             await ensure(data_dir, uplink=uplink)
-        except HolderError as problem:
+        except NetdError as problem:
             failures += 1
             logger.error("%s", problem)
 
@@ -140,7 +140,7 @@ async def _start(data_dir: Path, uplink: bool) -> dict[str, Any] | None:
         if code:
             break
         await asyncio.sleep(_AGAIN)
-    raise HolderError(f"The pods' network could not be started: {_last_words(log)} (more in {log})")
+    raise NetdError(f"The pods' network could not be started: {_last_words(log)} (more in {log})")
 
 
 def _spawned(argv: list[str], output: IO[bytes]) -> subprocess.Popen[bytes]:

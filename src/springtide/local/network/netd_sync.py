@@ -27,7 +27,7 @@ _AGAIN: Final = 0.1
 _DNS: Final = Key("kube-system", "kube-dns")
 
 
-class Feeder:
+class TableSync:
     def __init__(self, informers: Informers, holder: Path) -> None:
         self._holder = holder
         self._services = informers.of(SERVICES, into=Service)
@@ -86,7 +86,7 @@ class Feeder:
 async def run(client: Client, holder: Path) -> None:
     """Until cancelled."""
     informers = Informers(client)
-    feeder = Feeder(informers, holder)
+    feeder = TableSync(informers, holder)
     async with asyncio.TaskGroup() as group:
         group.create_task(informers.run(), name="network informers")
         group.create_task(_announce_dns(client), name="network dns service")

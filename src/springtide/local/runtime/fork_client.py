@@ -19,7 +19,7 @@ from springtide.local.runtime.shim import messages
 from springtide.local.runtime.shim_client import Shim, ShimError
 
 
-class Nursery:
+class ForkClient:
     def __init__(self) -> None:
         self._process: subprocess.Popen[bytes] | None = None
         self._requests: socket.socket | None = None

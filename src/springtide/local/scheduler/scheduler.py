@@ -24,7 +24,7 @@ from springtide.kube.workqueue import Backoff
 from springtide.local.scheduler import advice, placing, preemption
 from springtide.local.scheduler.gangs import gangs
 from springtide.local.scheduler.gangs.gangs import MakeRoom, Placed, Waits
-from springtide.local.scheduler.gangs.group_status import GroupUpkeep
+from springtide.local.scheduler.gangs.group_status import GroupStatus
 from springtide.local.scheduler.gangs.installing import install
 from springtide.local.scheduler.reasons import Unfit
 from springtide.local.scheduler.state import following
@@ -34,7 +34,7 @@ from springtide.local.scheduler.state.snapshot import Snapshot
 from springtide.local.scheduler.state.storage import NO_VOLUMES, VolumePlan
 from springtide.local.scheduler.state.views import PodView
 from springtide.local.scheduler.units import Unit, rank, unit_of, waiting
-from springtide.local.scheduler.writer import Deeds
+from springtide.local.scheduler.writer import Writer
 
 logger = logging.getLogger(__name__)
 
@@ -71,8 +71,8 @@ class Scheduler:
     def __init__(self, client: Client, informers: Informers, options: Options) -> None:
         self.ledger = Ledger(Snapshot(options.strict_resources), frozenset(options.scheduler_names))
         self._options = options
-        self._deeds = Deeds(client, lambda: datetime.now(UTC))
-        self._groups = GroupUpkeep(client, self.ledger, options.scheduler_names[0])
+        self._deeds = Writer(client, lambda: datetime.now(UTC))
+        self._groups = GroupStatus(client, self.ledger, options.scheduler_names[0])
         self._informers = informers
         self._due: set[Unit] = set()
         self._parked: dict[Unit, bool] = {}

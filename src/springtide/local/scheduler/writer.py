@@ -20,7 +20,7 @@ LONGEST_NOTE: Final = 1024
 """An event's message is cut here; a condition's is not."""
 
 
-class Deeds:
+class Writer:
     def __init__(self, client: Client, clock: Callable[[], datetime]) -> None:
         self._client = client
         self._clock = clock

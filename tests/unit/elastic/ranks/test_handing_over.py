@@ -18,7 +18,7 @@ from springtide.elastic.ranks.context import Context
 from springtide.elastic.ranks.session import Entry
 
 
-class Tape(Solo):
+class AttemptLog(Solo):
     """One end of a group of two: the source is recorded, and then played to somebody else."""
 
     def __init__(self, parts: list[bytes], rank: int) -> None:
@@ -72,14 +72,14 @@ def rank(monkeypatch: pytest.MonkeyPatch) -> Rank:
 
 def recorded(rank: Rank, **values: Any) -> list[bytes]:
     parts: list[bytes] = []
-    rank.now.group = Tape(parts, 0)
+    rank.now.group = AttemptLog(parts, 0)
     State(**values)._pass_on(rank.now.group, rank.entry, 5, everybody=True, size=2)
     rank.now.session.boundary = 0
     return parts
 
 
 def test_a_newcomer_finds_the_state_of_the_others_in_its_own_arrays(rank: Rank) -> None:
-    rank.now.group = Tape(recorded(rank, weights=[np.arange(4.0), np.ones(2)], step=7), 1)
+    rank.now.group = AttemptLog(recorded(rank, weights=[np.arange(4.0), np.ones(2)], step=7), 1)
     mine = np.zeros(4)
     state = State(weights=[mine, np.zeros(2)], step=0)
     rank.entry = Entry(2, (object(), object()), source=0, graceful=True, boundary=5)  # type: ignore[arg-type]
@@ -94,7 +94,7 @@ def test_a_newcomer_finds_the_state_of_the_others_in_its_own_arrays(rank: Rank) 
 @pytest.mark.parametrize("arrived", range(5))
 def test_what_arrives_in_part_changes_nothing(rank: Rank, arrived: int) -> None:
     parts = recorded(rank, weights=[np.ones(4), np.ones(2)], step=7)
-    rank.now.group = Tape(parts[: min(arrived, 3)], 1)
+    rank.now.group = AttemptLog(parts[: min(arrived, 3)], 1)
     state = State(weights=[np.zeros(4), np.zeros(2)], step=0)
     if arrived == 4:
         state.commit()  # and goes back to it
@@ -106,14 +106,14 @@ def test_what_arrives_in_part_changes_nothing(rank: Rank, arrived: int) -> None:
 
 def test_a_newcomer_of_another_shape_becomes_what_the_others_are(rank: Rank, monkeypatch: pytest.MonkeyPatch) -> None:
     parts = recorded(rank, weights={"w": np.ones((2, 2))}, step=7)
-    rank.now.group = Tape(parts, 1)
+    rank.now.group = AttemptLog(parts, 1)
     state = State(weights=None, step=0)
     state.recover("")
     assert (state.step, state.weights["w"].tolist()) == (7, [[1.0, 1.0], [1.0, 1.0]])
 
 
 def test_survivors_that_have_the_same_commit_send_each_other_nothing(rank: Rank) -> None:
-    group = rank.now.group = Tape([], 1)
+    group = rank.now.group = AttemptLog([], 1)
     state = State(weights=np.zeros(2), step=0)
     rank.now.session.boundary = 6
     state.commit()
@@ -128,7 +128,7 @@ def test_survivors_that_have_the_same_commit_send_each_other_nothing(rank: Rank)
 @pytest.mark.parametrize("place", [0, 1])
 def test_a_newcomer_that_dies_while_it_joins_sends_nobody_back(rank: Rank, place: int) -> None:
     """Those before the source, which send nothing, and the source."""
-    group = rank.now.group = Tape([], place)
+    group = rank.now.group = AttemptLog([], place)
     state = State(weights=np.zeros(2), step=0)
     state.commit()
     state.weights += 1
@@ -145,9 +145,9 @@ def test_a_newcomer_that_dies_while_it_joins_sends_nobody_back(rank: Rank, place
 def test_all_take_the_values_of_the_first(rank: Rank) -> None:
     rank.now.generation = 1
     first = State(weights=np.ones(2), step=7)
-    tape = rank.now.group = Tape([], 0)
+    tape = rank.now.group = AttemptLog([], 0)
     first.sync()
-    rank.now.group = Tape(tape.parts, 1)
+    rank.now.group = AttemptLog(tape.parts, 1)
     second = State(weights=np.zeros(2), step=0)
     second.sync()
     second.weights += 1

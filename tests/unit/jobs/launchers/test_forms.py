@@ -24,7 +24,7 @@ FORMS: dict[str, tuple[LauncherForm, Cluster]] = {
 }
 
 
-def of(cluster: Cluster) -> snapshot.Situation:
+def of(cluster: Cluster) -> snapshot.Snapshot:
     return snapshot.read(cluster.observe(), cluster.kind, cluster.now)
 
 

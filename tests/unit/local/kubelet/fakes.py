@@ -21,7 +21,7 @@ from springtide.kube.request import DeleteOptions, Patch
 from springtide.kube.resources import Key, Obj, Resource
 from springtide.local.environments.environment import Environment
 from springtide.local.kubelet.containers.bodies import NotReady, Prepared
-from springtide.local.kubelet.dependencies import Means
+from springtide.local.kubelet.dependencies import Dependencies
 from springtide.local.kubelet.node.addresses import Addresses, range_of
 from springtide.local.kubelet.node.facts import Facts
 from springtide.local.kubelet.pods.local_pods import Pods
@@ -240,7 +240,7 @@ class Stage:
         self.client = FakeClient(self.informer)
         self.woken: list[tuple[str, float]] = []
         self.facts = Facts("node-a", path)
-        self.means = Means(
+        self.deps = Dependencies(
             client=cast(Client, self.client),
             facts=self.facts,
             pods=Pods(),
@@ -252,7 +252,7 @@ class Stage:
             wake=lambda uid, after: self.woken.append((uid, after)),
             clock=lambda: self.now,
         )
-        self.sync = Sync(self.means, cast("Informer[Obj]", self.informer))
+        self.sync = Sync(self.deps, cast("Informer[Obj]", self.informer))
 
     def put(self, pod: Obj) -> None:
         self.informer.put(Key.of(pod), "1", pod)

@@ -43,7 +43,7 @@ def living(stage: Stage, directory: Path, *states: ContainerState) -> FakeShim:
 
 
 async def adopt(stage: Stage) -> None:
-    for pod in await adoption.found(stage.means, cast("Informer[Obj]", stage.informer)):
+    for pod in await adoption.found(stage.deps, cast("Informer[Obj]", stage.informer)):
         stage.sync.adopt(pod)
 
 
@@ -55,7 +55,7 @@ async def test_a_running_pod_is_taken_over_as_it_is(stage: Stage) -> None:
     assert (shim.started, shim.stopped) == ([], [])
     assert stage.status()["podIP"] == "10.244.1.9"
     assert stage.status()["containerStatuses"][0]["restartCount"] == 2
-    assert stage.means.addresses.take("another") == "10.244.1.10"
+    assert stage.deps.addresses.take("another") == "10.244.1.10"
     assert stage.bodies.refreshed == [UID]
 
 
@@ -232,12 +232,12 @@ async def test_an_orphan_whose_object_cannot_be_read_runs_on(stage: Stage) -> No
 
 async def test_other_nodes_pods_are_none_of_our_business(stage: Stage) -> None:
     on_disk(stage, node="node-b")
-    assert await adoption.found(stage.means, cast("Informer[Obj]", stage.informer)) == []
+    assert await adoption.found(stage.deps, cast("Informer[Obj]", stage.informer)) == []
 
 
 async def test_a_directory_without_a_record_is_passed_over(stage: Stage) -> None:
     (stage.facts.data_dir / "pods" / "half-made").mkdir(parents=True)
-    assert await adoption.found(stage.means, cast("Informer[Obj]", stage.informer)) == []
+    assert await adoption.found(stage.deps, cast("Informer[Obj]", stage.informer)) == []
 
 
 async def test_half_a_record_of_a_shim_that_was_killed_is_cut_off(stage: Stage) -> None:

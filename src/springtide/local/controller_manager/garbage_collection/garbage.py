@@ -51,7 +51,7 @@ class Node(NamedTuple):
     key: Key
 
 
-class Tie(Enum):
+class OwnerState(Enum):
     """How an owner reference stands."""
 
     SOLID = "the owner is there"
@@ -67,15 +67,15 @@ class Verdict:
     """Uids of owners whose references are to be dropped."""
 
 
-def verdict(head: Head, ties: dict[str, Tie], has_dependents: bool) -> Verdict:
+def verdict(head: Head, ties: dict[str, OwnerState], has_dependents: bool) -> Verdict:
     """What becomes of an object with owner references; `ties` by owner uid."""
-    solid = [uid for uid, tie in ties.items() if tie is Tie.SOLID]
-    gone = [uid for uid, tie in ties.items() if tie is not Tie.SOLID]
+    solid = [uid for uid, tie in ties.items() if tie is OwnerState.SOLID]
+    gone = [uid for uid, tie in ties.items() if tie is not OwnerState.SOLID]
     if not gone:
         return Verdict()
     if solid:
         return Verdict(forget=tuple(gone))
-    if Tie.WAITING in ties.values() and has_dependents:
+    if OwnerState.WAITING in ties.values() and has_dependents:
         # Its own dependents must go first, or the waiting owner would be let go before they are.
         return Verdict(delete="Foreground")
     finalizers = head.metadata.finalizers
@@ -202,19 +202,19 @@ class GarbageCollector:
         elif decided.forget:
             await self._forget_owners(node, head, decided.forget)
 
-    async def _tie(self, owner: Owner, namespace: str) -> Tie:
+    async def _tie(self, owner: Owner, namespace: str) -> OwnerState:
         informer, resource = self._known.get(owner.identity), self._resources.get(owner.identity)
         if informer is None or resource is None:
-            return Tie.SOLID  # a kind nobody serves: better kept than lost
+            return OwnerState.SOLID  # a kind nobody serves: better kept than lost
         if resource.namespaced and not namespace:
-            return Tie.SOLID  # not allowed of an object without a namespace, and nothing that could be looked up
+            return OwnerState.SOLID  # not allowed of an object without a namespace, and nothing that could be looked up
         key = Key(namespace if resource.namespaced else "", owner.name)
         head = informer.get(key)
         if head is None or head.metadata.uid != owner.uid:
             head = await self._look(resource, key)  # the cache may be behind
         if head is None or head.metadata.uid != owner.uid:
-            return Tie.DANGLING
-        return Tie.WAITING if _waits(head) and owner.blockOwnerDeletion else Tie.SOLID
+            return OwnerState.DANGLING
+        return OwnerState.WAITING if _waits(head) and owner.blockOwnerDeletion else OwnerState.SOLID
 
     async def _look(self, resource: Resource, key: Key) -> Head | None:
         await asyncio.sleep(0)  # a read in the same process awaits nothing, and an object may name thousands of owners

@@ -40,7 +40,7 @@ _SWEEP = Key("", "")
 _EARLIEST = datetime.min.replace(tzinfo=UTC)
 
 
-class Doomed(NamedTuple):
+class LostWithNode(NamedTuple):
     pod: PodView
     orphan: bool = False
     """Its node is gone: it did not fail by itself."""
@@ -55,15 +55,15 @@ class Observed:
     """Names of nodes whose pods, its administrator says, run no more."""
 
 
-def choose(observed: Observed, kept: int = KEPT) -> list[Doomed]:
+def choose(observed: Observed, kept: int = KEPT) -> list[LostWithNode]:
     ended = sorted((pod for pod in observed.pods if _ended(pod)), key=_age)
-    doomed = {pod.key: Doomed(pod) for pod in ended[: max(0, len(ended) - kept)]}
+    doomed = {pod.key: LostWithNode(pod) for pod in ended[: max(0, len(ended) - kept)]}
     for pod in observed.pods:
         deleting, node = pod.metadata.deletion_timestamp is not None, pod.spec.node_name
         if node and node in observed.gone:
-            doomed[pod.key] = Doomed(pod, orphan=True)
+            doomed[pod.key] = LostWithNode(pod, orphan=True)
         elif deleting and (not node or node in observed.out_of_service):
-            doomed[pod.key] = Doomed(pod)
+            doomed[pod.key] = LostWithNode(pod)
     return list(doomed.values())
 
 
@@ -118,7 +118,7 @@ class PodGarbage:
     def _out_of_service(self) -> set[str]:
         return {node["metadata"]["name"] for node in self._nodes.objects() if _is_out_of_service(node)}
 
-    async def _remove(self, doomed: Doomed) -> None:
+    async def _remove(self, doomed: LostWithNode) -> None:
         pod = doomed.pod
         try:
             if not pod.terminal:
@@ -127,7 +127,7 @@ class PodGarbage:
         except (NotFound, Conflict):
             return  # gone already, or another pod by now
 
-    async def _mark_failed(self, doomed: Doomed) -> None:
+    async def _mark_failed(self, doomed: LostWithNode) -> None:
         """For a pod without a node nobody else would ever say how it ended."""
         whole = await self._client.get(PODS, doomed.pod.key)
         status: Obj = {"phase": "Failed"}

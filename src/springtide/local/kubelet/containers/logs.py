@@ -2,8 +2,9 @@
 """A container's log as a person wants to read it, out of the files its shim writes.
 
 A shim writes records (`2026-11-16T04:30:00.123456789Z stdout F text`), one per line, and starts a new file when one has
-grown large. `Tape` reads the files of one attempt in the order they were written, also while they are being written and
-rotated; `Shaper` turns records into text; `text` puts them together and waits for more where the reader follows.
+grown large. `AttemptLog` reads the files of one attempt in the order they were written, also while they are being
+written and rotated; `Shaper` turns records into text; `text` puts them together and waits for more where the reader
+follows.
 
 A followed file is looked at every 50 ms: a `stat` costs microseconds, works on every system, and nobody who reads along
 notices the delay.
@@ -119,7 +120,7 @@ class Shaper:
         return shown
 
 
-class Tape:
+class AttemptLog:
     """The files of one attempt as one sequence of bytes."""
 
     def __init__(self, files: Files, tail: int | None = None) -> None:
@@ -227,7 +228,7 @@ def _backwards(file: BinaryIO) -> Iterator[tuple[bytes, int]]:
 async def text(files: Files, options: Options, running: Callable[[], bool]) -> AsyncGenerator[bytes, None]:
     """The log in pieces; where it is followed, until the attempt is over (`running` says so) and all was read."""
     shaper = Shaper(options)
-    with closing(Tape(files, options.tail)) as tape:
+    with closing(AttemptLog(files, options.tail)) as tape:
         while not shaper.full:
             over = not options.follow or not running()  # asked before reading: what came until then is read below
             while not shaper.full and (data := tape.read()):

@@ -14,7 +14,7 @@ from pathlib import Path
 
 from springtide.kube.informer import Informer
 from springtide.kube.resources import Obj
-from springtide.local.kubelet.dependencies import Means
+from springtide.local.kubelet.dependencies import Dependencies
 from springtide.local.kubelet.pods import interruptions
 from springtide.local.kubelet.pods.local_pods import LocalPod, Record, records
 from springtide.local.kubelet.pods.starting import mend_log, with_last_words
@@ -24,34 +24,34 @@ from springtide.local.runtime.shim_client import ShimGoneError
 logger = logging.getLogger(__name__)
 
 
-async def found(means: Means, informer: Informer[Obj]) -> list[LocalPod]:
+async def found(deps: Dependencies, informer: Informer[Obj]) -> list[LocalPod]:
     """This node's pods on disk. The informer is filled already, and knows them by uid."""
-    facts = means.facts
+    facts = deps.facts
     left = list(records(facts.data_dir / "pods", facts.node))
     objects = [informer.where("uid", record.uid) for record in left]
     # All at once: one whose shim does not answer must not keep the others waiting.
     return await asyncio.gather(
-        *(_adopt(means, record, found[0] if found else None) for record, found in zip(left, objects, strict=True))
+        *(_adopt(deps, record, found[0] if found else None) for record, found in zip(left, objects, strict=True))
     )
 
 
-async def _adopt(means: Means, record: Record, obj: Obj | None) -> LocalPod:
-    facts = means.facts
+async def _adopt(deps: Dependencies, record: Record, obj: Obj | None) -> LocalPod:
+    facts = deps.facts
     directory = facts.pod_directory(record.uid)
-    shim = await means.runtime.adopt(directory)
+    shim = await deps.runtime.adopt(directory)
     try:
         states = await shim.states() if shim is not None else []
     except ShimGoneError:  # in this moment
         shim = None
     status = dict((obj or {}).get("status") or {})
     if shim is None:
-        states = _left(means, directory, status)
+        states = _left(deps, directory, status)
     logs = facts.log_directory(record.namespace, record.name, record.uid)
     names = [state.name for state in states]
     pod = LocalPod(obj or _remains(record, names), directory, logs, record.address, shim)
     pod.earlier, pod.reset = dict(record.earlier), dict(record.reset)
     if record.address != facts.host_ip:
-        means.addresses.keep(record.uid, record.address)
+        deps.addresses.keep(record.uid, record.address)
     pod.interrupted = interruptions.marked(directory, states)
     for state in states:
         if shim is None:
@@ -64,12 +64,12 @@ async def _adopt(means: Means, record: Record, obj: Obj | None) -> LocalPod:
     return pod
 
 
-def _left(means: Means, directory: Path, status: Obj) -> list[ContainerState]:
+def _left(deps: Dependencies, directory: Path, status: Obj) -> list[ContainerState]:
     """The last states of a pod whose shim is gone, with those marked that its node interrupted.
 
     No agent looked when the shim ended: everything was killed, or the machine was rebooted.
     """
-    runtime = means.runtime
+    runtime = deps.runtime
     interruptions.mark(directory, interruptions.running(runtime.left(directory)))
     states = runtime.lost(directory)
     if runtime.rebooted(directory):

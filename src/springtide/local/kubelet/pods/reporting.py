@@ -9,7 +9,7 @@ from springtide.kube import errors
 from springtide.kube.controller import Retry
 from springtide.kube.request import DeleteOptions, Patch
 from springtide.kube.resources import PODS
-from springtide.local.kubelet.dependencies import Means
+from springtide.local.kubelet.dependencies import Dependencies
 from springtide.local.kubelet.pods.local_pods import LocalPod
 from springtide.local.kubelet.status import pod_status
 
@@ -18,22 +18,22 @@ logger = logging.getLogger(__name__)
 INVALID_PAUSE = 5.0
 
 
-async def report(means: Means, pod: LocalPod) -> None:
+async def report(deps: Dependencies, pod: LocalPod) -> None:
     """Write the pod's status if there is news. ApiError when the server does not take it: to be tried again.
 
     Also when it says that there is no such pod: then the watch will say so, too, and there is nothing to report.
     """
     if pod.removed or pod.closing:
         return
-    host = means.facts.host_ip
+    host = deps.facts.host_ip
     has_address = pod.shim is not None or pod.status.get("podIP") or pod.obj["spec"].get("hostNetwork")
     place = pod_status.Place(host, pod.address if has_address else "")
-    fresh = pod_status.derive(pod.obj, pod.observed(), pod.status, place, means.clock())
+    fresh = pod_status.derive(pod.obj, pod.observed(), pod.status, place, deps.clock())
     patch = pod_status.difference(pod.obj, pod.status, fresh)
     if patch is None:
         return
     try:
-        await means.client.patch(PODS, pod.key, patch, Patch.STRATEGIC, subresource="status")
+        await deps.client.patch(PODS, pod.key, patch, Patch.STRATEGIC, subresource="status")
     except errors.Invalid as error:
         # As with a kubelet, init containers that run again in a new sandbox are not believed until they are through.
         logger.info("the status of pod %s is not accepted: %s", pod.key, error)
@@ -41,9 +41,9 @@ async def report(means: Means, pod: LocalPod) -> None:
     pod.status = fresh
 
 
-async def delete(means: Means, pod: LocalPod) -> None:
+async def delete(deps: Dependencies, pod: LocalPod) -> None:
     """The agent's last word: now the object may go."""
     try:
-        await means.client.delete(PODS, pod.key, DeleteOptions(grace=0, uid=pod.uid))
+        await deps.client.delete(PODS, pod.key, DeleteOptions(grace=0, uid=pod.uid))
     except (errors.NotFound, errors.Conflict):
         pod.removed = True

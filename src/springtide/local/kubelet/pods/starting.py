@@ -16,7 +16,7 @@ import msgspec
 from springtide.kube.resources import Obj
 from springtide.local.kubelet.containers.bodies import NotReady, Prepared
 from springtide.local.kubelet.containers.refusals import NOT_HERE
-from springtide.local.kubelet.dependencies import Means
+from springtide.local.kubelet.dependencies import Dependencies
 from springtide.local.kubelet.devices.placing import NoDeviceError
 from springtide.local.kubelet.node.addresses import NoAddressLeft
 from springtide.local.kubelet.pods import hooks, restarts
@@ -39,8 +39,8 @@ BACK_OFF = "ImagePullBackOff"
 
 
 class Starter:
-    def __init__(self, means: Means, tasks: Tasks) -> None:
-        self._means = means
+    def __init__(self, deps: Dependencies, tasks: Tasks) -> None:
+        self._deps = deps
         self._tasks = tasks
         self._tries: dict[str, int] = {}
 
@@ -50,10 +50,10 @@ class Starter:
         """Whether the pod has one now."""
         if pod.states:
             message = "Pod sandbox changed, it will be killed and re-created."
-            self._means.announce(pod, "", "SandboxChanged", message, kind="Normal")
+            self._deps.announce(pod, "", "SandboxChanged", message, kind="Normal")
         try:
             self._settle(pod)
-            body = self._means.bodies.sandbox(pod.obj, pod.directory)
+            body = self._deps.bodies.sandbox(pod.obj, pod.directory)
             shim = await self._spawn_and_prepare(pod, body)
         except (ShimError, NoAddressLeft, OSError) as error:
             self._fail_sandbox(pod, "FailedCreatePodSandBox", f"Failed to create pod sandbox: {_why(pod, error)}")
@@ -69,7 +69,7 @@ class Starter:
     def _settle(self, pod: LocalPod) -> None:
         """Directory and address, and the note that says whose they are."""
         if not pod.obj["spec"].get("hostNetwork"):
-            pod.address = self._means.addresses.take(pod.uid)
+            pod.address = self._deps.addresses.take(pod.uid)
         pod.earlier = pod.attempts()
         pod.directory.mkdir(parents=True, exist_ok=True, mode=0o700)
         self._note(pod)
@@ -77,7 +77,7 @@ class Starter:
     def _note(self, pod: LocalPod) -> None:
         metadata = pod.obj["metadata"]
         Record(
-            self._means.facts.node,
+            self._deps.facts.node,
             metadata["namespace"],
             metadata["name"],
             pod.uid,
@@ -98,23 +98,23 @@ class Starter:
         """Both at once. What volumes lack is told by the first container, which tries again."""
         preparing = asyncio.create_task(self._prepare(pod, body))
         try:
-            return await self._means.runtime.spawn(pod.directory)
+            return await self._deps.runtime.spawn(pod.directory)
         finally:
             with suppress(NotReady):
                 await preparing
 
     async def _prepare(self, pod: LocalPod, body: PodBody | None = None) -> Prepared:
         pod.stale = False
-        pod.prepared = await self._means.bodies.prepare(pod.obj, pod.directory, body)
+        pod.prepared = await self._deps.bodies.prepare(pod.obj, pod.directory, body)
         for reason, message in pod.prepared.warnings:
-            self._means.announce(pod, "", reason, message)
+            self._deps.announce(pod, "", reason, message)
         return pod.prepared
 
     def _fail_sandbox(self, pod: LocalPod, reason: str, message: str) -> None:
-        self._means.announce(pod, "", reason, message)
+        self._deps.announce(pod, "", reason, message)
         pause = self._pause(pod.uid)
-        pod.sandbox_failure = Failure(reason, message, self._means.clock() + pause)
-        self._means.wake(pod.uid, pause)
+        pod.sandbox_failure = Failure(reason, message, self._deps.clock() + pause)
+        self._deps.wake(pod.uid, pause)
 
     def _pause(self, key: str) -> float:
         tries = self._tries.get(key, 0)
@@ -140,17 +140,17 @@ class Starter:
         logger.warning("the shim of pod %s is gone", pod_specs.long_name(pod.obj))
         pod.shim = None
         shim.close()
-        for state in self._means.runtime.lost(pod.directory):
+        for state in self._deps.runtime.lost(pod.directory):
             mend_log(pod, state)
             self._take_in(pod, state)
-        self._means.wake(pod.uid, 0)
+        self._deps.wake(pod.uid, 0)
 
     def _take_in(self, pod: LocalPod, state: ContainerState) -> None:
         before = pod.states.get(state.name)
         if pod.take_in(with_last_words(pod, state)):
             if state.trouble and (before is None or before.trouble != state.trouble):
-                self._means.announce(pod, state.name, "FailedLogWrite", state.trouble)
-            self._means.wake(pod.uid, 0)
+                self._deps.announce(pod, state.name, "FailedLogWrite", state.trouble)
+            self._deps.wake(pod.uid, 0)
 
     # Containers
 
@@ -161,7 +161,7 @@ class Starter:
             return False
         image = str(container.get("image") or "")
         try:
-            environment = self._means.bodies.environment(image)
+            environment = self._deps.bodies.environment(image)
             await self._write_body(pod, name, attempt)
         except NotReady as lack:
             if lack.reason == NOT_HERE:
@@ -181,7 +181,7 @@ class Starter:
         pod.images[name] = image
         before = pod.states.get(name)
         if before is not None:
-            pod.back_offs[name] = restarts.restarted(pod.back_offs.get(name), before.finished, self._means.clock())
+            pod.back_offs[name] = restarts.restarted(pod.back_offs.get(name), before.finished, self._deps.clock())
         started = await self._start(pod, shim, name, attempt)
         if started:
             self._begin_hook(pod, container, attempt)
@@ -189,7 +189,7 @@ class Starter:
 
     async def _write_body(self, pod: LocalPod, name: str, attempt: int) -> None:
         prepared = pod.prepared or await self._prepare(pod)
-        body = self._means.bodies.container(pod.obj, name, attempt, prepared)
+        body = self._deps.bodies.container(pod.obj, name, attempt, prepared)
         directory = pod.directory / "containers" / name
         directory.mkdir(parents=True, exist_ok=True)
         (directory / f"{attempt}.body.json").write_bytes(msgspec.json.encode(body))
@@ -200,12 +200,12 @@ class Starter:
         except ShimGoneError:
             return False  # who follows it will tell
         except ShimError as error:
-            self._means.announce(pod, name, "Failed", f"Error: {error}")
+            self._deps.announce(pod, name, "Failed", f"Error: {error}")
             reason = "RunContainerError" if error.reason == "StartError" else error.reason
             pause = self._pause(f"{pod.uid}/{name}") if read_state(pod.directory, name, attempt) is None else 0.0
-            pod.failures[name] = Failure(reason, str(error), self._means.clock() + pause)
+            pod.failures[name] = Failure(reason, str(error), self._deps.clock() + pause)
             self._take_in_attempt(pod, name, attempt)
-            self._means.wake(pod.uid, pause)
+            self._deps.wake(pod.uid, pause)
             return False
         self._tries.pop(f"{pod.uid}/{name}", None)
         pod.failures.pop(name, None)
@@ -222,35 +222,35 @@ class Starter:
     def _fail_to_make(self, pod: LocalPod, name: str, lack: NotReady) -> None:
         """Of what all containers share, the pod speaks; of what one container lacks, that container."""
         own = lack.reason.startswith("CreateContainer")
-        self._means.announce(
+        self._deps.announce(
             pod,
             name if own else "",
             "Failed" if own else lack.reason,
             f"Error: {lack.message}" if own else lack.message,
         )
         pause = self._pause(f"{pod.uid}/{name}")
-        pod.failures[name] = Failure(lack.reason if own else "", lack.message, self._means.clock() + pause)
-        self._means.wake(pod.uid, pause)
+        pod.failures[name] = Failure(lack.reason if own else "", lack.message, self._deps.clock() + pause)
+        self._deps.wake(pod.uid, pause)
 
     def _await_image(self, pod: LocalPod, container: Obj, message: str) -> None:
         """Say it as a kubelet says that an image cannot be pulled, once, and look again."""
         name, image = container["name"], container.get("image") or ""
         known = pod.failures.get(name)
         pause = min(self._pause(f"{pod.uid}/{name}"), LONGEST_PULL_PAUSE)
-        until = self._means.clock() + pause
+        until = self._deps.clock() + pause
         again = Failure(BACK_OFF, f'Back-off pulling image "{image}": {NOT_HERE}: {message}', until)
         if known is not None and known.reason == NOT_HERE and known.message == message:
             self._say(pod, name, "BackOff", f'Back-off pulling image "{image}"')
-            self._means.announce(pod, name, "Failed", f"Error: {BACK_OFF}")
+            self._deps.announce(pod, name, "Failed", f"Error: {BACK_OFF}")
         elif known is None or known.message != again.message:
-            self._means.announce(pod, name, "Failed", f'Failed to pull image "{image}": {message}')
-            self._means.announce(pod, name, "Failed", f"Error: {NOT_HERE}")
+            self._deps.announce(pod, name, "Failed", f'Failed to pull image "{image}": {message}')
+            self._deps.announce(pod, name, "Failed", f"Error: {NOT_HERE}")
             again = Failure(NOT_HERE, message, until)
         pod.failures[name] = again
-        self._means.wake(pod.uid, pause)
+        self._deps.wake(pod.uid, pause)
 
     def _say(self, pod: LocalPod, name: str, reason: str, message: str) -> None:
-        self._means.announce(pod, name, reason, message, kind="Normal")
+        self._deps.announce(pod, name, reason, message, kind="Normal")
 
     def forget(self, uid: str) -> None:
         self._tries = {key: tries for key, tries in self._tries.items() if not key.startswith(uid)}
@@ -269,13 +269,13 @@ class Starter:
             await hooks.run(handler, container, pod)
         except hooks.HookError as error:
             logger.info("%s", error)
-            self._means.announce(pod, name, "FailedPostStartHook", "PostStartHook failed")
+            self._deps.announce(pod, name, "FailedPostStartHook", "PostStartHook failed")
             self._say(pod, name, "Killing", "FailedPostStartHook")
             pod.failures[name] = Failure("PostStartHookError", str(error))
-            pod.stops[name] = Stop(attempt, self._means.clock(), pod_specs.grace_of(pod.obj))
+            pod.stops[name] = Stop(attempt, self._deps.clock(), pod_specs.grace_of(pod.obj))
         finally:
             pod.starting.discard(name)
-            self._means.wake(pod.uid, 0)
+            self._deps.wake(pod.uid, 0)
 
 
 def _why(pod: LocalPod, error: Exception) -> str:

@@ -10,7 +10,7 @@ from contextlib import suppress
 from dataclasses import replace
 
 from springtide.kube.resources import Obj
-from springtide.local.kubelet.dependencies import Means
+from springtide.local.kubelet.dependencies import Dependencies
 from springtide.local.kubelet.pods import hooks
 from springtide.local.kubelet.pods.actions import BeginStop, SignalStop
 from springtide.local.kubelet.pods.local_pods import LocalPod
@@ -23,17 +23,17 @@ logger = logging.getLogger(__name__)
 
 
 class Stopper:
-    def __init__(self, means: Means, tasks: Tasks) -> None:
-        self._means = means
+    def __init__(self, deps: Dependencies, tasks: Tasks) -> None:
+        self._deps = deps
         self._tasks = tasks
 
     def begin(self, pod: LocalPod, action: BeginStop) -> None:
         again = action.name in pod.stops and pod.stops[action.name].attempt == action.attempt
         container = pod_specs.container_of(pod.obj, action.name) or {}
         handler = pod_specs.hook_of(container, "preStop") if action.grace > 0 and not again else None
-        pod.stops[action.name] = Stop(action.attempt, self._means.clock(), action.grace, handler is not None)
+        pod.stops[action.name] = Stop(action.attempt, self._deps.clock(), action.grace, handler is not None)
         if not again:
-            self._means.announce(pod, action.name, "Killing", action.message, kind="Normal")
+            self._deps.announce(pod, action.name, "Killing", action.message, kind="Normal")
         if handler is not None:
             self._tasks.start(pod.uid, self._pre_stop(pod, container, handler, action), "preStop")
 
@@ -42,15 +42,15 @@ class Stopper:
             await asyncio.wait_for(hooks.run(handler, container, pod), action.grace)
         except TimeoutError:
             logger.info("the preStop hook of %s took all its grace", action.name)
-            self._means.announce(pod, action.name, "FailedPreStopHook", "PreStopHook failed")
+            self._deps.announce(pod, action.name, "FailedPreStopHook", "PreStopHook failed")
         except hooks.HookError as error:
             logger.info("%s", error)
-            self._means.announce(pod, action.name, "FailedPreStopHook", "PreStopHook failed")
+            self._deps.announce(pod, action.name, "FailedPreStopHook", "PreStopHook failed")
         finally:
             stop = pod.stops.get(action.name)
             if stop is not None and stop.attempt == action.attempt:
                 pod.stops[action.name] = replace(stop, hook_running=False)
-            self._means.wake(pod.uid, 0)
+            self._deps.wake(pod.uid, 0)
 
     async def signal(self, pod: LocalPod, action: SignalStop) -> None:
         stop, shim = pod.stops[action.name], pod.shim
@@ -60,10 +60,10 @@ class Stopper:
         try:
             await shim.stop(action.name, action.grace, pod_specs.stop_signal_of(container))
         except ShimError as error:
-            self._means.announce(pod, "", "FailedKillPod", f"error killing pod: {error}")
+            self._deps.announce(pod, "", "FailedKillPod", f"error killing pod: {error}")
             if error.reason == NO_ANSWER:
                 shim.kill()
-            self._means.wake(pod.uid, 1)
+            self._deps.wake(pod.uid, 1)
             return
         pod.stops[action.name] = replace(stop, signalled=True)
 
@@ -76,14 +76,14 @@ class Stopper:
 
     async def release(self, pod: LocalPod) -> None:
         """Give back what an ended pod held; its logs and the states of its containers stay."""
-        self._means.addresses.release(pod.uid)
-        self._means.devices.release(pod.uid)
-        await self._means.bodies.remove(pod.obj)
+        self._deps.addresses.release(pod.uid)
+        self._deps.devices.release(pod.uid)
+        await self._deps.bodies.remove(pod.obj)
 
     async def forget(self, pod: LocalPod) -> None:
         """Nothing of it is left after this."""
         self._tasks.cancel(pod.uid)
-        await self._means.bodies.remove(pod.obj)
+        await self._deps.bodies.remove(pod.obj)
         await asyncio.to_thread(shutil.rmtree, pod.logs, ignore_errors=True)
-        await asyncio.to_thread(self._means.runtime.discard, pod.directory)
-        self._means.pods.remove(pod.uid)
+        await asyncio.to_thread(self._deps.runtime.discard, pod.directory)
+        self._deps.pods.remove(pod.uid)

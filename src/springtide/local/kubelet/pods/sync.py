@@ -13,7 +13,7 @@ from springtide.kube.controller import Result, Retry
 from springtide.kube.informer import Informer
 from springtide.kube.resources import PODS, Obj
 from springtide.local.kubelet.containers.bodies import NotReady
-from springtide.local.kubelet.dependencies import Means
+from springtide.local.kubelet.dependencies import Dependencies
 from springtide.local.kubelet.pods import actions, interruptions, lifecycle, reporting
 from springtide.local.kubelet.pods.actions import Action
 from springtide.local.kubelet.pods.lifecycle import Ending
@@ -32,13 +32,13 @@ REFRESH_PAUSE = 1.0
 
 
 class Sync:
-    def __init__(self, means: Means, informer: Informer[Obj]) -> None:
-        self._means = means
+    def __init__(self, deps: Dependencies, informer: Informer[Obj]) -> None:
+        self._deps = deps
         self._informer = informer
         informer.add_index("uid", uids)
         self.tasks = Tasks()
-        self._starter = Starter(means, self.tasks)
-        self._stopper = Stopper(means, self.tasks)
+        self._starter = Starter(deps, self.tasks)
+        self._stopper = Stopper(deps, self.tasks)
         self._probers: dict[str, Prober] = {}
         self._late: set[str] = set()
         """Pods of which it was said that they were active for too long."""
@@ -54,16 +54,16 @@ class Sync:
             await self._confirm_removal(pod)
         requeue: float | None = None
         for _ in range(ROUNDS):
-            steps = lifecycle.plan(pod.obj, pod.observed(), self._means.clock())
+            steps = lifecycle.plan(pod.obj, pod.observed(), self._deps.clock())
             requeue = min((step.seconds for step in steps if isinstance(step, actions.RequeueAfter)), default=None)
             moved = False
             for action in steps:
                 moved |= await self._act(pod, action)
             if not moved:
                 break
-        if self._means.pods.get(uid) is not None:
+        if self._deps.pods.get(uid) is not None:
             self._watch(pod)
-            await reporting.report(self._means, pod)
+            await reporting.report(self._deps, pod)
             await self._refresh(pod)
         if pod.closing:
             self._closed.set()
@@ -73,7 +73,7 @@ class Sync:
 
     def _look(self, uid: str) -> LocalPod | None:
         """What is known of the pod, brought up to date; None when there is nothing to do about it."""
-        objects, pod = self._informer.where("uid", uid), self._means.pods.get(uid)
+        objects, pod = self._informer.where("uid", uid), self._deps.pods.get(uid)
         if not objects:
             return pod
         obj = objects[0]
@@ -95,21 +95,21 @@ class Sync:
         """A pod that is not listed is ended only when the server says that it does not exist: an object that cannot be
         read (damaged on disk) is not listed either. ApiError or Retry: to be asked again."""
         if not pod_specs.is_deleted(pod.obj):
-            found = await self._means.client.find(PODS, pod.key)
+            found = await self._deps.client.find(PODS, pod.key)
             if found is not None and found["metadata"]["uid"] == pod.uid:
                 raise Retry(f"pod {pod.key} is not listed, but it exists")
         pod.removed = True
 
     def _admit(self, obj: Obj) -> LocalPod:
-        facts, metadata = self._means.facts, obj["metadata"]
+        facts, metadata = self._deps.facts, obj["metadata"]
         logs = facts.log_directory(metadata["namespace"], metadata["name"], metadata["uid"])
         pod = LocalPod(obj, facts.pod_directory(metadata["uid"]), logs, facts.host_ip, closing=self._closing)
-        self._means.pods.add(pod)
+        self._deps.pods.add(pod)
         return pod
 
     def adopt(self, pod: LocalPod) -> None:
         """A pod that was found on disk: known, and followed if it runs."""
-        self._means.pods.add(pod)
+        self._deps.pods.add(pod)
         if pod.shim is not None:
             self._starter.follow(pod, pod.shim)
 
@@ -150,8 +150,8 @@ class Sync:
                 await self._finish(pod)
                 return True
             case actions.DeletePod():
-                await reporting.report(self._means, pod)
-                await reporting.delete(self._means, pod)
+                await reporting.report(self._deps, pod)
+                await reporting.delete(self._deps, pod)
                 return pod.removed
             case actions.Forget():
                 await self._forget(pod)
@@ -162,17 +162,17 @@ class Sync:
         known = pod.failures.get(name)
         if known is None or known.message != text or known.until != until:
             message = f"Back-off restarting failed container {name} in pod {pod_specs.long_name(pod.obj)}"
-            self._means.announce(pod, name, "BackOff", message)
+            self._deps.announce(pod, name, "BackOff", message)
             pod.failures[name] = Failure("CrashLoopBackOff", text, until)
-        self._means.wake(pod.uid, until - self._means.clock())
+        self._deps.wake(pod.uid, until - self._deps.clock())
 
     def _say_late(self, pod: LocalPod) -> None:
         if pod.uid in self._late:
             return
-        if lifecycle.ending(pod.obj, pod.observed(), self._means.clock()) is Ending.DEADLINE:
+        if lifecycle.ending(pod.obj, pod.observed(), self._deps.clock()) is Ending.DEADLINE:
             self._late.add(pod.uid)
             message = "Pod was active on the node longer than the specified deadline"
-            self._means.announce(pod, "", "DeadlineExceeded", message, kind="Normal")
+            self._deps.announce(pod, "", "DeadlineExceeded", message, kind="Normal")
 
     async def _finish(self, pod: LocalPod) -> None:
         """With `closing` the pod only sleeps: at the next start it goes on as after a reboot."""
@@ -194,42 +194,42 @@ class Sync:
             return
         fresh, pod.stale, pod.nudged = pod.nudged, False, False
         try:
-            await self._means.bodies.refresh(pod.obj, pod.directory, fresh=fresh)
+            await self._deps.bodies.refresh(pod.obj, pod.directory, fresh=fresh)
         except NotReady as lack:
-            self._means.announce(pod, "", lack.reason, lack.message)
+            self._deps.announce(pod, "", lack.reason, lack.message)
             pod.stale, pod.nudged = True, pod.nudged or fresh
-            self._means.wake(pod.uid, REFRESH_PAUSE)
+            self._deps.wake(pod.uid, REFRESH_PAUSE)
 
     # Asking
 
     def _watch(self, pod: LocalPod) -> None:
         """Keep the pod's probes up to what runs."""
-        ending = lifecycle.ending(pod.obj, pod.observed(), self._means.clock()) is not None
+        ending = lifecycle.ending(pod.obj, pod.observed(), self._deps.clock()) is not None
         prober = self._probers.get(pod.uid)
         if prober is None:
-            stands_in = self._means.bodies.stands_in
-            prober = Prober(pod, self._means.announce, lambda: self._means.wake(pod.uid, 0), stands_in)
+            stands_in = self._deps.bodies.stands_in
+            prober = Prober(pod, self._deps.announce, lambda: self._deps.wake(pod.uid, 0), stands_in)
             self._probers[pod.uid] = prober
         prober.keep_up(ending)
 
     def nudge(self, uid: str) -> None:
         """Something that a pod uses or waited for changed: read it anew, and try at once what failed before."""
-        pod = self._means.pods.get(uid)
+        pod = self._deps.pods.get(uid)
         if pod is not None:
             pod.stale = True
             pod.sandbox_failure = None
             pod.failures = {
                 name: failure for name, failure in pod.failures.items() if failure.reason == "CrashLoopBackOff"
             }
-            self._means.wake(uid, 0)
+            self._deps.wake(uid, 0)
 
     async def close(self) -> None:
         """End all pods within their grace, and leave their objects alone. None starts any more."""
         self._closing = True
-        for pod in self._means.pods.all():
+        for pod in self._deps.pods.all():
             pod.closing = True
-            self._means.wake(pod.uid, 0)
-        while not all(pod.finished for pod in self._means.pods.all()):
+            self._deps.wake(pod.uid, 0)
+        while not all(pod.finished for pod in self._deps.pods.all()):
             self._closed.clear()
             await self._closed.wait()
 

@@ -109,13 +109,13 @@ def _serve(sock: socket.socket, directory: str) -> None:
         signal.signal(signal.SIGTERM, signal.SIG_IGN)  # a clean end is the holder's: the socket closes
         lock = os.open(os.path.join(directory, "outside.lock"), os.O_CREAT | os.O_RDWR | os.O_CLOEXEC, 0o600)
         fcntl.lockf(lock, fcntl.LOCK_EX)  # the servant of a killed holder clears up first
-        _Servant(sock, directory).run()
+        _HostSide(sock, directory).run()
         code = 0
     finally:
         os._exit(code)
 
 
-class _Servant:
+class _HostSide:
     def __init__(self, sock: socket.socket, cluster: str) -> None:
         self._socket = sock
         self._tool, self._translation = _Tool(), Translation(cluster)

@@ -24,7 +24,7 @@ QUEUES_AFTER: Final = 0.2
 """Seconds; many groups may change at once, and each queue is counted over all of them."""
 
 
-class GroupUpkeep:
+class GroupStatus:
     def __init__(self, client: Client, ledger: Ledger, component: str) -> None:
         self._client = client
         self._ledger = ledger

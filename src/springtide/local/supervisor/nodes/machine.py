@@ -80,7 +80,7 @@ class Machine:
 
     async def _end_network(self) -> None:
         if self._directory.is_still_there():
-            with contextlib.suppress(netd_client.HolderError, OSError):
+            with contextlib.suppress(netd_client.NetdError, OSError):
                 await netd_client.ensure(self._directory.path)  # one that is only starting could not be told to end
         await netd_client.end(self._directory.path)
 
@@ -128,7 +128,7 @@ class Machine:
         while True:
             try:
                 await netd_client.keep(self._directory.path)
-            except (netd_client.HolderError, OSError) as error:
+            except (netd_client.NetdError, OSError) as error:
                 self._trouble = str(error)
                 logger.warning("%s", error)
             await asyncio.sleep(_AGAIN)

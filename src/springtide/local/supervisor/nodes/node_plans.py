@@ -67,12 +67,12 @@ class Reclaim:
 
 
 @dataclass(frozen=True, slots=True)
-class Complain:
+class ReportProblem:
     reason: str
     message: str
 
 
-Step = Assign | Start | Stop | Announce | Withdraw | Reclaim | Complain
+Step = Assign | Start | Stop | Announce | Withdraw | Reclaim | ReportProblem
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,7 +93,7 @@ def plan(node: Obj | None, agent: Agent | None, taken: Collection[int], now: dat
     except ValueError:
         text = node["metadata"]["annotations"][RECLAIM_AT]
         message = f"Annotation {RECLAIM_AT} is no time: {text!r}. Write it like 2026-01-31T12:00:00Z."
-        return _run(node, agent, taken, (Complain("InvalidReclaimTime", message),))
+        return _run(node, agent, taken, (ReportProblem("InvalidReclaimTime", message),))
     if at is not None and at <= now:
         return Plan((Reclaim(),))
     if at is None:
@@ -111,11 +111,11 @@ def _run(node: Obj, agent: Agent | None, taken: Collection[int], steps: tuple[St
         free = next((number for number in RANGES if number not in taken), None)
         if free is None:
             message = f"All {len(RANGES)} ranges of pod addresses are in use. Remove another node first."
-            return Plan((*steps, Complain("CIDRNotAvailable", message)))
+            return Plan((*steps, ReportProblem("CIDRNotAvailable", message)))
         return Plan((Assign(free), *steps))
     if index in taken:
         message = f"Pod addresses {pod_range(index)} belong to another node. Delete this Node and add it anew."
-        return Plan((*steps, Complain("CIDRNotAvailable", message)))
+        return Plan((*steps, ReportProblem("CIDRNotAvailable", message)))
     return Plan((*steps, Start(Agent(node["metadata"]["uid"], index))))
 
 

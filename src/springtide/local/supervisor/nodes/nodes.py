@@ -22,7 +22,16 @@ from springtide.kube.informer import Informers
 from springtide.kube.request import DeleteOptions, Scope
 from springtide.kube.resources import NODES, Key, Obj
 from springtide.local.supervisor.nodes import node_plans
-from springtide.local.supervisor.nodes.node_plans import Agent, Announce, Assign, Complain, Reclaim, Start, Step, Stop
+from springtide.local.supervisor.nodes.node_plans import (
+    Agent,
+    Announce,
+    Assign,
+    Reclaim,
+    ReportProblem,
+    Start,
+    Step,
+    Stop,
+)
 from springtide.local.supervisor.nodes.node_specs import CAPACITY, DEFAULT, LOCAL, SPOT
 
 COMPONENT = "springtide-supervisor"
@@ -136,7 +145,7 @@ class _Keeper:
             self._agents[key.name] = step.agent
         elif isinstance(step, Reclaim):
             await self._reclaim(node)
-        elif isinstance(step, Complain):
+        elif isinstance(step, ReportProblem):
             self._recorder.warning(node, step.reason, step.message)
         else:
             await self._write(step, node)

@@ -64,15 +64,15 @@ class AnyOrder(any_order.AnyOrder):
     def the_size_is_within_its_bounds(self) -> None:
         if not hasattr(self, "cluster"):
             return
-        seen = self.cluster.situation
+        seen = self.cluster.snapshot
         most = 4 if self.elastic else 6
         assert len(seen.ledger.members) - len(moving.leavers(seen)) <= most
         assert len(self.cluster.listed()) <= most
 
     def runs(self) -> None:
         super().runs()
-        cluster, wanted = self.cluster, self.cluster.situation.wanted_size
-        kept = len(deferring.held(cluster.situation))
+        cluster, wanted = self.cluster, self.cluster.snapshot.wanted_size
+        kept = len(deferring.held(cluster.snapshot))
         assert len(cluster.listed()) == max(wanted, kept), cluster.status.explanation
         assert cluster.workers() == sorted(cluster.listed())
         assert cluster.launcher().phase == "Running"

@@ -10,27 +10,27 @@ from hypothesis import strategies as st
 from tests.unit.local.controller_manager.nodes.node_objects import NOW, STAMP, a_pod
 
 from springtide.local.controller_manager.nodes.disruption_target import disrupted
-from springtide.local.controller_manager.nodes.pod_garbage import Doomed, Observed, choose
+from springtide.local.controller_manager.nodes.pod_garbage import LostWithNode, Observed, choose
 from springtide.local.controller_manager.views import PodView
 
 
-def chosen(*pods: PodView, kept: int = 100) -> list[Doomed]:
+def chosen(*pods: PodView, kept: int = 100) -> list[LostWithNode]:
     return choose(Observed(pods, gone={"gone"}, out_of_service={"broken"}), kept)
 
 
 def test_pods_of_a_node_that_is_gone() -> None:
     orphan, ended = a_pod("a", "gone"), a_pod("b", "gone", "Succeeded")
-    assert chosen(orphan, ended, a_pod("c", "here")) == [Doomed(orphan, True), Doomed(ended, True)]
+    assert chosen(orphan, ended, a_pod("c", "here")) == [LostWithNode(orphan, True), LostWithNode(ended, True)]
 
 
 def test_pods_that_are_deleted_before_they_got_a_node() -> None:
     deleted = a_pod("a", "", "Pending", deletion_timestamp=NOW)
-    assert chosen(deleted, a_pod("b", "", "Pending")) == [Doomed(deleted)]
+    assert chosen(deleted, a_pod("b", "", "Pending")) == [LostWithNode(deleted)]
 
 
 def test_deleted_pods_of_a_node_out_of_service() -> None:
     deleted = a_pod("a", "broken", deletion_timestamp=NOW)
-    assert chosen(deleted, a_pod("b", "broken"), a_pod("c", "here", deletion_timestamp=NOW)) == [Doomed(deleted)]
+    assert chosen(deleted, a_pod("b", "broken"), a_pod("c", "here", deletion_timestamp=NOW)) == [LostWithNode(deleted)]
 
 
 def test_of_too_many_ended_pods_the_evicted_and_the_oldest_go() -> None:

@@ -14,7 +14,7 @@ from tests.unit.jobs.simulated import Cluster
 
 from springtide.api.kinds.conditions import Condition, condition
 from springtide.jobs.actions import Event, Inquire, RequeueAfter
-from springtide.jobs.observed import Exit, Key, LauncherJob, Trouble, Waiting
+from springtide.jobs.observed import Exit, Key, LauncherJob, Waiting, WarningEvent
 from springtide.jobs.reporting import wait_causes
 
 NO_GPU = "0/3 nodes are available: 3 Insufficient nvidia.com/gpu. preemption: 0/3 nodes are available."
@@ -241,7 +241,7 @@ def test_what_its_events_say_is_the_cause() -> None:
     cluster = submitted()
     creating(cluster, "pi-worker-0")
     cluster.now += timedelta(seconds=10)
-    cluster.troubles = {cluster.pods["pi-worker-0"].uid: Trouble("FailedMount", MISSING)}
+    cluster.troubles = {cluster.pods["pi-worker-0"].uid: WarningEvent("FailedMount", MISSING)}
     assert asked(cluster), "it is asked again, because it may change"
     message = f"pi-worker-0 cannot start: FailedMount: {MISSING}; see kubectl describe pod pi-worker-0 -n ns"
     assert cluster.status.explanation == message
@@ -259,7 +259,7 @@ def test_a_pod_with_volumes_and_network_pulls_its_image_and_is_not_asked_about()
     cluster = submitted()
     creating(cluster, "pi-worker-0", sandbox=True)
     cluster.now += timedelta(minutes=5)
-    cluster.troubles = {cluster.pods["pi-worker-0"].uid: Trouble("FailedMount", "some time ago")}
+    cluster.troubles = {cluster.pods["pi-worker-0"].uid: WarningEvent("FailedMount", "some time ago")}
     assert not asked(cluster)
     assert cluster.status.explanation == (
         "pi-worker-0 has been pulling images or creating containers since 06:00:00 UTC."
@@ -277,7 +277,7 @@ def test_a_launchers_job_that_has_no_pod_is_asked_about() -> None:
     quota = (
         'Error creating: pods "pi-launcher-x7" is forbidden: exceeded quota: small, requested: pods=1, limited: pods=2'
     )
-    cluster.troubles = {cluster.batch.uid: Trouble("FailedCreate", quota)}
+    cluster.troubles = {cluster.batch.uid: WarningEvent("FailedCreate", quota)}
     cluster.reconcile()
     message = f"The launcher's pod cannot be created: {quota}; see kubectl describe quota -n ns"
     assert cluster.events == [Event("Warning", "QuotaExceeded", message)]

@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 from tests.unit.jobs.builders import elastic, reasons, running
+from tests.unit.jobs.reporting.test_training_progress import report
 from tests.unit.jobs.simulated import Cluster
-from tests.unit.jobs.test_training_progress import report
 
 from springtide.jobs.actions import Event
 

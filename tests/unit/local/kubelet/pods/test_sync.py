@@ -52,7 +52,7 @@ async def test_a_pod_that_ends_gives_back_what_it_held(stage: Stage) -> None:
     assert stage.shim.ended
     assert (stage.bodies.removed, stage.devices.released) == ([UID], [UID])
     assert stage.client.deletions == []
-    assert stage.means.addresses.take("another") == "10.244.1.3"
+    assert stage.deps.addresses.take("another") == "10.244.1.3"
 
 
 async def test_the_first_restart_is_immediate_and_the_second_waits(stage: Stage) -> None:
@@ -88,7 +88,7 @@ async def test_a_deleted_pod_is_stopped_reported_deleted_and_forgotten(stage: St
     assert (options.grace, options.uid) == (0, UID)
     await stage.settle()
     assert not stage.facts.pod_directory(UID).exists()
-    assert stage.means.pods.all() == []
+    assert stage.deps.pods.all() == []
 
 
 async def test_a_pod_that_was_deleted_before_it_came_here_is_let_go(stage: Stage) -> None:
@@ -101,7 +101,7 @@ async def test_a_pod_that_was_deleted_before_it_came_here_is_let_go(stage: Stage
 async def test_a_pod_that_ended_elsewhere_or_long_ago_is_nothing_to_do(stage: Stage) -> None:
     stage.put(a_pod() | {"status": {"phase": "Failed"}})
     await stage.settle()
-    assert stage.means.pods.all() == []
+    assert stage.deps.pods.all() == []
     assert stage.client.patches == []
 
 
@@ -222,7 +222,7 @@ async def test_closing_ends_pods_and_leaves_their_objects_alone(stage: Stage) ->
     stage.put(a_pod())
     await stage.settle()
     count = len(stage.client.patches)
-    pod = stage.means.pods.all()[0]
+    pod = stage.deps.pods.all()[0]
     pod.closing = True
     await stage.settle()
     stage.shim.exit("main", 143)
@@ -246,7 +246,7 @@ async def test_a_new_pod_of_the_same_name_comes_up_while_the_old_one_ends(stage:
     await stage.settle(UID)
     assert stage.shim.started == [("main", 0)]
     assert old.stopped == [("main", 30.0, "SIGTERM")]
-    found = stage.means.pods.find("default", "p")
+    found = stage.deps.pods.find("default", "p")
     assert found is not None
     assert found.uid == "second"
 

@@ -43,7 +43,7 @@ def test_a_stage_is_read_off_the_ledger_and_the_pod(
     assert stage(pod, listed=listed, draining=draining) is found
 
 
-def seen(workers: int = 3) -> snapshot.Situation:
+def seen(workers: int = 3) -> snapshot.Snapshot:
     cluster = running(elastic(workers))
     return snapshot.read(cluster.observe(), cluster.kind, cluster.now)
 

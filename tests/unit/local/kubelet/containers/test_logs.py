@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from springtide.local.kubelet.containers import logs
-from springtide.local.kubelet.containers.logs import Options, Shaper, Tape, tail_start
+from springtide.local.kubelet.containers.logs import AttemptLog, Options, Shaper, tail_start
 
 
 def stamp(second: int) -> str:
@@ -119,17 +119,17 @@ def attempt(tmp_path: Path) -> Attempt:
     return Attempt(tmp_path)
 
 
-Open = Callable[..., Tape]
+Open = Callable[..., AttemptLog]
 
 
 @pytest.fixture
 def opened() -> Iterator[Open]:
     """Makes tapes, and closes them afterwards."""
     with ExitStack() as stack:
-        yield lambda files, tail=None: stack.enter_context(closing(Tape(files, tail)))
+        yield lambda files, tail=None: stack.enter_context(closing(AttemptLog(files, tail)))
 
 
-def everything(tape: Tape) -> bytes:
+def everything(tape: AttemptLog) -> bytes:
     read = b""
     while data := tape.read():
         read += data

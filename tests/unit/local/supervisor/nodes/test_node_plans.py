@@ -14,9 +14,9 @@ from springtide.local.supervisor.nodes.node_plans import (
     Agent,
     Announce,
     Assign,
-    Complain,
     Plan,
     Reclaim,
+    ReportProblem,
     Start,
     Stop,
     Withdraw,
@@ -72,15 +72,15 @@ def test_plan(node: Obj | None, agent: Agent | None, taken: tuple[int, ...], exp
 
 def test_a_reclaim_time_that_is_none_is_complained_about_and_ignored() -> None:
     steps = plan(a_node("tomorrow"), None, (), NOW).steps
-    assert [type(step) for step in steps] == [Complain, Start]
-    assert isinstance(steps[0], Complain)
+    assert [type(step) for step in steps] == [ReportProblem, Start]
+    assert isinstance(steps[0], ReportProblem)
     assert "'tomorrow'" in steps[0].message
 
 
 @pytest.mark.parametrize("node", [a_node(index=None), a_node(index=7)], ids=["no number left", "a number twice"])
 def test_a_node_without_addresses_of_its_own_is_not_started(node: Obj) -> None:
     (step,) = plan(node, None, range(1, 255), NOW).steps
-    assert isinstance(step, Complain)
+    assert isinstance(step, ReportProblem)
     assert step.reason == "CIDRNotAvailable"
 
 

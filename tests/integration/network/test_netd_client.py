@@ -13,14 +13,14 @@ import pytest
 from tests.integration.patience import until
 
 from springtide.local.network import netd_client
-from springtide.local.network.netd_client import HolderError
+from springtide.local.network.netd_client import NetdError
 
 
 @pytest.fixture
 async def data_dir(tmp_path: Path) -> AsyncIterator[Path]:
     try:
         await netd_client.ensure(tmp_path, uplink=False)
-    except HolderError as problem:
+    except NetdError as problem:
         pytest.skip(f"this system refuses namespaces: {problem}")
     yield tmp_path
     await netd_client.end(tmp_path)

@@ -14,26 +14,26 @@ import pytest
 from tests.integration.runtime.pods import Pod, Pods, until
 
 from springtide.local.runtime import shim_client
-from springtide.local.runtime.fork_client import Nursery
+from springtide.local.runtime.fork_client import ForkClient
 from springtide.local.runtime.shim_client import ShimError
 
 
 @pytest.fixture
-def nursery() -> Iterator[Nursery]:
-    made = Nursery()
+def nursery() -> Iterator[ForkClient]:
+    made = ForkClient()
     yield made
     made.close()
 
 
 @pytest.fixture
-async def pod(data: Path, nursery: Nursery) -> AsyncIterator[Pod]:
+async def pod(data: Path, nursery: ForkClient) -> AsyncIterator[Pod]:
     pods = Pods(data, "")
     made = await pods.make(nursery=nursery, isolation="none")
     yield made
     await pods.end()
 
 
-async def test_a_shim_outlives_its_nursery(pod: Pod, nursery: Nursery) -> None:
+async def test_a_shim_outlives_its_nursery(pod: Pod, nursery: ForkClient) -> None:
     await pod.script("sleep 300")
     nursery.close()
     adopted = await shim_client.adopt(pod.directory)
@@ -41,7 +41,7 @@ async def test_a_shim_outlives_its_nursery(pod: Pod, nursery: Nursery) -> None:
     assert [state.status for state in await adopted.states()] == ["running"]
 
 
-async def test_a_nursery_that_was_killed_is_replaced(data: Path, pod: Pod, nursery: Nursery) -> None:
+async def test_a_nursery_that_was_killed_is_replaced(data: Path, pod: Pod, nursery: ForkClient) -> None:
     assert nursery.pid is not None
     os.kill(nursery.pid, signal.SIGKILL)
     await until(lambda: _is_dead(nursery.pid))
@@ -53,12 +53,12 @@ async def test_a_nursery_that_was_killed_is_replaced(data: Path, pod: Pod, nurse
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="needs /proc")
-async def test_a_shim_is_found_by_its_command_line(pod: Pod, nursery: Nursery) -> None:
+async def test_a_shim_is_found_by_its_command_line(pod: Pod, nursery: ForkClient) -> None:
     assert str(pod.directory) in _words(pod.shim.pid)
     assert not any(str(pod.data) in word for word in _words(nursery.pid))
 
 
-async def test_what_keeps_a_shim_from_starting_is_told(data: Path, nursery: Nursery) -> None:
+async def test_what_keeps_a_shim_from_starting_is_told(data: Path, nursery: ForkClient) -> None:
     with pytest.raises(ShimError, match=r"(?i)no such file or directory"):
         await nursery.spawn(data / "pods" / "missing")
     directory = data / "pods" / "wrong"
