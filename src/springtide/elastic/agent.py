@@ -125,19 +125,21 @@ class Link:
 class Rank:
     """The user's program and all that it starts, in a process group of its own."""
 
-    def __init__(self, argv: Sequence[str], environment: dict[str, str], directory: str, secret: bytes) -> None:
+    def __init__(self, program: Program, environment: dict[str, str], orphan_guard: OrphanGuard) -> None:
+        """The guard knows the process group before the program runs, so that an agent killed here leaves no rank."""
         read, write = os.pipe()
         try:
-            os.write(write, secret)
+            os.write(write, program.secret)
             self.process = subprocess.Popen(
-                argv,
+                program.argv,
                 env=environment | {"TIDE_SECRET_FD": str(read)},
-                cwd=directory if os.path.isdir(directory) else None,
+                cwd=program.cwd if os.path.isdir(program.cwd) else None,
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.PIPE,
                 stderr=subprocess.PIPE,
                 pass_fds=(read,),
                 start_new_session=True,
+                preexec_fn=lambda: orphan_guard.hold(os.getpid()),
             )
         finally:
             os.close(write)
@@ -367,10 +369,10 @@ def serve(connect: str, worker: int, token: str) -> int:
     link = Link(connection)
     environment = _environment(program.env, connect, address, worker)
     try:
-        rank = Rank(program.argv, environment, program.cwd, program.secret)
+        rank = Rank(program, environment, orphan_guard)
     except OSError as error:
+        orphan_guard.release()
         return _unable(link, program.argv, error)
-    orphan_guard.hold(rank.process.pid)
     connection.setblocking(False)
     connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
     link.send(Started(rank.process.pid))

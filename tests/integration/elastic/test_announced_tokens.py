@@ -72,7 +72,7 @@ def test_no_token_is_seen_by_other_processes(tmp_path: Path, watcher: Watcher) -
     run = launched(tmp_path, KUBEXEC, "-np", "4", "-H", "pod-a:2,pod-b:2")
     try:
         run.saw(r"generation 1 rank \d of 4", 4)
-        assert run.finish() == 0
+        assert run.finish() == 0, run.text
     finally:
         run.close()
     watcher.close()
@@ -91,7 +91,7 @@ def test_a_token_that_comes_after_the_call_is_waited_for(tmp_path: Path) -> None
     run = launched(tmp_path, slow, "-np", "2", "-H", "pod-a:2")
     try:
         run.saw(r"generation 1 rank \d of 2", 2)
-        assert run.finish() == 0
+        assert run.finish() == 0, run.text
     finally:
         run.close()
 

@@ -102,7 +102,7 @@ def test_a_newcomer_whose_imports_hold_the_interpreter_lock_is_not_taken_for_dea
 ) -> None:
     """No thread of its own could beat for it meanwhile, and it takes longer than any patience that is left to it."""
     words = ("--loads", "5", "--slowly")
-    run = learning(ONE, "-np", "1", "--heartbeat-timeout", "3", epochs=40, words=words)
+    run = learning(ONE, "-np", "1", "--heartbeat-timeout", "3", epochs=100, words=words)
     run.goes_on()
     run.hosts(f"{ONE} {TWO}")
     run.until(lambda: any(entry.size == 2 for entry in run.entries), "two ranks")

@@ -75,7 +75,7 @@ def test_a_directory_that_goes_later_keeps_no_newcomer_away(tmp_path: Path) -> N
         home.rmdir()
         hosts.write_text("127.0.0.1:1\n127.0.0.2:1\n")
         run.saw("rank 1 of 2")
-        assert run.finish() == 0
+        assert run.finish() == 0, run.text
 
 
 def test_a_host_that_an_interface_does_not_lead_to_is_not_started(tmp_path: Path) -> None:

@@ -123,7 +123,7 @@ def test_it_grows_and_shrinks_with_its_hosts(elastic: Callable[..., Elastic]) ->
     run.hosts(f"{TWO} {THREE}")
     run.saw("left")
     run.saw(r"\[0\]<stdout>:generation 3 rank 0 of 2")
-    assert run.finish() == 0
+    assert run.finish() == 0, run.text
     reports = [json.loads(line) for line in run.lines if line.startswith("{")]
     assert [report["hosts"] for report in reports if report["size"] == 3][-1] == ["127.0.0.1", "127.0.0.2", "127.0.0.3"]
     assert {"springtide", "at", "size", "hosts", "step", "loss"} <= set(reports[-1])
@@ -136,7 +136,7 @@ def test_a_killed_rank_is_replaced(elastic: Callable[..., Elastic]) -> None:
     os.kill(run.pids()[0], signal.SIGKILL)
     run.saw(r"generation 2 rank 0 of 1")
     run.saw(r"generation 3 rank \d of 2", 2)
-    assert run.finish() == 0
+    assert run.finish() == 0, run.text
     run.saw("on 127.0.0.1 was killed by SIGKILL; nothing is started there for 1 s")
 
 
@@ -148,7 +148,7 @@ def test_a_killed_agent_takes_its_rank_along(elastic: Callable[..., Elastic]) ->
     run.saw(r"generation 2 rank 0 of 1")
     until(lambda: not alive(rank), "the rank has ended")
     run.saw(r"generation 3 rank \d of 2", 2)
-    assert run.finish() == 0
+    assert run.finish() == 0, run.text
 
 
 def test_a_stopped_agent_is_taken_for_dead(elastic: Callable[..., Elastic]) -> None:
@@ -160,7 +160,7 @@ def test_a_stopped_agent_is_taken_for_dead(elastic: Callable[..., Elastic]) -> N
     run.saw(r"generation 2 rank 0 of 1")
     os.kill(agent, signal.SIGCONT)
     until(lambda: not alive(agent) and not alive(rank), "both have ended")
-    assert run.finish() == 0
+    assert run.finish() == 0, run.text
 
 
 def test_a_rank_that_hangs_is_killed(elastic: Callable[..., Elastic]) -> None:
@@ -171,7 +171,7 @@ def test_a_rank_that_hangs_is_killed(elastic: Callable[..., Elastic]) -> None:
     run.saw(r"generation 2 rank 0 of 1")
     until(lambda: not alive(rank), "the rank has ended")
     run.saw("said nothing for 1 s")
-    assert run.finish() == 0
+    assert run.finish() == 0, run.text
 
 
 def test_nobody_outlives_a_launcher_that_is_killed(elastic: Callable[..., Elastic]) -> None:
@@ -188,7 +188,7 @@ def test_all_are_lost_and_it_starts_over(elastic: Callable[..., Elastic]) -> Non
     for pid in run.pids().values():
         os.kill(pid, signal.SIGKILL)
     run.saw(r"generation \d+ rank \d of 2", 4)
-    assert run.finish() == 0
+    assert run.finish() == 0, run.text
 
 
 def test_a_program_that_fails_everywhere_is_not_tried_again(elastic: Callable[..., Elastic]) -> None:
@@ -206,7 +206,7 @@ def test_a_newcomer_that_dies_disturbs_nobody(elastic: Callable[..., Elastic], t
     run.saw(r"generation 1 rank \d of 2", 2)
     run.hosts(f"{ONE} {TWO} {THREE}")
     run.saw(r"\[127.0.0.3:0\] on 127.0.0.3 exited with code 9; nothing is started there for 10 s")
-    assert run.finish() == 0
+    assert run.finish() == 0, run.text
     assert not [line for line in run.lines if "generation 2" in line]
 
 
@@ -228,7 +228,7 @@ def test_whoever_knows_no_secret_is_told_nothing(elastic: Callable[..., Elastic]
             connection.settimeout(10)
             with pytest.raises((EOFError, OSError, RefusedError)):
                 spoken_with(connection, caller, key)
-    assert run.finish() == 0
+    assert run.finish() == 0, run.text
 
 
 def spoken_with(connection: socket.socket, caller: Caller, key: bytes) -> wire.Frame:
@@ -247,7 +247,7 @@ def test_noise_from_strangers_is_not_listened_to(elastic: Callable[..., Elastic]
             connection.shutdown(socket.SHUT_WR)
             while connection.recv(4096):
                 pass
-    assert run.finish() == 0
+    assert run.finish() == 0, run.text
 
 
 def test_how_long_eight_ranks_take_to_start(launch: Callable[..., Launch], tmp_path: Path) -> None:
@@ -303,7 +303,7 @@ def test_a_host_that_never_comes_up_keeps_nobody(
     run = elastic(f"{broken}:1 worker-a:1", *options, environment=ssh)
     run.saw(r"generation 1 rank 0 of 1")
     run.saw(f"on {broken} could not be started: .*; nothing is started there for 10 s")
-    assert run.finish() == 0
+    assert run.finish() == 0, run.text
 
 
 def test_a_host_that_cannot_be_reached_ends_a_run_that_is_not_elastic(
@@ -331,7 +331,7 @@ def test_a_script_that_fails_at_first_is_asked_again(elastic: Callable[..., Elas
     run.saw("failed with code 1: the server is away; the hosts stay as they were")
     run.hosts(ONE)
     run.saw("generation 1 rank 0 of 1")
-    assert run.finish() == 0
+    assert run.finish() == 0, run.text
 
 
 @pytest.mark.parametrize(
@@ -344,7 +344,7 @@ def test_a_script_that_breaks_changes_nothing(elastic: Callable[..., Elastic], s
     run.saw("the hosts stay as they were")
     run.hosts(f"{TWO} {ONE} {ONE} {TWO}")
     time.sleep(0.5)
-    assert run.finish() == 0
+    assert run.finish() == 0, run.text
     assert not [line for line in run.lines if "generation 2" in line]
 
 
@@ -355,5 +355,5 @@ def test_a_list_that_was_half_written_is_not_believed(elastic: Callable[..., Ela
     run.write(f"#!/bin/sh\necho {ONE}\n[ -e {flag} ] && echo {TWO}\ntouch {flag}\n")
     until(flag.exists, "the script was asked")
     time.sleep(0.5)
-    assert run.finish() == 0
+    assert run.finish() == 0, run.text
     assert not [line for line in run.lines if "generation 2" in line]

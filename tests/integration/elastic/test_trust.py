@@ -69,7 +69,7 @@ def test_those_who_call_and_say_nothing_do_not_use_up_the_launcher(tmp_path: Pat
         callers = [open_ones.enter_context(socket.create_connection(at, timeout=10)) for _ in range(300)]
         for caller in callers[:150]:
             assert caller.recv(1) == b""
-        assert run.finish() == 0
+        assert run.finish() == 0, run.text
         assert "Too many open files" not in run.text
 
 
@@ -80,7 +80,7 @@ def test_no_bytes_of_a_stranger_end_a_run(tmp_path: Path) -> None:
         for line in (*hostile.LINES.values(), wire.MAGIC + b"a" + bytes(40), wire.MAGIC + b"r" + b"\xff" * 40):
             with socket.create_connection(door(run), timeout=10) as connection:
                 hostile.sent(connection, line)
-        assert run.finish() == 0
+        assert run.finish() == 0, run.text
         assert "Traceback" not in run.text
 
 

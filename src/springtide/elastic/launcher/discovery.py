@@ -4,7 +4,8 @@
 In a pod the script is a file of a ConfigMap, which is replaced as a whole; to stat it twenty times a second costs
 nothing. A script that fails, hangs or prints nonsense changes nothing: the last hosts stay. When a host is missing the
 script is run again at once, and the host is dropped when it is missing twice: the file that the script reads may be
-half written. A new host is used at once. A script that hangs does not outlive a launcher that is killed.
+half written. A new host is used at once. A script that hangs does not outlive a launcher that is killed: it begins
+when the orphan guard knows its process group.
 """
 
 from __future__ import annotations
@@ -80,17 +81,23 @@ class Discovery:
     async def _hosts(self) -> dict[str, int]:
         with contextlib.ExitStack() as opened:
             try:
+                gate, go = os.pipe()
+                opened.callback(os.close, gate)
+                opened.callback(os.close, go)
                 printed = opened.enter_context(contextlib.closing(PipeReader()))
                 errors = opened.enter_context(contextlib.closing(PipeReader()))
                 process = await asyncio.create_subprocess_shell(
-                    self._script,
-                    stdin=asyncio.subprocess.DEVNULL,
+                    f"read -r _ && exec </dev/null || exit\n{self._script}",
+                    stdin=gate,
                     stdout=printed.write_end,
                     stderr=errors.write_end,
                     start_new_session=True,
                 )
             except OSError as error:
                 raise DiscoveryError(f"{self._script} cannot be asked now: {error.strerror}") from error
+            self._orphan_guard.hold(process.pid)
+            with contextlib.suppress(BrokenPipeError):  # the shell has been killed, as its exit code will say
+                os.write(go, b"\n")
             await self._wait(process, printed, errors)
         if process.returncode:
             words = errors.data.decode(errors="replace").strip().splitlines()[-1:]
@@ -102,7 +109,6 @@ class Discovery:
             raise DiscoveryError(f"{self._script} printed what cannot be read: {error}") from error
 
     async def _wait(self, process: asyncio.subprocess.Process, *readers: PipeReader) -> None:
-        self._orphan_guard.hold(process.pid)
         try:
             async with asyncio.timeout(_PATIENCE):
                 await process.wait()
