@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The pods' own network: a holder with bridge, names and service addresses, and the table that feeds it."""
+"""The pod network: netd with its bridge, DNS and service proxies, and the service table it is sent."""

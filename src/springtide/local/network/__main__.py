@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Runs the network holder: `python -I -S .../network/__main__.py DATA_DIR [--no-uplink]`.
+"""Runs netd: `python -I -S .../network/__main__.py DATA_DIR [--no-uplink]`.
 
-By path and without site-packages, so that it starts in milliseconds and stays small; only the directory that holds
-the `springtide` package is looked in.
+Run by path and without site-packages, so that netd starts in milliseconds and stays small; only the directory that
+holds the `springtide` package is on the import path.
 """
 
 from __future__ import annotations

@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How the host's processes reach addresses that exist only in the pods' network.
+"""Connections from host processes to addresses that exist only in the pod network.
 
-A socket belongs to the network namespace that it was made in, not to the one its user is in. So the holder makes
-sockets inside and hands them out; connecting, TLS and HTTP are then the caller's as with any other:
+A socket belongs to the network namespace it was created in, not to the namespace of its user. netd therefore creates
+sockets inside the pod network and passes them out; connecting, TLS and HTTP then work as with any other socket:
 
     aiohttp.TCPConnector(socket_factory=socket_factory(holder))
-    async for listener in listeners(holder, "10.96.0.1", 443): ...      # again after every restart of the holder
+    async for listener in listeners(holder, "10.96.0.1", 443): ...      # one listener per start of netd
 """
 
 from __future__ import annotations
@@ -27,12 +27,12 @@ PATIENCE: Final = 2.0
 _AGAIN: Final = 0.1
 
 AddressInfo = tuple[int | socket.AddressFamily, int | socket.SocketKind, int, str, tuple[Any, ...]]
-"""An entry of `socket.getaddrinfo`, as aiohttp shows it to a socket factory."""
+"""An entry of `socket.getaddrinfo`, as aiohttp passes it to a socket factory."""
 SocketFactory = Callable[[AddressInfo], socket.socket]
 
 
 def is_inside(address: str) -> bool:
-    """Whether an address is a pod's or a service's."""
+    """Whether an address belongs to a pod or a service."""
     try:
         ip = ipaddress.ip_address(address)
     except ValueError:
@@ -41,7 +41,7 @@ def is_inside(address: str) -> bool:
 
 
 def socket_factory(holder: Path) -> SocketFactory:
-    """Sockets made inside for addresses inside, ordinary ones for all others."""
+    """Creates sockets in the pod network for addresses in it, ordinary sockets for all others."""
 
     def make(wanted: AddressInfo) -> socket.socket:
         family, kind, protocol, _, address = wanted
@@ -55,14 +55,14 @@ def socket_factory(holder: Path) -> SocketFactory:
 
 
 def fresh(holder: Path, kind: str = "tcp") -> socket.socket:
-    """An unconnected, non-blocking socket made inside; the holder answers within a millisecond. OSError."""
+    """An unconnected, non-blocking socket in the pod network; netd answers within a millisecond. Raises OSError."""
     made, conversation = _asked(holder, {"do": "socket", "kind": kind})
     conversation.close()
     return made
 
 
 async def dial(holder: Path, address: str, port: int) -> socket.socket:
-    """A connection to a pod or service. OSError as from connecting anywhere."""
+    """A connection to a pod or service. Raises OSError like any connect."""
     sock = await asyncio.to_thread(fresh, holder)
     try:
         await asyncio.get_running_loop().sock_connect(sock, (address, port))
@@ -73,7 +73,7 @@ async def dial(holder: Path, address: str, port: int) -> socket.socket:
 
 
 async def listening(holder: Path, address: str, port: int) -> socket.socket:
-    """A listening TCP socket inside. It lives as long as it is open here, whatever becomes of the holder."""
+    """A listening TCP socket in the pod network. It stays open until closed here, even when netd exits."""
     request = {"do": "listen", "address": address, "port": port, "protocol": "tcp"}
     made, conversation = await asyncio.to_thread(_asked, holder, request)
     conversation.close()
@@ -81,7 +81,7 @@ async def listening(holder: Path, address: str, port: int) -> socket.socket:
 
 
 async def listeners(holder: Path, address: str, port: int) -> AsyncIterator[socket.socket]:
-    """A listening socket, and a new one whenever another holder has come, which may have made another network."""
+    """Yields a listening socket, and a new one after every restart of netd, which may have created a new network."""
     request = {"do": "listen", "address": address, "port": port, "protocol": "tcp"}
     while True:
         try:
@@ -94,7 +94,7 @@ async def listeners(holder: Path, address: str, port: int) -> AsyncIterator[sock
 
 
 async def ended(conversation: Conversation) -> None:
-    """Returns when the other side is gone."""
+    """Returns when the peer has closed the connection."""
     reader, writer = await asyncio.open_unix_connection(sock=conversation.socket())
     try:
         while await reader.read(messages.MOST_DESCRIPTORS):

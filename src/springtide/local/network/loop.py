@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Waiting for many things at once in one thread: descriptors that become ready, and moments that come.
+"""A single-threaded event loop for descriptors and timers.
 
-asyncio would do, at 13 MB more memory for a process that mostly sleeps. Callbacks run one after the other and must not
-block; one that fails is reported and changes nothing for the others. Standard library only.
+asyncio would cost 13 MB more memory in a process that mostly sleeps. Callbacks run one after the other and must not
+block; an exception in one is reported and does not affect the others. Standard library only.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ class Loop:
         return time.monotonic()
 
     def watch(self, source: Source, events: int, callback: Callback) -> None:
-        """Call back while any of the events holds; no events: forget the source."""
+        """Calls back while any of the events holds; without events, unregisters the source."""
         descriptor = source if isinstance(source, int) else source.fileno()
         known = self._selector.get_map().get(descriptor)
         if not events:
@@ -61,7 +61,7 @@ class Loop:
         while self._running:
             wait = max(0.0, self._timers[0][0] - self.now()) if self._timers else None
             for key, _ in self._selector.select(wait):
-                # An earlier callback of this round may have closed it.
+                # An earlier callback of this round may have closed the descriptor.
                 if self._selector.get_map().get(key.fd) is key:
                     _call(key.data)
             while self._timers and self._timers[0][0] <= self.now():

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The tongue of control sockets: one JSON object per line, file descriptors riding on its first byte.
+"""The protocol of control sockets: one JSON object per line, file descriptors attached to its first byte.
 
-`Conversation` is the blocking side that asks; `Incoming` collects what comes on a socket that answers. Socket paths may
-be longer than the 107 bytes that an address holds, so both ends go through a descriptor of the directory. What comes is
-bounded in length, depth and descriptors. Standard library only.
+`Conversation` is the blocking client side; `Incoming` collects messages on a server's socket. Socket paths may be
+longer than the 107 bytes that an address holds, so both ends go through a descriptor of the directory. Received
+messages are bounded in length, depth and number of descriptors. Standard library only.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _CHUNK = 65536
 
 
 class Refused(Exception):
-    """The other side understood, and says no."""
+    """The server understood the request and rejected it."""
 
     def __init__(self, message: str, reason: str = "") -> None:
         super().__init__(message)
@@ -34,7 +34,7 @@ class Refused(Exception):
 
 
 def through_directory(path: str, act: Callable[[str], None]) -> None:
-    """Call `act` with a short name for a socket path of any length."""
+    """Calls `act` with a short name for a socket path of any length."""
     directory, name = os.path.split(path)
     descriptor = os.open(directory or ".", os.O_PATH | os.O_DIRECTORY | os.O_CLOEXEC)
     try:
@@ -44,7 +44,7 @@ def through_directory(path: str, act: Callable[[str], None]) -> None:
 
 
 def listen(path: str) -> socket.socket:
-    """A non-blocking listener at `path`, in the place of whatever a dead predecessor left there."""
+    """A non-blocking listener at `path`, replacing a socket that a dead predecessor left there."""
     listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
     fresh = f"{path}.new"
     if os.path.lexists(fresh):
@@ -53,7 +53,7 @@ def listen(path: str) -> socket.socket:
     os.chmod(fresh, 0o600)
     listener.listen(256)
     listener.setblocking(False)
-    os.rename(fresh, path)  # whoever finds the path finds somebody who answers
+    os.rename(fresh, path)  # atomically: the path always names a socket that is listening
     return listener
 
 
@@ -69,7 +69,7 @@ def connect(path: str, timeout: float | None) -> socket.socket:
 
 
 def send(sock: socket.socket, message: dict[str, Any], descriptors: Sequence[int] = ()) -> None:
-    """All of it or an OSError; on a non-blocking socket only for answers that surely fit its buffer."""
+    """Sends the whole message or raises OSError; on a non-blocking socket only for answers sure to fit its buffer."""
     line = json.dumps(message, separators=(",", ":")).encode() + b"\n"
     if not descriptors:
         sock.sendall(line)
@@ -80,7 +80,7 @@ def send(sock: socket.socket, message: dict[str, Any], descriptors: Sequence[int
 
 
 class Incoming:
-    """What has come on a socket so far, cut into messages."""
+    """The bytes received on a socket so far, split into messages."""
 
     def __init__(self, sock: socket.socket) -> None:
         self._socket = sock
@@ -89,7 +89,7 @@ class Incoming:
         self._descriptors: list[int] = []
 
     def read(self) -> bool:
-        """Take in what is there; False at the end of the stream."""
+        """Reads available data; False at the end of the stream or beyond a limit."""
         data, ancillary, _, _ = self._socket.recvmsg(
             _CHUNK, socket.CMSG_SPACE(MOST_DESCRIPTORS * 4), socket.MSG_CMSG_CLOEXEC
         )
@@ -102,7 +102,7 @@ class Incoming:
         return bool(data) and len(self._bytes) <= LONGEST and len(self._descriptors) <= MOST_DESCRIPTORS
 
     def take(self) -> tuple[dict[str, Any], list[int]] | None:
-        """The next whole message with its descriptors, now the caller's to close. ValueError for what is no JSON."""
+        """The next whole message with its descriptors, which the caller must close. ValueError for invalid JSON."""
         end = self._bytes.find(b"\n", self._searched)
         if end < 0:
             self._searched = len(self._bytes)
@@ -133,14 +133,14 @@ def close_all(descriptors: Sequence[int]) -> None:
 
 
 class Conversation:
-    """Questions and answers over one connection, each within the timeout."""
+    """Requests and answers over one connection, each within the timeout."""
 
     def __init__(self, path: str, timeout: float) -> None:
         self._socket = connect(path, timeout)
         self._incoming = Incoming(self._socket)
 
     def ask(self, message: dict[str, Any], descriptors: Sequence[int] = ()) -> tuple[dict[str, Any], list[int]]:
-        """The answer and the descriptors that came with it. Refused, OSError or ValueError otherwise."""
+        """The answer and its descriptors. Raises Refused, OSError or ValueError."""
         send(self._socket, message, descriptors)
         while (answer := self._incoming.take()) is None:
             if not self._incoming.read():
@@ -152,7 +152,7 @@ class Conversation:
         return body, received
 
     def socket(self) -> socket.socket:
-        """The connection itself, now the caller's: its end is the other side's end."""
+        """The connection itself, now owned by the caller: it closes when the server exits."""
         self._incoming.close()
         self._socket.setblocking(False)
         return self._socket

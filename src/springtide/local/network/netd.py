@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The network holder: the one process that owns the pods' network, and outlives everybody else.
+"""netd: the process that owns the pod network and outlives all other processes of the cluster.
 
-It lives in the network's namespaces and answers requests at `holder.sock` (see `messages`): `attach` a pod, hand out
-`socket`s and `listen`ing sockets made inside, take a new `table` of services, give `info`, hand its `namespaces` to
-shims, which keep them alive. Killed and started again it asks the living shims for these namespaces and joins them, so
-that pods never lose their network. Standard library only, one thread, a few megabytes.
+netd runs in the network's namespaces and answers requests at `holder.sock` (see `messages`): `attach` a pod, pass out
+`socket`s and `listen`ing sockets created inside, accept a new service `table`, return `info`, and pass its `namespaces`
+to shims, which keep them alive. When killed and restarted, netd gets these namespaces from the living shims and joins
+them, so that pods never lose their network. Standard library only, one thread, a few megabytes.
 """
 
 from __future__ import annotations
@@ -41,20 +41,20 @@ SHIM_PATIENCE = 1.0
 _ALIVE = 2.0
 _ACCEPT_PAUSE = 0.1
 _REFUSAL = 1000
-"""Characters of a refusal that may repeat the request: an answer must fit the socket's buffer."""
+"""Maximum characters of a rejection that may repeat the request: an answer must fit the socket's buffer."""
 _KINDS = {"tcp": socket.SOCK_STREAM, "udp": socket.SOCK_DGRAM}
 
 
 class Netd:
     def __init__(self, loop: Loop, directory: str, own_user: bool, outside: Outside) -> None:
-        """Inside the namespaces already. `own_user`: they come with a user namespace."""
+        """The process is already inside the namespaces. `own_user`: they include a user namespace."""
         self._loop, self._directory = loop, directory
         self._own_user = own_user
         self._uplink = Uplink(loop, outside, directory, own_user)
         self._resolver = Resolver(loop, outside, lambda: self._uplink.there)
         self._services = Services(loop)
         self._read_table()
-        loop.watch(outside.fileno(), READ, loop.stop)  # without it we are half a network; a successor has both halves
+        loop.watch(outside.fileno(), READ, loop.stop)  # without the helper netd must be restarted to get both halves
         self._path = os.path.join(directory, "holder.sock")
         self._listener = messages.listen(self._path)
         self._inode = os.stat(self._path).st_ino
@@ -62,7 +62,7 @@ class Netd:
         loop.later(_ALIVE, self._check_place)
 
     def lead_out(self) -> None:
-        """Look for a way to the outside."""
+        """Starts looking for an uplink."""
         self._uplink.start()
 
     def _accept(self) -> None:
@@ -70,7 +70,7 @@ class Netd:
             sock, _ = self._listener.accept()
         except (BlockingIOError, ConnectionError):
             return
-        except OSError:  # no descriptor is free; until one is, the listener would be ready again and again
+        except OSError:  # no descriptor is free; until one is, the listener would stay ready
             self._loop.forget(self._listener)
             self._loop.later(_ACCEPT_PAUSE, lambda: self._loop.watch(self._listener, READ, self._accept))
             return
@@ -78,7 +78,7 @@ class Netd:
         _Peer(self._loop, sock, self._answer)
 
     def _check_place(self) -> None:
-        """A network whose data directory was removed serves nobody any more."""
+        """Exits when the data directory was removed: the network is then unused."""
         try:
             here = os.stat(self._path).st_ino == self._inode
         except OSError:
@@ -120,7 +120,7 @@ class Netd:
     def _listen(self, request: dict[str, Any], descriptors: list[int]) -> Answer:
         kind = _kind(request.get("protocol", "tcp"))
         with socket.socket(socket.AF_INET, kind) as listener:
-            # The server asks again after either of us was restarted, while its old socket may still be open.
+            # A server listens again after a restart of either process, while its old socket may still be open.
             listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEPORT, 1)
             listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
             listener.bind((str(request["address"]), int(request["port"])))
@@ -140,12 +140,12 @@ class Netd:
         self._apply(table)
         try:
             _write(os.path.join(self._directory, "table.json"), table)
-        except OSError as problem:  # a full disk: it is in force all the same
+        except OSError as problem:  # a full disk: the table is in force nevertheless
             say(f"cannot keep the table for a successor: {problem}")
         return {}, []
 
     def _read_table(self) -> None:
-        """The last one, so that names and services work before the server is there."""
+        """Applies the last table, so that names and services work before the API server is up."""
         path = os.path.join(self._directory, "table.json")
         with contextlib.suppress(OSError, ValueError, KeyError, TypeError, AttributeError), open(path) as file:
             text = file.read()
@@ -211,7 +211,7 @@ def _kind(name: object) -> int:
 
 
 def enter(data_dir: str) -> bool:
-    """Move into the network of the pods that live, or into a new one; whether it has a user namespace."""
+    """Joins the network of the living pods, or creates one; True if it includes a user namespace."""
     kept = _kept_by_shims(os.path.join(data_dir, "pods"))
     if not kept:
         return namespaces.new_network()
@@ -243,10 +243,10 @@ def _kept_by_shims(pods: str) -> list[int]:
 
 
 def _only_one(directory: str) -> bool:
-    """Whether we are the only holder here; the lock goes with the process."""
+    """Whether this is the only netd of the directory; the lock is released when the process exits."""
     lock = os.open(os.path.join(directory, "holder.lock"), os.O_CREAT | os.O_RDWR | os.O_CLOEXEC, 0o600)
     try:
-        fcntl.lockf(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)  # unlike flock's, not held on by processes we fork
+        fcntl.lockf(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)  # unlike flock's, not inherited by forked processes
     except (BlockingIOError, PermissionError):
         os.close(lock)
         return False
@@ -268,7 +268,7 @@ def _write(path: str, content: dict[str, Any]) -> None:
 
 
 def main(data_dir: str, uplink: str = "") -> int:
-    """With `--no-uplink` pods have each other and nothing else."""
+    """With `--no-uplink`, pods can reach only each other."""
     directory = os.path.join(data_dir, "network")
     os.makedirs(directory, mode=0o700, exist_ok=True)
     if not _only_one(directory):
@@ -286,7 +286,7 @@ def main(data_dir: str, uplink: str = "") -> int:
     if uplink != "--no-uplink":
         holder.lead_out()
     _introduce(directory)
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit())  # out of whatever it waits for
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit())  # interrupts any wait
     try:
         loop.run()
     finally:

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Starting, finding and ending the network holder, for whoever supervises it.
+"""Starting, finding and stopping netd, for its supervisor.
 
-task = create_task(keep(data_dir))       # there is one from now on; it stays when the task and the process end
+task = create_task(keep(data_dir))       # keeps netd running; netd outlives the task and the process
 await info(data_dir)                     # {"pid": ..., "uplink": "pasta", "why": ""}
-await end(data_dir)                      # the network goes with its last pod
+await end(data_dir)                      # the network is removed with its last pod
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ logger = logging.getLogger(__name__)
 
 
 class NetdError(Exception):
-    """The pods' network cannot be held; the text is for people."""
+    """The pod network cannot be provided; the message is for users."""
 
 
 def socket_path(data_dir: Path) -> Path:
@@ -37,16 +37,16 @@ def socket_path(data_dir: Path) -> Path:
 
 
 def command(data_dir: Path, *, uplink: bool = True) -> list[str]:
-    """The interpreter below any virtual environment: the holder needs none of its packages."""
+    """Uses the interpreter below any virtual environment: netd needs no installed packages."""
     interpreter = os.path.realpath(getattr(sys, "_base_executable", "") or sys.executable)
     script = Path(__file__).with_name("__main__.py")
     return [interpreter, "-I", "-S", str(script), str(data_dir.absolute()), *(() if uplink else ("--no-uplink",))]
 
 
 async def ensure(data_dir: Path, *, uplink: bool = True) -> int:
-    """A holder that answers, found or started, and its process id. NetdError with its own last words.
+    """The process id of a responding netd, found or started. NetdError with the last line of netd's log.
 
-    Without `uplink`, one that is started looks for no way to the outside, and leaves the host's network alone.
+    Without `uplink`, a netd started here looks for no way to the outside and leaves the host's network alone.
     """
     for _ in range(_TRIES):
         answer = await _living(data_dir) or await _start(data_dir, uplink)
@@ -56,7 +56,7 @@ async def ensure(data_dir: Path, *, uplink: bool = True) -> int:
 
 
 async def keep(data_dir: Path, *, uplink: bool = True) -> None:
-    """Until cancelled: whenever there is no holder, start one. A first failure is the caller's NetdError."""
+    """Restarts netd whenever it exits, until cancelled. NetdError if the first start fails."""
     await ensure(data_dir, uplink=uplink)
     failures = 0
     while True:
@@ -76,12 +76,12 @@ async def keep(data_dir: Path, *, uplink: bool = True) -> None:
 
 
 async def info(data_dir: Path) -> dict[str, Any]:
-    """What the holder says of itself, or {} where none answers."""
+    """netd's status, or {} if netd does not answer."""
     return await _living(data_dir) or {}
 
 
 async def settled(data_dir: Path, patience: float = SETTLE_PATIENCE) -> dict[str, Any]:
-    """The same once it is up and has found a way to the outside, or knows that there is none; that takes a moment."""
+    """netd's status once it has found an uplink or knows that there is none, or when `patience` is over."""
     loop = asyncio.get_running_loop()
     deadline = loop.time() + patience
     while True:
@@ -92,7 +92,7 @@ async def settled(data_dir: Path, patience: float = SETTLE_PATIENCE) -> dict[str
 
 
 async def end(data_dir: Path) -> None:
-    """No holder afterwards. Pods that live on keep their cables, and the next holder finds them."""
+    """Stops netd. Living pods keep their links, which the next netd finds."""
     try:
         conversation = await asyncio.to_thread(_told, data_dir, {"do": "end"})
     except (OSError, Refused, ValueError):
@@ -122,7 +122,7 @@ def _told(data_dir: Path, request: dict[str, Any]) -> Conversation:
 
 
 async def _start(data_dir: Path, uplink: bool) -> dict[str, Any] | None:
-    """What it says of itself, or None when it was killed before that."""
+    """netd's status, or None when netd was killed before it answered."""
     directory = data_dir / "network"
     directory.mkdir(mode=0o700, parents=True, exist_ok=True)
     log = directory / "holder.log"
@@ -144,7 +144,7 @@ async def _start(data_dir: Path, uplink: bool) -> dict[str, Any] | None:
 
 
 def _spawned(argv: list[str], output: IO[bytes]) -> subprocess.Popen[bytes]:
-    """Not asyncio's way: that kills the children it still has when its loop is closed."""
+    """Bypasses asyncio, which kills its remaining children when its loop is closed."""
     process = subprocess.Popen(
         argv,
         stdin=subprocess.DEVNULL,
@@ -154,7 +154,7 @@ def _spawned(argv: list[str], output: IO[bytes]) -> subprocess.Popen[bytes]:
         env={"PATH": os.environ.get("PATH", os.defpath)},
         start_new_session=True,
     )
-    threading.Thread(target=process.wait, name="network holder", daemon=True).start()  # so that it leaves no zombie
+    threading.Thread(target=process.wait, name="network holder", daemon=True).start()  # reaps the process
     return process
 
 

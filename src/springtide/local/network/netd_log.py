@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the holder has to say goes to its log, unless the disk is full: then it goes nowhere. Standard library only."""
+"""netd's log on stderr; lines are lost when the disk is full. Standard library only."""
 
 from __future__ import annotations
 

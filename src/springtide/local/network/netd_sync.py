@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Keeps the network holder's table equal to the services of the cluster.
+"""Keeps netd's table equal to the cluster's services.
 
-Runs beside the API server and knows it only by the Kubernetes API. Changes of a few milliseconds become one table; a
-holder that was restarted has the last one from its file and gets a new one as soon as it answers.
+Runs beside the API server and uses only the Kubernetes API. Changes within a few milliseconds are merged into one
+table; a restarted netd uses the last table from its file and gets a new one as soon as it answers.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ class TableSync:
             informer.on_change(lambda _: self._changed.set())
 
     async def run(self) -> None:
-        """For ever: a connection to the holder, and every table that is new over it."""
+        """Runs forever: connects to netd and sends every new table."""
         await self._services.wait_synced()
         await self._slices.wait_synced()
         while True:
@@ -55,7 +55,7 @@ class TableSync:
             await asyncio.sleep(_AGAIN)
 
     async def _feed(self, conversation: Conversation) -> None:
-        """Until the holder is gone (OSError)."""
+        """Runs until netd closes the connection (OSError)."""
         sent: dict[str, Any] | None = None
         while True:
             self._changed.clear()
@@ -67,7 +67,7 @@ class TableSync:
             await asyncio.sleep(PAUSE)
 
     async def _next(self, conversation: Conversation) -> None:
-        """Returns when something changed; OSError when the holder closed the connection meanwhile."""
+        """Returns when something changed; OSError when netd closed the connection meanwhile."""
         loop = asyncio.get_running_loop()
         gone = asyncio.Event()
         descriptor = conversation.fileno()
@@ -84,7 +84,7 @@ class TableSync:
 
 
 async def run(client: Client, holder: Path) -> None:
-    """Until cancelled."""
+    """Runs until cancelled."""
     informers = Informers(client)
     feeder = TableSync(informers, holder)
     async with asyncio.TaskGroup() as group:
@@ -94,7 +94,7 @@ async def run(client: Client, holder: Path) -> None:
 
 
 async def _announce_dns(client: Client) -> None:
-    """The service that real clusters have for their DNS: it keeps the address from being given to another."""
+    """Creates the DNS service of real clusters, which reserves its address."""
     ports = [
         {"name": "dns", "port": 53, "protocol": "UDP", "targetPort": 53},
         {"name": "dns-tcp", "port": 53, "protocol": "TCP", "targetPort": 53},
@@ -105,7 +105,7 @@ async def _announce_dns(client: Client) -> None:
     service["spec"] = {"clusterIP": DNS_ADDRESS, "ports": ports}
     while True:
         try:
-            # Looked for first: the server finds the address taken before it finds the name taken.
+            # Looked up first: the API server checks the address before the name.
             if await client.find(SERVICES, _DNS) is None:
                 await client.create(SERVICES, service)
             return

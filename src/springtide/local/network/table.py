@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the network holder has to know of services: a pure function from their objects to the table it is sent.
+"""netd's service table: a pure function from Service and EndpointSlice objects to the table.
 
     {"services": [{"namespace": "default", "name": "web", "address": "10.96.7.1", "external": "", "affinity": 0,
                    "ports": [{"name": "http", "protocol": "TCP", "port": 80, "targets": [["10.244.1.5", 8080]]}],
                    "endpoints": [{"address": "10.244.1.5", "hostname": "", "ports": [["http", "TCP", 8080]]}]}]}
 
-A headless service has no address; one of type ExternalName has only `external`. `endpoints` are those that names may
-lead to, `targets` those that connections go to. Pods without a service have names that follow from their addresses, so
-they need no entry.
+A headless service has no address; one of type ExternalName has only `external`. `endpoints` are those that DNS names
+resolve to, `targets` those that connections are forwarded to. Pods without a service have names derived from their
+addresses and need no entry.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ import msgspec
 
 DNS_ADDRESS: Final = "10.96.0.10"
 _ANSWERED_BY_SERVER: Final = ("default", "kubernetes")
-"""The API server listens on this one's address itself."""
+"""The API server itself listens on this service's address."""
 _SERVICE_NAME: Final = "kubernetes.io/service-name"
 
 
@@ -59,7 +59,7 @@ class Service(msgspec.Struct, frozen=True):
 
 
 class Conditions(msgspec.Struct, frozen=True):
-    """Unknown counts as ready and serving, as for all who read slices."""
+    """Unknown counts as ready and serving, as for every consumer of EndpointSlices."""
 
     ready: bool | None = None
     serving: bool | None = None
@@ -71,7 +71,7 @@ class Conditions(msgspec.Struct, frozen=True):
 
     @property
     def last_resort(self) -> bool:
-        """On its way out, but still answering."""
+        """Terminating but still serving."""
         return self.serving is not False and bool(self.terminating)
 
 
@@ -102,7 +102,7 @@ Place = tuple[Endpoint, Slice]
 
 
 def table(services: Iterable[Service], slices: Iterable[Slice]) -> dict[str, Any]:
-    """The same for the same objects, in whatever order they come."""
+    """Independent of the order of the objects."""
     behind: dict[tuple[str, str], list[Slice]] = {}
     for piece in sorted(slices, key=lambda piece: (piece.metadata.namespace, piece.metadata.name)):
         if piece.address_type == "IPv4":
@@ -132,7 +132,7 @@ def _row(service: Service, slices: Sequence[Slice]) -> dict[str, Any]:
 
 
 def _affinity(spec: ServiceSpec) -> int:
-    """For how many seconds a client stays with its endpoint; 0: not at all."""
+    """How many seconds a client keeps its endpoint; 0: no affinity."""
     if spec.session_affinity != "ClientIP":
         return 0
     config = spec.session_affinity_config
@@ -140,7 +140,7 @@ def _affinity(spec: ServiceSpec) -> int:
 
 
 def _port(port: ServicePort, places: Sequence[Place]) -> dict[str, Any]:
-    """With its targets: the ready endpoints, or where there are none those that still serve while they end."""
+    """A port with its targets: the ready endpoints, or, if none is ready, those still serving while terminating."""
     offering = [
         (endpoint, [endpoint.addresses[0], offered.port])
         for endpoint, piece in places
@@ -156,7 +156,7 @@ def _port(port: ServicePort, places: Sequence[Place]) -> dict[str, Any]:
 
 
 def _reachable(address: str) -> bool:
-    """Never what the holder itself would reach at its own machine, whatever a slice says."""
+    """False for addresses that netd would reach on its own machine, whatever a slice contains."""
     ip = ipaddress.ip_address(address)
     return not (ip.is_loopback or ip.is_link_local or ip.is_unspecified or ip.is_multicast)
 

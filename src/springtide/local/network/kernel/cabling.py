@@ -1,12 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The pods' network as the kernel sees it: a bridge in a namespace of its own, and a cable to every pod.
+"""The pod network in the kernel: a bridge in its own namespace and a veth pair to every pod.
 
     10.244.0.1      the bridge: every pod's gateway
-    10.244.n.m      pods, n by node; all on one bridge, so pods reach each other without us
-    10.96.0.0/16    services: every one of these addresses is local here, so one can listen on any of them
+    10.244.n.m      pods, n by node; all on one bridge, so pods reach each other without netd
+    10.96.0.0/16    services: all these addresses are local in netd's namespace, so netd can listen on any of them
 
-Everything may be done again over what is there: after a restart the holder finds most of it standing. Standard library
-only.
+All operations are idempotent: after a restart netd finds most of the network still in place. Standard library only.
 """
 
 from __future__ import annotations
@@ -29,12 +28,12 @@ _FORWARD = ("/proc/sys/net/ipv4/ip_forward", "1")
 
 
 def hardware(ip: str) -> bytes:
-    """An address that follows from the IP: a pod that takes over an address takes over the neighbours' memory of it."""
+    """A MAC address derived from the IP: a pod that reuses an IP matches its neighbours' ARP caches."""
     return b"\x0a\x58" + socket.inet_aton(ip)
 
 
 def build() -> None:
-    """Bridge, gateway and service addresses in the network namespace that we are in."""
+    """Creates the bridge, the gateway and the service addresses in the current network namespace."""
     route = Route()
     try:
         route.ensure(NEW_LINK, netlink.bridge(BRIDGE, hardware(GATEWAY)))
@@ -46,24 +45,24 @@ def build() -> None:
     finally:
         route.close()
     with contextlib.suppress(OSError):
-        forward()  # without an uplink too: pods are then told at once that no way leads out
+        forward()  # without an uplink too: pods then get "unreachable" immediately
 
 
 def forward() -> None:
-    """Let packets pass from pods to an uplink. OSError where the system's settings are out of reach."""
+    """Enables forwarding of packets from pods to an uplink. Raises OSError where the sysctl cannot be written."""
     _set(*_FORWARD)
 
 
 def port_name(ip: str) -> str:
-    """Our end of a pod's cable, short enough for a link's name."""
+    """The name of the bridge's end of a pod's veth pair, within the length limit of link names."""
     return "pod" + ip.split(".", 2)[2]
 
 
 def attach(ip: str, namespace: int, inside: socket.socket) -> None:
-    """Lay a cable to a pod and configure both ends; `inside` is a NETLINK_ROUTE socket made in its namespace."""
+    """Connects a pod by a veth pair; `inside` is a NETLINK_ROUTE socket of its namespace."""
     route, pod = Route(), Route(inside)
     try:
-        route.remove_link(port_name(ip))  # of a pod that is gone, whose namespace lingers
+        route.remove_link(port_name(ip))  # left by a deleted pod whose namespace still exists
         cable = netlink.veth(port_name(ip), route.index(BRIDGE), POD_LINK, hardware(ip), namespace)
         route.create(NEW_LINK, cable)
         _settle_inside(namespace)
@@ -78,16 +77,17 @@ def attach(ip: str, namespace: int, inside: socket.socket) -> None:
 
 
 def _settle_inside(namespace: int) -> None:
-    """Settings that belong to the pod's namespace can only be written from inside it.
+    """Writes the settings of the pod's namespace, which can only be written from inside it.
 
-    Port 80 is open to everybody there, as in containers. IPv6 would only make pods wait for addresses nobody uses.
+    Unprivileged processes may bind port 80 there, as in containers. IPv6 is off: pods would only wait for unused
+    addresses.
     """
     home = os.open("/proc/self/ns/net", os.O_RDONLY | os.O_CLOEXEC)
     try:
         namespaces.join(namespace, namespaces.NEW_NET)
         try:
             for path, value in (_OPEN_PORTS, _NO_IPV6):
-                with contextlib.suppress(OSError):  # a read-only /proc/sys costs these comforts and nothing else
+                with contextlib.suppress(OSError):  # without a writable /proc/sys only these two settings are lost
                     _set(path, value)
         finally:
             namespaces.join(home, namespaces.NEW_NET)

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Making and joining namespaces: the system calls that Python 3.11 does not have.
+"""Creating and joining namespaces: the system calls that Python 3.11 does not have.
 
-For a process of one thread only: the kernel refuses to move one of several into a user namespace. Standard library
-only.
+For single-threaded processes only: the kernel refuses to move a multi-threaded process into a user namespace. Standard
+library only.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ def die_with_parent(signal: int) -> None:
 
 
 def new_network() -> bool:
-    """Move into a fresh network namespace; whether that took a user namespace of our own, as for ordinary users."""
+    """Moves into a new network namespace; True if that required a new user namespace, as for ordinary users."""
     try:
         unshare(NEW_NET)
     except OSError as problem:

@@ -1,12 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The way out for root where no tool is installed: a cable to the host, and address translation there.
+"""The uplink for root where no tool is installed: a veth pair to the host, and address translation there.
 
-The only thing of ours that the host ever sees: one veth and one nf_tables table, both named after the cluster, and
-packet forwarding on the link to the world while we are there. All of it goes when the holder ends.
+The host only ever sees one veth and one nf_tables table, both named after the cluster, and packet forwarding on the
+default route's link while the cluster runs. All of it is removed when netd exits.
 
-Which link did not forward before us is noted in the kernel, as the name of another table, an empty one. So it is not
-lost with a process that is killed, and while another cluster needs the link, the note is left to that one. Standard
-library only.
+The link that did not forward before is recorded in the kernel, as the name of another, empty table. The record survives
+a killed process; while another cluster needs the link, the record is passed on to that cluster. Standard library only.
 """
 
 from __future__ import annotations
@@ -25,25 +24,25 @@ _LINK, _TABLE, _OPENED = "tide-", "springtide-", "-opened-"
 
 
 class Place:
-    """The names and addresses of one cluster's cable; two clusters on a machine must not meet."""
+    """The names and addresses of one cluster's veth pair, distinct between clusters on a machine."""
 
     def __init__(self, cluster: str) -> None:
         number = zlib.crc32(cluster.encode())
         self.table = f"{_TABLE}{number:08x}"
         self.link = f"{_LINK}{number:08x}"
-        # Link-local, so that it can be nobody's real network.
+        # Link-local, so that it cannot collide with a real network.
         base = f"169.254.{1 + (number >> 6) % 254}."
         self.host, self.inside = base + str((number & 63) * 4 + 1), base + str((number & 63) * 4 + 2)
 
 
 class Translation:
-    """On the host, as root, from its own namespace."""
+    """Address translation on the host: for root, in the host's network namespace."""
 
     def __init__(self, cluster: str) -> None:
         self._place = Place(cluster)
 
     def install(self, namespace: int, link: str) -> None:
-        """The other end of the cable is then `link` in `namespace`, without an address. OSError."""
+        """Afterwards the other end of the veth pair is `link` in `namespace`, without an address. Raises OSError."""
         place, leaving = self._place, _default_link()
         route = Route()
         try:
@@ -60,7 +59,7 @@ class Translation:
             _set(_FORWARD.format(name), "1")
 
     def remove(self) -> None:
-        """Also what a predecessor left that was killed; nothing where there is nothing."""
+        """Also removes what a killed predecessor left; does nothing where nothing is left."""
         with contextlib.suppress(OSError):
             netfilter.remove(self._place.table)
         route = Route()
@@ -79,7 +78,7 @@ class Translation:
             link = note.removeprefix(mark)
             if heirs:
                 netfilter.send(netfilter.empty(f"{_TABLE}{heirs[0]}{_OPENED}{link}"))
-            elif _read(_FORWARD_ALL) == "0":  # otherwise somebody else has come to need it
+            elif _read(_FORWARD_ALL) == "0":  # otherwise the machine has enabled forwarding for all links since
                 with contextlib.suppress(OSError):  # the link is gone
                     _set(_FORWARD.format(link), "0")
             netfilter.remove(note)
@@ -100,6 +99,6 @@ def _read(path: str) -> str:
 
 
 def _set(path: str, value: str) -> None:
-    if _read(path) != value:  # it may be read-only, and right
+    if _read(path) != value:  # it may be read-only and already correct
         with open(path, "w") as file:
             file.write(value)

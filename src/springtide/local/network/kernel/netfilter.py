@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Address translation, told to the kernel as nf_tables messages; no `nft` or `iptables` command is needed.
+"""Address translation by nf_tables messages to the kernel; no `nft` or `iptables` command is needed.
 
-One table with one chain: whatever leaves by a link takes the link's own address. The functions make bytes; `send` gives
-a batch to the kernel, which does all of it or nothing. Standard library only.
+One table with one chain masquerades packets that leave by a link with the link's own address. The functions build
+bytes; `send` passes a batch to the kernel, which applies it as one transaction. Standard library only.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ def _message(kind: int, flags: int, body: bytes) -> tuple[int, int, bytes]:
 
 
 def masquerade(table: str, link: str) -> list[tuple[int, int, bytes]]:
-    """The messages that make the table anew, whether there was one of that name or not."""
+    """The messages that create the table, replacing an existing table of that name."""
     hook = _nest(4, _number(1, _POSTROUTING), _number(2, _SOURCE_NAT))
     chain = _text(1, table) + _text(3, _CHAIN) + hook + _text(7, "nat")
     by_link = [
@@ -65,7 +65,7 @@ def masquerade(table: str, link: str) -> list[tuple[int, int, bytes]]:
 
 
 def empty(table: str) -> list[tuple[int, int, bytes]]:
-    """A table that does nothing: its name is a note that nobody who is killed can lose."""
+    """A table without rules: its name is a record that survives a killed process."""
     return [_message(_NEW_TABLE, _CREATE, _text(1, table))]
 
 
@@ -86,7 +86,7 @@ def batch(messages: list[tuple[int, int, bytes]]) -> bytes:
 
 
 def send(messages: list[tuple[int, int, bytes]]) -> None:
-    """OSError with the first thing that the kernel did not like; then nothing was changed."""
+    """Raises OSError with the first error the kernel reports; then nothing was changed."""
     with socket.socket(socket.AF_NETLINK, socket.SOCK_RAW | socket.SOCK_CLOEXEC, _NETFILTER) as sock:
         sock.settimeout(5.0)
         sock.send(batch(messages))
@@ -103,7 +103,7 @@ def send(messages: list[tuple[int, int, bytes]]) -> None:
 
 
 def tables() -> list[str]:
-    """The names of all there are."""
+    """The names of all tables."""
     kind, _, body = _message(_GET_TABLE, 0, b"")
     found: list[str] = []
     with socket.socket(socket.AF_NETLINK, socket.SOCK_RAW | socket.SOCK_CLOEXEC, _NETFILTER) as sock:
@@ -123,7 +123,7 @@ def tables() -> list[str]:
 
 
 def _names(attributes: bytes) -> list[str]:
-    """The first attribute is the name; after it come flags and counts."""
+    """The name is the first attribute; flags and counts follow it."""
     length, kind = struct.unpack_from("=HH", attributes)
     return [attributes[4:length].rstrip(b"\0").decode()] if kind == 1 else []
 

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Links, addresses and routes, told to the kernel as rtnetlink messages; no `ip` command is needed.
+"""Links, addresses and routes by rtnetlink messages to the kernel; no `ip` command is needed.
 
-The functions above `Route` only make bytes. `Route` sends one message over a NETLINK_ROUTE socket and waits for the
-kernel's acknowledgement, which comes at once. The socket acts on the network namespace that it was made in, wherever
-its holder is now. Standard library only: the network holder runs without site-packages.
+The functions above `Route` only build bytes. `Route` sends one message over a NETLINK_ROUTE socket and waits for the
+kernel's acknowledgement, which is immediate. The socket acts on the network namespace it was created in, whichever
+namespace its process is in now. Standard library only: netd runs without site-packages.
 """
 
 from __future__ import annotations
@@ -51,13 +51,13 @@ def message(kind: int, flags: int, body: bytes, sequence: int) -> bytes:
 
 
 def bridge(name: str, hardware: bytes) -> bytes:
-    """With an address of its own: otherwise it takes the lowest of its ports', and neighbours must ask again."""
+    """With its own MAC address: the default is the lowest of its ports', and changes with them."""
     info = attribute(_IFLA_LINKINFO, _text(_INFO_KIND, "bridge"))
     return _LINK.pack(0, 0, 0, 0, 0) + _text(_IFLA_IFNAME, name) + attribute(_IFLA_ADDRESS, hardware) + info
 
 
 def veth(name: str, master: int, peer: str, hardware: bytes, namespace: int) -> bytes:
-    """A cable: our end a port of the bridge and up, the peer in the namespace of that file descriptor."""
+    """A veth pair: the near end up and a port of the bridge, the peer in the namespace of that file descriptor."""
     other = _LINK.pack(0, 0, 0, 0, 0) + _text(_IFLA_IFNAME, peer) + attribute(_IFLA_ADDRESS, hardware)
     data = attribute(_INFO_DATA, attribute(_VETH_PEER, other + _number(_IFLA_NET_NS_FD, namespace)))
     info = attribute(_IFLA_LINKINFO, _text(_INFO_KIND, "veth") + data)
@@ -85,13 +85,13 @@ def default_route(gateway: str) -> bytes:
 
 
 def local_route(network: str, prefix: int, index: int) -> bytes:
-    """Every address of the network is our own, without being configured one by one."""
+    """A route that makes every address of the network local, without configuring each one."""
     head = _ROUTE.pack(socket.AF_INET, prefix, 0, 0, _TABLE_LOCAL, _PROTOCOL_STATIC, _SCOPE_HOST, _TYPE_LOCAL, 0)
     return head + attribute(_RTA_DST, socket.inet_aton(network)) + _number(_RTA_OIF, index)
 
 
 class Route:
-    """One conversation with the kernel. Failures are OSError with the kernel's error number."""
+    """One rtnetlink socket. Failures are OSError with the kernel's error number."""
 
     def __init__(self, sock: socket.socket | None = None) -> None:
         self._socket = sock or socket.socket(socket.AF_NETLINK, socket.SOCK_RAW | socket.SOCK_CLOEXEC, 0)
@@ -105,7 +105,7 @@ class Route:
         self._ask(kind, _CREATES | _ACK, body)
 
     def ensure(self, kind: int, body: bytes) -> None:
-        """Create; what is there already is well."""
+        """Creates; an existing object is no error."""
         try:
             self.create(kind, body)
         except FileExistsError:
@@ -118,12 +118,12 @@ class Route:
         self._ask(kind, _CREATE | _REPLACE | _ACK, body)
 
     def index(self, name: str) -> int:
-        """The number of a link; OSError ENODEV when there is none of that name."""
+        """The index of a link; OSError ENODEV when no link has that name."""
         answer = self._ask(GET_LINK, 0, link_named(name))
         return int(_LINK.unpack_from(answer)[2])
 
     def remove_link(self, name: str) -> None:
-        """Gone afterwards, whether it was there or not."""
+        """Removes a link; a missing link is no error."""
         try:
             self._ask(DELETE_LINK, _ACK, link_named(name))
         except OSError as problem:
@@ -137,7 +137,7 @@ class Route:
             answer = self._socket.recv(65536)
             _, answered, _, sequence, _ = _HEADER.unpack_from(answer)
             if sequence != self._sequence:
-                continue  # the rest of an earlier question that was given up
+                continue  # the rest of an answer to an earlier, abandoned request
             if answered == _ERROR:
                 (code,) = struct.unpack_from("=i", answer, _HEADER.size)
                 if code:

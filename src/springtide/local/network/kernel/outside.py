@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The holder's servant on the host's side of the wall.
+"""The helper process that netd forks to act in the host's network.
 
-The holder cannot come out of its namespaces again, but needs things that exist only outside: sockets of the host's
-network (for asking the host's resolvers) and the tool that carries packets out. So before it goes in it forks this
-process, which does what it is told over a socket pair and ends with it. Standard library only.
+netd cannot leave its namespaces again, but needs things that exist only outside: sockets of the host's network (to
+query the host's resolvers) and the tool that forwards packets out. Before it enters the namespaces, netd forks this
+helper, which executes requests from a socket pair and exits with netd. Standard library only.
 """
 
 from __future__ import annotations
@@ -38,10 +38,10 @@ _TELLING = 4096
 
 
 class Outside:
-    """The holder's end."""
+    """netd's side of the helper process."""
 
     def __init__(self, directory: str) -> None:
-        """Forks. The directory is the cluster's for its network; it names our traces on the host, if any."""
+        """Forks the helper. The cluster's network `directory` names its traces on the host, if any."""
         ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_STREAM)
         self._servant = os.fork()
         if self._servant == 0:
@@ -56,18 +56,18 @@ class Outside:
         return self._socket.fileno()
 
     def socket(self, kind: str) -> socket.socket:
-        """`udp4`, `udp6`, `tcp4` or `tcp6`: non-blocking, of the host's network. OSError."""
+        """A non-blocking socket of the host's network: `udp4`, `udp6`, `tcp4` or `tcp6`. Raises OSError."""
         _, (descriptor,) = self._ask({"do": "socket", "kind": kind})
         made = socket.socket(fileno=descriptor)
         made.setblocking(False)
         return made
 
     def run(self, argv: list[str]) -> None:
-        """Start a tool in the place of the one that may run now. FileNotFoundError when it is not installed."""
+        """Starts a tool, replacing the running one. FileNotFoundError when it is not installed."""
         self._ask({"do": "run", "argv": argv})
 
     def state(self) -> tuple[bool, str]:
-        """Whether the tool runs, and the last it said."""
+        """Whether the tool runs, and the last line it printed."""
         answer, _ = self._ask({"do": "state"})
         return bool(answer["running"]), str(answer["said"])
 
@@ -75,11 +75,11 @@ class Outside:
         self._ask({"do": "stop"})
 
     def translate(self, namespace: int, link: str) -> None:
-        """Join the namespace to the host's network with address translation; for root only. OSError."""
+        """Joins the namespace to the host's network with address translation; for root only. Raises OSError."""
         self._ask({"do": "nat", "link": link}, [namespace])
 
     def close(self) -> None:
-        """When it returns, the host looks as it did before us."""
+        """Waits until the helper has restored the host's network and exited."""
         self._socket.close()
         with contextlib.suppress(ChildProcessError):
             os.waitpid(self._servant, 0)
@@ -88,7 +88,7 @@ class Outside:
         self._number += 1
         messages.send(self._socket, {**request, "number": self._number}, descriptors or ())
         body, received = self._next()
-        while body["number"] != self._number:  # the answer to a question that we had given up
+        while body["number"] != self._number:  # the answer to an earlier, abandoned request
             messages.close_all(received)
             body, received = self._next()
         if "error" in body:
@@ -103,12 +103,12 @@ class Outside:
 
 
 def _serve(sock: socket.socket, directory: str) -> None:
-    """The servant's whole life. It never returns: behind it lies a copy of the holder's stack."""
+    """Runs the helper. Never returns: the stack below is a copy of netd's."""
     code = 1
     try:
-        signal.signal(signal.SIGTERM, signal.SIG_IGN)  # a clean end is the holder's: the socket closes
+        signal.signal(signal.SIGTERM, signal.SIG_IGN)  # a clean shutdown is netd's: it closes the socket
         lock = os.open(os.path.join(directory, "outside.lock"), os.O_CREAT | os.O_RDWR | os.O_CLOEXEC, 0o600)
-        fcntl.lockf(lock, fcntl.LOCK_EX)  # the servant of a killed holder clears up first
+        fcntl.lockf(lock, fcntl.LOCK_EX)  # the helper of a killed netd cleans up first
         _HostSide(sock, directory).run()
         code = 0
     finally:
@@ -119,7 +119,7 @@ class _HostSide:
     def __init__(self, sock: socket.socket, cluster: str) -> None:
         self._socket = sock
         self._tool, self._translation = _Tool(), Translation(cluster)
-        self._translation.remove()  # of a predecessor that was killed
+        self._translation.remove()  # left by a killed predecessor
 
     def run(self) -> None:
         incoming = Incoming(self._socket)
@@ -160,7 +160,7 @@ class _HostSide:
 
 
 class _Tool:
-    """The one program that runs for us, with what it says kept."""
+    """The one running tool, with its output kept."""
 
     def __init__(self) -> None:
         self._pid = 0
@@ -204,7 +204,7 @@ class _Tool:
 
 
 def last_words(text: str) -> str:
-    """The last line, without the time before it, and without pasta's complaints about a missing syslog."""
+    """The last line, without its timestamp, and without pasta's complaints about a missing syslog."""
     lines = [line.strip() for line in text.splitlines() if line.strip() and "syslog" not in line]
     if not lines:
         return ""
@@ -224,7 +224,7 @@ def _become(path: str, argv: list[str], words: int) -> None:
     try:
         die_with_parent(signal.SIGKILL)
         for number in (signal.SIGPIPE, signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGQUIT):
-            signal.signal(number, signal.SIG_DFL)  # what we ignore, the tool would go on ignoring; pasta minds
+            signal.signal(number, signal.SIG_DFL)  # the tool would inherit ignored signals; pasta needs them
         os.dup2(os.open(os.devnull, os.O_RDWR), 0)
         os.dup2(words, 1)
         os.dup2(words, 2)

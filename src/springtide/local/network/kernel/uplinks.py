@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How pods reach the world outside: the first way that works, or a plain reason why there is none.
+"""The pods' uplink to the outside: the first way that works, or the reason why there is none.
 
-pasta and slirp4netns are tools that carry packets for ordinary users through a tun device; root can do without them by
-`nat`. Each makes the link `uplink` in our namespace with an address and a default route; pods leave by it under that
-address. A tool that ends is started again. Standard library only.
+pasta and slirp4netns are tools that forward packets for ordinary users through a tun device; root can use `nat`
+instead. Each creates the link `uplink` in netd's namespace with an address and a default route; pods leave by that link
+under its address. A tool that exits is restarted. Standard library only.
 """
 
 from __future__ import annotations
@@ -27,15 +27,15 @@ _ADDRESS, _GATEWAY = "10.0.2.100", "10.0.2.2"
 _LOOK, _PATIENCE, _WATCH = 0.05, 5.0, 2.0
 _LOOKING = "still looking for a way out"
 _SOMEWHERE = ("192.0.2.1", 9)
-"""Nobody's address: connecting a datagram socket to it sends nothing, but fails where no route leads out."""
+"""A reserved address: connecting a datagram socket to it sends nothing, but fails where there is no route out."""
 
 
 def commands(pid: int, own_user: bool) -> dict[str, list[str]]:
-    """The tools that may carry us out, the best first, with what to start them with."""
+    """The tools to try, the preferred first, with their command lines."""
     user, network = f"/proc/{pid}/ns/user", f"/proc/{pid}/ns/net"
     slirp = ["slirp4netns", "--configure", "--mtu=65520", "--disable-host-loopback", "--netns-type=path"]
     if not own_user:
-        return {"slirp4netns": [*slirp, network, LINK]}  # pasta gives root up, and with it the right to come in
+        return {"slirp4netns": [*slirp, network, LINK]}  # pasta drops root and could not enter the namespace
     closed = [word for option in ("-t", "-u", "-T", "-U") for word in (option, "none")]
     place = ["-a", _ADDRESS, "-n", "24", "-g", _GATEWAY, "-I", LINK]
     pasta = ["pasta", "-4", "-f", "-e", "-q", "--config-net", "--no-map-gw", *closed, *place]
@@ -85,7 +85,7 @@ class Uplink:
         say(f"pods cannot reach the outside: {self.why}")
 
     def _look(self, name: str) -> None:
-        """Whether the tool that was started has made its link."""
+        """Checks whether the started tool has created its link."""
         running, said = self._outside.state()
         if running and _leads_out():
             self._ready(name)

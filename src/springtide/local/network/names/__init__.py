@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The DNS server of pods and the names it knows."""
+"""The pods' DNS server and the cluster's names."""

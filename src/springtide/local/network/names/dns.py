@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""DNS messages as bytes: questions in, answers out. Pure; RFC 1035 with the size option of RFC 6891.
+"""DNS messages as bytes: parsing questions, building answers. Pure; RFC 1035 with the size option of RFC 6891.
 
-Names are lower-case text without the last dot. Anything that is no question we understand raises BadMessage, with the
-code to answer with, or none where silence is better. Standard library only.
+Names are lower-case text without the last dot. Anything but a valid question raises BadMessage with the code to answer,
+or without a code where no answer should be sent. Standard library only.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _MOST_JUMPS = 32
 
 
 class BadMessage(Exception):
-    """`code` is what to answer; None for nothing at all."""
+    """`code` is the response code; None means no answer."""
 
     def __init__(self, why: str, code: int | None = None) -> None:
         super().__init__(why)
@@ -41,9 +41,9 @@ class Question:
         self.identity, self.name, self.kind = identity, name, kind
         self.recursion = recursion
         self.size = size
-        """How long an answer by UDP may be, where the asker says so; he then wants to hear ours."""
+        """The longest UDP answer that the client accepts, if stated; the answer then states the server's."""
         self.raw = raw
-        """Its own bytes, repeated in the answer: some askers check how they wrote the name."""
+        """The question's own bytes, repeated in the answer: some clients check the case of the name."""
 
 
 class Record:
@@ -85,7 +85,7 @@ def parse_question(packet: bytes) -> Question:
 
 
 def _name(packet: bytes, at: int) -> tuple[str, int]:
-    """A name and where the bytes after it begin; pointers are followed, but not in circles."""
+    """A name and the offset behind it; pointers are followed, loops are errors."""
     labels: list[str] = []
     end = jumps = 0
     while length := packet[at]:
@@ -107,7 +107,7 @@ def _name(packet: bytes, at: int) -> tuple[str, int]:
 
 
 def _records(packet: bytes, at: int, count: int) -> list[tuple[Record, int]]:
-    """Each with the place where its data begin, for names in it may point back into the packet."""
+    """Each record with the offset of its data, because names in the data may point back into the packet."""
     found = []
     for _ in range(count):
         name, at = _name(packet, at)
@@ -122,7 +122,7 @@ def _records(packet: bytes, at: int, count: int) -> list[tuple[Record, int]]:
 
 
 def _size(packet: bytes, at: int, count: int) -> int | None:
-    """The asker's buffer; the option record has it in the place of a class."""
+    """The client's buffer size, which the option record holds in place of a class."""
     for record, _ in _records(packet, at, count):
         if record.kind == OPT:
             return max(record.seconds, SMALLEST)
@@ -138,7 +138,7 @@ def answer(
     limit: int = LARGEST,
     own: bool = True,
 ) -> bytes:
-    """`own`: the name is ours to decide. Over the limit only the question and the mark of truncation remain."""
+    """`own`: the answer is authoritative. Over the limit, only the question and the truncation flag remain."""
     flags = _RESPONSE | _RECURSION_THERE | code
     flags |= _AUTHORITATIVE if own else 0
     flags |= _RECURSION_WANTED if question.recursion else 0
@@ -152,7 +152,7 @@ def answer(
 
 
 def failure(packet: bytes, code: int) -> bytes:
-    """The answer to something of which only the number could be read."""
+    """The answer to a packet of which only the identifier could be read."""
     (identity,) = struct.unpack_from("!H", packet)
     return _HEADER.pack(identity, _RESPONSE | code, 0, 0, 0, 0)
 
@@ -163,14 +163,14 @@ def _encoded(record: Record, asked: str) -> bytes:
 
 
 def query(identity: int, name: str, kind: int) -> bytes:
-    """A question of our own to somebody who knows more."""
+    """A question for an upstream resolver."""
     option = b"\0" + _RECORD.pack(OPT, 1232, 0, 0)
     head = _HEADER.pack(identity, _RECURSION_WANTED, 1, 0, 0, 1)
     return head + encode_name(name) + struct.pack("!HH", kind, INTERNET) + option
 
 
 def parse_answer(packet: bytes) -> tuple[int, list[Record]]:
-    """Code and answers; names inside the data are written out, so that the records can go into another packet."""
+    """Code and answers; names inside the data are decompressed, so that the records fit into another packet."""
     try:
         _, flags, questions, answers, _, _ = _HEADER.unpack_from(packet)
         at = _HEADER.size

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The DNS server of the pods: names of the cluster from its `Zone`, all others from the host's resolvers.
+"""The pods' DNS server: cluster names from its `Zone`, all others from the host's resolvers.
 
-The host is asked from the host's own network (a resolver on 127.0.0.53 is there and nowhere else), and only where pods
-can get out at all: otherwise such names are refused at once, instead of leading to addresses out of reach. A packet
-that makes no sense gets an error or no answer. Standard library only.
+Resolvers are queried from the host's own network (127.0.0.53 is reachable only there), and only if pods have an uplink:
+otherwise such names are refused at once instead of resolving to unreachable addresses. A malformed packet gets an error
+or no answer. Standard library only.
 """
 
 from __future__ import annotations
@@ -67,7 +67,7 @@ class Resolver:
             sock, _ = self._tcp.accept()
         except (BlockingIOError, ConnectionError):
             return
-        except OSError:  # no descriptor is free; until one is, the listener would be ready again and again
+        except OSError:  # no descriptor is free; until one is, the listener would stay ready
             self._loop.forget(self._tcp)
             self._loop.later(_ACCEPT_PAUSE, lambda: self._loop.watch(self._tcp, READ, self._accept))
             return
@@ -81,7 +81,7 @@ class Resolver:
         self._peers -= 1
 
     def asked(self, packet: bytes, reply: Reply, limit: int | None) -> None:
-        """`limit`: how long an answer may be; None: as the asker says, by UDP."""
+        """`limit`: the longest answer; None: by UDP, as the question specifies."""
         try:
             question = dns.parse_question(packet)
         except BadMessage as bad:
@@ -113,7 +113,7 @@ class Resolver:
         self._upstream.ask(packet, come, by_stream=by_stream)
 
     def _complete(self, question: Question, records: list[Record], name: str, reply: Reply, room: int) -> None:
-        """An alias for a name outside: programs expect the address behind it in the same answer."""
+        """Resolves an alias to an external name: programs expect its address in the same answer."""
 
         def come(answer: bytes | None) -> None:
             try:
@@ -126,7 +126,7 @@ class Resolver:
 
 
 class _Upstream:
-    """The host's resolvers, each tried in turn until one answers."""
+    """The host's resolvers, tried in turn until one answers."""
 
     def __init__(self, loop: Loop, outside: Outside) -> None:
         self._loop, self._outside = loop, outside
@@ -199,7 +199,7 @@ class _Waiting:
 
 
 def nameservers(path: str = SETTINGS) -> list[str]:
-    """Whom the host asks now; the file changes when a laptop changes its network."""
+    """The host's current resolvers; the file changes when a laptop changes its network."""
     try:
         with open(path) as file:
             words = [line.split() for line in file]
@@ -209,7 +209,7 @@ def nameservers(path: str = SETTINGS) -> list[str]:
 
 
 class _Framed:
-    """A TCP connection with messages that say their length first."""
+    """A TCP connection with length-prefixed messages."""
 
     def __init__(self, loop: Loop, sock: socket.socket) -> None:
         self._loop, self._socket = loop, sock
@@ -237,7 +237,7 @@ class _Framed:
         self._in += data
         self._messages()
         if not data:
-            with contextlib.suppress(OSError):  # who has shut down his side may still want to hear the answer
+            with contextlib.suppress(OSError):  # a client that has shut down its side may still read the answer
                 self._socket.send(self._out)
             self.close()
 
@@ -265,7 +265,7 @@ class _Framed:
 
 
 class _Peer(_Framed):
-    """Somebody who asks by TCP."""
+    """A TCP client."""
 
     def __init__(self, loop: Loop, sock: socket.socket, resolver: Resolver) -> None:
         super().__init__(loop, sock)
@@ -280,7 +280,7 @@ class _Peer(_Framed):
 
 
 class _Exchange(_Framed):
-    """One question to a resolver of the host by TCP."""
+    """One question to a host resolver by TCP."""
 
     def __init__(
         self, loop: Loop, sock: socket.socket, server: str, packet: bytes, come: Callable[[bytes | None], None]
@@ -290,7 +290,7 @@ class _Exchange(_Framed):
         try:
             sock.connect((server, PORT))
         except BlockingIOError:
-            pass  # as it should be: it takes a while
+            pass  # expected: the connect is in progress
         except OSError:
             self.close()
             return

@@ -1,14 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The names that exist inside the cluster, made from the holder's table; what CoreDNS would answer.
+"""The names inside the cluster, built from netd's table; the answers that CoreDNS would give.
 
     web.default.svc.cluster.local                   a service: its address, or those of its endpoints
     worker-0.web.default.svc.cluster.local          an endpoint by hostname, or by address as 10-244-1-5
     _http._tcp.web.default.svc.cluster.local        a named port (SRV)
     10-244-1-5.default.pod.cluster.local            a pod by its address
-    5.1.244.10.in-addr.arpa                         and back (PTR)
+    5.1.244.10.in-addr.arpa                         a reverse lookup (PTR)
 
-All answers are made when a table comes; a lookup is then a dictionary's. Pure: of `socket` only the functions
-that turn addresses into bytes are used. Standard library only.
+All answers are built when a table arrives; a lookup is a dictionary access. Pure: of `socket` only the functions that
+turn addresses into bytes are used. Standard library only.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _REVERSED = ("244.10.in-addr.arpa", "96.10.in-addr.arpa")
 
 
 class Found:
-    """An answer: its code and records; `elsewhere` is a name outside that the rest has to be asked of."""
+    """An answer: its code and records; `elsewhere` is an external name that must be resolved upstream."""
 
     __slots__ = ("code", "elsewhere", "records")
 
@@ -50,7 +50,7 @@ class Zone:
         return any(name == domain or name.endswith(f".{domain}") for domain in (DOMAIN, *_REVERSED))
 
     def find(self, name: str, kind: int, turn: int = 0) -> Found:
-        """For a name that we own. `turn` decides which of several records comes first."""
+        """Looks up a name of the zone. `turn` rotates the order of several records."""
         known = self._names.get(name)
         if known is None:
             known = _pod_by_address(name)
@@ -68,11 +68,11 @@ class Zone:
         if not self.owns(other):
             return Found(OK, [alias], other)
         if CNAME in self._names.get(other, {}):
-            return Found(OK, [alias])  # an alias of an alias of ours may lead back here
+            return Found(OK, [alias])  # an alias of an alias could form a loop
         found = self.find(other, kind, turn)
         return Found(found.code, [alias, *found.records], found.elsewhere)
 
-    # Making
+    # Building
 
     def _add(self, name: str, kind: int, data: bytes) -> None:
         records = self._names.setdefault(name.lower(), {}).setdefault(kind, [])
@@ -127,7 +127,7 @@ def _reverse(address: str) -> str:
 
 
 def _pod_by_address(name: str) -> dict[int, list[bytes]] | None:
-    """Such a name says itself what the answer is."""
+    """Such a name contains its own answer."""
     label, _, rest = name.partition(".")
     space, _, domain = rest.partition(".")
     if domain != f"pod.{DOMAIN}" or not space:
@@ -148,6 +148,6 @@ def _decoded(raw: bytes) -> str:
 
 
 def _authority() -> bytes:
-    """Where nothing is found, askers may remember that only as long as this record says."""
+    """The SOA record: limits how long clients cache that a name does not exist."""
     numbers = struct.pack("!IIIII", 1, 7200, 1800, 86400, SECONDS)
     return encode_name(f"ns.dns.{DOMAIN}") + encode_name(f"hostmaster.{DOMAIN}") + numbers

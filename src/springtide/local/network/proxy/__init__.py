@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Connections and datagrams to service addresses, carried on to endpoints."""
+"""Forwarding of connections and datagrams from service addresses to endpoints."""

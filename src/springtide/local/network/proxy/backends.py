@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which endpoint a connection to a service goes to. Pure: time comes as a parameter. Standard library only."""
+"""The choice of a service's endpoint for a connection. Pure: time is a parameter. Standard library only."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _MOST_CLIENTS = 10_000
 
 
 class Backends:
-    """The targets of one service port: in turn, or by client where the service asks for that."""
+    """The targets of one service port: round-robin, or by client where the service has session affinity."""
 
     def __init__(self, targets: Sequence[Target] = (), affinity: int = 0) -> None:
         self.targets, self._affinity = tuple(targets), affinity
@@ -28,7 +28,7 @@ class Backends:
             self._clients.clear()
 
     def order(self, client: str, now: float) -> list[Target]:
-        """All of them, the one to try first in front."""
+        """All targets, the one to try first in front."""
         if not self.targets:
             return []
         start = self._turn % len(self.targets)
@@ -39,7 +39,7 @@ class Backends:
         return order
 
     def used(self, client: str, target: Target, now: float) -> None:
-        """The one that took the connection in the end: with affinity, the client stays there."""
+        """Records the target that accepted the connection: with affinity, the client keeps it."""
         if not self._affinity:
             return
         if len(self._clients) >= _MOST_CLIENTS:
@@ -54,9 +54,9 @@ class Backends:
 
 
 def doors(table: dict[str, Any]) -> dict[Door, tuple[tuple[Target, ...], int]]:
-    """Every (address, port, protocol) that somebody stands behind, with its targets and affinity.
+    """Every (address, port, protocol) with endpoints, with its targets and affinity.
 
-    Where nobody does, nobody listens, and the kernel refuses connections by itself.
+    Without endpoints there is no listener, and the kernel refuses connections itself.
     """
     found: dict[Door, tuple[tuple[Target, ...], int]] = {}
     for service in table.get("services", ()):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The service addresses that are open now, brought to what the table wants. Standard library only."""
+"""The proxies of the open service addresses, reconciled with the table. Standard library only."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class Services:
     def _begin(self, door: Door, backends: Backends) -> None:
         try:
             proxy = (TcpProxy if door[2] == "TCP" else UdpProxy)(self._loop, door, backends)
-        except OSError as problem:  # tried again with the next table
+        except OSError as problem:  # retried with the next table
             say(f"cannot listen on {door[2]} {door[0]}:{door[1]}: {problem}")
             return
         self._open[door] = proxy, backends

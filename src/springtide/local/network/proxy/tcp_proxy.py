@@ -1,9 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""TCP connections to a service's address, carried on to one of its endpoints.
+"""TCP connections to a service's address, forwarded to one of its endpoints.
 
-Bytes are moved by `splice`: they stay in the kernel. Each direction ends by itself, so that a program may send its last
-word, shut down its side and still hear the answer; a reset on one side becomes a reset on the other. Standard library
-only.
+Bytes are moved by `splice` and stay in the kernel. Each direction ends separately, so that a program may shut down its
+side and still receive the answer; a reset on one side becomes a reset on the other. Standard library only.
 """
 
 from __future__ import annotations
@@ -22,7 +21,7 @@ if TYPE_CHECKING:
 
 _CHUNK = 1 << 20
 _ROUNDS = 8
-"""Moves per wake-up: one busy connection must not keep all others waiting."""
+"""Moves per wake-up: one busy connection must not delay all others."""
 _RESET = struct.pack("ii", 1, 0)
 _CONNECT_PATIENCE = 5.0
 _SPARE_PIPES = 64
@@ -45,12 +44,12 @@ class TcpProxy:
         loop.watch(self._listener, READ, self._accept)
 
     def close(self) -> None:
-        """No new connections; those that are under way go on."""
+        """Stops accepting connections; established ones continue."""
         self._loop.forget(self._listener)
         self._listener.close()
 
     def settle(self) -> None:
-        """Endpoints changed: connections keep theirs."""
+        """Endpoints changed: established connections keep theirs."""
 
     def _accept(self) -> None:
         for _ in range(64):
@@ -61,7 +60,7 @@ class TcpProxy:
             except OSError as problem:
                 if problem.errno not in _FULL:
                     raise
-                self._loop.forget(self._listener)  # it stays readable: without a rest this would be a busy loop
+                self._loop.forget(self._listener)  # it stays readable: without a pause, a busy loop
                 self._loop.later(_REST, self._resume)
                 return
             client.setblocking(False)
@@ -73,7 +72,7 @@ class TcpProxy:
 
 
 class _Dialing:
-    """A client that waits for the first endpoint that takes it."""
+    """A client waiting for the first endpoint that accepts it."""
 
     def __init__(self, loop: Loop, client: socket.socket, host: str, backends: Backends) -> None:
         self._loop, self._client, self._host, self._backends = loop, client, host, backends
@@ -169,7 +168,7 @@ class _Direction:
         return WRITE if self._held else 0
 
     def move(self) -> None:
-        """As much as goes without waiting. OSError when either side is broken."""
+        """Moves as much as possible without blocking. OSError when either side is broken."""
         for _ in range(_ROUNDS):
             if self.done or not (self._fill() and self._drain()):
                 break
@@ -198,7 +197,7 @@ class _Direction:
                 return False
         if self._ended:
             self.done = True
-            with contextlib.suppress(OSError):  # the other side may have gone altogether
+            with contextlib.suppress(OSError):  # the other side may be closed already
                 self._sink.shutdown(socket.SHUT_WR)
         return True
 
@@ -210,7 +209,7 @@ class _Direction:
 
 
 _spare: list[tuple[int, int]] = []
-"""Empty pipes: a connection that is silent holds none, and one that speaks need not make one."""
+"""Empty pipes for reuse: an idle connection holds none, an active one need not create one."""
 
 
 def _take_pipe() -> tuple[int, int]:
@@ -226,7 +225,7 @@ def _give_back(pipe: tuple[int, int]) -> None:
 
 
 def reset(sock: socket.socket) -> None:
-    """Close so that the other side learns that nothing was well."""
+    """Closes with a TCP reset, so that the other side sees a failure."""
     with contextlib.suppress(OSError):
         sock.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, _RESET)
     sock.close()

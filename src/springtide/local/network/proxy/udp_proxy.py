@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Datagrams to a service's address, carried on to one of its endpoints, and the answers back.
+"""Datagrams to a service's address, forwarded to one of its endpoints, and the answers back.
 
-Each client (address and port) has a socket of its own towards its endpoint, kept while either side speaks. Standard
-library only.
+Each client (address and port) has its own socket towards its endpoint, kept until both sides are idle. Standard library
+only.
 """
 
 from __future__ import annotations
@@ -49,11 +49,11 @@ class UdpProxy:
         self._socket.close()
 
     def settle(self) -> None:
-        """Endpoints changed: who spoke with one that is gone starts anew, for nobody tells him that it is."""
+        """Endpoints changed: drops sessions to removed endpoints, because their clients would not notice."""
         self._end(lambda session: session.target not in self._backends.targets)
 
     def reply(self, data: bytes, client: Client) -> None:
-        with contextlib.suppress(OSError):  # a lost datagram is nothing unusual
+        with contextlib.suppress(OSError):  # datagrams may be lost
             self._socket.sendto(data, client)
 
     def drop(self, client: Client) -> None:
@@ -115,7 +115,7 @@ class _Session:
             self._socket.send(data)
         except OSError as problem:
             if problem.errno == errno.ECONNREFUSED:
-                self._proxy.drop(self._client)  # nobody listens there any more: the next datagram may find another
+                self._proxy.drop(self._client)  # port closed: the next datagram may use another endpoint
 
     def close(self) -> None:
         self._loop.forget(self._socket)
