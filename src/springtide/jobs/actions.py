@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a plan is made of. Actions are done in their order, and the first that fails ends the doing: the next plan
-starts from what is then observed."""
+"""The actions of a plan.
+
+Actions are performed in order. The first failure stops the execution; the next plan starts from what is observed then.
+"""
 
 from __future__ import annotations
 
@@ -15,25 +17,25 @@ from springtide.jobs.observed import Key
 
 
 class Secrets(StrEnum):
-    """What cannot come from a pure plan and is put into an object as it is created."""
+    """Values that a pure plan cannot hold; they are added when the object is created."""
 
     SSH_KEYS = "ssh-keys"
 
 
 @dataclass(frozen=True, slots=True)
 class Create:
-    """Names are deterministic: that it exists already is no failure when it is the job's own."""
+    """Names are deterministic: if the object already exists and belongs to the job, that is not an error."""
 
     manifest: Mapping[str, Any]
     secrets: Secrets | None = None
     must_be_new: bool = False
-    """Unless it does exist: then the plan was made from a stale view, and is refused here."""
+    """An existing object means that the plan was made from a stale view; the action is then rejected."""
 
 
 @dataclass(frozen=True, slots=True)
 class Patch:
-    """A merge patch. With a resource version it is refused when the plan was made from a stale view, with a uid when
-    another object has taken the place of the one that was seen."""
+    """A merge patch. With a resource version the API server rejects it if the plan was made from a stale view; with a
+    uid if the object has been replaced by another of the same name."""
 
     key: Key
     body: Mapping[str, Any]
@@ -43,12 +45,13 @@ class Patch:
 
 @dataclass(frozen=True, slots=True)
 class Delete:
-    """Only the very object that was seen; what is owned by it goes in the background."""
+    """Deletes only the object with this uid; its dependents are deleted in the background."""
 
     key: Key
     uid: str
     grace: int | None = None
-    """Seconds; None is the object's own. A pod whose node is silent gets none: nobody would confirm its end."""
+    """Seconds; None: the object's own grace period. 0 for a pod on an unresponsive node, where no kubelet would confirm
+    the deletion."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,8 +68,8 @@ class StatusPatch:
 
 @dataclass(frozen=True, slots=True)
 class Inquire:
-    """Look up the newest Warning event about an object whose status does not say what it waits for. The answer is in
-    what is observed next."""
+    """Look up the newest Warning event of an object whose status does not explain why it waits. The answer is part of
+    the next observation."""
 
     key: Key
     uid: str
@@ -82,7 +85,7 @@ Action: TypeAlias = Create | Patch | Delete | Event | StatusPatch | Inquire | Re
 
 @dataclass(frozen=True, slots=True)
 class Decision:
-    """Something that was decided, and why: an event, and a line of the job's own log."""
+    """A decision and its reason: recorded as an event and as a line of the job's decision log."""
 
     at: datetime
     reason: str

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""JSON in annotations, which anybody with the right to edit the object may have written. Pure."""
+"""Decodes JSON from annotations, which any user with edit rights on the object may have written. Pure."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ T = TypeVar("T")
 
 
 def decoded(text: str, as_: object, otherwise: T, *, strict: bool = True) -> T:
-    """What an annotation says; `otherwise` when it is unreadable, as JSON that is nested too deeply is, too."""
+    """The decoded annotation; `otherwise` when it cannot be decoded (JSON that is nested too deeply included)."""
     try:
         return cast("T", msgspec.json.decode(text, type=cast("type", as_), strict=strict))
     except (msgspec.DecodeError, RecursionError):

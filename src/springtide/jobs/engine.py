@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""From what is observed of a job to a plan, the same for all kinds.
+"""Makes a plan from what is observed of a job; the same for all kinds.
 
-The order of a plan's actions is what keeps a job safe when its doing is interrupted:
+The order of a plan's actions keeps a job consistent when the execution is interrupted:
 
-    wiring (Role: wide enough for all that is or will be listed, of pods that were seen)
-      ─► config object (ledger and host list; refused when the view was stale)
-      ─► wiring (Role: without those that are about to be deleted)
+    wiring (Role: wide enough for all workers that are or will be listed and whose pods were observed)
+      ─► config object (ledger and host list; rejected if the view was stale)
+      ─► wiring (Role: without the workers that are about to be deleted)
       ─► pods created ─► pods deleted (after their names left list and Role) ─► nudge ─► events, status
 """
 
@@ -64,7 +64,7 @@ def plan(observed: Observed, kind: Kind, now: datetime) -> Plan:
 
 
 MOST_PODS = 200
-"""Pods that one plan creates or deletes. The next plan goes on from there, after other jobs have had their turn."""
+"""Pods that one plan creates or deletes. The next plan continues from there, after other jobs have been reconciled."""
 _NEXT = timedelta(milliseconds=1)
 
 
@@ -100,7 +100,7 @@ def _ongoing(seen: Snapshot) -> Plan:
 
 
 def _decided(seen: Snapshot) -> tuple[Snapshot, list[Decision], list[timedelta]]:
-    """Who belongs to the job from here on, and who is listed."""
+    """The members of the job and of the host list from now on."""
     why: list[Decision] = []
     then = _moved(_relocated(_restarted(_relieved(seen, why), why), why), why)
     then, wait = _resized(then, why)
@@ -114,7 +114,7 @@ def _decided(seen: Snapshot) -> tuple[Snapshot, list[Decision], list[timedelta]]
 
 
 def _relieved(seen: Snapshot, why: list[Decision]) -> Snapshot:
-    """Workers that were lost make room for others."""
+    """Lost workers are removed from the members so that they can be replaced."""
     lost = workers.losses(seen)
     if launching.run_over(seen):
         return seen
@@ -126,7 +126,7 @@ def _relieved(seen: Snapshot, why: list[Decision]) -> Snapshot:
 
 
 def _restarted(seen: Snapshot, why: list[Decision]) -> Snapshot:
-    """A launcher that failed is tried again, with none of its workers."""
+    """A failed launcher is created again; none of its workers are reused."""
     failed, then = seen.form.failed(seen), seen
     if failed is not None:
         then = then.with_ledger(launching.counted(then, failed))
@@ -159,7 +159,7 @@ def _relocated(seen: Snapshot, why: list[Decision]) -> Snapshot:
 
 
 def _moved(seen: Snapshot, why: list[Decision]) -> Snapshot:
-    """Workers on nodes that are going away leave as soon as others can serve in their place."""
+    """Workers on nodes that are going away leave once their replacements can serve."""
     ledger, notices = moving_in_place.noticed(seen) if seen.shape.keeps_names else moving.noticed(seen)
     why += notices
     then = seen.with_ledger(ledger)
@@ -172,8 +172,8 @@ def _moved(seen: Snapshot, why: list[Decision]) -> Snapshot:
 
 
 def _resized(seen: Snapshot, why: list[Decision]) -> tuple[Snapshot, timedelta]:
-    """Who is about to be relieved does not count, but stays until then; who serves a launcher that is not elastic stays
-    until that ends."""
+    """Workers about to be replaced are not counted in the size but stay until then. Workers that serve a launcher that
+    is not elastic stay until that launcher ends."""
     leavers = set(moving.leavers(seen))
     staying = [index for index in seen.ledger.members if index not in leavers]
     size, wanted = len(staying), 0 if seen.shape.keeps_names else seen.wanted_size
@@ -194,7 +194,7 @@ def _resized(seen: Snapshot, why: list[Decision]) -> tuple[Snapshot, timedelta]:
 
 
 def _resized_in_place(seen: Snapshot, why: list[Decision]) -> Snapshot:
-    """Workers that keep their names are members by their number alone: only that is written down."""
+    """For workers that keep their names the size alone determines the members: only the size is recorded."""
     role, wanted = seen.shape.workers, seen.wanted_size
     before = seen.ledger.sizes.get(role)
     if not seen.shape.keeps_names or seen.too_large or before == wanted:
@@ -212,7 +212,7 @@ def _caveat(seen: Snapshot) -> str:
 
 
 def _suspended(seen: Snapshot) -> Plan:
-    """No pods; when the last is gone the job is as good as new, and names start over with the next run."""
+    """Deletes all pods. Once the last one is gone the job is reset: the next run starts with fresh names."""
     then = seen.with_ledger(Ledger() if suspend.is_quiet(seen) else launching.fresh_run(seen.ledger))
     hosts = host_list.hosts(then, seen.observed.pods)
     actions = [*_hosts_written(seen, then, hosts, ()), *suspend.stopped(then), *_ungrouped(then)]
@@ -222,7 +222,7 @@ def _suspended(seen: Snapshot) -> Plan:
 
 
 def _after(seen: Snapshot) -> Plan:
-    """A finished job is cleaned up once, and deleted when its time has come."""
+    """Cleans up a finished job once, and deletes it when its time to live is over."""
     left = ttl_after_finished.left(seen)
     if left <= timedelta(0):
         return Plan((ttl_after_finished.deletion(seen),), seen.job.status)
@@ -238,22 +238,22 @@ def _after(seen: Snapshot) -> Plan:
 
 
 def _unlisted(seen: Snapshot, cleaned: Iterable[Action]) -> list[Action]:
-    """No name is in the host list of a pod that is deleted next."""
+    """Empties the host list before pods are deleted, so that it never names a pod about to be deleted."""
     if seen.config is None or not any(cleaned):
         return []
     return _config(seen, seen.with_ledger(launching.fresh_run(seen.ledger)), NOBODY, ())
 
 
 def _withdrawn(seen: Snapshot) -> list[Action]:
-    """The launcher of a finished job may reach nobody, whoever comes to have its workers' names."""
+    """The launcher of a finished job loses its rights: other pods may later get its workers' names."""
     wanted = (each for each in wiring.wanted(seen.kind, seen.job, NOBODY) if each.grants)
     held = (each for each in wanted if objects.key_of(each.manifest) in seen.observed.objects)
     return [action for each in held for action in objects.ensured(seen.observed, each)]
 
 
 def _hosts_written(seen: Snapshot, then: Snapshot, hosts: Hosts, why: Iterable[Decision]) -> list[Action]:
-    """The launcher can reach every listed worker at every moment: the Role is widened before the host list is written,
-    and narrowed after it."""
+    """The launcher can reach every listed worker at all times: the Role is widened before the host list is written and
+    narrowed after it."""
     still = {*hosts.reachable, *host_list.listed(seen)}
     wide = replace(hosts, reachable=(*hosts.reachable, *sorted(still - {*hosts.reachable})))
     before, after = (wiring.wanted(then.kind, then.job, each) for each in (wide, hosts))
@@ -262,14 +262,14 @@ def _hosts_written(seen: Snapshot, then: Snapshot, hosts: Hosts, why: Iterable[D
 
 
 def _freed(then: Snapshot, hosts: Hosts) -> tuple[Action, ...]:
-    """Of what was made beside pods, the part that is no longer wanted."""
+    """Deletions of objects beside the pods that are no longer needed."""
     group = _wanted_group(then)
     wanted = (*wiring.wanted(then.kind, then.job, hosts), *((group,) if group else ()))
     return objects.surplus(then.observed, {then.config_key, *(objects.key_of(each.manifest) for each in wanted)})
 
 
 def _config(seen: Snapshot, then: Snapshot, hosts: Hosts, why: Iterable[Decision]) -> list[Action]:
-    """The ledger and the host list, in one write; the log rides along."""
+    """Writes the ledger, the host list and the decision log in one request."""
     data = dict(wiring.files(then.kind, then.job, hosts, then.observed.settings))
     annotations, held = then.ledger.annotations(), seen.config
     before = held.annotations if held else {}
@@ -321,8 +321,8 @@ def _told(
     new: JobStatus,
     waits: Iterable[timedelta] = (),
 ) -> Plan:
-    """Actions first and what was decided, then the one write of the status, and what has become of the job last: the
-    write may be refused, and then the next plan says it."""
+    """The plan: the actions and the decisions' events first, then the single write of the status, the status' events
+    last. The write may be rejected; then the next plan reports the change."""
     why, old = tuple(why), then.job.status
     actions = tuple(actions)
     told: list[Action] = [*actions, *log.events(why)]
@@ -338,7 +338,7 @@ def _told(
 
 
 def _one_turn(actions: Iterable[Action]) -> list[Action] | None:
-    """What is done now of a plan that is too long for one turn: it is cut as if its doing had been interrupted."""
+    """The part of a too long plan that is executed now; cutting it equals an interrupted execution."""
     found: list[Action] = []
     pods = 0
     for action in actions:

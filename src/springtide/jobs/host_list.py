@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Pod names that a job may put into its Role and its host list: those of its own pods. Messages about names taken.
+"""The pod names that a job may put into its Role and its host list, and messages about names that are taken.
 
-A pod's name says nothing about whose it is: anybody may have created a pod under a name that a job will want. So a name
-is in the Role and in the host list only from when its pod was seen with this job's uid as controller, and no longer
-when that pod is about to be deleted.
+A pod's name does not prove which job owns it: any user may have created a pod under a name that a job will need. So a
+name is in the Role and in the host list only after its pod was observed with this job's uid as controller, and no
+longer once that pod is about to be deleted.
 """
 
 from __future__ import annotations
@@ -28,11 +28,11 @@ NAME_TAKEN: Final = "NameTaken"
 EXISTS: Final = "ErrResourceExists"
 REMAINS: Final = "EarlierJobRemains"
 _NAMED: Final = 5
-"""So many objects are named in a message."""
+"""The most objects that a message names."""
 
 
 def hosts(snapshot: Snapshot, going: Iterable[Pod] = ()) -> Hosts:
-    """`going` are deleted right after the hosts are written."""
+    """The host list; `going` are pods that are deleted right after it is written."""
     gone = {pod.uid for pod in going}
     return Hosts(
         listed=_names(snapshot, snapshot.ledger.listed, gone),
@@ -45,7 +45,7 @@ def hosts(snapshot: Snapshot, going: Iterable[Pod] = ()) -> Hosts:
 
 
 def listed(snapshot: Snapshot) -> tuple[str, ...]:
-    """Names in the host list, of pods that are there."""
+    """The names in the host list that have a pod."""
     return _names(snapshot, snapshot.ledger.listed, ())
 
 
@@ -56,12 +56,12 @@ def _names(snapshot: Snapshot, indices: Iterable[int], gone: Collection[str]) ->
 
 
 def _speaks(pod: Pod | None) -> bool:
-    """A launcher that is told to end still says how far it came, and has its name until it is gone."""
+    """A terminating launcher still reports its progress, and keeps its name until it is deleted."""
     return pod is not None and not pod.ended and not causes.lost(pod)
 
 
 def exists(kind: str, name: str, manager: str) -> str:
-    """Of an object that is somebody else's; the first sentence is upstream's."""
+    """Message about an object that does not belong to the job; its first sentence is upstream's."""
     return (
         f'Resource "{name}" of Kind "{kind}" already exists and is not managed by {manager}. It is left alone and the '
         f"job is given no rights to it: give the job another metadata.name, or delete that {kind}"
@@ -69,7 +69,7 @@ def exists(kind: str, name: str, manager: str) -> str:
 
 
 def remains(kind: str, left: Mapping[str, datetime | None], now: datetime) -> str:
-    """Of objects of a job that had this job's name, and when each has to be gone."""
+    """Message about objects left of an earlier job of the same name, with the time by which they are deleted."""
     more = f" and {len(left) - _NAMED} more" if len(left) > _NAMED else ""
     named = ", ".join(sorted(left)[:_NAMED])
     latest = max((at for at in left.values() if at is not None and at > now), default=None)
@@ -78,7 +78,7 @@ def remains(kind: str, left: Mapping[str, datetime | None], now: datetime) -> st
 
 
 def told(old: JobStatus, planned: JobStatus, reason: str, message: str, now: datetime) -> JobStatus:
-    """The planned status of a job that cannot have a name. Said again it is the same, so that it is written once."""
+    """The planned status of a job that cannot use a name. Repeating it changes nothing, so it is written once."""
     message = message[:REASON_LENGTH]
     before = condition(old.conditions, NAME_TAKEN)
     known = before is not None and (before.status, before.message) == ("True", message)
@@ -93,10 +93,10 @@ def is_news(old: JobStatus, message: str) -> bool:
 
 
 def waits(old: JobStatus, message: str, now: datetime, retry: timedelta) -> Plan:
-    """Nothing is done for a job as long as its predecessor is not gone."""
+    """The plan of a job while objects of its predecessor still exist: wait, and report it once."""
     again, before = RequeueAfter(retry), condition(old.conditions, NAME_TAKEN)
     if before is not None and (before.status, before.reason) == ("True", REMAINS):
-        return Plan((again,), old)  # what is left changes all the time, and is not worth a write each time
+        return Plan((again,), old)  # the remaining objects change all the time; no write for each change
     new = told(old, old, REMAINS, message, now)
     return Plan((StatusPatch(new), Event("Warning", REMAINS, message), again), new)
 

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the engine asks of a kind. An adapter answers from the job alone; it never sees what exists.
+"""The interface between the engine and a kind. An adapter answers from the job alone; it never reads what exists.
 
-Everything that differs between kinds, and between versions of a kind, is an answer here: the engine has no branch
-on the kind. A kind may have a launcher that is given hosts, roles whose pods keep their names, or both.
+All differences between kinds, and between versions of a kind, are behind this interface: the engine does not branch on
+the kind. A kind may have a launcher that gets a host list, roles whose pods keep their names, or both.
 
-Every kind answers the abstract methods of `Kind`. What only some kinds can do is an ability: an object of its own, and
+Every kind implements the abstract methods of `Kind`. What only some kinds can do is an ability: an object of its own,
 None in a kind that lacks it.
 """
 
@@ -33,7 +33,7 @@ class Of(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Success:
-    """Whose success is the job's, where there is no launcher."""
+    """The replicas whose success is the job's, in a kind without a launcher."""
 
     role: str
     of: Of
@@ -41,7 +41,7 @@ class Success:
 
 @dataclass(frozen=True, slots=True)
 class Shape:
-    """How a job is built, read off its spec."""
+    """How a job is built, derived from its spec."""
 
     workers: str
     """The role that can be resized."""
@@ -52,36 +52,36 @@ class Shape:
     form: LauncherForm = NO_LAUNCHER
     launcher_name: str = ""
     fixed: tuple[str, ...] = ()
-    """Roles whose pods keep their names: replicas 0 to n-1, each made again in its own place."""
+    """Roles whose pods keep their names: replicas 0 to n-1, each created again under its own name."""
     success: Success | None = None
     saves: bool = False
-    """The launcher's program writes a checkpoint, where it keeps any, when it is told to end."""
+    """The launcher's program writes a checkpoint on SIGTERM, if it keeps any."""
     waits_for_workers: bool = False
     """The launcher is created only when all workers are ready."""
 
     @property
     def keeps_names(self) -> bool:
-        """Whether a worker that is replaced has the name of the one before it."""
+        """Whether the replacement of a worker has the same name."""
         return self.workers in self.fixed
 
 
 @dataclass(frozen=True, slots=True)
 class Sizes:
-    """Which sizes a job may have, and how it gets from one to another."""
+    """Which sizes a job may have, and how it is resized."""
 
     bounds: Bounds | None = None
     start_size: StartSize | None = None
     """The fewest workers the launcher can start with; None: all of them."""
     elastic: bool = False
-    """The job follows its size while it runs."""
+    """The job is resized while it runs."""
     rigid: str = ""
-    """Why it does not, for people."""
+    """Why it is not, as text for users."""
     settles: bool = False
-    """Newcomers are held back for a while after the launcher's start."""
+    """New workers are held back for a while after the launcher's start."""
 
 
 ONE_SIZE: Final = Sizes()
-"""Of a kind that cannot be resized: the size is the one that the spec asks for."""
+"""A kind that cannot be resized: its size is the one in the spec."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,20 +93,20 @@ class Replica:
 
 @dataclass(frozen=True, slots=True)
 class Hosts:
-    """The host list as it is to be."""
+    """The host list to be written."""
 
     listed: tuple[str, ...]
     """Workers that are ready for ranks, in order of their indices."""
     reachable: tuple[str, ...]
-    """Pods the launcher may run commands in: each was seen to be the job's own, and is not about to be deleted."""
+    """Pods the launcher may run commands in: each was observed to belong to the job and is not about to be deleted."""
     serves: str
-    """The launcher pod the list is for; empty: it is for nobody."""
+    """The launcher pod the list is for; empty: for none yet."""
     launcher_seen: bool = False
-    """Whether the pod under the launcher's name was seen to be the job's own, and has not ended."""
+    """Whether the pod with the launcher's name was observed to belong to the job and has not ended."""
     fixed: tuple[Replica, ...] = ()
     """Replicas that keep their names, of all roles."""
     leaving: tuple[Replica, ...] = ()
-    """Those that are told to end because the job has shrunk: they need their names until their pods are gone."""
+    """Replicas that are terminating because the job has shrunk: their names must resolve until their pods are gone."""
 
 
 NOBODY: Final = Hosts((), (), "")
@@ -114,35 +114,35 @@ NOBODY: Final = Hosts((), (), "")
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """An object a job wants beside its pods."""
+    """An object that a job needs beside its pods."""
 
     manifest: Mapping[str, Any]
     secrets: Secrets | None = None
     kept: tuple[str, ...] = ()
-    """Top-level fields that are put right when they differ; none: only that it exists counts."""
+    """Top-level fields that are restored when they differ; empty: the object only has to exist."""
     whole: tuple[str, ...] = ()
-    """Places of mappings, as `spec.selector`, in which nothing else may stand."""
+    """Paths of mappings, such as `spec.selector`, that may have no other entries."""
     keys: tuple[str, ...] = ()
-    """Names in `data` that secrets have; with others it is made anew, because nobody can say what they were."""
+    """The names in `data` of a Secret; one with other names is created again, because its content cannot be trusted."""
     grants: bool = False
-    """It gives rights: they are taken back when the job has finished."""
+    """The object grants rights, which are withdrawn when the job has finished."""
 
 
 class BuildsLauncher(Protocol):
     def manifest(self, job: Job[Any], settings: Settings) -> Mapping[str, Any]:
-        """The pod or the batch Job, as the form of the launcher says."""
+        """The pod or the batch Job, depending on the form of the launcher."""
         ...
 
 
 class WiresHosts(Protocol):
-    """The launcher is given a host list, and may run commands on the hosts."""
+    """The launcher gets a host list, and may run commands on the hosts."""
 
     def files(self, job: Job[Any], hosts: Hosts, settings: Settings) -> Mapping[str, str]:
         """The files of the config object."""
         ...
 
     def rights(self, job: Job[Any], hosts: Hosts) -> tuple[Wanted, ...]:
-        """What lets the launcher reach these hosts."""
+        """The objects that allow the launcher to reach these hosts."""
         ...
 
 
@@ -155,8 +155,8 @@ class HasSecrets(Protocol):
 
 
 class HasObjects(Protocol):
-    """Any others, of types that the kind's definition lists in `makes`. Of such an object `spec` and `data` can be put
-    right. They are wanted while the job runs; one that is not wanted any more is deleted."""
+    """Other objects, of types that the kind's definition lists in `makes`. Their `spec` and `data` are restored when
+    they differ. They exist while the job runs; objects that are no longer needed are deleted."""
 
     def objects(self, job: Job[Any], hosts: Hosts) -> tuple[Wanted, ...]: ...
 
@@ -181,21 +181,21 @@ class Kind(ABC):
 
     @abstractmethod
     def pod(self, job: Job[Any], role: str, index: int, settings: Settings) -> Mapping[str, Any]:
-        """A pod of any role but the launcher's."""
+        """A pod of any role except the launcher's."""
 
     @abstractmethod
     def selector(self, job: Job[Any]) -> Mapping[str, str]:
-        """Labels of the workers."""
+        """The labels of the workers."""
 
     def launcher_name(self, job: str) -> str:
-        """What `Shape.launcher_name` is in a job of this name; empty in a kind without a launcher. Metrics ask it of
-        thousands of jobs at once, whose specs nobody reads for that."""
+        """`Shape.launcher_name` of a job of this name; empty in a kind without a launcher. Metrics need it for
+        thousands of jobs at once, without reading their specs."""
         return ""
 
     def warnings(self, job: Job[Any]) -> tuple[Event, ...]:
-        """What the user should know when the first pods are created."""
+        """Warnings for the user, recorded when the first pods are created."""
         return ()
 
     def advice(self, job: Job[Any], ended: Exit) -> str:
-        """What can be done about a launcher that ended so; empty where nobody knows."""
+        """What a user can do about a launcher that ended this way; empty if unknown."""
         return ""

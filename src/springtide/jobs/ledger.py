@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What must outlive the operator and cannot be seen on pods: who belongs to the job, who is listed, what was counted.
+"""State that must survive the operator and cannot be read off pods: members, the host list, counters.
 
-It is kept in annotations of the job's config object, beside the host list it speaks of, so that one write changes both.
-Every plan writes it before it acts on it, with the version it was read at: a plan made from a stale view is refused
-there, before it has done anything.
+It is kept in annotations of the job's config object, beside the host list, so that one write changes both. Every plan
+writes it before it acts on it, with the resource version that was read: a plan made from a stale view is rejected
+there, before it has changed anything.
 
-A worker belongs to the job from the moment its index is written here, so creating its pod twice is harmless. It was
-used once it was listed: from then on its name is never given again, because Horovod shuns a host that died for ever.
+A worker is a member of the job from when its index is written here, so creating its pod twice is harmless. Once it was
+listed its name is never reused, because Horovod excludes a host that failed for good.
 """
 
 from __future__ import annotations
@@ -24,7 +24,8 @@ from springtide.jobs.observed import Pod
 NEXT_INDEX: Final = "springtide.dev/next-index"
 ANNOTATION: Final = "springtide.dev/ledger"
 Index = Annotated[int, msgspec.Meta(ge=0, lt=1 << 31)]
-"""Of a worker. What no job can have come to was written by somebody else, and the pods are believed instead."""
+"""Index of a worker. A larger number cannot be the job's own; another client wrote it, and the pods are believed
+instead."""
 
 
 Count = Annotated[int, msgspec.Meta(ge=0, lt=1 << 31)]
@@ -32,23 +33,23 @@ Count = Annotated[int, msgspec.Meta(ge=0, lt=1 << 31)]
 
 @dataclass(frozen=True, slots=True)
 class SetBack:
-    """What training has lost with a launcher."""
+    """The training progress lost with a launcher."""
 
     reason: str
     message: str
     reached: int | None = None
-    """The step it had come to."""
+    """The step that the lost run had reached."""
 
 
 @dataclass(frozen=True, slots=True)
 class Move:
-    """A pod that is told to leave its node."""
+    """A pod that is moved off its node."""
 
     uid: str
-    """Empty once the node stays: then nobody is told to leave."""
+    """Empty once the node no longer goes away: then no pod is deleted."""
     node: str
     earlier: tuple[str, ...] = ()
-    """Nodes that the worker had left before and that are still going away."""
+    """Nodes that the worker left before and that are still going away."""
 
     @property
     def nodes(self) -> tuple[str, ...]:
@@ -61,59 +62,58 @@ class Ledger:
     members: tuple[Index, ...] = ()
     """Indices of the workers the job has or is about to have."""
     listed: tuple[Index, ...] = ()
-    """Those in the host list."""
+    """Indices in the host list."""
     used: tuple[Index, ...] = ()
-    """Those that were ever in it."""
+    """Members that were ever in the host list."""
     started_with: tuple[Index, ...] = ()
-    """Those that the launcher was given at its start."""
+    """Members in the host list that the launcher started with."""
     draining: Mapping[Index, datetime] = field(default_factory=dict)
-    """Those that left the list while ranks may run on them, and when."""
+    """Workers removed from the host list while ranks may still run on them, and since when."""
     serves: str = ""
-    """The launcher pod that was given the list."""
+    """The launcher pod that the host list is for."""
     retired: str = ""
-    """The launcher whose failure has been counted."""
+    """The launcher pod whose failure has been counted."""
     restarts: int = 0
-    """Failures that were, or are, answered by another pod."""
+    """Failures after which a pod was, or is, created again."""
     restarted_at: datetime | None = None
     disruptions: int = 0
-    """Launchers lost through no fault of theirs."""
+    """Launchers lost to disruptions of their nodes."""
     replaced: int = 0
-    """Workers that failed, in all."""
+    """Workers that failed, in total."""
     failures: Mapping[int, int] = field(default_factory=dict)
-    """How many failures in a row a member takes the place of."""
+    """Consecutive failures of a member's predecessors."""
     owed: tuple[tuple[int, datetime], ...] = ()
-    """Workers that were lost and have no successor yet: failures in a row, and since when."""
+    """Lost workers without a successor yet: consecutive failures, and since when."""
     notices: Mapping[str, int] = field(default_factory=dict)
-    """Nodes that are going away, and the first index that was given after that was known."""
+    """Nodes that are going away, and the next index when that was first observed."""
     launcher_nodes: Mapping[str, bool] = field(default_factory=dict)
-    """Nodes of launchers that are going away, and whether a launcher was moved from there."""
+    """Nodes of launchers that are going away, and whether a launcher was moved off them."""
     relocated: str = ""
-    """The launcher pod that is told to end because its node is going away."""
+    """The launcher pod that is terminated because its node is going away."""
     set_back: SetBack | None = None
-    """Until the next launcher has come as far as the last one."""
+    """Kept until the next launcher has reached the same step."""
     done: tuple[str, ...] = ()
     """Replicas that keep their names and have succeeded."""
     retried: tuple[str, ...] = ()
-    """Pods of such replicas whose failure has been counted."""
+    """Pods of replicas that keep their names whose failure has been counted."""
     tries: Mapping[str, int] = field(default_factory=dict)
-    """How many there were, by role."""
+    """Counted failures of these replicas, by role."""
 
     in_place: Mapping[str, Count] = field(default_factory=dict)
-    """Restarts of containers that were counted, by the uid of their pod, of replicas that keep their names."""
+    """Counted container restarts of replicas that keep their names, by pod uid."""
 
     restarts_in_place: int = 0
-    """How many there were, in all pods that ever were."""
+    """Container restarts of all pods so far."""
 
     moved: Mapping[str, Move] = field(default_factory=dict)
     """Workers that keep their names and were moved off nodes that are going away, by name."""
 
     sizes: Mapping[str, Index] = field(default_factory=dict)
-    """How many workers that keep their names the job has or is about to have, by role: nothing else tells a job that is
-    resized from one that is new."""
+    """The number of workers that keep their names, by role: only this tells a job that is resized from a new one."""
 
     @property
     def retries(self) -> int:
-        """What counts against the back-off limit, whoever tried again."""
+        """What counts against the back-off limit, whether the engine or the kubelet retried."""
         return self.restarts + self.restarts_in_place
 
     def annotations(self) -> dict[str, str]:
@@ -123,8 +123,8 @@ class Ledger:
 
 
 def read(annotations: Mapping[str, str], workers: Iterable[Pod]) -> Ledger:
-    """An index is written here before its pod is created, so what is written counts, and a pod beyond it was made by
-    somebody else. Where nothing is written it is read off the pods: no index is given twice."""
+    """An index is written here before its pod is created, so the written index counts, and a pod with a higher one was
+    created by another client. If none is written it is derived from the pods: no index is used twice."""
     kept = decoded(annotations.get(ANNOTATION, "{}"), Ledger, Ledger(), strict=False)
     written = _index(annotations.get(NEXT_INDEX, ""))
     first = _beyond(workers) if written is None else written
@@ -141,8 +141,8 @@ def _beyond(workers: Iterable[Pod]) -> int:
 
 
 def recovered(workers: Iterable[Pod], launcher: Pod | None) -> Ledger:
-    """Of a job whose config object was lost: its living workers are taken over, and since they may have been listed
-    they count as listed as long as a launcher may know them."""
+    """The ledger of a job whose config object was lost: living workers become members, and since they may have been
+    listed they count as listed while the launcher's pod exists."""
     alive = tuple(pod for pod in workers if pod.alive and pod.index is not None)
     members = tuple(sorted(pod.index for pod in alive if pod.index is not None))
     listed = tuple(sorted(pod.index for pod in alive if pod.index is not None and pod.ready)) if launcher else ()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Objects made for a job: whose they are, and how one that exists is brought to what is wanted."""
+"""Ownership and labels of a job's objects, and the actions that bring an existing object to its wanted state."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ from springtide.jobs.observed import Held, Key, Observed, Pod
 
 JOB: Final = "springtide.dev/job"
 KIND: Final = "springtide.dev/kind"
-"""The labels of everything that is made for a job, so that caches hold nothing else and find it again."""
+"""The labels of every object of a job. Caches select by them."""
 ROLE: Final = "springtide.dev/role"
 INDEX: Final = "springtide.dev/index"
-"""What a pod is to its job. Upstream's labels of the same meaning differ from kind to kind."""
+"""Role and index of a pod. Upstream's labels of the same meaning differ between kinds."""
 
 
 def named(job: Job[Any], name: str, labels: Mapping[str, str] | None = None, **more: Any) -> dict[str, Any]:
@@ -42,7 +42,7 @@ def place(job: Job[Any], role: str, index: int | None = None) -> dict[str, str]:
 
 
 def index_of(labels: Mapping[str, str]) -> int | None:
-    """As `place` writes it and no other way: anybody may write labels."""
+    """Accepts only what `place` writes: any client may write labels."""
     given = labels.get(INDEX, "")
     plain = given.isascii() and given.isdigit() and len(given) <= LABEL_LENGTH
     return int(given) if plain and given == str(int(given)) else None
@@ -64,7 +64,7 @@ def key_of(manifest: Mapping[str, Any]) -> Key:
 
 
 def ensured(observed: Observed, wanted: Wanted) -> tuple[Action, ...]:
-    """What it takes to have this object: nothing, most of the time."""
+    """The actions that create or repair the object; usually none."""
     key = key_of(wanted.manifest)
     held = observed.objects.get(key)
     if held is None:
@@ -81,7 +81,7 @@ def ensured(observed: Observed, wanted: Wanted) -> tuple[Action, ...]:
 def in_two_steps(
     observed: Observed, first: Sequence[Wanted], then: Sequence[Wanted]
 ) -> tuple[list[Action], list[Action]]:
-    """The same objects as they are wanted first and then, after a write that lies between."""
+    """The actions for the same objects before a write (`first`) and after it (`then`)."""
     now, later = list[Action](), list[Action]()
     for before, after in zip(first, then, strict=True):
         held = observed.objects.get(key_of(after.manifest))
@@ -89,12 +89,12 @@ def in_two_steps(
         now += steps
         if held is not None and before != after:
             later += (_repatched(held, after),) if steps else ensured(observed, after)
-    # An object that cannot be created, because its name is somebody else's, must not keep rights from being taken back.
+    # An object that cannot be created because its name is taken must not prevent rights from being withdrawn.
     return sorted(now, key=lambda action: isinstance(action, Create)), later
 
 
 def _repatched(held: Held, wanted: Wanted) -> Patch:
-    """Of an object that was patched just before, and so is of a version that nobody knows yet."""
+    """A patch without resource version: the object was patched just before, so its version is not known."""
     return Patch(key_of(wanted.manifest), {name: wanted.manifest[name] for name in wanted.kept}, uid=held.uid)
 
 
@@ -105,14 +105,14 @@ def _whole(there: Mapping[str, Any], body: Mapping[str, Any], place: Sequence[st
 
 
 def merging(there: Any, wanted: Any) -> Any:
-    """What a merge patch must say so that nothing but the wanted is left: it takes a name away by saying null."""
+    """A merge patch after which only the wanted value is left: it removes other names by setting them to null."""
     if isinstance(there, Mapping) and isinstance(wanted, Mapping):
         return {**dict.fromkeys(there.keys() - wanted.keys()), **wanted}
     return wanted
 
 
 def deletions(pods: Iterable[Pod]) -> tuple[Action, ...]:
-    """One whose node is silent would stay for ever."""
+    """Deletes pods; those on unresponsive nodes without a grace period, as they would stay forever."""
     return tuple(
         Delete(Key("v1", "Pod", pod.name), pod.uid, grace=0 if causes.lost(pod) else None)
         for pod in pods
@@ -121,12 +121,13 @@ def deletions(pods: Iterable[Pod]) -> tuple[Action, ...]:
 
 
 def surplus(observed: Observed, wanted: Container[Key]) -> tuple[Action, ...]:
-    """Objects that were made for the job and are of no use to it any more: the Service of a replica that has gone."""
+    """Deletions of objects that the job no longer needs, such as the Service of a removed replica."""
     return tuple(Delete(key, held.uid) for key, held in observed.objects.items() if key not in wanted)
 
 
 def covers(there: Any, wanted: Any) -> bool:
-    """Whether all that is wanted is there; what servers and others add does not matter. Lists are wanted whole."""
+    """Whether all wanted fields are there; fields that servers and other clients add are ignored. Lists must be
+    equal."""
     if isinstance(wanted, Mapping):
         return isinstance(there, Mapping) and all(covers(there.get(name), value) for name, value in wanted.items())
     if isinstance(wanted, Sequence) and not isinstance(wanted, str):

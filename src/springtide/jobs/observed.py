@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""All that a plan may look at: a job, what exists in its name, and what the operator was started with.
+"""The input of a plan: a job, its objects, and the operator's settings.
 
-Views are lean: of a pod the few fields that decide anything, of small objects the body they were last seen with.
+Views are lean: the few fields of a pod that decisions need, small objects with their last observed body.
 """
 
 from __future__ import annotations
@@ -41,24 +41,24 @@ class Exit:
 
 @dataclass(frozen=True, slots=True)
 class Waiting:
-    """What keeps a pod from running, as the scheduler or the kubelet says it in the pod's status."""
+    """What keeps a pod from running, as reported by the scheduler or the kubelet in the pod's status."""
 
     reason: str
     message: str = ""
     container: str = ""
     since: datetime | None = None
-    """Since when the pod is on its node."""
+    """When the pod was assigned to its node."""
     sandbox: bool = False
-    """Volumes are mounted and the network is there: what is missing are images and containers."""
+    """Volumes are mounted and the network is set up: only images and containers are missing."""
     exit: Exit | None = None
-    """How the last attempt of a container ended that is restarted again and again."""
+    """How the last attempt of a crash-looping container ended."""
     restarted: datetime | None = None
-    """When that container was started again, if it runs at this moment."""
+    """When that container was started again, if it runs now."""
 
 
 @dataclass(frozen=True, slots=True)
 class WarningEvent:
-    """The newest Warning event about an object whose status does not say what it waits for."""
+    """The newest Warning event of an object whose status does not explain why it waits."""
 
     reason: str
     message: str
@@ -77,18 +77,17 @@ class Pod:
     reason: str = ""
     message: str = ""
     disrupted: bool = False
-    """It has ended because somebody took it down, and said so."""
+    """The pod has ended and has the condition `DisruptionTarget`."""
     disruption: str = ""
-    """By whom it was taken down, or is told to end: the reason of its condition `DisruptionTarget`."""
+    """The reason of the condition `DisruptionTarget` of a pod that is or was evicted."""
     created: datetime | None = None
     started: datetime | None = None
     """When the main container started, not when the pod did."""
     exit: Exit | None = None
     restarts: int = 0
-    """How often its containers were restarted in place, by the kubelet; init containers that are sidecars do not
-    count."""
+    """In-place restarts of its containers by the kubelet, without sidecar init containers."""
     last_exit: Exit | None = None
-    """How a container ended that was restarted in place: the main one, or else one that failed."""
+    """How a container ended that was restarted in place: the main one, otherwise one that failed."""
     waiting: Waiting | None = None
     annotations: Mapping[str, str] = field(default_factory=dict)
 
@@ -102,7 +101,7 @@ class Pod:
 
     @property
     def serves(self) -> bool:
-        """Whether ranks can run in it."""
+        """Whether ranks can run in the pod."""
         return self.ready and self.alive
 
 
@@ -120,18 +119,18 @@ class LauncherJob:
     completed: datetime | None = None
     terminating: bool = False
     started: datetime | None = None
-    """Cleared while it is suspended, by servers that then let its template be changed."""
+    """Cleared while the Job is suspended, on API servers that then allow changes of its template."""
     template: Mapping[str, Any] = field(default_factory=dict)
-    """Of the pod template what `PLACING` names."""
+    """The fields of the pod template that `PLACING` names."""
 
 
 PLACING = {"metadata": ("labels", "annotations"), "spec": ("nodeSelector", "tolerations", "schedulingGates")}
-"""What a queue may have changed about a pod template while its job was suspended."""
+"""Fields of a pod template that a queue may change while the job is suspended."""
 
 
 @dataclass(frozen=True, slots=True)
 class Held:
-    """An object of the job's own beside its pods."""
+    """An object of the job other than a pod."""
 
     uid: str
     resource_version: str
@@ -145,39 +144,39 @@ class Held:
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """What the operator was started with."""
+    """The operator's settings."""
 
     gang_scheduler: str = ""
-    """Empty: pods are placed one by one."""
+    """Empty: pods are scheduled one by one."""
     cluster_domain: str = ""
     kubectl_image: str = ""
-    """Delivers /opt/kube/kubectl; empty where pods have a kubectl of their own, as on the embedded cluster."""
+    """The image that delivers /opt/kube/kubectl; empty where pods have kubectl already, as on the embedded cluster."""
     max_workers: int = 10_000
-    """The most workers that one job is run with."""
+    """The most workers of one job."""
 
 
 @dataclass(frozen=True, slots=True)
 class Observed:
-    """Whatever is here has this job's uid as its controller, or that of the job's own launcher Job: labels and names
-    are anybody's to give. A name that somebody else has is met when the job tries to create an object under it."""
+    """Every object here has this job's uid, or that of its launcher Job, as controller: labels and names prove nothing.
+    Name conflicts are detected when the job tries to create an object."""
 
     job: Job[Any]
     pods: tuple[Pod, ...] = ()
-    """Each under the name that its role and index give it."""
+    """Each has the name that its role and index determine."""
     objects: Mapping[Key, Held] = field(default_factory=dict)
     launcher_job: LauncherJob | None = None
     leaving_nodes: frozenset[str] = frozenset()
     """Nodes that are going away: reclaimed, drained, or tainted so that the job's pods are evicted."""
     cordoned_nodes: frozenset[str] = frozenset()
-    """Nodes that take no new pods; nobody moves because of that alone."""
+    """Nodes that take no new pods; a cordon alone moves no pod."""
     reclaims: Mapping[str, datetime] = field(default_factory=dict)
-    """When, of those that say so."""
+    """The reclaim times of nodes that announce one."""
     priorities: Mapping[str, int] = field(default_factory=dict)
-    """Values of PriorityClasses; of one that is missing it is 0."""
+    """Values of PriorityClasses; a missing one counts as 0."""
     last_reports: Mapping[str, str] = field(default_factory=dict)
-    """What launchers whose pods are gone said last of themselves, by uid."""
+    """The last reports of launchers whose pods are gone, by uid."""
     troubles: Mapping[str, WarningEvent] = field(default_factory=dict)
-    """Warning events about pods and launcher Jobs that make no progress, by uid; of at most one per job."""
+    """Warning events of pods and launcher Jobs that make no progress, by uid; at most one per job."""
     settings: Settings = Settings()
 
     def of(self, role: str) -> tuple[Pod, ...]:

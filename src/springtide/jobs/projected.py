@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a job will look like when a plan's actions have been done.
+"""The snapshot of a job as it will be once a plan's actions have been performed.
 
-The status is written last, and only when all before it has succeeded. So it can speak of the pods that the same plan
-creates and deletes: a status that did not would be written a second time as soon as they are seen.
+The status is written last, and only if all actions before it succeeded. So it can describe the pods that the same plan
+creates and deletes; otherwise it would be written a second time as soon as they are observed.
 """
 
 from __future__ import annotations

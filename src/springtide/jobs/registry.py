@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The kinds of jobs that are served: the one place where the engine meets kinds.
+"""The kinds of jobs that are served: the only module where the engine and the kinds meet.
 
 docs/adding-a-kind.md lists all that a new kind needs.
-`springtide.api.kinds.registry` lists the same kinds for those who want to know no more than how they are defined.
+
+`springtide.api.kinds.registry` lists the same kinds for packages that need only their definitions.
 """
 
 from __future__ import annotations

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""All that the operator knows of a kind: what its jobs are read, judged and planned by."""
+"""Describes a kind to the operator: how its jobs are read, validated and planned."""
 
 from __future__ import annotations
 
@@ -24,23 +24,23 @@ class Served:
     adapter: Kind
     read: Callable[[Raw], Job[Any]]
     errors: Callable[[Raw], Sequence[FieldError]]
-    """What is wrong with a job."""
+    """The validation errors of a job."""
     admission_errors: Callable[[Raw, int], Sequence[FieldError]]
-    """As `errors`, and what is refused only where somebody asks before a job is written; of so many workers at most."""
+    """Like `errors`, plus what is rejected only at admission; the number is the operator's limit of workers."""
     component: str
-    """Who is said to speak in events: upstream's name, which people search for."""
+    """The source of its events: upstream's name, which users search for."""
     metrics: str = ""
-    """What the names of upstream's metrics begin with, which dashboards show; empty where there are none."""
+    """The prefix of upstream's metrics, which dashboards show; empty if there are none."""
     submitted_as: Callable[[Raw], str | None] = lambda spec: None
-    """The version a job came by. None when its spec does not say, and for kinds that have one version: the job is then
-    of the version that it is read by."""
+    """The version that a job was submitted as. None if its spec does not tell, and for kinds with one version: then it
+    is the version that the job is read by."""
 
     def judge(self, max_workers: int = MOST_WORKERS) -> Judge:
-        """What a webhook asks of a job that is to be written."""
+        """The validation that a webhook runs on a job that is to be written."""
         return lambda raw: self.admission_errors(raw, max_workers)
 
     def cautions(self, new: Raw, old: Raw | None) -> Sequence[str]:
-        """What becomes of a job, or of a change of it, that its user would not expect: nothing is wrong with it."""
+        """Warnings about unexpected effects of a valid job, or of an update."""
         return cautions.of_size(self.adapter, self.read(new), self.read(old) if old is not None else None)
 
     @property

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What is observed, read once: the questions every policy asks."""
+"""What is observed of a job, read once: the properties that all policies use."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from springtide.jobs.observed import RUNNING, Held, Key, Observed, Pod
 
 PREFIX: Final = "springtide.dev/"
 _LONGEST: Final = timedelta(days=365)
-"""Longer is as good as for ever, and what users write may be more than a calendar holds."""
+"""Longer waits count as forever; users may write more than `datetime` can represent."""
 _LONG_AGO: Final = datetime.min.replace(tzinfo=UTC)
 _NAMED: Final = 10
 _DIGITS: Final = len(str(int(_LONGEST.total_seconds())))
@@ -35,9 +35,9 @@ class Snapshot:
     now: datetime
     workers: Mapping[int, Pod]
     launcher: Pod | None
-    """The launcher's pod: of several the one that lives."""
+    """The launcher's pod; of several, the one that is alive."""
     kept_size: int = 0
-    """How many workers the job had when it was looked at: what it keeps while it asks for more than may be."""
+    """The observed number of workers, which the job keeps while it asks for more than the operator allows."""
 
     @property
     def job(self) -> Job[Any]:
@@ -49,7 +49,7 @@ class Snapshot:
 
     @property
     def title(self) -> str:
-        """How conditions call the job."""
+        """The job's name in conditions."""
         return f"{self.job.kind} {self.job.metadata.namespace}/{self.job.metadata.name}"
 
     @property
@@ -62,14 +62,14 @@ class Snapshot:
 
     @property
     def asked_size(self) -> int:
-        """What the spec asks for, within the bounds."""
+        """The size in the spec, within the bounds."""
         role = self.job.roles.get(self.shape.workers)
         asked = role.replicas if role else 0
         return self.sizes.bounds.nearest(asked) if self.sizes.bounds and role else asked
 
     @property
     def too_large(self) -> bool:
-        """Whether the job asks for more workers than the operator runs for one job. Nothing may count up to them."""
+        """Whether the job asks for more workers than the operator's limit. No code may iterate over so many."""
         return self.asked_size > self.observed.settings.max_workers
 
     @property
@@ -92,7 +92,7 @@ class Snapshot:
 
     @property
     def leaving(self) -> tuple[Replica, ...]:
-        """Replicas that have no place any more, and whose pods are still there."""
+        """Replicas outside the job's size whose pods still exist."""
         places = {each.name for each in self.fixed}
         pods = (pod for role in self.shape.fixed for pod in self.observed.of(role) if pod.name not in places)
         return tuple(Replica(pod.role, pod.index, pod.name) for pod in pods if pod.index is not None)
@@ -114,18 +114,18 @@ class Snapshot:
 
     @property
     def launcher_runs(self) -> bool:
-        """Its program runs: it has left its waiting room."""
+        """The launcher's program runs: its init containers have finished."""
         return self.launcher is not None and self.launcher.alive and self.launcher.phase == RUNNING
 
     @property
     def reporter(self) -> Pod | None:
-        """The launcher whose report counts: the one that lives, or else the one that ended last."""
+        """The launcher whose report counts: the one that is alive, otherwise the one that ended last."""
         ended = [pod for pod in self.observed.of(self.shape.launcher) if pod.ended]
         return self.launcher or max(ended, key=lambda pod: pod.created or _LONG_AGO, default=None)
 
     @property
     def runs(self) -> bool:
-        """Whoever decides how the job ends is at work."""
+        """Whether the launcher, or a replica that determines how the job ends, runs."""
         if self.shape.success is None:
             return self.launcher_runs
         return any(pod.alive and pod.phase == RUNNING for pod in self.observed.of(self.shape.success.role))
@@ -134,13 +134,13 @@ class Snapshot:
         return self.kind.pod_name(self.job, self.shape.workers, index)
 
     def worker_names(self, indices: Collection[int]) -> str:
-        """For people: of many only the first, because what they are told has to fit into an event."""
+        """The workers' names as text; only the first ones of many, because the text has to fit into an event."""
         names = [self.worker_name(index) for index in islice(indices, _NAMED)]
         more = len(indices) - len(names)
         return ", ".join(names) + (f" and {more} more" if more > 0 else "")
 
     def nameable(self, index: int) -> bool:
-        """Indices grow with every replacement, and a name that is too long is no host's name."""
+        """Whether the name is a valid host name: indices, and so names, grow with every replacement."""
         return not label_complaints(self.worker_name(index))
 
     def with_ledger(self, ledger: Ledger) -> Snapshot:
@@ -150,7 +150,7 @@ class Snapshot:
         return self.now - moment if moment else timedelta.max
 
     def seconds(self, name: str, default: int) -> timedelta:
-        """A waiting time the user may set by an annotation of the job; what is no number is not said."""
+        """A waiting time that the user may set by an annotation of the job; an invalid value is ignored."""
         given = self.job.metadata.annotations.get(PREFIX + name, "")
         if not is_seconds(given):
             return timedelta(seconds=default)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Moments in messages: a time of day, which stays true while people read it and needs no write every second."""
+"""Times in messages: a time of day stays true while users read it, and needs no write every second."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ _LATEST: Final = datetime.max.replace(tzinfo=UTC)
 
 
 def clock(moment: datetime, now: datetime) -> str:
-    """`14:03:20 UTC`, with the date where that is another day than today."""
+    """`14:03:20 UTC`, with the date if that is not today."""
     there = moment.astimezone(UTC)
     return f"{there:%H:%M:%S} UTC" if there.date() == now.astimezone(UTC).date() else f"{there:%Y-%m-%d %H:%M:%S} UTC"
 
 
 def after(moment: datetime, delay: timedelta) -> datetime:
-    """As late as a calendar goes: users choose delays."""
+    """`moment + delay`, at most the latest `datetime`: users choose delays."""
     return moment + delay if delay < _LATEST - moment else _LATEST

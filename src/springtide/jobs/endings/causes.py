@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Why a pod ended, in words for people, and whether it was its own fault."""
+"""Why a pod ended, as text for users, and whether the pod itself caused it."""
 
 from __future__ import annotations
 
@@ -10,17 +10,17 @@ from springtide.jobs.observed import Exit, Pod
 
 EVICTED: Final = "Evicted"
 NODE_LOST: Final = "NodeLost"
-"""Old servers write it; of newer ones it is read off the node."""
+"""Written by old API servers; on newer ones it is derived from the node."""
 LINES: Final = 10
 LENGTH: Final = 600
 _SHUTDOWNS: Final = frozenset({"Terminated", "NodeShutdown", "Shutdown"})
-"""How kubelets of all releases call the end of a pod by a shutdown of its node."""
+"""The reasons that kubelets of different releases give a pod whose node is shut down."""
 _MOVES: Final = {
     "EvictionByEvictionAPI": "was evicted from node {}",
     "DeletionByTaintManager": "was evicted from node {} by a taint",
     "PreemptionByScheduler": "was preempted on node {}",
 }
-"""Reasons of the condition `DisruptionTarget`, in words."""
+"""Reasons of the condition `DisruptionTarget`, as text for users."""
 _DISRUPTIONS: Final = frozenset({EVICTED, "Preempting", "Preempted", NODE_LOST, *_SHUTDOWNS})
 
 
@@ -29,27 +29,28 @@ def evicted(pod: Pod) -> bool:
 
 
 def shut_down(pod: Pod) -> bool:
-    """Its node was shut down. That is no failure at all: the pod is made anew as often as it happens."""
+    """The pod's node was shut down. This does not count as a failure: the pod is created again however often it
+    happens."""
     return pod.ended and pod.reason in _SHUTDOWNS
 
 
 def moved(pod: Pod) -> bool:
-    """It is told to leave its node, which is no failure of its own: by a drain, a taint or a pod of higher priority."""
+    """The pod is being evicted by a drain, a taint or a preemption; this does not count as a failure of the pod."""
     return pod.terminating and pod.disruption in _MOVES
 
 
 def lost(pod: Pod) -> bool:
-    """Nobody knows what became of it, because its node is silent."""
+    """The pod's state is unknown because its node is unresponsive."""
     return (not pod.ended and pod.reason == NODE_LOST) or pod.phase == "Unknown"
 
 
 def disrupted(pod: Pod) -> bool:
-    """It ended because of its node, not because of its program."""
+    """The pod ended because of its node, not because of its program."""
     return pod.disrupted or pod.reason in _DISRUPTIONS or lost(pod)
 
 
 def ending(pod: Pod) -> str:
-    """How its main container ended, as far as it is known."""
+    """How the main container ended, as far as it is known."""
     return exited(pod.exit) if pod.exit is not None else ""
 
 
@@ -63,7 +64,7 @@ def exited(ended: Exit) -> str:
 
 
 def _end(message: str) -> str:
-    """What was said last says most; the rest is in the log."""
+    """The last lines matter most; the rest is in the log."""
     lines = message.strip().splitlines()
     text = "\n".join(lines[-LINES:])
     return text if len(text) <= LENGTH and len(lines) <= LINES else f"… {text[-LENGTH:]}"

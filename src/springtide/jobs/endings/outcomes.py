@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How a job ended, in words, and how pods of a role are counted."""
+"""The outcome of a job, and the pod counts of a role."""
 
 from __future__ import annotations
 
@@ -31,7 +31,8 @@ def failure(snapshot: Snapshot, reason: str, message: str) -> Outcome:
 
 
 def with_log(snapshot: Snapshot, message: str, pod: Pod) -> str:
-    """Where the rest of what a program said is, if it ran, if its pod stays, and unless a command is named already."""
+    """The message with the kubectl command that shows the full log, if the program ran, the pod is kept and the message
+    names no command yet."""
     stays = snapshot.job.run.clean_pod_policy is not CleanPodPolicy.ALL and not causes.disrupted(pod)
     if not stays or pod.exit is None or wait_causes.names_command(message):
         return message

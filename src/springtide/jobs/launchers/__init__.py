@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The forms of a launcher: a pod that the engine tries again, a batch Job that tries its pods again, or none.
+"""The forms of a launcher: a pod that the engine retries, a batch Job that retries its pods, or none.
 
-`form` says what the engine asks of each, and is the answer of a kind without a launcher.
+`form` is the interface between the engine and a form, and holds the form of a kind without a launcher.
 """

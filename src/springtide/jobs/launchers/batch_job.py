@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A launcher that is a batch Job: it tries its pods again by itself, and keeps back-off limit and deadline."""
+"""A launcher that is a batch Job, which retries its pods and enforces the back-off limit and the deadline."""
 
 from __future__ import annotations
 
@@ -40,12 +40,12 @@ class BatchJobLauncher:
         return None
 
     def goes_on(self, snapshot: Snapshot) -> bool:
-        """One that has finished ends its pod by itself, and is seen to finish before that."""
+        """A finished Job ends its pod itself, and is observed as finished before the pod ends."""
         batch = snapshot.observed.launcher_job
         return batch is not None and not (batch.succeeded or batch.failed)
 
     def replaced(self, snapshot: Snapshot) -> tuple[Pod, ...]:
-        """A batch Job makes no other pod while it waits for word of one whose node is silent."""
+        """A batch Job creates no other pod while the state of a pod on an unresponsive node is unknown."""
         return tuple(pod for pod in snapshot.observed.of(snapshot.shape.launcher) if causes.lost(pod))
 
     def removed(self, snapshot: Snapshot) -> tuple[Action, ...]:
@@ -56,7 +56,7 @@ class BatchJobLauncher:
         return (*self.switched(snapshot), *others, *deletions(self.replaced(snapshot)))
 
     def switched(self, snapshot: Snapshot) -> tuple[Action, ...]:
-        """It is suspended with its job, and resumed when a launcher might be created."""
+        """The Job is suspended with the MPIJob, and resumed when a launcher may be created."""
         batch, builder, suspend = snapshot.observed.launcher_job, snapshot.kind.launching, snapshot.job.run.suspend
         if batch is None or builder is None or batch.suspended == suspend:
             return ()
@@ -69,7 +69,7 @@ class BatchJobLauncher:
         return ()
 
     def relocation(self, snapshot: Snapshot) -> tuple[Action, ...]:
-        """The Job is suspended for a moment: a pod that somebody deletes counts as a failure of the Job."""
+        """The Job is suspended for a moment: a pod deleted by another client counts as a failure of the Job."""
         batch = snapshot.observed.launcher_job
         return () if batch is None or batch.suspended else (Patch(_key(snapshot), {"spec": {"suspend": True}}),)
 
@@ -96,7 +96,7 @@ def _failed(snapshot: Snapshot) -> Outcome | None:
 
 
 def _disrupted(snapshot: Snapshot) -> Outcome | None:
-    """A batch Job creates launchers again that were taken down, without counting them."""
+    """A batch Job creates disrupted launchers again without counting them, so they are counted here."""
     pods = [pod for pod in snapshot.observed.of(snapshot.shape.launcher) if pod.ended and causes.disrupted(pod)]
     taken = [pod for pod in pods if not causes.shut_down(pod)]
     if len(taken) <= CAP:
@@ -112,8 +112,9 @@ def _is_being_relocated(snapshot: Snapshot) -> bool:
 
 
 def placed(batch: LauncherJob, wanted: Mapping[str, Any]) -> dict[str, Any]:
-    """A queue that admits a job says by its template where its pods go. Labels and annotations of others stay. A
-    template that must not be changed, because the Job has started before, is left as it is."""
+    """The part of the Job's template that controls placement, if it differs: a queue that admits a job writes the
+    placement into the MPIJob's template. Labels and annotations of other clients stay. The template of a Job that has
+    started before cannot be changed and is left as it is."""
     if batch.started is not None:
         return {}
     template: dict[str, dict[str, Any]] = {}

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the engine asks of a launcher, whatever it is created as."""
+"""The interface between the engine and a launcher, whatever object the launcher is created as."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ if TYPE_CHECKING:
 class LauncherForm(Protocol):
     @property
     def in_batch_job(self) -> bool:
-        """Its pods belong to a batch Job, which keeps the deadline and can be suspended by itself."""
+        """The pods belong to a batch Job, which enforces the deadline and can be suspended by itself."""
         ...
 
     def pod(self, observed: Observed, role: str, name: str) -> Pod | None:
-        """The launcher's pod: of several the one that lives."""
+        """The launcher's pod; of several, the one that is alive."""
         ...
 
     def exists(self, snapshot: Snapshot) -> bool: ...
@@ -32,46 +32,46 @@ class LauncherForm(Protocol):
         ...
 
     def failure(self, snapshot: Snapshot) -> Outcome | None:
-        """That it has failed and is not tried again."""
+        """The outcome if the launcher has failed and is not retried."""
         ...
 
     def failed(self, snapshot: Snapshot) -> Pod | None:
-        """A pod whose failure the engine has to answer for."""
+        """A failed pod that the engine has to count and replace."""
         ...
 
     def goes_on(self, snapshot: Snapshot) -> bool:
-        """Whether it runs on after the job has ended, unless it is removed."""
+        """Whether the launcher continues after the job has ended, unless it is removed."""
         ...
 
     def replaced(self, snapshot: Snapshot) -> tuple[Pod, ...]:
-        """Pods that are deleted so that another one can be created."""
+        """Pods to delete so that replacements can be created."""
         ...
 
     def removed(self, snapshot: Snapshot) -> tuple[Action, ...]:
-        """What it takes to remove it."""
+        """The actions that remove the launcher."""
         ...
 
     def stopped(self, snapshot: Snapshot, others: tuple[Action, ...]) -> tuple[Action, ...]:
-        """What it takes to stop it while the job is suspended, and the job's other pods with it."""
+        """The actions that stop the launcher and the job's other pods while the job is suspended."""
         ...
 
     def switched(self, snapshot: Snapshot) -> tuple[Action, ...]:
-        """What it takes to suspend or resume it together with the job."""
+        """The actions that suspend or resume the launcher together with the job."""
         ...
 
     def relocated(self, pod: Pod) -> tuple[Pod, ...]:
-        """Pods that are deleted to move the launcher off its node."""
+        """Pods to delete to move the launcher off its node."""
         ...
 
     def relocation(self, snapshot: Snapshot) -> tuple[Action, ...]:
-        """What else it takes to move the launcher off its node."""
+        """Further actions to move the launcher off its node."""
         ...
 
     def counts(self, snapshot: Snapshot) -> ReplicaStatus: ...
 
 
 class NoLauncher:
-    """Of a kind whose replicas decide by themselves how the job ends."""
+    """The form of a kind whose replicas determine how the job ends."""
 
     in_batch_job = False
 

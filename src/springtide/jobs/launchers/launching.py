@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""When a launcher is created, also after a failure; when hosts are listed for it; how it learns of changes to the list.
+"""When a launcher is created or created again, when hosts are listed for it, and how it learns of list changes.
 
 `policies.backoff_limit` has the delay after a failure. Which workers may be listed is in `stages`.
 
-Ranks outlive the launcher that started them. So a launcher's workers go with it: hosts are listed for one launcher pod,
-by its uid, and a successor is created and given hosts only when all that served its predecessor are gone.
+Ranks outlive the launcher that started them. So a launcher's workers are deleted with it: hosts are listed for one
+launcher pod, by its uid, and a successor is created and gets hosts only when all workers of its predecessor are gone.
 """
 
 from __future__ import annotations
@@ -34,8 +34,8 @@ _LONG_AGO: Final = datetime.min.replace(tzinfo=UTC)
 
 
 def run_over(snapshot: Snapshot) -> bool:
-    """The launcher that was given hosts is no more. After one that has succeeded there is no other run: its batch Job
-    takes a moment to say so. One that is told to end needs its workers until it has written its checkpoint."""
+    """Whether the launcher that got the host list has ended. After a success there is no other run: the batch Job
+    reports it with a delay. A terminating launcher needs its workers until it has written its checkpoint."""
     pod = served(snapshot)
     if not snapshot.ledger.serves or pod is None:
         return bool(snapshot.ledger.serves)
@@ -43,13 +43,13 @@ def run_over(snapshot: Snapshot) -> bool:
 
 
 def served(snapshot: Snapshot) -> Pod | None:
-    """The launcher that was given hosts, whether it lives or not."""
+    """The launcher pod that got the host list, alive or not."""
     pods = snapshot.observed.of(snapshot.shape.launcher)
     return next((pod for pod in pods if pod.uid == snapshot.ledger.serves), None)
 
 
 def may_save(snapshot: Snapshot) -> bool:
-    """A launcher is about to be told to end, or has been, and may write a checkpoint with its workers."""
+    """Whether a launcher that runs may write a checkpoint with its workers when it is terminated."""
     return any(_saves(snapshot, pod) for pod in snapshot.observed.of(snapshot.shape.launcher))
 
 
@@ -58,7 +58,7 @@ def _saves(snapshot: Snapshot, pod: Pod) -> bool:
 
 
 def fresh_run(ledger: Ledger) -> Ledger:
-    """Nobody of the old run stays."""
+    """The ledger without the members of the old run."""
     return replace(
         ledger,
         members=(),
@@ -79,7 +79,7 @@ def last_ended(snapshot: Snapshot) -> Pod | None:
 
 
 def ending(snapshot: Snapshot) -> tuple[str, str]:
-    """How the launcher that ended last did so, and what can be done about it."""
+    """How the launcher that ended last ended, and what the user can do about it."""
     last = last_ended(snapshot)
     if last is not None and causes.shut_down(last):
         return causes.worker(last), ""
@@ -89,7 +89,7 @@ def ending(snapshot: Snapshot) -> tuple[str, str]:
 
 
 def counted(snapshot: Snapshot, pod: Pod) -> Ledger:
-    """With a launcher that has failed and is tried again."""
+    """The ledger with the failure of a launcher that is retried."""
     return replace(backoff_limit.counted(snapshot.ledger, pod, snapshot.now), retired=pod.uid)
 
 
@@ -101,7 +101,7 @@ def created(snapshot: Snapshot) -> tuple[Action, ...]:
 
 
 def may_be_created(snapshot: Snapshot) -> bool:
-    """A batch Job is created in a suspended job too, suspended itself."""
+    """A batch Job is created in a suspended job too, and is suspended itself."""
     if snapshot.job.run.suspend:
         return snapshot.form.in_batch_job
     if predecessors(snapshot) or backoff_limit.restart_left(snapshot) > timedelta(0):
@@ -110,7 +110,7 @@ def may_be_created(snapshot: Snapshot) -> bool:
 
 
 def predecessors(snapshot: Snapshot) -> tuple[Pod, ...]:
-    """Workers that ranks of an earlier launcher may still run on."""
+    """Workers on which ranks of an earlier launcher may still run."""
     members = set(snapshot.ledger.members)
     return tuple(pod for index, pod in snapshot.workers.items() if index not in members)
 
@@ -121,7 +121,7 @@ def ready(snapshot: Snapshot) -> tuple[int, ...]:
 
 
 def able(snapshot: Snapshot) -> tuple[int, ...]:
-    """Members that are or may be in the host list now."""
+    """Members that are in the host list or may be added now."""
     pod = snapshot.launcher
     settled = pod is None or not snapshot.ledger.serves or _settle_left(snapshot, pod) <= timedelta(0)
     steps = (Step.LIST, Step.STAY) if settled else (Step.STAY,)
@@ -129,7 +129,7 @@ def able(snapshot: Snapshot) -> tuple[int, ...]:
 
 
 def listed(snapshot: Snapshot) -> tuple[Ledger, timedelta]:
-    """The host list as it may be now, and how long until more may be listed."""
+    """The ledger with the host list that is possible now, and how long until more may be listed."""
     ledger, pod = snapshot.ledger, snapshot.launcher
     if pod is None or not pod.alive:
         return ledger, NEVER
@@ -141,7 +141,7 @@ def listed(snapshot: Snapshot) -> tuple[Ledger, timedelta]:
 
 
 def _first_list(snapshot: Snapshot, pod: Pod) -> tuple[Ledger, timedelta]:
-    """All at once, when all are there; or after a while as many as it takes to start."""
+    """All workers at once when all are ready; after a while as many as the launcher needs to start."""
     ledger, least, found = snapshot.ledger, snapshot.sizes.start_size, ready(snapshot)
     if predecessors(snapshot):
         return ledger, NEVER
@@ -155,8 +155,8 @@ def _first_list(snapshot: Snapshot, pod: Pod) -> tuple[Ledger, timedelta]:
 
 
 def starts_at(snapshot: Snapshot) -> datetime | None:
-    """When a launcher starts with the workers that are ready, if no more come; None where they do not suffice, or where
-    nobody else is waited for."""
+    """When a launcher starts with the workers that are ready; None if they do not suffice, or if no other worker is
+    waited for."""
     least, pod, found = snapshot.sizes.start_size, snapshot.launcher, ready(snapshot)
     if least is None or pod is None or not pod.alive or snapshot.ledger.serves or predecessors(snapshot):
         return None
@@ -168,7 +168,7 @@ def _start_time(snapshot: Snapshot, pod: Pod) -> datetime:
 
 
 def refusal(snapshot: Snapshot) -> str:
-    """Why the launcher cannot start with as many workers as are asked for, and what to do; empty where it can."""
+    """Why the launcher cannot start with the requested number of workers, and what to do; empty if it can."""
     least = snapshot.sizes.start_size
     if least is None or snapshot.ledger.serves or snapshot.wanted_size >= least.workers:
         return ""
@@ -181,8 +181,8 @@ def _listing(ledger: Ledger, indices: tuple[int, ...]) -> Ledger:
 
 
 def _settles(snapshot: Snapshot, pod: Pod) -> bool:
-    """Whether the launcher may overlook a host that is added now: it does before rank 0 has registered, and a launcher
-    that reports training ranks is past that."""
+    """Whether the launcher may overlook a host that is added now: it does until rank 0 has registered. A launcher that
+    reports training ranks is past that."""
     return snapshot.sizes.settles and not progress.of(pod).ranks
 
 
@@ -193,7 +193,7 @@ def _settle_left(snapshot: Snapshot, pod: Pod) -> timedelta:
 
 
 def settled_at(snapshot: Snapshot) -> datetime | None:
-    """Until when newcomers are held back from a launcher that runs."""
+    """Until when new workers are held back from a running launcher."""
     pod = snapshot.launcher
     if pod is None or not snapshot.launcher_runs or not snapshot.ledger.serves or not _settles(snapshot, pod):
         return None
@@ -205,8 +205,8 @@ def _settle_time(snapshot: Snapshot, pod: Pod) -> datetime:
 
 
 def nudged(snapshot: Snapshot) -> tuple[tuple[Action, ...], timedelta]:
-    """A changed annotation makes the kubelet look at the pod's volumes at once, instead of in a minute. Once more two
-    seconds later, in case it had not heard of the new list by then."""
+    """A changed annotation makes the kubelet sync the pod's volumes at once instead of within a minute. It is repeated
+    two seconds later, in case the kubelet did not have the new list yet."""
     pod, config = snapshot.launcher, snapshot.config
     if pod is None or not pod.alive or not pod.node or config is None or not snapshot.ledger.serves:
         return (), NEVER

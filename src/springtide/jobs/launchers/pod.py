@@ -27,7 +27,7 @@ class PodLauncher:
         return snapshot.launcher is not None
 
     def completed(self, snapshot: Snapshot) -> datetime | None:
-        """One that was stopped with its job has not succeeded, whatever its program says then."""
+        """A launcher that was stopped with its job has not succeeded, whatever its exit code."""
         pod = snapshot.launcher
         if pod is None or pod.phase != SUCCEEDED:
             return None
@@ -44,7 +44,7 @@ class PodLauncher:
         return failure(snapshot, reason, with_log(snapshot, message, pod))
 
     def failed(self, snapshot: Snapshot) -> Pod | None:
-        """One that was deleted did not fail, whatever its program says when it is told to go."""
+        """A deleted launcher did not fail, whatever its exit code after SIGTERM."""
         pod = snapshot.launcher
         if pod is None or pod.uid == snapshot.ledger.retired:
             return None
@@ -54,7 +54,7 @@ class PodLauncher:
         return snapshot.launcher_lives
 
     def replaced(self, snapshot: Snapshot) -> tuple[Pod, ...]:
-        """One that is to be tried again makes room for the next, which has the same name."""
+        """A launcher to be retried is deleted first, because its successor has the same name."""
         pod = snapshot.launcher
         return (pod,) if pod is not None and pod.uid == snapshot.ledger.retired else ()
 

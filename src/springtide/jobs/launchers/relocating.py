@@ -1,9 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A launcher whose node is going away leaves it in time, if that costs nothing: its program writes a checkpoint when it
-is told to end, and has shown that it keeps any. Of any other it is told what will be lost.
+"""Moves a launcher off a node that is going away, if that costs nothing.
 
-A launcher that is a pod is deleted. One that is a batch Job's is stopped by suspending that Job for a moment: a pod
-that somebody deletes counts as a failure of the Job.
+That is so if its program writes a checkpoint on SIGTERM and has reported that it keeps any. For any other launcher an
+event states what will be lost.
+
+A launcher that is a pod is deleted. One in a batch Job is stopped by suspending that Job for a moment: a pod deleted by
+another client counts as a failure of the Job.
 """
 
 from __future__ import annotations
@@ -18,8 +20,8 @@ from springtide.jobs.snapshot import Snapshot
 
 
 def noticed(snapshot: Snapshot) -> tuple[Ledger, list[Decision]]:
-    """Once for a node. A launcher that is placed on a node that another one left was placed there knowingly, and would
-    be moved for ever."""
+    """Once per node. A launcher placed on a leaving node that another launcher was moved from was placed there
+    deliberately, and would be moved again and again."""
     ledger, pod = snapshot.ledger, snapshot.launcher
     known = {node: left for node, left in ledger.launcher_nodes.items() if node in snapshot.observed.leaving_nodes}
     if known != ledger.launcher_nodes:

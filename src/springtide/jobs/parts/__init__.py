@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What kinds put jobs together from: pod templates, Services, SSH keys, rights, the files of a host list, placement."""
+"""Building blocks shared by kinds: pod templates, Services, SSH keys, rights, host-list files, placement, gangs."""

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a launcher may do at the API server: run commands in its own workers, and report its progress on its own pod."""
+"""A launcher's rights: run commands in its own workers, and report progress on its own pod."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _RBAC: Final = "rbac.authorization.k8s.io"
 
 
 def wanted(job: Job[Any], hosts: Hosts, launcher: str, account: str, labels: Mapping[str, str]) -> tuple[Wanted, ...]:
-    """All under the launcher's name; `account` is the ServiceAccount that the launcher runs as."""
+    """All objects have the launcher's name; `account` is the ServiceAccount that the launcher runs as."""
 
     def made(api_version: str, kind: str, **more: Any) -> dict[str, Any]:
         return {"apiVersion": api_version, "kind": kind, "metadata": named(job, launcher, labels=labels), **more}
@@ -29,13 +29,13 @@ def wanted(job: Job[Any], hosts: Hosts, launcher: str, account: str, labels: Map
 
 
 def account(template: Mapping[str, Any], otherwise: str) -> str:
-    """The user's own, where the template names one."""
+    """The ServiceAccount of the template, otherwise `otherwise`."""
     return str(template.get("spec", {}).get("serviceAccountName") or otherwise)
 
 
 def rules(launcher: str, hosts: Hosts) -> list[dict[str, Any]]:
-    """Exec is a GET over WebSockets and a POST over SPDY; newer servers ask for `create` in any case. A name is no
-    proof of whose a pod is, so none is here that was not seen to be the job's own."""
+    """Exec is a GET over WebSockets and a POST over SPDY; newer API servers require `create` for both. A name does not
+    prove ownership, so only pods observed to belong to the job are listed."""
     reach = {"apiGroups": [""], "resources": ["pods/exec"], "verbs": ["get", "create"]}
     report = {"apiGroups": [""], "resources": ["pods"], "verbs": ["patch"]}
     return [

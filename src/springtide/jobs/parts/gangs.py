@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Pods that are placed together: the PodGroup of a job, for Volcano and for the scheduler plugins."""
+"""Gang scheduling: the PodGroup of a job, for Volcano and for the scheduler plugins."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ QUEUE: Final = "scheduling.volcano.sh/queue-name"
 
 @dataclass(frozen=True, slots=True)
 class Gangs:
-    """One of the two ways there are."""
+    """One of the two supported PodGroup APIs."""
 
     api_version: str
     annotations: Mapping[str, str]
@@ -28,7 +28,7 @@ class Gangs:
 
 
 def of(scheduler: str, group: str) -> Gangs | None:
-    """Any name but Volcano's is a scheduler with the plugins."""
+    """Every scheduler but Volcano is assumed to have the scheduler plugins."""
     if not scheduler:
         return None
     if scheduler == VOLCANO:
@@ -37,7 +37,7 @@ def of(scheduler: str, group: str) -> Gangs | None:
 
 
 def marked(manifest: Mapping[str, Any], gangs: Gangs | None) -> Mapping[str, Any]:
-    """A pod, or a template, that belongs to the group."""
+    """The manifest of a pod, or a pod template, as a member of the group."""
     if gangs is None:
         return manifest
     metadata = dict(manifest.get("metadata") or {})
@@ -84,15 +84,15 @@ def _priority(job: Job[Any], role: str) -> str:
 
 
 def _counts(job: Job[Any], shape: Shape, size: int) -> dict[str, int]:
-    """Pods of each role that are placed together, workers last. A launcher that waits for them cannot be one of them:
-    its pod does not exist before theirs run."""
+    """Pods of each role in the group, workers last. A launcher that waits for its workers is not counted: its pod is
+    created only after theirs run."""
     absent = shape.launcher if shape.waits_for_workers else ""
     others = {name: role.replicas for name, role in job.roles.items() if name not in (shape.workers, absent)}
     return others | ({shape.workers: size} if shape.workers in job.roles else {})
 
 
 def _smallest(job: Job[Any], counts: Mapping[str, int], members: int, priorities: Mapping[str, int]) -> dict[str, int]:
-    """As many as it takes, of the highest priority first; of equal ones workers are cut."""
+    """The `members` pods of highest priority; among equal priorities workers are cut."""
     left, found = members, {}
     for name in sorted(counts, key=lambda name: -priorities.get(_priority(job, name), 0)):
         found[name] = min(counts[name], left)
@@ -109,7 +109,7 @@ def _resources(job: Job[Any], counts: Mapping[str, int]) -> dict[str, str]:
 
 
 def _requests(role: Role) -> dict[str, quantity.Quantity]:
-    """Requests, or else limits, of the containers; init containers do not count."""
+    """Requests, otherwise limits, of the containers; init containers do not count."""
     total: dict[str, quantity.Quantity] = {}
     for container in role.template.get("spec", {}).get("containers") or ():
         resources = container.get("resources") or {}

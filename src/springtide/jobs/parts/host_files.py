@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The files that give a launcher its hosts: the host list in each form there is, and the way to a worker.
+"""The files of a launcher's config volume: the host list in all its forms, and the script that reaches a worker.
 
-`discover_hosts.sh` always says slots, and fails rather than say nothing: Horovod crashes on either. `hosts_given.sh` is
-asked by the init container that holds the launcher back, and knows for which pod the list is meant: the successor of
-a launcher must not start on the hosts of its predecessor.
+`discover_hosts.sh` always prints slots, and fails rather than print nothing: Horovod crashes on either.
+`hosts_given.sh` is called by the init container that holds the launcher back; it checks for which pod the list is
+meant, as a launcher's successor must not start on its predecessor's hosts.
 
-Whatever goes into a script is quoted, although names of pods need none: what a user writes is never run by a shell that
-the user did not ask for.
+Every value in a script is quoted, although pod names need no quoting: user input is never run by a shell that the user
+did not ask for.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _NO_KUBECTL = (
 
 
 def hostfile(hosts: Sequence[str], slots: int, between: str) -> str:
-    """A line for every host; `between` stands before the number of slots."""
+    """One line per host; `between` separates the host and the number of slots."""
     return "".join(f"{host}{between}{slots}\n" for host in hosts)
 
 
@@ -35,14 +35,14 @@ def discover_hosts(hosts: Sequence[str], slots: int) -> str:
 
 
 def hosts_given(launcher: str) -> str:
-    """Succeeds for the one launcher pod, named by its uid, that the list is for."""
+    """Succeeds only for the launcher pod that the list is for, identified by uid."""
     return f'#!/bin/sh\n[ "$1" = {shlex.quote(launcher or "nobody")} ]\n'
 
 
 def kubexec(container: str) -> str:
-    """Upstream's calling convention: a pod's name, and then words that are one command, which runs in this container or
-    else in the pod's first. Where no kubectl was delivered the pod's own is used; a shell's own word on a missing one
-    would not say what to do."""
+    """Follows upstream's calling convention: a pod's name, then the words of one command, which runs in this container,
+    otherwise in the pod's first one. The pod's own kubectl is used if none was delivered; if there is none, the script
+    says what to do, which a shell's error message would not."""
     option = f" --container {shlex.quote(container)}" if container else ""
     lines = (
         "#!/bin/sh",

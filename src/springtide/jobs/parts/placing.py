@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Where a launcher would rather be: on a node that stays. With it all of its training ends, with a worker little."""
+"""A launcher's node preference: nodes that are not spot.
+
+Losing the launcher ends the training; losing a worker costs little.
+"""
 
 from __future__ import annotations
 
@@ -15,13 +18,13 @@ SPOT_LABELS: Final[Mapping[str, str]] = {
     "kubernetes.azure.com/scalesetpriority": "spot",
     "node.kubernetes.io/lifecycle": "spot",
 }
-"""Nodes that may be taken away at short notice, as the embedded cluster and clouds label them."""
+"""Labels of nodes that may be reclaimed at short notice, on the embedded cluster and on clouds."""
 _PREFERRED: Final = "preferredDuringSchedulingIgnoredDuringExecution"
 
 
 def preferring_nodes_that_stay(affinity: Mapping[str, Any] | None) -> Mapping[str, Any]:
-    """A template that prefers nodes by itself, even none of them, is left as it is. Nodes with a notice are tainted or
-    cordoned by those who take them away."""
+    """The affinity of a launcher. A template with a node preference, even an empty one, is left as it is. Nodes with a
+    reclaim notice need no rule here: they are tainted or cordoned already."""
     given = affinity or {}
     of_nodes = given.get("nodeAffinity") or {}
     if _PREFERRED in of_nodes:

@@ -1,8 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A pod from a user's template: what the operator adds is added to a copy.
+"""Builds a pod from a user's template; additions are made to a copy.
 
-A copy may be changed where this module changes it: one level down, and in the first container, which is the one that
-trains.
+The copy is changed only one level down, and in the first container, which is the training container.
 """
 
 from __future__ import annotations
@@ -20,7 +19,7 @@ Raw = dict[str, Any]
 
 ISTIO: Final = "sidecar.istio.io/inject"
 _MESSAGE: Final = "terminationMessagePolicy"
-"""Last lines of the log come with how a container ended, so that people need not look for them."""
+"""The last lines of the log become part of the container's status, so that users need not look for them."""
 
 
 def spec_of(role: Role) -> Raw:
@@ -31,7 +30,7 @@ def spec_of(role: Role) -> Raw:
 
 
 def pod(job: Job[Any], role: Role, name: str, labels: Mapping[str, str], spec: Raw, settings: Settings) -> Raw:
-    """With the metadata of the template, and a member of the job's gang where there is one."""
+    """The pod with the template's metadata, and as a member of the job's gang if there is one."""
     meant = role.template.get("metadata") or {}
     metadata = {
         **{key: value for key, value in meant.items() if key not in ("name", "namespace", "generateName")},
@@ -46,7 +45,7 @@ def pod(job: Job[Any], role: Role, name: str, labels: Mapping[str, str], spec: R
 
 
 def add(spec: Raw, field: str, more: Sequence[Any]) -> None:
-    """To a list of the first container."""
+    """Appends to a list of the first container."""
     first = spec["containers"][0]
     first[field] = [*(first.get(field) or ()), *more]
 
@@ -56,7 +55,7 @@ def variables(values: Mapping[str, str]) -> list[Raw]:
 
 
 def given(spec: Raw) -> set[str]:
-    """Names of the variables that the first container has."""
+    """Names of the first container's variables."""
     return {each.get("name") for each in spec["containers"][0].get("env") or ()}
 
 
@@ -70,5 +69,6 @@ def add_volume(spec: Raw, volume: Raw, at: Raw) -> None:
 
 
 def restart_policy(policy: RestartPolicy) -> str:
-    """Pods know no ExitCode: the engine decides by it, so that the pod must not start again by itself."""
+    """Pods do not support ExitCode: the engine decides by the exit code, so the kubelet must not restart the
+    container."""
     return (RestartPolicy.NEVER if policy is RestartPolicy.EXIT_CODE else policy).value

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Services that give pods names."""
+"""Headless Services that give pods DNS names."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What lets a launcher reach workers over SSH: a key pair that all pods of the job share."""
+"""The SSH key pair that all pods of a job share."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ def secret(job: Job[Any], name: str, labels: Mapping[str, str]) -> Wanted:
 
 
 def with_keys(secret: Mapping[str, Any], private: bytes, public: bytes) -> dict[str, Any]:
-    """The Secret with a key pair: PEM, and a line of authorized_keys. Making keys is left to who creates the Secret,
-    because it takes chance."""
+    """The Secret with a key pair (PEM, and a line of authorized_keys). The caller generates the keys, because that
+    needs randomness."""
     data = {PRIVATE: base64.b64encode(private).decode(), PUBLIC: base64.b64encode(public).decode()}
     return {**secret, "data": data}
 
 
 def volume(name: str, secret: str, path: str, spec: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
-    """The volume of a pod with this spec, and where its first container sees it."""
+    """The volume for a pod with this spec, and its mount in the first container."""
     items = [
         {"key": PRIVATE, "path": "id_rsa"},
         {"key": PUBLIC, "path": "id_rsa.pub"},
@@ -42,8 +42,8 @@ def volume(name: str, secret: str, path: str, spec: Mapping[str, Any]) -> tuple[
 
 
 def _mode(path: str, spec: Mapping[str, Any]) -> int | None:
-    """Keys belong to root whoever reads them: root's own must be root's alone, others read them by the pod's group,
-    or else like everybody, which is Kubernetes' own default and upstream's."""
+    """Key files belong to root: root's own must be readable by root only. Other users read them by the pod's
+    group, otherwise with Kubernetes' default mode, which is upstream's too."""
     pod, first = spec.get("securityContext") or {}, spec["containers"][0].get("securityContext") or {}
     user = first.get("runAsUser", pod.get("runAsUser"))
     if path == SSH_AUTH_MOUNT_PATH and not user:

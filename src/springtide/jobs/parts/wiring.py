@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""All that a kind wants beside the pods of a job, in the order in which it is created."""
+"""The objects that a kind needs beside a job's pods, in order of creation."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from springtide.jobs.observed import Settings
 
 
 def files(kind: Kind, job: Job[Any], hosts: Hosts, settings: Settings) -> Mapping[str, str]:
-    """Those of the config object; none of a kind that gives nobody a host list."""
+    """The files of the config object; empty for a kind without a host list."""
     return kind.hosts.files(job, hosts, settings) if kind.hosts is not None else {}
 
 
@@ -27,5 +27,5 @@ def wanted(kind: Kind, job: Job[Any], hosts: Hosts) -> tuple[Wanted, ...]:
 
 
 def _is_over(job: Job[Any]) -> bool:
-    """Nothing is to be done for the job: an autoscaler, for instance, has nothing to scale."""
+    """The job is suspended or finished: an autoscaler, for instance, has nothing to scale."""
     return job.run.suspend or finished(job.status.conditions)

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a job's policies say, a module for each field of the API, named for it.
+"""The policies of a job: one module per API field, with the field's name.
 
 `success_policy`, `backoff_limit`, `active_deadline`, `ttl_after_finished`, `clean_pod_policy`, `suspend`, `managed_by`.
-`springtide.jobs.endings.finishing` says in which order those apply that end a job.
+
+`springtide.jobs.endings.finishing` has the order of those that end a job.
 """

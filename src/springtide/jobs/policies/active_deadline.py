@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`activeDeadlineSeconds`: how long a job may run. A launcher that is a batch Job keeps the deadline by itself."""
+"""`activeDeadlineSeconds`: how long a job may run. A launcher that is a batch Job enforces the deadline itself."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from springtide.jobs.snapshot import Snapshot
 from springtide.jobs.times import NEVER
 
 _CENTURY: Final = timedelta(days=36500)
-"""A deadline is a number of 64 bits, and no calendar holds that many seconds."""
+"""A deadline is a 64-bit number, more seconds than `datetime` can represent."""
 
 
 def passed(snapshot: Snapshot) -> Outcome | None:

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`backoffLimit`: how often a failed pod is created again, and after which delay: 10 s, 20 s, 40 s ... five minutes.
+"""`backoffLimit`: how often and after which delay a failed pod is created again: 10 s, 20 s, ... up to 5 min.
 
-A pod that was taken down with its node has tries of its own, and a shutdown of the node uses up none. Of replicas that
-keep their names restarts in place, which the kubelet makes, count like pods that are created again.
+A pod disrupted with its node has a limit of its own; a node shutdown counts against neither. For replicas that keep
+their names in-place restarts by the kubelet count like pods created again.
 """
 
 from __future__ import annotations
@@ -20,15 +20,15 @@ from springtide.jobs.snapshot import Snapshot
 FIRST_DELAY: Final = timedelta(seconds=10)
 LONGEST_DELAY: Final = timedelta(minutes=5)
 CAP: Final = 10
-"""Failures in a row that are no fault of the program, or of a worker and those that replaced it: one more fails the
-job."""
+"""The most consecutive failures that the program did not cause, and of one worker and its replacements; one more fails
+the job."""
 FIRST_SIGNAL: Final = 128
-"""With restart policy ExitCode: from here on it was the system that ended the program, and it is tried again."""
+"""With restart policy ExitCode: from this exit code on a signal ended the program, and it is retried."""
 _IN_PLACE: Final = (RestartPolicy.ON_FAILURE, RestartPolicy.ALWAYS)
 
 
 def is_used_up(snapshot: Snapshot, pod: Pod) -> bool:
-    """Whether this failure is one too many."""
+    """Whether this failure exceeds the limit."""
     if causes.shut_down(pod):
         return False
     if causes.disrupted(pod):
@@ -37,7 +37,7 @@ def is_used_up(snapshot: Snapshot, pod: Pod) -> bool:
 
 
 def is_final(snapshot: Snapshot, role: str, pod: Pod) -> bool:
-    """Of a replica that keeps its name: what its role says of restarting comes before all counting."""
+    """For a replica that keeps its name: its role's restart policy is checked before the limits."""
     if causes.shut_down(pod) or causes.disrupted(pod):
         return is_used_up(snapshot, pod)
     policy, code = snapshot.job.roles[role].restart_policy, pod.exit.code if pod.exit else None
@@ -49,15 +49,15 @@ def is_final(snapshot: Snapshot, role: str, pod: Pod) -> bool:
 
 
 def restarted_in_place(snapshot: Snapshot, role: str, pod: Pod) -> int:
-    """How often containers of this pod were restarted since that was last counted. It counts where the kubelet has
-    been asked to restart what fails, as upstream has it."""
+    """Container restarts of this pod that are not counted yet. They count if the restart policy tells the kubelet to
+    restart, as upstream does."""
     if snapshot.job.roles[role].restart_policy not in _IN_PLACE:
         return 0
     return max(pod.restarts - snapshot.ledger.in_place.get(pod.uid, 0), 0)
 
 
 def counted(ledger: Ledger, pod: Pod, now: datetime) -> Ledger:
-    """With one more failure that is answered by another pod."""
+    """The ledger with one more failure after which a pod is created again."""
     ledger = replace(ledger, restarted_at=now)
     if causes.shut_down(pod):
         return ledger
@@ -67,13 +67,13 @@ def counted(ledger: Ledger, pod: Pod, now: datetime) -> Ledger:
 
 
 def delay(failures: int) -> timedelta:
-    """After so many failures in a row."""
+    """The delay after this many consecutive failures."""
     return min(FIRST_DELAY * 2 ** min(failures - 1, 10), LONGEST_DELAY) if failures > 0 else timedelta(0)
 
 
 def restarts_at(snapshot: Snapshot) -> datetime | None:
-    """When what failed last may be created again, or could. Restarts in place have delays of their own, which the
-    kubelet keeps."""
+    """When the pod that failed last may be (or could have been) created again. In-place restarts have the kubelet's
+    delays."""
     ledger = snapshot.ledger
     return None if ledger.restarted_at is None else ledger.restarted_at + delay(ledger.restarts + ledger.disruptions)
 

@@ -1,4 +1,5 @@
-# SPDX-License-Identifier: Apache-2.0
+# `cleanPodPolicy`: which pods are deleted when the job has finished.
+# The outcome is written to the status before the clean-up: how a launcher ended cannot be read off a deleted pod.
 """`cleanPodPolicy`: which pods go when the job has finished.
 
 The outcome is written to the status before anything is cleaned up: a launcher that is gone can no longer say how it
@@ -17,9 +18,9 @@ from springtide.jobs.snapshot import Snapshot
 
 
 def cleaned(snapshot: Snapshot) -> tuple[Action, ...]:
-    """What goes when the job has finished: all pods, or those workers that have not ended, or none. The launcher and
-    its batch Job stay to be looked at unless everything goes. A job that was cut short is stopped under every policy;
-    a launcher goes last, so that a cleaning that was interrupted is taken up again."""
+    """Deletes all pods, the workers that have not ended, or none. The launcher and its batch Job are kept for
+    inspection unless all pods are deleted. A job that was cut short is stopped under every policy. The launcher is
+    deleted last, so that an interrupted clean-up is continued."""
     policy = snapshot.job.run.clean_pod_policy
     if policy is CleanPodPolicy.NONE and not _cut_short(snapshot):
         return ()
@@ -30,7 +31,8 @@ def cleaned(snapshot: Snapshot) -> tuple[Action, ...]:
 
 
 def _cut_short(snapshot: Snapshot) -> bool:
-    """It did not come to an end by itself: without a launcher, pods that are restarted in place would be for ever."""
+    """The job's pods have not all ended by themselves: without a launcher, pods that are restarted in place would run
+    on."""
     failed = condition(snapshot.job.status.conditions, conditions.FAILED)
     reasons = (DEADLINE_EXCEEDED,) if snapshot.shape.launcher else (DEADLINE_EXCEEDED, BACKOFF_EXCEEDED)
     stopped = failed is not None and failed.status == "True" and failed.reason in reasons
@@ -38,5 +40,5 @@ def _cut_short(snapshot: Snapshot) -> bool:
 
 
 def frees_group(snapshot: Snapshot) -> bool:
-    """Whether the PodGroup goes with the pods; with None it stays, and so does what it holds."""
+    """Whether the PodGroup is deleted with the pods; under None it stays, with the resources it holds."""
     return snapshot.job.run.clean_pod_policy is not CleanPodPolicy.NONE

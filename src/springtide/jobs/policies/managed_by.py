@@ -10,7 +10,7 @@ from springtide.api.kinds.run_policy import MPI_OPERATOR, TRAINING_OPERATOR
 
 
 def managed_elsewhere(raw: Mapping[str, Any]) -> bool:
-    """Whether another controller runs the job. Such a job is left alone, be it valid or not: not even a status."""
+    """Whether another controller runs the job. Such a job is ignored completely, valid or not: even its status."""
     place: Any = raw
     for name in ("spec", "runPolicy", "managedBy"):
         place = place.get(name) if isinstance(place, Mapping) else None

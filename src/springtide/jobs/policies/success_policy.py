@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`successPolicy`: whose success is the job's. With a launcher it is the launcher's; of others the kind says it."""
+"""`successPolicy`: whose success is the job's. With a launcher it is the launcher's; otherwise the kind defines it."""
 
 from __future__ import annotations
 

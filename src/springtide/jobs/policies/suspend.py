@@ -11,8 +11,8 @@ from springtide.jobs.snapshot import Snapshot
 
 
 def stopped(snapshot: Snapshot) -> tuple[Action, ...]:
-    """Of clean-up policy Running those pods that have ended are kept. Workers go last where a launcher writes a
-    checkpoint before it ends."""
+    """The actions that stop a suspended job. Under clean-up policy Running, pods that have ended are kept. Workers are
+    deleted last if the launcher writes a checkpoint before it ends."""
     keeps_ended = snapshot.job.run.clean_pod_policy is CleanPodPolicy.RUNNING
     idle = () if launching.may_save(snapshot) else snapshot.replicas
     pods = deletions(tuple(pod for pod in idle if not (keeps_ended and pod.ended)))
@@ -20,5 +20,5 @@ def stopped(snapshot: Snapshot) -> tuple[Action, ...]:
 
 
 def is_quiet(snapshot: Snapshot) -> bool:
-    """Whether the last pod is gone: from then on the job is as good as new."""
+    """Whether the last pod is gone: from then on the job is reset."""
     return not snapshot.replicas and all(pod.ended for pod in snapshot.observed.of(snapshot.shape.launcher))

@@ -12,7 +12,7 @@ from springtide.jobs.times import NEVER
 
 
 def left(snapshot: Snapshot) -> timedelta:
-    """How long the finished job may still be there."""
+    """The remaining time to live of the finished job."""
     seconds, end = snapshot.job.run.ttl_seconds_after_finished, snapshot.job.status.completion_time
     return NEVER if seconds is None or end is None else end + timedelta(seconds=seconds) - snapshot.now
 

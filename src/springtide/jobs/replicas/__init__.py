@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which replicas a job is to have: the stages of a worker, resizing, replacing, moving off nodes."""
+"""Which replicas a job has: the stages of a worker, resizing, replacing, moving off nodes."""

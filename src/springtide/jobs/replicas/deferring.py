@@ -1,6 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A launcher that is not elastic keeps the workers it was started with until it ends; a new size counts from its next
-start. Workers that are added meanwhile wait for that start, and may be taken away again before it."""
+"""Defers a new size while a launcher runs that is not elastic.
+
+Such a launcher keeps the workers it started with until it ends; a new size applies from its next start. Workers added
+meanwhile wait for that start, and may be removed before it.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +16,7 @@ _ORDINALS: Final = ("first", "second", "third", "fourth", "fifth", "sixth", "sev
 
 
 def applies(snapshot: Snapshot) -> bool:
-    """A launcher that is not elastic has been given its hosts, and has not ended."""
+    """Whether a launcher that is not elastic has its hosts and has not ended."""
     ledger, pod = snapshot.ledger, snapshot.launcher
     if snapshot.sizes.elastic or not ledger.serves:
         return False
@@ -21,22 +24,22 @@ def applies(snapshot: Snapshot) -> bool:
 
 
 def held(snapshot: Snapshot) -> tuple[int, ...]:
-    """Members that such a launcher uses and cannot do without."""
+    """Members that such a launcher uses and that must stay."""
     ledger = snapshot.ledger
     if not applies(snapshot):
         return ()
-    given = set(ledger.started_with or ledger.used)  # ledgers of earlier releases do not tell the two apart
+    given = set(ledger.started_with or ledger.used)  # ledgers of earlier releases have no `started_with`
     return tuple(index for index in ledger.members if index in given)
 
 
 def training(snapshot: Snapshot) -> int | None:
-    """Workers that train now, where that is not simply those that are ready."""
+    """The number of workers that train now, where it differs from the number of ready workers."""
     ready = set(launching.ready(snapshot))
     return sum(index in ready for index in held(snapshot)) if applies(snapshot) else None
 
 
 def explained(snapshot: Snapshot) -> str:
-    """What runs and what is asked for, where the two differ."""
+    """The difference between the running and the requested size; empty if there is none."""
     if not applies(snapshot):
         return ""
     return difference(snapshot.sizes.rigid, len(held(snapshot)), snapshot.wanted_size)

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Roles whose pods keep their names: each replica has a place, and whoever fails is made again in it.
+"""Roles whose pods keep their names: a failed replica is created again under the same name.
 
-The others know a replica by its name and its rank, so no other name would do. What has succeeded is remembered, because
-a pod that is gone could no longer say so and would run again.
+Other replicas know it by its name and rank. Successes are recorded in the ledger, because a deleted pod no longer shows
+its success and would be created again.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from springtide.jobs.snapshot import Snapshot
 
 
 def pods(snapshot: Snapshot) -> Mapping[str, Pod]:
-    """Those there are, by their names."""
+    """The existing pods, by name."""
     return {pod.name: pod for role in snapshot.shape.fixed for pod in snapshot.observed.of(role)}
 
 
@@ -31,20 +31,20 @@ def has_succeeded(pod: Pod) -> bool:
 
 
 def failures(snapshot: Snapshot) -> tuple[tuple[Replica, Pod], ...]:
-    """Replicas whose failure has not been answered yet."""
+    """Replicas whose failure has not been counted yet."""
     there = pods(snapshot)
     found = ((each, there[each.name]) for each in snapshot.fixed if each.name in there)
     return tuple((each, pod) for each, pod in found if _is_new(snapshot, pod))
 
 
 def _is_new(snapshot: Snapshot, pod: Pod) -> bool:
-    """What a program says when it is told to end is neither failure nor success."""
+    """The exit code of a program after SIGTERM is neither failure nor success."""
     failed = (pod.phase == FAILED and not pod.terminating) or causes.lost(pod)
     return failed and pod.uid not in snapshot.ledger.retried
 
 
 def failure(snapshot: Snapshot) -> Outcome | None:
-    """That a replica has failed and is not tried again."""
+    """The outcome if a replica has failed and is not retried."""
     return _pod_failed(snapshot) or _restarted_too_often(snapshot)
 
 
@@ -59,7 +59,7 @@ def _pod_failed(snapshot: Snapshot) -> Outcome | None:
 
 
 def _restarted_too_often(snapshot: Snapshot) -> Outcome | None:
-    """Pods that are restarted in place never fail by themselves."""
+    """Pods that are restarted in place never reach the phase Failed."""
     limit, restarted = _limit(snapshot), restarted_in_place(snapshot)
     if not restarted or snapshot.ledger.retries + sum(times for _, _, times in restarted) <= limit:
         return None
@@ -70,7 +70,7 @@ def _restarted_too_often(snapshot: Snapshot) -> Outcome | None:
 
 
 def restarted_in_place(snapshot: Snapshot) -> tuple[tuple[Replica, Pod, int], ...]:
-    """Replicas whose containers were restarted since that was last counted, and how often."""
+    """Replicas with container restarts that are not counted yet, and their number."""
     there = pods(snapshot)
     found = ((each, there[each.name]) for each in snapshot.fixed if each.name in there)
     times = ((each, pod, backoff_limit.restarted_in_place(snapshot, each.role, pod)) for each, pod in found)
@@ -78,7 +78,7 @@ def restarted_in_place(snapshot: Snapshot) -> tuple[tuple[Replica, Pod, int], ..
 
 
 def answered(snapshot: Snapshot) -> tuple[Ledger, list[Decision]]:
-    """With new failures counted and new successes remembered."""
+    """The ledger with new failures counted and new successes recorded."""
     ledger, there = snapshot.ledger, pods(snapshot)
     if not snapshot.fixed:
         return ledger, []
@@ -128,8 +128,8 @@ def created(snapshot: Snapshot) -> tuple[Action, ...]:
 
 
 def removable(snapshot: Snapshot) -> tuple[Pod, ...]:
-    """Who is to be made again, and who has no place any more. A failed pod stays until its time has come: so long its
-    log can be read."""
+    """Pods that are created again, and pods outside the job's size. A failed pod is kept until its back-off is over: so
+    long its log can be read."""
     wanted, due = {each.name for each in snapshot.fixed}, backoff_limit.restart_left(snapshot) <= timedelta(0)
     there = pods(snapshot).values()
     return tuple(pod for pod in there if pod.name not in wanted or (due and pod.uid in snapshot.ledger.retried))

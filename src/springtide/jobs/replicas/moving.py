@@ -1,14 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Workers on nodes that are going away are moved before their nodes go.
+"""Moves workers off nodes that are going away, before the nodes are gone.
 
-Newcomers come first, and a worker leaves the host list in the very write in which its successor enters it: the list
-never gets longer or shorter than the size, and ranks are started anew once, not twice. For that time there are more
-pods than the size says, but never more hosts.
+Replacements are created first, and a worker leaves the host list in the same write in which its replacement enters it:
+the length of the list never changes, and ranks are restarted once, not twice. Meanwhile there are more pods than the
+size, but never more hosts.
 
-A cordon moves nobody. A node that says when it goes is left in time for a drain, even if no successor is ready, as long
-as somebody stays to go on from: a host that is left is forgotten, one that dies is shunned for ever. Others evict their
-pods, which are replaced at once and count as moved. A launcher that is not elastic is left alone while it runs: to move
-its workers would be to abort it.
+A cordon moves no worker. Workers leave a node with an announced reclaim time early enough for a drain, even if no
+replacement is ready, as long as another worker remains to continue from: Horovod forgets a host that left the list, but
+excludes one that failed for good. Other nodes evict their pods, which are replaced at once and count as moved. The
+workers of a launcher that is not elastic stay while it runs: moving them would abort it.
 """
 
 from __future__ import annotations
@@ -24,12 +24,12 @@ from springtide.jobs.replicas import resizing
 from springtide.jobs.snapshot import Snapshot
 
 MARGIN: Final = timedelta(seconds=5)
-"""Beyond the time of a drain, for the news to get around."""
+"""Added to the drain time, for the host list to reach the launcher."""
 
 
 def noticed(snapshot: Snapshot) -> tuple[Ledger, list[Decision]]:
-    """What is known of nodes that go away. Indices given later are not moved: whoever is placed there all the same was
-    placed there knowingly, and would be moved for ever."""
+    """The ledger with new notices of nodes that are going away. Workers with later indices are not moved: they were
+    placed on such a node deliberately, and would be moved again and again."""
     ledger = snapshot.ledger
     if snapshot.shape.keeps_names or (snapshot.launcher_runs and not snapshot.sizes.elastic):
         return ledger, []
@@ -49,7 +49,7 @@ def _said(snapshot: Snapshot, node: str, indices: list[int]) -> Decision:
 
 
 def leavers(snapshot: Snapshot) -> tuple[int, ...]:
-    """Members that are to be replaced."""
+    """Members to be replaced."""
     return tuple(index for index in snapshot.ledger.members if index < _first_kept(snapshot, index))
 
 
@@ -59,7 +59,8 @@ def _first_kept(snapshot: Snapshot, index: int) -> int:
 
 
 def gone(snapshot: Snapshot) -> tuple[int, ...]:
-    """Members that may go now: those that serve nobody, those whose place is taken, those whose time is up."""
+    """Members that may leave now: those that serve no ranks, those whose replacement is ready, those whose time is
+    up."""
     going = leavers(snapshot)
     if not going:
         return ()
@@ -76,14 +77,14 @@ def _goes_first(snapshot: Snapshot, index: int, going: tuple[int, ...]) -> bool:
 
 
 def _overdue(snapshot: Snapshot, able: tuple[int, ...], relieved: tuple[int, ...]) -> tuple[int, ...]:
-    """Who must leave the list now, unless nobody would be left to go on from."""
+    """Members that must leave the host list now, unless no worker would remain to continue from."""
     serving = [index for index in able if index not in relieved]
     late = [index for index in leavers(snapshot) if index in serving and left(snapshot, index) <= timedelta(0)]
     return tuple(late) if len(late) < len(serving) else ()
 
 
 def left(snapshot: Snapshot, index: int) -> timedelta:
-    """How long a worker may still serve, if its node says when it goes."""
+    """How long a worker may still serve, if its node has a reclaim time."""
     pod = snapshot.workers.get(index)
     at = snapshot.observed.reclaims.get(pod.node) if pod is not None else None
     if at is None:

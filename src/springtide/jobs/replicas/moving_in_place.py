@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Workers that keep their names, on nodes that are going away: each is told to end and created again on another node.
+"""Moves workers that keep their names off nodes that are going away: each is deleted and created again elsewhere.
 
-Of two pods with one name the second cannot come first, so the job gets smaller for a while. As many leave at once as it
-can do without: ranks are started anew once, not for each of them. A node that says when it goes is left in time, even
-if the job is below its minimum then, as long as somebody stays to go on from. A job that does not follow its size while
-it runs is left alone: to move its workers would be to abort it.
+Two pods cannot have one name, so the job shrinks for a while. All workers that the job can spare leave at once: ranks
+are restarted once, not once per worker. A node with an announced reclaim time is left in time, even if the job is then
+below its minimum, as long as another worker remains to continue from. A job that is not resized while it runs is left
+alone: moving its workers would abort it.
 """
 
 from __future__ import annotations
@@ -21,8 +21,8 @@ from springtide.jobs.snapshot import Snapshot
 
 
 def noticed(snapshot: Snapshot) -> tuple[Ledger, list[Decision]]:
-    """With the workers that are to leave their nodes now. One that is placed on a node that it had left was placed
-    there knowingly, and would be moved for ever: back and forth, if all the nodes it has to choose from are leaving."""
+    """The ledger with the workers that leave their nodes now. A worker that was placed on a node it had left before
+    stays: it would be moved back and forth if all nodes it can use are leaving."""
     ledger = snapshot.ledger
     known = _known(snapshot)
     going = _may_go(snapshot)
@@ -49,7 +49,7 @@ def _known(snapshot: Snapshot) -> dict[str, Move]:
 
 
 def leavers(snapshot: Snapshot) -> tuple[int, ...]:
-    """Workers that are to be moved, and were not told to."""
+    """Workers to be moved whose pods have not been deleted yet."""
     if not snapshot.shape.keeps_names or not snapshot.sizes.elastic:
         return ()
     return tuple(index for index in snapshot.members if _leaves(snapshot, snapshot.workers.get(index)))
@@ -63,7 +63,7 @@ def _leaves(snapshot: Snapshot, pod: Pod | None) -> bool:
 
 
 def _may_go(snapshot: Snapshot) -> tuple[int, ...]:
-    """Those that do not serve, those that the job can do without, those whose time is up."""
+    """Workers that do not serve, workers that the job can spare, and workers whose time is up."""
     going = leavers(snapshot)
     if not going:
         return ()
@@ -82,7 +82,7 @@ def _may_go(snapshot: Snapshot) -> tuple[int, ...]:
 
 
 def deleted(snapshot: Snapshot) -> tuple[Pod, ...]:
-    """Pods that are told to end: SIGTERM, and their grace period to save what they have."""
+    """Pods to delete: they get SIGTERM, and their grace period to save their state."""
     moved = snapshot.ledger.moved
     if not moved:
         return ()

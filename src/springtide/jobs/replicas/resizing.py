@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which workers leave when a job shrinks, and how long they are drained. What comes when is in `stages`."""
+"""Which workers are victims when a job shrinks, and how long they are drained. The order of steps is in `stages`."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ DRAIN_SECONDS: Final = 30
 
 
 def ranked(snapshot: Snapshot, indices: Iterable[int]) -> tuple[int, ...]:
-    """In which order workers go when the job shrinks: who was pointed at, who is on a node that goes, who is on a
-    cordoned node, who does not serve yet, and then the highest index. Workers that keep their names go from the highest
-    index down: the names of those that stay are the ranks that others know."""
+    """The order of removal when a job shrinks: marked as victims, on leaving nodes, on cordoned nodes, not serving yet,
+    then the highest index. Workers that keep their names are removed from the highest index down: the names of the
+    others are ranks that their peers know."""
     if snapshot.shape.keeps_names:
         return tuple(sorted(indices, reverse=True))
     listed = set(snapshot.ledger.listed)
@@ -44,12 +44,13 @@ def pointed_at(snapshot: Snapshot, index: int) -> bool:
 
 
 def shrunk(snapshot: Snapshot, gone: tuple[int, ...]) -> Ledger:
-    """Of a smaller size: nobody waits for a successor any more."""
+    """The ledger at a smaller size: no successors are owed any more."""
     return replace(without(snapshot, gone), owed=())
 
 
 def without(snapshot: Snapshot, gone: tuple[int, ...]) -> Ledger:
-    """Without these members. Those that a running launcher may use are drained, the others may go at once."""
+    """The ledger without these members. Those that a running launcher may use are drained, the others may be deleted at
+    once."""
     ledger = snapshot.ledger
     drains = snapshot.sizes.elastic and snapshot.launcher_runs
     served = [index for index, step in stages.going(snapshot, gone) if step is Step.UNLIST]
@@ -60,7 +61,7 @@ def without(snapshot: Snapshot, gone: tuple[int, ...]) -> Ledger:
 
 
 def removable(snapshot: Snapshot) -> tuple[Pod, ...]:
-    """Pods of workers that are no members and need no (more) draining."""
+    """Pods of workers that are not members and need no (further) draining."""
     if snapshot.shape.keeps_names:
         return ()
     outside = sorted(snapshot.workers.keys() - set(snapshot.ledger.members))
@@ -73,7 +74,7 @@ def removable(snapshot: Snapshot) -> tuple[Pod, ...]:
 
 
 def drain_left(snapshot: Snapshot, index: int) -> timedelta:
-    """How long a drain may still take; zero when the launcher is gone or says that the host is unused."""
+    """How long a drain may still take; zero if the launcher is gone or reports that the host is unused."""
     since = snapshot.ledger.draining[index]
     if not snapshot.launcher_runs or _reported_unused(snapshot, index, since):
         return timedelta(0)
@@ -81,7 +82,7 @@ def drain_left(snapshot: Snapshot, index: int) -> timedelta:
 
 
 def drained_at(snapshot: Snapshot, index: int) -> datetime:
-    """When a drain is over, whatever the launcher says."""
+    """When a drain is over, whatever the launcher reports."""
     return after(snapshot.ledger.draining[index], drain_time(snapshot))
 
 
@@ -90,7 +91,7 @@ def drain_time(snapshot: Snapshot) -> timedelta:
 
 
 def forgotten(snapshot: Snapshot) -> Ledger:
-    """Drains whose pods are gone are over."""
+    """The ledger without drains whose pods are gone."""
     ledger = snapshot.ledger
     over = {index for index, step in stages.going(snapshot, ledger.draining) if step is Step.FORGET}
     left = {index: since for index, since in ledger.draining.items() if index not in over}
@@ -98,7 +99,7 @@ def forgotten(snapshot: Snapshot) -> Ledger:
 
 
 def _reported_unused(snapshot: Snapshot, index: int, since: datetime) -> bool:
-    """A report from before the host left the list says nothing: the launcher may have started ranks since."""
+    """A report from before the host left the list does not count: the launcher may have started ranks since."""
     said = progress.of(snapshot.launcher)
     if said.hosts is None or said.at is None or said.at < since:
         return False

@@ -1,14 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The stages of a worker and the next step of each: the one table that growing and shrinking follow.
+"""The stages of a worker and the next step of each: the table that scaling out and scaling in follow.
 
     grow      pods ─► Role ─► Ready ─► host list ─► nudge
     shrink    host list ─► nudge ─► drain ─► Role ─► pods
 
-A worker is in the host list only while its pod is ready. That the Role allows commands in a pod before its name is in
-the list, and until the name has left it, follows from the order of a plan's actions (`engine`).
+A worker is in the host list only while its pod is ready. The order of a plan's actions (`engine`) ensures that the Role
+allows commands in a pod before its name is in the list and until the name has left it.
 
-A stage is read off the ledger and the worker's pod. Nothing else is remembered, so a resize may be interrupted
-anywhere, changed or turned around.
+A stage is derived from the ledger and the worker's pod. No other state is kept, so a resize may be interrupted
+anywhere, changed or reversed.
 """
 
 from __future__ import annotations
@@ -22,21 +22,21 @@ from springtide.jobs.snapshot import Snapshot
 
 
 class Stage(IntEnum):
-    """Where a worker stands."""
+    """The stage of a worker."""
 
     PLANNED = auto()
-    """It has no pod yet, or none any more."""
+    """The worker has no pod (any more)."""
     STARTING = auto()
     READY = auto()
     LISTED = auto()
     UNREADY = auto()
-    """In the host list, and not ready any more."""
+    """In the host list, but no longer ready."""
     DRAINING = auto()
     ENDING = auto()
 
 
 class Step(Enum):
-    """What comes next for it."""
+    """The next step of a worker."""
 
     CREATE = auto()
     WAIT = auto()
@@ -49,7 +49,7 @@ class Step(Enum):
 
 
 TABLE: Final[Mapping[tuple[Stage, bool], Step]] = {
-    # (stage, is it to stay?)
+    # (stage, whether the worker stays)
     (Stage.PLANNED, True): Step.CREATE,
     (Stage.STARTING, True): Step.WAIT,
     (Stage.READY, True): Step.LIST,
@@ -64,7 +64,7 @@ TABLE: Final[Mapping[tuple[Stage, bool], Step]] = {
     (Stage.DRAINING, False): Step.DRAIN,
     (Stage.ENDING, False): Step.WAIT,
 }
-"""A worker that drains never comes back: a job that grows again takes fresh indices."""
+"""A draining worker never becomes a member again: a job that scales out uses fresh indices."""
 
 
 def stage(pod: Pod | None, *, listed: bool, draining: bool) -> Stage:
@@ -80,7 +80,7 @@ def stage(pod: Pod | None, *, listed: bool, draining: bool) -> Stage:
 
 
 def staying(snapshot: Snapshot, indices: Iterable[int]) -> Iterator[tuple[int, Step]]:
-    """What comes next for members that stay."""
+    """The next steps of members that stay."""
     listed = set(snapshot.ledger.listed)
     for index in indices:
         found = stage(snapshot.workers.get(index), listed=index in listed, draining=False)
@@ -88,7 +88,7 @@ def staying(snapshot: Snapshot, indices: Iterable[int]) -> Iterator[tuple[int, S
 
 
 def going(snapshot: Snapshot, indices: Iterable[int]) -> Iterator[tuple[int, Step]]:
-    """What comes next for workers that are no members, or are about to be none."""
+    """The next steps of workers that are not members, or are about to be removed."""
     listed, draining = set(snapshot.ledger.listed), snapshot.ledger.draining
     for index in indices:
         found = stage(snapshot.workers.get(index), listed=index in listed, draining=index in draining)

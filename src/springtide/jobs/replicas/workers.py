@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which workers there are to be: who was lost, how long to hold back before replacing, which index comes next."""
+"""Which workers a job has: lost members, back-off before replacements, the next index."""
 
 from __future__ import annotations
 
@@ -16,7 +16,8 @@ from springtide.jobs.policies.backoff_limit import CAP, delay
 from springtide.jobs.snapshot import Snapshot
 
 FORGOTTEN_AFTER: Final = timedelta(minutes=10)
-"""A worker that ran this long starts a new row: a job that runs for weeks may lose one now and then."""
+"""After this running time the count of consecutive failures starts again: a job that runs for weeks may lose a worker
+now and then."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,13 +25,13 @@ class Loss:
     index: int
     pod: Pod | None
     counts: bool
-    """Against the cap; a pod that was deleted, or stopped with its node, does not."""
+    """Counts against the cap; a pod that was deleted, or stopped with its node, does not."""
     evicted: bool
     cause: str
 
 
 def losses(snapshot: Snapshot) -> tuple[Loss, ...]:
-    """Members that will never serve again. One without a pod that was never listed is merely not created yet."""
+    """Members that will not serve again. A member without a pod that was never listed is merely not created yet."""
     found = []
     used = set(snapshot.ledger.used)
     for index in snapshot.ledger.members:
@@ -45,7 +46,7 @@ def losses(snapshot: Snapshot) -> tuple[Loss, ...]:
 
 
 def in_a_row(snapshot: Snapshot, loss: Loss) -> int:
-    """Failures that whoever comes next takes the place of."""
+    """Consecutive failures, which a replacement inherits."""
     before = snapshot.ledger.failures.get(loss.index, 0)
     if not loss.counts:
         return before
@@ -54,7 +55,7 @@ def in_a_row(snapshot: Snapshot, loss: Loss) -> int:
 
 
 def failure(snapshot: Snapshot) -> Outcome | None:
-    """That too many in a row have failed, each in the place of the one before."""
+    """The outcome if too many consecutive replacements of one worker have failed."""
     lost = losses(snapshot)
     last = next((loss for loss in lost if in_a_row(snapshot, loss) > CAP), None)
     if last is None:
@@ -69,7 +70,7 @@ def failure(snapshot: Snapshot) -> Outcome | None:
 
 
 def without(snapshot: Snapshot, lost: tuple[Loss, ...]) -> Ledger:
-    """The ledger once these have left, and successors are owed."""
+    """The ledger without these members, with successors owed."""
     ledger, gone = snapshot.ledger, {loss.index for loss in lost}
     if not lost:
         return ledger
@@ -81,7 +82,7 @@ def without(snapshot: Snapshot, lost: tuple[Loss, ...]) -> Ledger:
 
 
 def left(ledger: Ledger, gone: Collection[int]) -> Ledger:
-    """Without these."""
+    """The ledger without these members."""
     gone = set(gone)
 
     def others(indices: tuple[int, ...]) -> tuple[int, ...]:
@@ -97,8 +98,9 @@ def left(ledger: Ledger, gone: Collection[int]) -> Ledger:
 
 
 def filled(snapshot: Snapshot, count: int) -> tuple[Ledger, timedelta]:
-    """With so many more members, under indices that were never used, as far as they may come now; and how long until
-    the next may. Who takes the place of one failure comes at once, after more in a row it takes longer and longer."""
+    """The ledger with up to `count` more members, under indices that were never used, and how long until the next may
+    be added. The replacement after one failure is added at once; after more consecutive failures the back-off
+    applies."""
     ledger = snapshot.ledger
     owed = ledger.owed[:count]
     due = [failures for failures, since in owed if _left(snapshot, failures, since) <= timedelta(0)]
@@ -125,7 +127,7 @@ def _fresh(snapshot: Snapshot, count: int) -> range:
 
 
 def replaced_at(snapshot: Snapshot) -> tuple[datetime, ...]:
-    """When those come whose predecessors failed, of those that have to wait."""
+    """When the replacements that are in back-off are due."""
     due = (since + delay(failures - 1) for failures, since in snapshot.ledger.owed)
     return tuple(at for at in due if at > snapshot.now)
 

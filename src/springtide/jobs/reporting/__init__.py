@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What users read about a job: status, state, explanation, events, progress, why it waits."""
+"""What users read about a job: status, state, explanation, events, progress, causes of waiting."""

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What users should hear at once of a size they ask for: that it does not count yet, or that nothing starts with it."""
+"""Warnings about a requested size: that it does not apply yet, or that the launcher cannot start with it."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from springtide.jobs.kind import Kind, Shape
 
 
 def of_size(kind: Kind, new: Job[Any], old: Job[Any] | None) -> list[str]:
-    """Of a new job, or of a change that asks for another size; who changes something else has heard it."""
+    """Warnings about a new job, or an update of the size; other updates repeat no warning."""
     if kind.resizable is None:
         return []
     sizes = kind.resizable.sizes(new)

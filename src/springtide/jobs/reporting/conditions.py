@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How a condition joins the others, by the rules upstream's clients know.
+"""Merges a condition into the others, by the rules that upstream's clients expect.
 
-One whose status and reason are unchanged is left alone, even if its message differs. `lastTransitionTime` moves only
-when the status does. A changed condition moves to the end. Success and failure end Running and any earlier failure;
-Running and Restarting drive each other out.
+A condition whose status and reason are unchanged is left alone, even if its message differs. `lastTransitionTime`
+changes only with the status. A changed condition moves to the end. Success and failure set Running and any earlier
+failure to False; Running and Restarting replace each other.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ def merged(conditions: Conditions, new: Condition, now: datetime) -> Conditions:
 
 
 def updated(conditions: Conditions, new: Condition, now: datetime) -> Conditions:
-    """As `merged`, but a new message counts: of a condition that speaks of numbers the old one would be wrong."""
+    """Like `merged`, but a new message counts: the old message of a condition with numbers would be wrong."""
     old = condition(conditions, new.type)
     if old is None or (old.status, old.reason) != (new.status, new.reason):
         return merged(conditions, new, now)

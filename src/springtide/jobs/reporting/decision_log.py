@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The job's own log: the last decisions, kept on its config object, so that "why" has an answer after events are gone.
+"""The job's decision log: the last decisions, kept on its config object, so that they outlive the events.
 
-Decisions are written together with what they are about, never by a write of their own.
+Decisions are written together with the ledger that they explain, never by a write of their own.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ class Line(Wire, frozen=True, kw_only=True):
 
 
 def log(annotations: Mapping[str, str]) -> tuple[Line, ...]:
-    """What cannot be read is as good as empty: it is a log, nothing depends on it."""
+    """The log; empty if it cannot be decoded, as nothing depends on it."""
     return decoded(annotations.get(ANNOTATION, "[]"), tuple[Line, ...], ())
 
 

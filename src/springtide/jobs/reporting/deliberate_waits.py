@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the operator itself waits for, and until when, as clauses of the job's explanation.
+"""The operator's own waits and their ends, as clauses of the job's explanation.
 
-Each is empty where nothing is waited for. Times are times of day: they stay true without being written again.
+Each function returns an empty text if there is no wait. Times are times of day: they stay true without further writes.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from springtide.jobs.times import clock
 
 
 def settling(snapshot: Snapshot) -> str:
-    """Workers that are ready and not yet given to a launcher that has just started."""
+    """Workers that are ready but held back from a launcher that has just started."""
     until = launching.settled_at(snapshot)
     listed = set(snapshot.ledger.listed)
     held = [index for index in launching.ready(snapshot) if index not in listed]
@@ -49,7 +49,7 @@ def draining(snapshot: Snapshot) -> str:
 
 
 def replacing(snapshot: Snapshot) -> str:
-    """Workers whose successors are held back because several in a row have failed."""
+    """Workers whose replacements are in back-off after consecutive failures."""
     due = workers.replaced_at(snapshot)
     if not due:
         return ""

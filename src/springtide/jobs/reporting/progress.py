@@ -1,6 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a launcher says of itself: in an annotation of its own pod and, where it may not write that, in lines of its
-log, of which the last ones are kept with how it ended."""
+"""A launcher's progress report.
+
+The launcher writes it to an annotation of its own pod and, where it may not do that, to its log, whose last lines are
+kept in the container's status.
+"""
 
 from __future__ import annotations
 
@@ -30,7 +33,7 @@ Ranks = Annotated[int, msgspec.Meta(ge=0, lt=_MOST_RANKS)]
 
 
 class Idle(Wire, frozen=True, kw_only=True):
-    """A host on which no rank trains, or what all ranks wait for."""
+    """A host on which no rank trains, or (without a host) what all ranks wait for."""
 
     host: str = ""
     why: str = ""
@@ -38,16 +41,16 @@ class Idle(Wire, frozen=True, kw_only=True):
 
 
 class Change(Wire, frozen=True, kw_only=True):
-    """Ranks that came or went."""
+    """Ranks that joined, left or were lost."""
 
     number: Annotated[int, msgspec.Meta(ge=1, lt=1 << 53)]
     what: str = ""
     hosts: tuple[str, ...] = ()
-    """The first few."""
+    """The first few hosts."""
     count: Ranks = 1
     rank: Ranks | None = None
     size: Ranks = 0
-    """Ranks that train after it."""
+    """Ranks that train after the change."""
     why: str = ""
 
 
@@ -58,15 +61,15 @@ class Progress(Wire, frozen=True, kw_only=True):
     size: Any = None
     """Ranks that train together."""
     step: Any = None
-    """What programs report may be anything."""
+    """Programs may report any value."""
     loss: Any = None
     training_hosts: Any = msgspec.field(default=None, name="training_hosts")
-    """How many hosts ranks train on; launchers of earlier releases do not say it."""
+    """The number of hosts that ranks train on; launchers of earlier releases do not report it."""
     idle: Any = None
     changes: Any = None
-    """Both are read apart from the rest, which is understood where they are not."""
+    """Both are decoded separately, so that an invalid value does not invalidate the rest."""
     checkpoint: Any = msgspec.UNSET
-    """The step of the newest one; null where that is not known."""
+    """The step of the newest checkpoint; null if the step is not known."""
 
     @property
     def reached(self) -> int | None:
@@ -93,7 +96,7 @@ class Progress(Wire, frozen=True, kw_only=True):
 
     @property
     def membership(self) -> tuple[Change, ...]:
-        """The last changes of who trains, by their numbers."""
+        """The last changes of membership, by number."""
         changes = self.changes[-_MOST_ITEMS:] if isinstance(self.changes, list) else ()
         found = sorted(_readable(changes, Change), key=lambda each: each.number)
         return tuple(
@@ -102,7 +105,7 @@ class Progress(Wire, frozen=True, kw_only=True):
 
     @property
     def loss_text(self) -> str:
-        """Short, and the same for numbers that differ in nothing that matters."""
+        """Short, and equal for losses whose difference does not matter."""
         return f"{self.loss:.6g}" if type(self.loss) in (int, float) and abs(self.loss) <= sys.float_info.max else ""
 
     @property
@@ -118,15 +121,15 @@ _NOTHING: Final = Progress()
 
 
 def of(pod: Pod | None) -> Progress:
-    """What cannot be read is not said."""
+    """The progress of a pod; empty if it cannot be decoded."""
     if pod is None:
         return _NOTHING
     return read(last(pod.annotations, pod.exit.message if pod.exit is not None else ""))
 
 
 def last(annotations: Mapping[str, str], log: str) -> str:
-    """The later of what a pod's annotation and the last lines of its log say; empty where neither says anything. A
-    launcher that is told to end may no longer write on its pod."""
+    """The later report of the pod's annotation and of the last log lines; empty if there is none. A launcher that is
+    terminating may not be able to write the annotation any more."""
     line = next((line for line in reversed(log.splitlines()) if line.startswith(_LINE)), "")
     written = annotations.get(ANNOTATION, "")
     said, printed = read(written).at, read(line).at
@@ -139,7 +142,7 @@ def read(text: str) -> Progress:
 
 
 def _readable(values: Iterable[Any], kind: type[T]) -> list[T]:
-    """Of values that anybody may have written."""
+    """The values that can be decoded; users may have written others."""
     found = []
     for each in values:
         with suppress(msgspec.ValidationError):
@@ -152,7 +155,7 @@ def _text(said: str) -> str:
 
 
 def _in_utc(moment: datetime | None) -> datetime | None:
-    """None for one that no calendar has in UTC, or that does not say which clock it was read off."""
+    """None for a time without a time zone, or one that is out of range in UTC."""
     with suppress(OverflowError):
         return moment.astimezone(UTC) if moment is not None and moment.tzinfo is not None else None
     return None

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Ranks that come and go, from the launcher's report to events of the job and to what its explanation says.
+"""Changes of the ranks: from the launcher's report to events of the job and to its explanation.
 
-Each change has a number, and the status remembers the last one that was told: also another operator tells none twice.
+Each change has a number, and the status records the last one reported, so that a restarted operator reports none twice.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ _EVENTS: Final = {"began": "TrainingStarted", "lost": "RankLost", "joined": "Ran
 
 
 def events(snapshot: Snapshot, new: JobStatus) -> tuple[Event, ...]:
-    """Of the changes that this status is the first to have."""
+    """The changes that this status is the first to include."""
     after, now = snapshot.job.status.progress, new.progress
     if now is None or now.last_change is None:
         return ()
@@ -32,7 +32,7 @@ def events(snapshot: Snapshot, new: JobStatus) -> tuple[Event, ...]:
 def _event(change: Change) -> Event | None:
     reason = _EVENTS.get(change.what)
     if reason is None:
-        return None  # of a later release
+        return None  # from a later release
     hosts = ", ".join(host(each) for each in change.hosts[:3])
     where = hosts if change.count <= len(change.hosts[:3]) else f"{hosts} and others"
     goes_on = _training(change.size)
@@ -59,7 +59,7 @@ def _ranks(change: Change) -> str:
 
 
 def explained(snapshot: Snapshot) -> str:
-    """Why fewer workers train than are listed; empty where all do, or where nobody knows."""
+    """Why fewer workers train than are listed; empty if all do, or if the number is not known."""
     said, listed, wanted = progress.of(snapshot.launcher), len(snapshot.ledger.listed), snapshot.wanted_size
     if said.trains is None or said.trains >= listed:
         return ""
@@ -74,5 +74,5 @@ def _idle(idle: Idle, snapshot: Snapshot) -> str:
 
 
 def host(name: str) -> str:
-    """Without the domain that ranks are reached by."""
+    """The host name without its domain."""
     return name.partition(".")[0][:_HOST]

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A job that is not valid: nothing is done for it, and it is said why, where users look as well as where they do not.
+"""Invalid jobs: nothing is done for them, and a condition, the explanation and an event state why.
 
-It comes before everything else, because such a job has no reading form. Its condition goes when the job is mended.
+This check precedes all others, because an invalid job cannot be read. The condition becomes False when the job is
+corrected.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ _LENGTH: Final = 1024
 
 
 def refused(status: JobStatus, errors: Sequence[FieldError], now: datetime) -> Plan:
-    """One event, and a condition that stays. The same mistakes are not told twice; a finished job is past caring."""
+    """One event, and a condition that stays. The same errors are not reported twice; a finished job is left alone."""
     message = told(errors)
     before = condition(status.conditions, INVALID)
     known = before is not None and (before.status, before.message) == ("True", message)
@@ -40,7 +41,7 @@ def refused(status: JobStatus, errors: Sequence[FieldError], now: datetime) -> P
 
 
 def told(errors: Sequence[FieldError]) -> str:
-    """As Kubernetes joins them."""
+    """The message, with the errors joined as Kubernetes joins them."""
     texts = [str(error) for error in errors]
     joined = texts[0] if len(texts) == 1 else f"[{', '.join(texts)}]"
     return f"Found validation errors: {joined}"[:_LENGTH]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What training loses with its launcher: how far it had come, and where it goes on."""
+"""What training loses with its launcher: the step it had reached, and where it continues."""
 
 from __future__ import annotations
 
@@ -21,7 +21,8 @@ KEEP_SOME: Final = "elastic.State(checkpoint=DIR) keeps checkpoints, in a direct
 
 
 def after(snapshot: Snapshot) -> tuple[Ledger, list[Decision]]:
-    """Of a run that is over: what is told of it, and kept until the next run has come as far."""
+    """The ledger and the decision on the loss of a run that is over; the loss is kept until the next run has reached
+    the same step."""
     ledger, pod = snapshot.ledger, launching.served(snapshot)
     if pod is not None and pod.started is None:
         return ledger, []  # its program never ran
@@ -38,7 +39,7 @@ def after(snapshot: Snapshot) -> tuple[Ledger, list[Decision]]:
 
 
 def _furthest(before: SetBack | None, found: SetBack) -> SetBack:
-    """A run that is lost before it has made good for an earlier one does not make that loss smaller."""
+    """A run that ends before it has reached the step of an earlier one does not reduce that earlier loss."""
     if before is None or before.reached is None or (found.reached is not None and found.reached >= before.reached):
         return found
     message = f"{found.message}; a run before it had come to step {before.reached}"
@@ -73,7 +74,8 @@ def _cause(pod: Pod | None) -> str:
 
 
 def made_good(snapshot: Snapshot) -> Ledger:
-    """Forgotten once the next run has come as far as the last one, or runs at all where nobody knows how far."""
+    """The ledger without the loss once the next run has reached the same step, or runs at all if the step is not
+    known."""
     ledger = snapshot.ledger
     if ledger.set_back is None or not snapshot.launcher_runs:
         return ledger

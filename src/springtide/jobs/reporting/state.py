@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The state of a job and the sentence that explains it.
+"""The state of a job and its explanation.
 
-The state is `.status.state`, which `kubectl get mpijob` prints as STATE, the sentence `.status.explanation`. All
-commands show these two and no others. Each function is a chain of cases; the first that applies counts.
+The state is `.status.state`, which `kubectl get mpijob` prints as STATE; the explanation is `.status.explanation`. All
+commands show only these two. Each function is a chain of cases; the first that applies counts.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ class State(NamedTuple):
 
 
 def state(snapshot: Snapshot, conditions: Conditions, cause: str = "") -> State:
-    """`cause` is the sentence on what pods of the job wait for, if they do."""
+    """`cause` states what pods of the job wait for, if any do."""
     ended = _ended(snapshot, conditions)
     if ended is not None:
         return ended
@@ -77,7 +77,7 @@ def _working(snapshot: Snapshot, cause: str) -> State:
 
 
 def _in_place(snapshot: Snapshot, ready: int, wanted: int, cause: str) -> State:
-    """Of a job whose workers keep their names, and that follows its size."""
+    """The state of a job whose workers keep their names, and that is resized while it runs."""
     leaving = [each.index for each in snapshot.leaving if each.role == snapshot.shape.workers]
     if leaving:
         one = len(leaving) == 1
@@ -97,7 +97,7 @@ def _running(snapshot: Snapshot, ready: int, wanted: int, cause: str) -> State:
 
 
 def _with(what: str, snapshot: Snapshot, cause: str) -> str:
-    """And why it is not more: what others have to do something about, or what is waited for on purpose."""
+    """The text with the reason why it is not more: a cause outside the operator, or a deliberate wait."""
     if cause:
         return f"{what}. {cause}"
     waits = deliberate_waits.settling(snapshot) or deliberate_waits.replacing(snapshot)
@@ -145,13 +145,14 @@ def _workers(count: int) -> str:
 
 
 def restarts(snapshot: Snapshot) -> bool:
-    """It was tried again and is not back at work."""
+    """The job was retried and does not run again yet."""
     back = snapshot.launcher_runs if snapshot.shape.launcher else all_run(snapshot)
     return snapshot.ledger.restarted_at is not None and not back
 
 
 def all_run(snapshot: Snapshot) -> bool:
-    """What upstream calls running: a launcher and all workers, or else whoever decides how the job ends."""
+    """Running in upstream's sense: the launcher and all workers, or else the replicas that determine how the job
+    ends."""
     if not snapshot.shape.launcher:
         return snapshot.runs and not snapshot.ledger.retried
     pods = [snapshot.workers.get(index) for index in snapshot.members]

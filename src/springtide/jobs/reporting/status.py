@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The status of a job as it is to be, and the events that go with what has changed in it."""
+"""The status of a job as it is to be, and the events of its changes."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _MESSAGE_LENGTH: Final = 1024
 
 
 def ongoing(snapshot: Snapshot) -> JobStatus:
-    """Of a job that has neither finished nor is suspended."""
+    """The status of a job that has neither finished nor is suspended."""
     old = snapshot.job.status
     conditions = _created(snapshot, old.conditions)
     resumed = holds(conditions, types.SUSPENDED)
@@ -54,7 +54,7 @@ def ongoing(snapshot: Snapshot) -> JobStatus:
 
 
 def held_back(snapshot: Snapshot) -> JobStatus:
-    """Of a job that asks for more workers than may be, and has none."""
+    """The status of a job that asks for more workers than the operator allows, and has none."""
     conditions = _limited(snapshot, _created(snapshot, snapshot.job.status.conditions))
     return replace(
         _filled(snapshot, replace(snapshot.job.status, conditions=conditions)), explanation=_too_large(snapshot)
@@ -78,7 +78,7 @@ def ended(snapshot: Snapshot, outcome: Outcome) -> JobStatus:
         message = f"{snapshot.title} is finished but Running condition was never set."
         conditions = merged(conditions, false(types.RUNNING, f"{kind}Running", message), outcome.at)
     if outcome.succeeded:
-        conditions = _made_good(snapshot, conditions)  # launchers that may not report say nothing before they end
+        conditions = _made_good(snapshot, conditions)  # some launchers report only when they end
     conditions = wait_causes.told(conditions, None, now)
     type_ = types.SUCCEEDED if outcome.succeeded else types.FAILED
     conditions = merged(conditions, true(type_, outcome.reason, outcome.message[:_MESSAGE_LENGTH]), now)
@@ -87,10 +87,10 @@ def ended(snapshot: Snapshot, outcome: Outcome) -> JobStatus:
 
 
 def over(snapshot: Snapshot) -> JobStatus:
-    """Of a job that finished before: what is left of a launcher's workers no longer counts."""
+    """The status of a job that finished before: remaining worker pods no longer count."""
     old = snapshot.job.status
     _, _, wanted = old.workers.partition("/")
-    workers = f"0/{wanted}" if wanted else old.workers  # earlier releases left there how many there were
+    workers = f"0/{wanted}" if wanted else old.workers  # earlier releases left the last number of workers there
     if not snapshot.workers and not old.replicas:
         return old if old.workers == workers else replace(old, workers=workers)
     replicas, roles = sum(pod.alive for pod in snapshot.workers.values()), dict(old.replica_statuses)
@@ -129,7 +129,7 @@ def _deferred(snapshot: Snapshot, conditions: Conditions) -> Conditions:
 
 
 def _explained(snapshot: Snapshot, conditions: Conditions, reason: str, message: str, fine: Condition) -> Conditions:
-    """True with the message as long as there is one; `fine` once there was one and is none any more."""
+    """True with the message while there is one; `fine` when it has become empty."""
     if message:
         return updated(conditions, true(fine.type, reason, message), snapshot.now)
     return merged(conditions, fine, snapshot.now) if holds(conditions, fine.type) else conditions
@@ -170,7 +170,7 @@ def _made_good(snapshot: Snapshot, conditions: Conditions) -> Conditions:
 
 
 def _named(snapshot: Snapshot, conditions: Conditions) -> Conditions:
-    """The name of the next worker may be too long even though that of the first was not."""
+    """Names get longer with every replacement, so the next worker's name may be too long."""
     index = snapshot.ledger.next_index
     if len(snapshot.members) < snapshot.wanted_size and not snapshot.nameable(index):
         name = snapshot.worker_name(index)
@@ -182,7 +182,7 @@ def _named(snapshot: Snapshot, conditions: Conditions) -> Conditions:
 
 
 def _filled(snapshot: Snapshot, status: JobStatus, cause: str = "") -> JobStatus:
-    """With all that is read off what exists."""
+    """The status with all fields that are derived from the snapshot."""
     bounds = snapshot.sizes.bounds
     name, explanation = state.state(snapshot, status.conditions, cause)
     labels = snapshot.kind.selector(snapshot.job)
@@ -202,7 +202,7 @@ def _filled(snapshot: Snapshot, status: JobStatus, cause: str = "") -> JobStatus
 
 
 def _serving(snapshot: Snapshot, status: JobStatus) -> int:
-    """None of a job that has finished or is suspended, as kubectl shows 0/1 for a pod that has completed."""
+    """0 for a job that has finished or is suspended, as kubectl shows 0/1 for a completed pod."""
     if finished(status.conditions) or snapshot.job.run.suspend:
         return 0
     used, reported = deferring.training(snapshot), progress.of(snapshot.launcher).trains
@@ -231,13 +231,13 @@ def _replica_statuses(snapshot: Snapshot, status: JobStatus) -> dict[str, Replic
 
 _NORMAL: Final = frozenset({types.CREATED, types.RUNNING, types.SUSPENDED, types.SUCCEEDED})
 _TOLD_ANEW: Final = frozenset({DEFERRED, CANNOT_START})
-"""Conditions that speak of a size: another one is news."""
+"""Conditions about a size: a changed message is reported again."""
 _TOLD_BEFORE: Final = frozenset({SET_BACK})
-"""Conditions whose event came with the decision they are about."""
+"""Conditions whose event was recorded with the decision."""
 
 
 def events(old: JobStatus, new: JobStatus) -> tuple[Event, ...]:
-    """One for each condition that came to be: on transitions only."""
+    """The events of conditions that became true: on transitions only."""
     changed = (each for each in new.conditions if each.type not in _TOLD_BEFORE and _has_changed(old, each))
     return tuple(_event(each) for each in changed)
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How far training has come, from the launcher's report to the job's status."""
+"""Training progress: from the launcher's report to the job's status."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from springtide.jobs.reporting import progress
 from springtide.jobs.snapshot import Snapshot
 
 OFTEN: Final = timedelta(seconds=10)
-"""A status is not written more often for this alone."""
+"""The shortest time between status writes that change only the progress."""
 
 
 def reported(snapshot: Snapshot) -> TrainingProgress | None:
-    """The newest report. Ranks that do not run any more do not train; a launcher that has just started has reported
-    nothing yet, and may begin anywhere."""
+    """The newest report. Ranks of a launcher that has ended do not train; a launcher that has just started has reported
+    nothing yet, and may continue from any step."""
     old, pod = snapshot.job.status.progress, snapshot.reporter
     said = progress.of(pod)
     if pod is None or said.at is None:
@@ -40,7 +40,7 @@ def _unless_same(snapshot: Snapshot, new: TrainingProgress) -> TrainingProgress:
 
 
 def too_soon(snapshot: Snapshot, new: JobStatus) -> timedelta:
-    """How long a status has to wait that brings nothing but another step or loss; zero if it need not."""
+    """How long a status that changes only step or loss has to wait; zero if it need not."""
     old = snapshot.job.status
     before, now = old.progress, new.progress
     if before is None or now is None or before.update_time is None or replace(new, progress=before) != old:

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Why a job waits: of all that its pods wait for the one cause that people are told, and the command that leads on.
+"""Why a job waits: the one cause among those of its pods that users see, and the command that shows more.
 
-A cause stands in the job's explanation and, if somebody has to do something about it, in the condition `Waiting`. The
-condition remembers what was told: an event is recorded when another cause comes, not when only its numbers change.
+The cause is part of the job's explanation and, if a user has to act, of the condition `Waiting`. The condition records
+what was reported: an event is recorded when the cause changes, not when only its numbers do.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from springtide.jobs.snapshot import Snapshot
 from springtide.jobs.times import clock
 
 WAITING: Final = "Waiting"
-"""The condition."""
+"""The type of the condition."""
 UNSCHEDULABLE: Final = "Unschedulable"
 GATED: Final = "SchedulingGated"
 IMAGE_PULL: Final = "ImagePullBackOff"
@@ -33,20 +33,20 @@ QUOTA: Final = "QuotaExceeded"
 FAILED_CREATE: Final = "FailedCreate"
 
 PATIENCE: Final = timedelta(seconds=10)
-"""A pod that takes longer to create its containers, or a Job that takes longer to create its pod, is asked about."""
+"""If a pod takes longer to create its containers, or a Job to create its pod, its events are looked up."""
 ASK_AGAIN: Final = timedelta(seconds=60)
 STEADY: Final = timedelta(seconds=60)
-"""A container that crashed again and again has recovered when it has run for so long."""
+"""A crash-looping container has recovered when it has run this long."""
 _REFRESH: Final = timedelta(seconds=60)
-"""So long an old number stands before a newer one alone is worth a write."""
+"""How long an old number is kept before a newer one alone is worth a write."""
 _DETAIL: Final = 600
-"""Characters of what others said that are repeated."""
+"""The longest quotation of a message, in characters."""
 _ALIASES: Final = {"ErrImagePull": IMAGE_PULL}
 """The kubelet alternates between the two."""
 _ORDER: Final = (UNSCHEDULABLE, "SchedulerError", "", IMAGE_PULL, CRASH_LOOP, GATED, CONTAINER_CREATING)
-"""Which cause is told first; the empty one stands for all that are not named."""
+"""The order in which causes are reported; the empty one stands for all that are not named."""
 _QUIET: Final = frozenset({GATED, CONTAINER_CREATING})
-"""Nothing is known to be wrong."""
+"""Causes that do not indicate a problem."""
 _COMMAND: Final = re.compile(r"\b(?:kubectl|tide) [a-z]")
 _WHOLE_COMMAND: Final = re.compile(rf"{_COMMAND.pattern}.*?(?=;|\. |$)")
 _ENDS_IN_COMMAND: Final = re.compile(r"(?:; see|:) (?:kubectl|tide) [a-z][^;\n]*$")
@@ -63,16 +63,17 @@ class Cause:
     message: str
     """Without a full stop."""
     warns: bool = True
-    """Somebody has to do something about it."""
+    """A user has to act."""
 
     @property
     def sentence(self) -> str:
-        """Commands are copied up to the end of the line, where a full stop would become a part of the last argument."""
+        """Users copy a command up to the end of the line, where a full stop would become a part of its last
+        argument."""
         return self.message if _ENDS_IN_COMMAND.search(self.message) else f"{self.message}."
 
 
 def found(snapshot: Snapshot) -> Cause | None:
-    """Of a job as it will be when its plan is done: pods without a uid are about to be created."""
+    """The cause, for a job as it will be after its plan: pods without a uid are about to be created."""
     if (kept := _refused_before(snapshot)) is not None:
         return kept
     groups: dict[str, list[Pod]] = {}
@@ -87,7 +88,7 @@ def found(snapshot: Snapshot) -> Cause | None:
 
 
 def _refused_before(snapshot: Snapshot) -> Cause | None:
-    """A refusal stands until what was refused exists; each plan tries again."""
+    """A rejection stays the cause until the rejected object exists; each plan tries again to create it."""
     before, batch = condition(snapshot.job.status.conditions, WAITING), snapshot.observed.launcher_job
     if before is None or before.status != "True" or before.reason not in (QUOTA, FAILED_CREATE):
         return None
@@ -96,9 +97,8 @@ def _refused_before(snapshot: Snapshot) -> Cause | None:
 
 
 def inquiries(snapshot: Snapshot) -> tuple[Sequence[Action], timedelta]:
-    """The object whose events are to be looked up because its status says nothing; and when to look at the job again.
-
-    At most one: pods of a job mostly wait for the same."""
+    """The object whose events are to be looked up because its status explains nothing, and when to reconcile again. At
+    most one object: pods of a job mostly wait for the same."""
     stuck = ((pod, pod.waiting) for pod in _pods(snapshot))
     created = [(pod, waits) for pod, waits in stuck if waits is not None and waits.reason == CONTAINER_CREATING]
     late = [pod for pod, waits in created if not waits.sandbox and _left(snapshot, waits.since) <= timedelta(0)]
@@ -123,7 +123,7 @@ def _recovering(snapshot: Snapshot) -> list[timedelta]:
 
 
 def _pods(snapshot: Snapshot) -> Iterable[Pod]:
-    """Those that belong to the job and have not ended: workers by their index, and then the others."""
+    """Pods of the job that have not ended: workers by index, then the others."""
     members = (snapshot.workers.get(index) for index in sorted(snapshot.members))
     yield from (pod for pod in members if pod is not None and pod.alive)
     others = (pod for pod in snapshot.observed.pods if pod.role != snapshot.shape.workers)
@@ -145,14 +145,14 @@ def _reason(snapshot: Snapshot, pod: Pod) -> str | None:
 
 
 def _trouble(snapshot: Snapshot, pod: Pod) -> WarningEvent | None:
-    """What events say of it, or else of the one pod of the job that was asked about."""
+    """The Warning event of the pod, otherwise that of the one pod of the job whose events were looked up."""
     troubles, batch = snapshot.observed.troubles, snapshot.observed.launcher_job
     others = (trouble for uid, trouble in troubles.items() if batch is None or uid != batch.uid)
     return troubles.get(pod.uid) or next(others, None)
 
 
 def _still_crashes(snapshot: Snapshot, waits: Waiting) -> bool:
-    """Between two crashes a container runs for a moment."""
+    """Between two crashes a container runs for a moment, which does not end the cause."""
     before = condition(snapshot.job.status.conditions, WAITING)
     known = before is not None and (before.status, before.reason) == ("True", CRASH_LOOP)
     return known and (waits.restarted is None or snapshot.since(waits.restarted) < STEADY)
@@ -165,7 +165,7 @@ def _rank(reason: str) -> int:
 def _of_pods(snapshot: Snapshot, reason: str, pods: Sequence[Pod]) -> Cause:
     first, who = pods[0], _who(snapshot, pods)
     waits, trouble = first.waiting, _trouble(snapshot, first)
-    assert waits is not None  # only such pods are asked about
+    assert waits is not None  # `_reason` is None for other pods
     lead = f"kubectl describe pod {first.name} -n {snapshot.job.metadata.namespace}"
     if reason == UNSCHEDULABLE:
         message = _joined(f"{who} cannot be scheduled", waits.message, lead)
@@ -211,7 +211,7 @@ def _crashing(snapshot: Snapshot, pods: Sequence[Pod], waits: Waiting) -> str:
 
 
 def _pull_error(snapshot: Snapshot, message: str) -> str:
-    """The cause itself: while kubelets back off they repeat it, or leave it out."""
+    """The error itself: during back-off kubelets wrap it, or leave it out."""
     bare = _BACK_OFF.sub("", message, count=1).strip()
     if bare:
         return bare
@@ -238,7 +238,7 @@ def _of_launcher_job(snapshot: Snapshot, batch: LauncherJob) -> Cause | None:
 
 
 def refused(namespace: str, what: str, why: str, lead: str = "") -> Cause:
-    """Of an object that the API server does not accept."""
+    """The cause for an object that the API server rejected."""
     why = quoting.lines(why)
     if _QUOTA in why:
         return Cause(QUOTA, _joined(f"{what} cannot be created", why, f"kubectl describe quota -n {namespace}"))
@@ -246,7 +246,7 @@ def refused(namespace: str, what: str, why: str, lead: str = "") -> Cause:
 
 
 def _joined(what: str, why: str, lead: str) -> str:
-    """What is, why, and what to do next. What others say may name a command itself, and then is left alone."""
+    """What is, why, and what to do next. If the quoted message names a command, no other is added."""
     text = " ".join(why.split()).rstrip(".")
     text = text if len(text) <= _DETAIL else _shortened(text)
     said = f"{what}: {text}" if text else what
@@ -254,7 +254,7 @@ def _joined(what: str, why: str, lead: str) -> str:
 
 
 def _shortened(text: str) -> str:
-    """Never inside a command: half of one is worse than none. The last resort is to leave the command out."""
+    """Shortens a message, but never inside a command: half a command is useless. If it does not fit it is left out."""
     commands = list(_WHOLE_COMMAND.finditer(text))
     if commands and commands[0].end() > _DETAIL:
         begins, ends = commands[0].span()
@@ -271,16 +271,16 @@ def names_command(text: str) -> bool:
 
 
 def _detail(message: str) -> str:
-    """What was joined to it."""
+    """The part of a message after the first colon, without the command."""
     _, _, text = message.partition(": ")
     return text.rpartition(_SEE)[0] or text
 
 
-# How a cause stands on the job.
+# The condition of a cause.
 
 
 def told(conditions: Conditions, cause: Cause | None, now: datetime) -> Conditions:
-    """With the condition as it is to be. The same cause with other numbers is written now and then, not each time."""
+    """The conditions with `Waiting` updated. The same cause with other numbers is written only now and then."""
     before = condition(conditions, WAITING)
     if cause is not None and cause.warns:
         if before is not None and _still_stands(before, cause, now):
@@ -292,7 +292,7 @@ def told(conditions: Conditions, cause: Cause | None, now: datetime) -> Conditio
 
 
 def _still_stands(before: Condition, cause: Cause, now: datetime) -> bool:
-    """Whether what was told says the same, but for numbers of others that were true a moment ago."""
+    """Whether the condition still states this cause; numbers that have changed since a short time are ignored."""
     if is_news(before, cause.reason, cause.message):
         return False
     what, _, _ = cause.message.partition(": ")
@@ -301,20 +301,20 @@ def _still_stands(before: Condition, cause: Cause, now: datetime) -> bool:
 
 
 def is_news(before: Condition | None, reason: str, message: str) -> bool:
-    """Whether people have to be told: another cause than the one that stands there."""
+    """Whether this is another cause than the one in the condition, so that an event is due."""
     if before is None or (before.status, before.reason) != ("True", reason):
         return True
     return _identity(reason, before.message) != _identity(reason, message)
 
 
 def _identity(reason: str, message: str) -> str:
-    """What stays the same while only numbers change. Last lines of a log differ from crash to crash."""
+    """The part of a message that stays the same while its numbers change. Last log lines differ from crash to crash."""
     text = message.partition(_CRASHES)[0] if reason == CRASH_LOOP else _detail(message)
     return _NUMBERS.sub("#", text.rstrip("."))
 
 
 def explained(conditions: Conditions, cause: Cause | None) -> str:
-    """For the job's explanation: what the condition says where there is one."""
+    """The text for the job's explanation: the condition's message if there is one."""
     if cause is None:
         return ""
     said = condition(conditions, WAITING)

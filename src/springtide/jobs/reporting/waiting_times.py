@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The waiting times that users may set by annotations of a job, and what they are told of one that is no time."""
+"""The waiting times that users may set by annotations of a job, and warnings about invalid values."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ DEFAULTS: Final[Mapping[str, int]] = {
 
 
 def complaints(annotations: Mapping[str, str], before: Mapping[str, str]) -> list[str]:
-    """Of those that are new: whoever changes something else has heard it, or is not the one who can help."""
+    """Warnings about new invalid values; an update that does not change a value gets no warning about it."""
     given = {name: annotations.get(PREFIX + name) for name in DEFAULTS}
     return [
         f"metadata.annotations[{PREFIX}{name}]: "

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the engine wants to know of an MPIJob."""
+"""The adapter of MPIJob."""
 
 from __future__ import annotations
 
@@ -87,7 +87,7 @@ class MPIKind(Kind):
         return names.launcher_of(job)
 
     def warnings(self, job: Job[MPI]) -> tuple[Event, ...]:
-        """Upstream's word on a restart policy in the wrong place; it spells the reason in two ways."""
+        """Upstream's warning about a restart policy in the pod template; upstream spells the reason in two ways."""
         if not job.roles[LAUNCHER].template.get("spec", {}).get("restartPolicy"):
             return ()
         reason = f"{'Set' if _over_ssh(job) else 'Setted'}PodTemplateRestartPolicy"
@@ -106,7 +106,7 @@ def _over_ssh(job: Job[MPI]) -> bool:
 
 
 def _is_elastic(job: Job[MPI], launch: Launch | None) -> bool:
-    """Of a program that is not known the job is believed; mpirun keeps its hosts whatever the job says."""
+    """For an unknown program the job's elastic policy decides; mpirun is never elastic, whatever the job declares."""
     return launch.elastic if launch is not None else job.elastic is not None
 
 

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What users can do about a launcher that ended in a way whose cause is known.
+"""What users can do about a launcher that ended for a known cause.
 
-Open MPI 5 knows long options with two dashes only. With one it takes `-bind-to` for a row of short options and the next
-word for the program, or refuses the option under a name that nobody wrote.
+Open MPI 5 accepts long options with two dashes only. It reads `-bind-to` as a group of short options and the next
+argument as the program, or rejects the option under a name that the user did not write.
 """
 
 from __future__ import annotations
@@ -26,11 +26,11 @@ _TOO_FEW: Final = (
     "than there are available slots",
     "takes more slots than there are",
 )
-"""Of Open MPI, horovodrun and tiderun."""
+"""Messages of Open MPI, horovodrun and tiderun."""
 
 
 def on(job: Job[MPI], ended: Exit) -> str:
-    """Empty where nothing is known."""
+    """The advice; empty if the cause is unknown."""
     if any(refusal in ended.message for refusal in _TOO_FEW):
         return _too_few_slots(job)
     refused = any(refusal in ended.message for refusal in _REFUSALS)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""MPIJob in the list of kinds."""
+"""The MPIJob entry of the registry."""
 
 from __future__ import annotations
 

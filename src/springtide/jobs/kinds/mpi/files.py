@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a launcher finds in /etc/mpi."""
+"""The files in the launcher's /etc/mpi."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from springtide.jobs.parts.host_files import DISCOVER, GIVEN, HOSTFILE, KUBEXEC
 
 
 def files(job: Job[MPI], hosts: Hosts, settings: Settings) -> Mapping[str, str]:
-    """Hosts are listed once the launcher is given them."""
+    """Hosts are listed once the list is for a launcher pod."""
     own = job.own
     listed = _hosts(job, hosts.listed, settings) if hosts.serves else []
     between = " slots=" if own.implementation is Implementation.OPEN_MPI else ":"

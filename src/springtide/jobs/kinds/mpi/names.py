@@ -17,12 +17,12 @@ def launcher(job: Job[Any]) -> str:
 
 
 def launcher_of(job: str) -> str:
-    """In a job of this name."""
+    """The launcher's name in a job of this name."""
     return f"{job}-launcher"
 
 
 def account(job: Job[Any]) -> str:
-    """Of the launcher."""
+    """The launcher's ServiceAccount."""
     return access.account(job.roles[LAUNCHER].template, otherwise=launcher(job))
 
 
@@ -39,7 +39,7 @@ def secret(job: Job[Any]) -> str:
 
 
 def host(job: Job[MPI], pod: str, domain: str) -> str:
-    """How a launcher calls a pod: by its name through the API server, by its DNS name over SSH."""
+    """The address of a pod in the host list: its name through the API server, its DNS name over SSH."""
     if job.own.mode.attach is AttachMode.KUBEXEC:
         return pod
     return f"{pod}.{job.metadata.name}.{job.metadata.namespace}.svc" + (f".{domain}" if domain else "")
@@ -65,7 +65,7 @@ def group(job: Job[MPI]) -> dict[str, str]:
 
 
 def role(job: Job[MPI], role_: str) -> dict[str, str]:
-    """Labels of the pods of one role, of all families that clients look for."""
+    """Labels of the pods of one role, in all the families that clients select by."""
     prefix = "training.kubeflow.org"
     if job.own.mode.attach is AttachMode.SSH:
         return {**group(job), f"{prefix}/job-role": role_}
@@ -80,7 +80,7 @@ def role(job: Job[MPI], role_: str) -> dict[str, str]:
 
 
 def indexed(job: Job[MPI], index: int) -> dict[str, str]:
-    """Over SSH a launcher that is a host is number 0, and workers come after it."""
+    """Over SSH a launcher that is a host has index 0, and workers follow."""
     if job.own.mode.attach is AttachMode.SSH:
         return {"training.kubeflow.org/replica-index": str(index + (1 if job.own.launcher_is_host else 0))}
     return {"training.kubeflow.org/replica-index": str(index), "replica-index": str(index)}

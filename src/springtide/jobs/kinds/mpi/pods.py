@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The pods of an MPIJob: the user's templates, with what it takes to be a launcher or a worker put in."""
+"""The pods of an MPIJob: the user's templates plus what a launcher or a worker needs."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ Raw = dict[str, Any]
 _NOT_ITS_FAULT: Final = {
     "rules": [{"action": "Ignore", "onPodConditions": [{"type": "DisruptionTarget", "status": "True"}]}]
 }
-"""A launcher that a shutdown, a drain or a preemption ended is replaced without using up `backoffLimit`."""
+"""A launcher that ended by a shutdown, a drain or a preemption is replaced without counting against `backoffLimit`."""
 _WAIT: Final = 'until /etc/mpi/hosts_given.sh "$POD_UID"; do sleep 1; done'
 
 
@@ -67,7 +67,7 @@ def launcher(job: Job[MPI], settings: Settings) -> Mapping[str, Any]:
         _deliver_kubectl(spec, settings)
     spec["initContainers"] = [*(spec.get("initContainers") or ()), _waiting(image)]
     spec["affinity"] = placing.preferring_nodes_that_stay(spec.get("affinity"))
-    spec["restartPolicy"] = RestartPolicy.NEVER.value  # a launcher must not start again beside its own ranks
+    spec["restartPolicy"] = RestartPolicy.NEVER.value  # a restarted launcher would run beside its old ranks
     first = {"training.kubeflow.org/replica-index": "0"} if over_ssh and job.own.launcher_is_host else {}
     labels = {**names.role(job, "launcher"), **first, **place(job, LAUNCHER)}
     pod = templates.pod(job, job.roles[LAUNCHER], name, labels, spec, settings)
@@ -75,8 +75,8 @@ def launcher(job: Job[MPI], settings: Settings) -> Mapping[str, Any]:
 
 
 def _batch_job(job: Job[MPI], pod: Mapping[str, Any]) -> Raw:
-    """Without a time to live of its own: it goes with the MPIJob. One that went by itself while no operator looked
-    could no longer say that it has succeeded, and the job would run a second time."""
+    """Has no TTL of its own: it is deleted with the MPIJob. If the Job were deleted while no operator runs, its success
+    would be lost and the MPIJob would run a second time."""
     run = job.run
     limits = {
         "activeDeadlineSeconds": run.active_deadline_seconds,
@@ -96,8 +96,8 @@ def _config_volume(job: Job[MPI], keys: Sequence[str]) -> Raw:
 
 
 def _waiting(image: Raw) -> Raw:
-    """Holds the launcher back until it is given hosts. Its own image is on the node anyway, and has a shell: mpirun is
-    started by scripts everywhere."""
+    """The init container that waits until the launcher gets its hosts. It uses the launcher's image, which is on the
+    node anyway and has a shell: mpirun is usually started by scripts."""
     uid = {"name": "POD_UID", "valueFrom": {"fieldRef": {"fieldPath": "metadata.uid"}}}
     return {
         "name": WAITING_CONTAINER,
@@ -109,7 +109,7 @@ def _waiting(image: Raw) -> Raw:
 
 
 def _deliver_kubectl(spec: Raw, settings: Settings) -> None:
-    """Where pods have no kubectl of their own an image brings one to the place that kubexec.sh looks for it."""
+    """If a kubectl image is configured, an init container copies kubectl to the path where kubexec.sh looks for it."""
     if not settings.kubectl_image:
         return
     templates.mount(spec, {"name": KUBECTL_VOLUME, "emptyDir": {}}, "/opt/kube")

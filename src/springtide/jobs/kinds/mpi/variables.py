@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What MPI implementations read from a launcher's environment.
+"""The environment variables of MPI implementations in a launcher.
 
-Open MPI 5 passes over the names of Open MPI 4 without a word and runs on the launcher alone, so both families are set.
+Open MPI 5 silently ignores the names of Open MPI 4 and runs on the launcher alone, so both families are set.
 """
 
 from __future__ import annotations
@@ -17,19 +17,19 @@ HOSTFILE = "/etc/mpi/hostfile"
 KUBEXEC = "/etc/mpi/kubexec.sh"
 _SSH_ARGS = "-o ConnectionAttempts=10"
 _PATIENCE = {"HOROVOD_START_TIMEOUT": "300", "HOROVOD_GLOO_TIMEOUT_SECONDS": "300"}
-"""Horovod gives a host 30 s to start its first program, and ranks that wait for those of newcomers die after 30 s. On a
-busy node, or one that has not read the framework from its disk before, that is too short."""
+"""Horovod gives a host 30 s to start its first program, and ranks that wait for new ranks exit after 30 s. On a busy
+node, or one that has not loaded the framework from disk before, that is too short."""
 
 
 def of_launcher(job: Job[MPI]) -> dict[str, str]:
-    """Those that stand above the user's own, as upstream has it."""
+    """Variables that override the user's, as upstream does."""
     found = _over_ssh(job) if job.own.mode.attach is AttachMode.SSH else _over_exec()
     hidden = {} if job.own.launcher_is_host else {"NVIDIA_VISIBLE_DEVICES": "", "NVIDIA_DRIVER_CAPABILITIES": ""}
     return found | hidden
 
 
 def if_unset(job: Job[MPI]) -> dict[str, str]:
-    """Those that the user's own stand above."""
+    """Variables that the user's override."""
     launch = launch_of(job.roles[LAUNCHER].template)
     patience = _PATIENCE if launch is not None and launch.program == HOROVODRUN else {}
     if job.own.mode.attach is AttachMode.SSH:
@@ -43,7 +43,7 @@ def if_unset(job: Job[MPI]) -> dict[str, str]:
 
 
 def _over_exec() -> dict[str, str]:
-    """Horovod looks whether the agent is exactly this path."""
+    """Horovod checks that the agent is exactly this path."""
     return {
         "OMPI_MCA_plm_rsh_agent": KUBEXEC,
         "OMPI_MCA_orte_default_hostfile": HOSTFILE,
