@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which pod goes to which node: filters, scores, preemption, gangs, and why a pod still waits.
+"""The scheduler: filters, scores, preemption, gangs, and the reasons why a pod is pending.
 
-views ─► pods, nodes, storage ─► snapshot      what is (pure)
-snapshot ─► filters ─► scores ─► placing       one pod (pure)
-          └► preemption, gangs                 victims; all-or-nothing (pure)
-ledger                                         what is, and what was decided a moment ago
-scheduler ─► deeds                             the loop, and everything it writes
+    views ─► pods, nodes, storage ─► snapshot      the observed state (pure)
+    snapshot ─► filters ─► scores ─► placing       one pod (pure)
+              └► preemption, gangs                 victims; all-or-nothing (pure)
+    ledger                                         the observed state plus recent decisions
+    scheduler ─► writer                            the loop, and all writes
 """

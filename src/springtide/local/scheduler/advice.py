@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What helps a pod that asks for something no node has, such as a GPU on a machine without any: one command. Pure.
+"""Advice for a pod that requests a resource no node has, such as a GPU: the command that adds one. Pure.
 
-kube-scheduler's words say what is missing, and programs read them. The advice is an event of its own, and follows those
-words in the condition `PodScheduled`, where operators find it and repeat it on the job.
+Programs read kube-scheduler's own message, which says what is missing. The advice is a separate event and follows that
+message in the condition `PodScheduled`, from which operators repeat it on the job.
 """
 
 from __future__ import annotations
@@ -18,20 +18,20 @@ from springtide.local.scheduler.state.snapshot import Snapshot
 
 _GPU: Final = "nvidia.com/gpu"
 _PER_GPU: Final[Mapping[str, int]] = {_GPU: 1, "nvidia.com/vgpu": 10, "nvidia.com/gpumem": 16 * 1024}
-"""What a node with one GPU that does not exist offers."""
+"""The extended resources of a node with one simulated GPU."""
 _PLENTY: Final = 8
-"""What does not exist costs nothing: enough for the other pods of a job."""
+"""Simulated devices are free: enough for the other pods of a job."""
 
 
 def missing(pod: Pod, snapshot: Snapshot) -> Amounts:
-    """What the pod asks for of resources that no node offers any of."""
+    """The pod's requests for resources that no node offers."""
     wanted = counted(pod.requests, snapshot.strict_resources)
     offered = {name for state in snapshot.nodes for name, amount in state.node.allocatable.items() if amount}
     return {name: amount for name, amount in wanted.items() if "/" in name and name not in offered}
 
 
 def explained(pod: Pod, snapshot: Snapshot, flags: str = "") -> str:
-    """What is missing and the command that adds it; empty where nothing is. `flags` name the cluster to `tide`."""
+    """The missing resources and the command that adds them, or "". `flags` identify the cluster to `tide`."""
     known = bool(snapshot.nodes) and all("pods" in state.node.allocatable for state in snapshot.nodes)
     lacking = missing(pod, snapshot) if known else {}
     if not lacking:

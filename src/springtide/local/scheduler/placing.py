@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""One pod, one snapshot: the best node, or why there is none."""
+"""Placement of one pod in a snapshot: the best node, or why there is none."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from springtide.local.scheduler.state.snapshot import Snapshot
 
 
 def place(pod: Pod, snapshot: Snapshot, taste: Taste = Taste.SPREAD) -> NodeState | Unfit:
-    """The node for the pod. Nothing is changed: whoever wants it there adds it to the snapshot."""
+    """The node for the pod. The snapshot is not changed: the caller adds the pod."""
     nodes = snapshot.nodes
     checks = filters.checks(pod, snapshot)
     if isinstance(checks, Refusal):
@@ -35,7 +35,7 @@ def place(pod: Pod, snapshot: Snapshot, taste: Taste = Taste.SPREAD) -> NodeStat
 
 
 def refusal(pod: Pod, state: NodeState, snapshot: Snapshot, checks: list[Check]) -> Refusal | None:
-    """Why not this node, with room left for those that were promised some there."""
+    """Why the pod does not fit this node, given the pods that the node is promised to."""
     others = snapshot.promised(state.node.name, pod)
     if others:
         with snapshot.trying():

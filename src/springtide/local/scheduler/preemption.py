@@ -1,10 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which pods must go so that a more important one fits, chosen as kube-scheduler does.
+"""The choice of victims for a pod of higher priority, as in kube-scheduler.
 
-On each node that fewer pods could make fit: take all less important pods away; if the pod fits then, let them back in
-one by one, the most important first and those whose disruption budget is used up before all others; who does not fit
-any more is a victim. Of the nodes, the one that costs least. Victims end gracefully; meanwhile the node is promised to
-the pod.
+On each node where removing pods could help: remove all pods of lower priority; if the pod fits then, put them back one
+by one, those whose disruption budget is exhausted first, then by priority; a pod that no longer fits is a victim. The
+node with the least cost is chosen. Victims terminate gracefully; meanwhile the node is promised to the pod.
 """
 
 from __future__ import annotations
@@ -33,11 +32,11 @@ class Candidate:
     victims: tuple[Pod, ...]
     """The most important first."""
     violations: int
-    """How many of them are protected by a disruption budget."""
+    """How many victims are protected by a disruption budget."""
 
     @property
     def cost(self) -> tuple[int, int, int, int, float]:
-        """The smaller the better."""
+        """The lower the better."""
         highest = self.victims[0].priority
         longest = min((_since(pod) for pod in self.victims if pod.priority == highest), default=0.0)
         total = sum(pod.priority + 2**31 for pod in self.victims)
@@ -45,7 +44,7 @@ class Candidate:
 
 
 def preempt(pod: Pod, unfit: Unfit, snapshot: Snapshot) -> Candidate | str:
-    """The node to be promised to the pod and who must leave it, or why that would not help."""
+    """The node to promise to the pod and its victims, or why preemption would not help."""
     if why := not_eligible(pod, unfit, snapshot):
         return why
     candidates: list[Candidate] = []
@@ -94,7 +93,7 @@ def _on_node(pod: Pod, state: NodeState, snapshot: Snapshot) -> Candidate | Refu
 
 
 def _not_fitting(pod: Pod, state: NodeState, snapshot: Snapshot, others: Iterable[Pod]) -> list[Pod]:
-    """Let the others back in as long as the pod still fits; those for whom it does not stay out."""
+    """Puts the others back while the pod still fits; returns those that stay removed."""
     out = []
     for other in others:
         snapshot.add(other, state.node.name)
@@ -110,17 +109,17 @@ def _refusal(pod: Pod, state: NodeState, snapshot: Snapshot) -> Refusal | None:
 
 
 def most_important_first(pods: Iterable[Pod]) -> list[Pod]:
-    """By priority; among equals those that have been running for longest."""
+    """By priority, then the longest-running first."""
     return sorted(pods, key=lambda pod: (-pod.priority, _since(pod), pod.key))
 
 
 def _since(pod: Pod) -> float:
-    """When it started; a pod that has not started yet is the youngest of all."""
+    """The start time; a pod that has not started counts as the youngest."""
     return (pod.started - EPOCH).total_seconds() if pod.started else float(2**40)
 
 
 def by_budget(pods: Iterable[Pod], budgets: Iterable[BudgetView]) -> tuple[list[Pod], list[Pod]]:
-    """Those whose removal would break a disruption budget, and the others; the order of both is kept."""
+    """The pods whose removal would break a disruption budget, and the others; both keep their order."""
     left = [(budget, requirements.selector(budget.spec.selector)) for budget in budgets]
     allowed = [budget.status.disruptions_allowed for budget, _ in left]
     protected: list[Pod] = []

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Why a pod still waits, word for word as kube-scheduler says it."""
+"""The reason why a pod is pending, in kube-scheduler's exact wording."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from springtide.local.scheduler.filters.refusal import Refusal
 NO_NODES: Final = "no nodes available to schedule pods"
 NOT_HELPFUL: Final = "Preemption is not helpful for scheduling"
 NO_CLAIMS: Final = "no new claims to deallocate"
-"""What kube-scheduler says of dynamic resources, which nobody asked it about, before it speaks of preemption."""
+"""What kube-scheduler reports on dynamic resource allocation before preemption, even for pods without claims."""
 
 
 @dataclass(frozen=True, slots=True)
 class Unfit:
-    """No node will do: for each its refusal, or `everywhere` one that holds for all."""
+    """No node fits: a refusal for each node, or `everywhere`, one reason for all."""
 
     nodes: int
     refusals: Mapping[str, Refusal] = field(default_factory=dict)
@@ -26,11 +26,11 @@ class Unfit:
 
     @property
     def curable(self) -> list[str]:
-        """The nodes that fewer pods could make fit."""
+        """The nodes where removing pods could help."""
         return [name for name, refusal in self.refusals.items() if refusal.curable]
 
     def text(self, preemption: str = "") -> str:
-        """With what preemption had to say, if it was tried in vain."""
+        """The message, with the result of a failed preemption if one was tried."""
         if not self.nodes:
             return NO_NODES
         if preemption:
@@ -43,6 +43,6 @@ def available(nodes: int, why: str) -> str:
 
 
 def histogram(refusals: Mapping[str, Refusal]) -> str:
-    """`1 Insufficient cpu, 2 node(s) had untolerated taint(s)`, in the order of the texts."""
+    """`1 Insufficient cpu, 2 node(s) had untolerated taint(s)`, sorted by text."""
     counts = Counter(reason for refusal in refusals.values() for reason in refusal.reasons)
     return ", ".join(sorted(f"{count} {reason}" for reason, count in counts.items()))

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The loop: pods that wait, tried in order of importance whenever something has changed that may help them.
+"""The scheduling loop: tries pending pods by priority whenever a relevant change has occurred.
 
-Level-triggered and without a clock of its own: a pod that did not fit is tried again when a node, a pod, a claim or a
-PodGroup has changed in a way that may matter to it. One pass looks at all of them; the next comes no sooner than a
-multiple of the time that the last one took, so a handful of pods is tried at once and thousands never keep the machine
-busy. Decisions are made between two awaits on one `Ledger`; the writing happens in tasks of its own.
+Level-triggered and without a timer: a pod that did not fit is retried when a node, a pod, a claim or a PodGroup has
+changed in a way that may affect it. One pass tries all due pods; the next pass waits for a multiple of the duration of
+the last one, so that a handful of pods is retried at once and thousands never keep the machine busy. Decisions are made
+between two awaits on one `Ledger`; writes run in separate tasks.
 """
 
 from __future__ import annotations
@@ -39,26 +39,26 @@ from springtide.local.scheduler.writer import Writer
 logger = logging.getLogger(__name__)
 
 REST: Final = 4.0
-"""After a pass over waiting pods, so many times its duration is left to everybody else."""
+"""The pause after a pass with retries, as a multiple of its duration."""
 LONGEST_REST: Final = 2.0
 BREATH: Final = 50
-"""After so many units others get a turn in the event loop."""
+"""The number of units after which the event loop runs other tasks."""
 AT_ONCE: Final = 64
-"""Writes under way at the same time, and as many events; they share the store's disk flushes."""
+"""The maximum number of concurrent writes, and of events; they share the store's disk flushes."""
 BACKOFF: Final = Backoff(base=0.1, limit=10.0)
 
 
 @dataclass(frozen=True)
 class Options:
     strict_resources: bool = False
-    """Whether cpu and memory decide where a pod fits, or only where it fits better."""
+    """Whether cpu and memory filter nodes, or only score them."""
     scheduler_names: tuple[str, ...] = ("default-scheduler", "volcano", "scheduler-plugins-scheduler")
     flags: str = ""
-    """What to add to a `tide` command so that it means this cluster."""
+    """Flags that make a `tide` command address this cluster."""
 
 
 async def run(client: Client, options: Options) -> None:
-    """Until cancelled."""
+    """Runs until cancelled."""
     await install(client)
     informers = Informers(client)
     scheduler = Scheduler(client, informers, options)
@@ -78,7 +78,7 @@ class Scheduler:
         self._parked: dict[Unit, bool] = {}
         """Units that did not fit, and whether that may depend on other pods."""
         self._reserved: dict[Unit, tuple[Pod, ...]] = {}
-        """Units whose volumes are being made: assumed on their nodes, and bound when the volumes are there."""
+        """Units whose volumes are being provisioned: assumed on their nodes, and bound once the volumes exist."""
         self._failures: dict[Unit, int] = {}
         self._wake = asyncio.Event()
         self._slots = asyncio.Semaphore(AT_ONCE)
@@ -98,7 +98,7 @@ class Scheduler:
             self._wake.clear()
             began = clock()
             retried = await self._pass()
-            # 0 as well: whatever wakes this loop at once again, all others get a turn between two passes.
+            # 0 too: other tasks run between two passes even if the loop is woken at once.
             await asyncio.sleep(min(LONGEST_REST, REST * (clock() - began)) if retried else 0)
 
     # Watching
@@ -123,7 +123,7 @@ class Scheduler:
         self._groups.look(key)
 
     def changed(self, change: Change) -> None:
-        """Have those looked at again to whom it may matter."""
+        """Makes the units due that the change may affect."""
         if Change.ROOM in change:
             woken: Iterable[Unit] = [*self._parked, *self._reserved]
             self._groups.look_at_those_kept_back()
@@ -144,7 +144,7 @@ class Scheduler:
     # Deciding
 
     async def _pass(self) -> bool:
-        """Try all that are due; whether any of them had been tried before."""
+        """Tries all due units; True if any of them had been tried before."""
         due, self._due = self._due, set()
         retried = any(unit in self._parked for unit in due)
         ready = [unit for unit in due if self._resume(unit)]
@@ -152,7 +152,7 @@ class Scheduler:
             if number % BREATH == BREATH - 1:
                 await asyncio.sleep(0)
             self._parked.pop(unit, None)
-            pods = waiting(unit, self.ledger)  # things may have changed while others had their turn
+            pods = waiting(unit, self.ledger)  # may have changed while other tasks ran
             if pods:
                 self._attempt(unit, pods)
         return retried
@@ -161,12 +161,12 @@ class Scheduler:
         try:
             self._decide(unit, pods)
         except Exception:
-            # The outermost loop: whatever is odd about one pod must not keep all others waiting.
+            # The outermost loop: an error for one pod must not block all others.
             logger.exception("cannot decide about %s; trying again later", unit.key)
             self._again_later(unit)
 
     def _resume(self, unit: Unit) -> bool:
-        """Whether the unit has pods to place. One whose volumes were being made gives its places back first."""
+        """Whether the unit has pods to place. A unit that was waiting for volumes first releases its assumed nodes."""
         for pod in self._reserved.pop(unit, ()):
             self.ledger.forget(pod)
         if waiting(unit, self.ledger):
@@ -235,7 +235,7 @@ class Scheduler:
             self._spawn(self._report(unit, pod, view, message, hint))
 
     def _assign(self, unit: Unit, nodes: tuple[tuple[Pod, str], ...]) -> None:
-        """Bind them all; or, when volumes have to be made first, hold their places until they are there."""
+        """Binds all the pods; if volumes must be provisioned first, keeps the pods assumed until the volumes exist."""
         ready = True
         for pod, node in nodes:
             self.ledger.assume(pod, node)
@@ -274,7 +274,7 @@ class Scheduler:
             async with self._slots:
                 await self._deeds.report(pod, view, message, hint)
         except errors.NotFound:
-            pass  # nobody is left to be told
+            pass  # the pod is gone
         except errors.ApiError as error:
             logger.info("cannot say why %s waits: %s", pod.key, error)
             self._again_later(unit)

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which of several fitting nodes: the sum of what each score says from 0 to 100, weighted as kube-scheduler does.
+"""The choice among fitting nodes: the sum of scores from 0 to 100, weighted as in kube-scheduler.
 
-kube-scheduler throws dice between equals; here the node with fewer pods wins, then the first by name, so that the same
-situation always ends in the same way.
+kube-scheduler breaks ties at random; here the node with fewer pods wins, then the first by name, so that the result is
+deterministic.
 """
 
 from __future__ import annotations
@@ -28,11 +28,11 @@ class Taste(Enum):
     SPREAD = auto()
     """Emptier nodes first, as kube-scheduler does by default."""
     PACK = auto()
-    """Fuller nodes first, so that large holes are left: for the members of a gang that did not fit otherwise."""
+    """Fuller nodes first, which leaves large gaps: for members of a gang that did not fit otherwise."""
 
 
 Score = Callable[[Pod, Sequence[NodeState], Snapshot], list[int] | None]
-"""For each node, or None when it makes no difference."""
+"""A score for each node, or None when it makes no difference."""
 
 
 def best(pod: Pod, nodes: Sequence[NodeState], snapshot: Snapshot, taste: Taste = Taste.SPREAD) -> NodeState:
@@ -47,7 +47,7 @@ def best(pod: Pod, nodes: Sequence[NodeState], snapshot: Snapshot, taste: Taste 
 
 
 def _fullness(pod: Pod, state: NodeState) -> float:
-    """How little of what the pod asks for is left over."""
+    """The higher, the less of the pod's requested resources is left over."""
     left = [state.free(name) / there for name in pod.requests if (there := state.node.allocatable.get(name, 0))]
     return -sum(left)
 
@@ -56,7 +56,7 @@ def _fullness(pod: Pod, state: NodeState) -> float:
 
 
 def untainted(pod: Pod, nodes: Sequence[NodeState], _snapshot: Snapshot) -> list[int] | None:
-    """Fewer taints of effect PreferNoSchedule that the pod does not tolerate."""
+    """Prefers nodes with fewer taints of effect PreferNoSchedule that the pod does not tolerate."""
     if not any(taint.effect == "PreferNoSchedule" for state in nodes for taint in state.node.taints):
         return None
     tolerations = [each for each in pod.tolerations if each.effect in ("", "PreferNoSchedule")]
@@ -75,7 +75,7 @@ def untainted(pod: Pod, nodes: Sequence[NodeState], _snapshot: Snapshot) -> list
 
 
 def preferred(pod: Pod, nodes: Sequence[NodeState], _snapshot: Snapshot) -> list[int] | None:
-    """More of the preferred node affinity."""
+    """Prefers nodes that match more of the preferred node affinity."""
     terms = pod.wishes.preferred_nodes
     if not terms:
         return None
@@ -90,7 +90,7 @@ def preferred(pod: Pod, nodes: Sequence[NodeState], _snapshot: Snapshot) -> list
 
 
 def emptier(pod: Pod, nodes: Sequence[NodeState], _snapshot: Snapshot) -> list[int]:
-    """More of cpu and memory left over."""
+    """Prefers nodes with more cpu and memory left over."""
     return [_left_over(pod, state) for state in nodes]
 
 
@@ -105,7 +105,7 @@ def _left_over(pod: Pod, state: NodeState) -> int:
 
 
 def balanced(pod: Pod, nodes: Sequence[NodeState], _snapshot: Snapshot) -> list[int] | None:
-    """The pod makes the use of cpu and the use of memory more alike."""
+    """Prefers nodes where the pod evens out the use of cpu and of memory."""
     if not any(pod.requests.get(name) for name in _COMPARED):
         return None
     scored = []
@@ -116,7 +116,7 @@ def balanced(pod: Pod, nodes: Sequence[NodeState], _snapshot: Snapshot) -> list[
 
 
 def _halved(number: int) -> int:
-    """As Go divides: towards zero."""
+    """Rounds towards zero, as Go does."""
     return int(number / 2)
 
 
@@ -135,7 +135,7 @@ def _balance(state: NodeState, pod: Pod | None) -> int:
 
 
 def spread(pod: Pod, nodes: Sequence[NodeState], snapshot: Snapshot) -> list[int] | None:
-    """Domains with fewer of the pods that this one wants to keep apart from, or of its fellow replicas."""
+    """Prefers domains with fewer pods matching the soft spread constraints, by default fewer replicas of its owner."""
     stated = pod.wishes.stated_spread
     constraints = pod.wishes.rather_spread
     if not stated and pod.owner:
@@ -188,7 +188,7 @@ def _rounded(number: float) -> int:
 
 
 def company(pod: Pod, nodes: Sequence[NodeState], snapshot: Snapshot) -> list[int] | None:
-    """More of the company that the pod would like, and less of the pods that would not like it."""
+    """Prefers nodes by preferred pod affinity and anti-affinity, of the pod and of the pods already placed."""
     wishes = pod.wishes
     if not (wishes.rather_near or wishes.rather_apart or snapshot.anybody_opinionated):
         return None
@@ -207,7 +207,7 @@ def company(pod: Pod, nodes: Sequence[NodeState], snapshot: Snapshot) -> list[in
 
 
 def _opinions(pod: Pod, other: Pod) -> Iterator[tuple[int, PodTerm, Pod]]:
-    """What the two think of each other: weight, condition, and whom it is about."""
+    """The affinity terms of the two pods about each other: weight, term, and the pod that the term selects."""
     yield from ((term.weight, term, other) for term in pod.wishes.rather_near)
     yield from ((-term.weight, term, other) for term in pod.wishes.rather_apart)
     yield from ((1, term, pod) for term in other.wishes.near)

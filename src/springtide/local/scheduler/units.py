@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What is placed at once: a single pod, or a gang. And in which order. Pure."""
+"""Units of placement (a single pod, or a gang) and their order. Pure."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from springtide.local.scheduler.state.pods import Pod
 
 class Unit(NamedTuple):
     key: Key
-    """Of the pod, or of the PodGroup that its members name."""
+    """The key of the pod, or of the PodGroup that its members name."""
     gang: bool = False
 
 
@@ -32,7 +32,7 @@ Rank = tuple[bool, int, int, float, Unit]
 
 
 def rank(unit: Unit, ledger: Ledger) -> Rank:
-    """First gangs that were begun and not finished, then by priority, queue weight and age."""
+    """Gangs with some but too few started members first, then by priority, queue weight and age."""
     if not unit.gang:
         pod = ledger.pods[unit.key]
         return (True, -pod.priority, -1, pod.created.timestamp(), unit)

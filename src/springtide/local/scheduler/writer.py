@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Everything the scheduler writes: bindings, conditions, evictions, claims. Each is harmless when repeated."""
+"""The scheduler's writes: bindings, conditions, evictions, claims. Each is idempotent."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from springtide.local.scheduler.state.storage import VolumePlan
 from springtide.local.scheduler.state.views import SELECTED_NODE, PodView
 
 LONGEST_NOTE: Final = 1024
-"""An event's message is cut here; a condition's is not."""
+"""The maximum length of an event's message; a condition's is not truncated."""
 
 
 class Writer:
@@ -26,11 +26,12 @@ class Writer:
         self._clock = clock
         self._recorders: dict[str, EventRecorder] = {}
         self._said: dict[str, str] = {}
-        """By pod uid, the last reason given in an event: another is told only when the reason changes. What a
-        scheduler before this one said is read off the pod."""
+        """By pod uid, the last reason reported in an event: only a changed reason is reported. The reason reported by
+        an earlier scheduler is read from the pod.
+        """
 
     def recorders(self, names: tuple[str, ...]) -> list[EventRecorder]:
-        """One for each name the scheduler goes by, since events are signed with it."""
+        """One for each scheduler name, which is the reporter of its events."""
         self._recorders = {name: EventRecorder(self._client, name) for name in names}
         return list(self._recorders.values())
 
@@ -46,7 +47,7 @@ class Writer:
         self._said.pop(uid, None)
 
     async def report(self, pod: Pod, view: PodView, message: str, advice: str = "") -> None:
-        """Say why the pod waits and what helps, if that is news, and which node it was promised."""
+        """Reports why the pod is pending, the advice if any, and its promised node, if they have changed."""
         old = view.condition("PodScheduled")
         said = self._said.setdefault(pod.uid, old.message if old is not None and old.status == "False" else "")
         explained = f"{message} {advice}" if advice else message
@@ -67,7 +68,7 @@ class Writer:
         await self._patch_status(pod.key, {"metadata": {"uid": pod.uid}, "status": status})
 
     async def evict(self, victim: Pod, view: PodView, by: Pod, node: str) -> None:
-        """Mark it as a target of disruption, then let it end within its own grace."""
+        """Marks the victim as a disruption target, then deletes it with its own grace period."""
         condition = {
             "type": DISRUPTION_TARGET,
             "status": "True",
@@ -87,7 +88,7 @@ class Writer:
         self._recorders[by.scheduler].normal(victim.reference, "Preempted", f"Preempted by pod {by.uid} on node {node}")
 
     async def prepare_volumes(self, plan: VolumePlan, node: str) -> None:
-        """Set volumes aside for their claims, and tell provisioners where to make the others."""
+        """Reserves volumes for their claims, and writes the chosen node for provisioners on the others."""
         for claim, volume in plan.bindings:
             reference = {"apiVersion": "v1", "kind": "PersistentVolumeClaim", "uid": claim.metadata.uid}
             reference |= {"namespace": claim.metadata.namespace, "name": claim.metadata.name}
@@ -100,7 +101,7 @@ class Writer:
                 await self._client.patch(PERSISTENTVOLUMECLAIMS, claim.key, body)
 
     async def _patch_status(self, key: Key, body: Obj) -> None:
-        # With the uid in it the patch fails on a later pod of the same name.
+        # With the uid the patch fails for a later pod of the same name.
         await self._client.patch(PODS, key, body, Patch.STRATEGIC, subresource="status")
 
     def _now(self) -> str:

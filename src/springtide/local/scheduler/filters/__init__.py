@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a node must satisfy to get a pod: one small module for each plugin of kube-scheduler, in its order.
+"""The filters a node must pass: one module for each plugin of kube-scheduler, in its order.
 
-The order is visible to users: a node is refused for the first reason only.
+The order is visible to users: a node is rejected for the first reason only.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ FILTERS: Final[tuple[Filter, ...]] = (
 
 
 def checks(pod: Pod, snapshot: Snapshot) -> list[Check] | Refusal:
-    """All checks for this pod as things stand; they must be made anew when pods have come or gone."""
+    """All checks for this pod in the current snapshot; they are invalid once pods were added or removed."""
     found: list[Check] = []
     for prepare in FILTERS:
         check = prepare(pod, snapshot)

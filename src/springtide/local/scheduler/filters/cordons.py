@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""No pods on cordoned nodes, unless they tolerate that."""
+"""Keeps pods off cordoned nodes unless they tolerate the taint."""
 
 from __future__ import annotations
 

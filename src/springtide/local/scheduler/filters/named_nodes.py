@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Pods that name their nodes (those of DaemonSets do): all other nodes are out before anything else is asked."""
+"""Pods that name their nodes (as those of DaemonSets do): all other nodes are rejected before any other filter."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Required pod affinity and anti-affinity, of the pod itself and of those that are there already."""
+"""Required pod affinity and anti-affinity, of the pod itself and of the pods already placed."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def check(pod: Pod, snapshot: Snapshot) -> Check | None:
     near = _domains_with_all(wishes.near, snapshot) if wishes.near else Counter()
     crowded = _domains_with_any(wishes.apart, snapshot) if wishes.apart else set()
     unwelcome = _domains_against(pod, snapshot) if snapshot.anybody_apart else set()
-    # The first of a group whose members want to be near each other may begin anywhere.
+    # The first pod of a group with affinity to itself may be placed anywhere.
     first = not near and all(_matches(term, pod, snapshot) for term in wishes.near)
 
     def on_node(state: NodeState) -> Refusal | None:
@@ -56,7 +56,7 @@ def _satisfied(terms: PodTerms, labels: Labels, near: Counter[Domain], first: bo
 
 
 def _domains_with_all(terms: PodTerms, snapshot: Snapshot) -> Counter[Domain]:
-    """Where there are pods that match every term at once."""
+    """Domains with pods that match every term at once."""
     found: Counter[Domain] = Counter()
     for state, pod in _everybody(snapshot):
         if all(_matches(term, pod, snapshot) for term in terms):
@@ -78,7 +78,7 @@ def _domains_with_any(terms: PodTerms, snapshot: Snapshot) -> set[Domain]:
 
 
 def _domains_against(pod: Pod, snapshot: Snapshot) -> set[Domain]:
-    """Where somebody is who does not want this pod near."""
+    """Domains with a pod whose anti-affinity rejects this pod."""
     found: set[Domain] = set()
     for state, other in _everybody(snapshot):
         labels = state.node.labels

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Host ports: one pod for each port of a node."""
+"""Host ports: at most one pod for each port of a node."""
 
 from __future__ import annotations
 

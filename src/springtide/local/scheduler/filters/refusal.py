@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a filter says: nothing, or why not.
+"""The result of a filter: None, or a Refusal with its reasons.
 
-A filter looks at the pod and the cluster once and gives a check for the single nodes; None when it has nothing to say
-about such a pod, a Refusal when no node whatever will do.
+A filter examines the pod and the cluster once and returns a check for single nodes; None if it does not apply to the
+pod, a Refusal if no node is suitable.
 """
 
 from __future__ import annotations
@@ -18,9 +18,9 @@ from springtide.local.scheduler.state.snapshot import Snapshot
 @dataclass(frozen=True, slots=True)
 class Refusal:
     reasons: tuple[str, ...]
-    """In the words of kube-scheduler: people search the web for them."""
+    """In kube-scheduler's wording: users search the web for it."""
     curable: bool = False
-    """Whether fewer pods on the node could change the answer."""
+    """Whether removing pods from the node could change the result."""
 
 
 def never(reason: str) -> Refusal:

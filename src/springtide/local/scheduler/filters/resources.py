@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Enough of everything: cpu and memory only where the cluster is strict about them, all else always."""
+"""Resource fit: cpu and memory only with strict resources, all others always."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from springtide.local.scheduler.state.snapshot import Snapshot
 
 
 def counted(requests: Amounts, strict: bool) -> Amounts:
-    """The part of a request that a node may be too small for."""
+    """The part of a request that the filter checks."""
     return {name: amount for name, amount in requests.items() if amount and (strict or name not in ADVISORY)}
 
 

@@ -37,7 +37,7 @@ def check(pod: Pod, snapshot: Snapshot) -> Check | None:
 
 
 def _counts(pod: Pod, constraint: Spreading, all_of: tuple[Spreading, ...], snapshot: Snapshot) -> dict[str, int]:
-    """How many matching pods each domain has; only domains with a node that counts."""
+    """The number of matching pods in each domain that has an included node."""
     counts: dict[str, int] = {}
     for state in snapshot.nodes:
         labels = state.node.labels
@@ -48,7 +48,7 @@ def _counts(pod: Pod, constraint: Spreading, all_of: tuple[Spreading, ...], snap
 
 
 def includes(constraint: Spreading, pod: Pod, node: Node) -> bool:
-    """Whether a node counts at all: nodes that the pod could never use need not."""
+    """Whether the node is counted: nodes that the pod cannot use need not be."""
     if constraint.honors_affinity and not pod.wishes.nodes.matches(node.name, node.labels):
         return False
     return not (constraint.honors_taints and keeps_off(node, pod))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""No pods on nodes with a taint of effect NoSchedule or NoExecute that they do not tolerate."""
+"""Keeps pods off nodes with taints of effect NoSchedule or NoExecute that they do not tolerate."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A pod goes where its volumes are, or can be made."""
+"""Restricts a pod to nodes where its volumes are or can be provisioned."""
 
 from __future__ import annotations
 

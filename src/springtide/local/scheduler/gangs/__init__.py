@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Pod groups: their definitions, their placement all at once, their status."""
+"""Pod groups: their definitions, their all-or-nothing placement, their status."""

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The definitions of PodGroup and Queue, with the fields, defaults and columns that their own projects give them.
+"""The definitions of PodGroup and Queue, with the fields, defaults and columns of their own projects.
 
-So that manifests and operators written for Volcano or for scheduler-plugins work as they are. Fields that the embedded
-scheduler does not act on are accepted and kept.
+Manifests and operators written for Volcano or for scheduler-plugins therefore work unchanged. Fields that the embedded
+scheduler ignores are accepted and kept.
 """
 
 from __future__ import annotations

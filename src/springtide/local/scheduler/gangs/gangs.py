@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Pod groups: all of the least number of members at once, or none.
+"""Pod groups: at least the minimum number of members is bound at once, or none.
 
-A gang is a PodGroup with its members. Nothing is set aside while a gang waits: its members are placed together in the
-snapshot, and only when enough of them fit are they bound. So two gangs that each fit half never block each other, and a
-`scheduleTimeoutSeconds` has nothing to end. Members beyond the least number come one by one, as there is room.
+A gang is a PodGroup with its members. A waiting gang reserves nothing: its members are placed together in the snapshot
+and bound only if enough of them fit. Two gangs that each fit half therefore never block each other, and a
+`scheduleTimeoutSeconds` has no effect. Members beyond the minimum are placed one by one, as there is room.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ NOT_READY: Final = "pod group is not ready"
 
 @dataclass(frozen=True, slots=True)
 class Queue:
-    """A Volcano queue: `capability` caps what its gangs hold together; `used` is what they hold now."""
+    """A Volcano queue: `capability` caps the resources its gangs hold together; `used` is what they hold now."""
 
     name: str
     weight: int = 1
@@ -49,23 +49,23 @@ class Gang:
     """minMember"""
     priority: int
     members: Sequence[Pod]
-    """All that exist, finished ones and those on their way out too."""
+    """All existing members, including finished and terminating ones."""
     created: datetime = EPOCH
     wanted: Amounts = field(default_factory=dict)
     """minResources"""
     queue: Queue = ANY_QUEUE
     schedulers: frozenset[str] = frozenset()
-    """Whose members are placed here; empty stands for all."""
+    """Only members with these scheduler names are placed here; empty means all."""
 
     def holding(self, snapshot: Snapshot) -> int:
-        """How many members count as started: on a node, or through with their work."""
+        """How many members count as started: those on a node and those that succeeded."""
         return sum(
             pod.phase == "Succeeded" or (not pod.finished and not pod.deleting and bool(snapshot.where(pod.uid)))
             for pod in self.members
         )
 
     def waiting(self, snapshot: Snapshot) -> list[Pod]:
-        """The members that need a node; the larger first, lest small ones take the only place of a large one."""
+        """The members that need a node, large ones first, so that small ones do not take the only fitting node."""
         ours = self.schedulers
         found = [
             pod
@@ -81,28 +81,28 @@ def _size(pod: Pod) -> int:
 
 @dataclass(frozen=True, slots=True)
 class Placed:
-    """Bind these, all of them."""
+    """Bind all of these pods."""
 
     nodes: tuple[tuple[Pod, str], ...]
     left_out: tuple[tuple[Pod, Unfit], ...] = ()
-    """Members beyond the least number for which there is no room now."""
+    """Members beyond the minimum that do not fit now."""
 
 
 @dataclass(frozen=True, slots=True)
 class Waits:
-    """Bind nobody. `message` is for the PodGroup, `why` for single members that do not fit by themselves."""
+    """Bind no member. `message` is for the PodGroup, `why` for members that do not fit individually."""
 
     message: str
     why: tuple[tuple[Pod, Unfit], ...] = ()
     enqueued: bool = True
-    """Whether it waits for members or nodes only; otherwise its queue or its least resources keep it back."""
+    """Whether only members or nodes are missing; otherwise its queue or minResources hold the gang back."""
     room_is_coming: bool = False
-    """Whether victims of an earlier decision are still on their way out of the nodes promised to members."""
+    """Whether earlier victims are still terminating on the nodes promised to members."""
 
 
 @dataclass(frozen=True, slots=True)
 class MakeRoom:
-    """Members fit when these have gone: promise them the nodes."""
+    """Members fit once the victims are gone: promise them the nodes."""
 
     nodes: tuple[tuple[Pod, str], ...]
     victims: tuple[Pod, ...]
@@ -129,7 +129,7 @@ def plan(gang: Gang, snapshot: Snapshot) -> Placed | Waits | MakeRoom:
 
 
 def _together(gang: Gang, waiting: Sequence[Pod], needed: int, snapshot: Snapshot) -> Placed | dict[Pod, Unfit]:
-    """Enough members placed, or who did not fit at the first attempt."""
+    """A placement of enough members, or the reasons of the members that did not fit at the first attempt."""
     first: dict[Pod, Unfit] | None = None
     for taste in Taste:
         placed, unfit = _attempt(gang, waiting, snapshot, taste)
@@ -161,7 +161,7 @@ def _attempt(
 
 
 def kept_back(gang: Gang, snapshot: Snapshot) -> str:
-    """What has nothing to do with members and nodes: the queue, and the resources wanted at least. Empty is good."""
+    """Why the queue or minResources hold the gang back, or ""."""
     queue = gang.queue
     if not queue.exists:
         return f'queue "{queue.name}" not found'
@@ -174,13 +174,13 @@ def kept_back(gang: Gang, snapshot: Snapshot) -> str:
 
 
 def _short(gang: Gang, snapshot: Snapshot, might_go: Amounts) -> str:
-    """What there is too little of for minResources, even if those went that might."""
+    """The resources short of minResources even if all lower-priority pods were removed, or ""."""
     held = amounts.summed(pod.requests for pod in gang.members if snapshot.where(pod.uid))
     countable = {name for state in snapshot.nodes for name in state.node.allocatable} - {"pods"}
     short = [
         name
         for name, amount in counted(gang.wanted, snapshot.strict_resources).items()
-        # Volcano writes names such as `requests.cpu` and `count/pods` into minResources too; those are no resources.
+        # Volcano also writes names such as `requests.cpu` and `count/pods` into minResources; these are not resources.
         if name in countable and amount - held.get(name, 0) > _free(name, snapshot) + might_go.get(name, 0)
     ]
     return f"not enough for minResources: {', '.join(sorted(short))}" if short else ""
@@ -194,11 +194,11 @@ def _free(name: str, snapshot: Snapshot) -> int:
     return sum(max(0, state.free(name)) for state in snapshot.nodes)
 
 
-# ------------------------------------------------------------------------------------------------------- making room
+# ------------------------------------------------------------------------------------------------------- preemption
 
 
 def _room(gang: Gang, least: Sequence[Pod], snapshot: Snapshot, waits: Waits) -> MakeRoom | None:
-    """Room for one member after the other, as for single pods; and only if there is room for all of them."""
+    """Makes room for one member after the other, as for single pods; None unless there is room for all."""
     victims: dict[Pod, str] = {}
     nodes: list[str] = []
     members = [replace(pod, priority=gang.priority) for pod in least]
@@ -227,7 +227,7 @@ def _room(gang: Gang, least: Sequence[Pod], snapshot: Snapshot, waits: Waits) ->
 
 
 def _may_stay(victim: Pod, home: str, placed: dict[Pod, str], snapshot: Snapshot) -> bool:
-    """Whether a victim of one member is none any more since others have gone as well; then it is back."""
+    """Puts a victim back if the members still fit, since other victims were removed too; whether it could."""
     snapshot.add(victim, home)
     if all(_fits(member, node, snapshot) for member, node in placed.items() if node == home or member.sociable):
         return True
@@ -236,7 +236,7 @@ def _may_stay(victim: Pod, home: str, placed: dict[Pod, str], snapshot: Snapshot
 
 
 def _fits(member: Pod, node: str, snapshot: Snapshot) -> bool:
-    """Whether a member that is on a node in the snapshot would be let in there now."""
+    """Whether a member placed on a node in the snapshot would still pass the filters there."""
     state = snapshot.node(node)
     snapshot.remove(member)
     checks = filters.checks(member, snapshot)
@@ -255,11 +255,11 @@ def _room_is_coming(waiting: Sequence[Pod], gang: Gang, snapshot: Snapshot) -> b
     )
 
 
-# ------------------------------------------------------------------------------------------------------------- words
+# ---------------------------------------------------------------------------------------------------------- messages
 
 
 def _message(gang: Gang, snapshot: Snapshot, unfit: dict[Pod, Unfit]) -> str:
-    """As Volcano says it: `2/3 tasks in gang unschedulable: pod group is not ready, 3 Pending, 3 minAvailable; ...`."""
+    """As in Volcano: `2/3 tasks in gang unschedulable: pod group is not ready, 3 Pending, 3 minAvailable; ...`."""
     short = gang.least - gang.holding(snapshot)
     if unfit:
         short = max(1, short - (len(gang.waiting(snapshot)) - len(unfit)))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Keeps the status of PodGroups and Queues true: phases, counts, and why a gang waits."""
+"""Reconciles the status of PodGroups and Queues: phases, counts, and why a gang waits."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ from springtide.local.scheduler.state import amounts
 from springtide.local.scheduler.state.ledger import Ledger
 
 _QUEUE: Final = Key("", "")
-"""Stands for all queues in the controller's keys, which are PodGroups' otherwise."""
+"""Stands for all queues among the controller's keys, which are otherwise keys of PodGroups."""
 QUEUES_AFTER: Final = 0.2
-"""Seconds; many groups may change at once, and each queue is counted over all of them."""
+"""Delay in seconds: many groups may change at once, and each queue is counted over all of them."""
 
 
 class GroupStatus:
@@ -41,13 +41,13 @@ class GroupStatus:
         self._controller.enqueue(key)
 
     def look_at_those_kept_back(self) -> None:
-        """A group may be let in before it has any pod that could be looked at: some create pods only then."""
+        """Enqueues pending groups, which may have no pods yet: some operators create pods only for admitted groups."""
         for group in self._ledger.groups.values():
             if (group.view.status or {}).get("phase") == "Pending":
                 self.look(group.key)
 
     def decided(self, group: Group, decision: Placed | Waits | MakeRoom) -> None:
-        """Remember how the gang stands, and tell if that is news."""
+        """Records the decision about a gang; a change is reported as an event."""
         key, old = group.key, self._waits.get(group.key)
         if isinstance(decision, Placed):
             self._waits.pop(key, None)
@@ -83,7 +83,7 @@ class GroupStatus:
         old = group.view.status or {}
         if wanted == old:
             return
-        # A merge patch leaves alone what it does not name, so what is to go has to be named.
+        # A merge patch keeps fields that it does not name, so fields to remove are named.
         body: Obj = {"status": {name: None for name in old if name not in wanted} | wanted}
         # Volcano's PodGroup has no status subresource; its status is written like any other field.
         subresource = "" if group.resource is VOLCANO_GROUPS else "status"

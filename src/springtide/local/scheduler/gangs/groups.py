@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""PodGroups of both APIs that training jobs use, as gangs; and what their status shall say. Pure.
+"""PodGroups of both APIs that training jobs use, as gangs, and their status. Pure.
 
 Volcano's groups (`scheduling.volcano.sh`) have a queue, a priority class and conditions; those of scheduler-plugins
 (`scheduling.x-k8s.io`) have phases and counts only.
@@ -37,12 +37,12 @@ class Group:
 
     @property
     def queue(self) -> str:
-        """Its queue's name; groups of scheduler-plugins have none."""
+        """The name of its queue; groups of scheduler-plugins have none."""
         return (self.view.spec.queue or DEFAULT_QUEUE) if self.resource is VOLCANO_GROUPS else ""
 
     @property
     def reference(self) -> dict[str, str]:
-        """As events name it."""
+        """The object reference for events."""
         metadata = self.view.metadata
         about = {"apiVersion": self.resource.api_version, "kind": self.resource.kind, "uid": metadata.uid}
         return about | {"namespace": metadata.namespace, "name": metadata.name}
@@ -64,17 +64,17 @@ def gang(group: Group, members: Sequence[Pod], queue: Queue | None, priorities: 
 
 @dataclass(frozen=True, slots=True)
 class Standing:
-    """How a gang fares: what the scheduler decided last, and what its pods do."""
+    """A gang's last scheduling decision and its pods."""
 
     members: Sequence[Pod]
     holding: int
     message: str = ""
-    """Why it waits; empty when it does not."""
+    """Why the gang waits; empty when it does not."""
     enqueued: bool = False
 
 
 def status(group: Group, standing: Standing, now: str) -> Obj:
-    """The whole status that the group should have; equal to the present one when nothing is to be written."""
+    """The group's whole desired status; equal to the current one when nothing needs writing."""
     if group.resource is VOLCANO_GROUPS:
         return _volcano_status(group, standing, now)
     return _plugin_status(group, standing, now)
@@ -115,7 +115,7 @@ def _volcano_phase(group: Group, standing: Standing, counts: Counter[str]) -> st
 
 
 def _with_condition(conditions: list[Obj], told: Obj, now: str) -> list[Obj]:
-    """The condition of this type replaced at its place, or added; left alone where it says the same already."""
+    """Replaces the condition of this type in place, or adds it; keeps it if it has the same content."""
     told = told | {"status": "True"}
     for index, old in enumerate(conditions):
         if old.get("type") == told["type"]:

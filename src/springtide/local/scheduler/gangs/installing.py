@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Puts the PodGroup and Queue definitions into the cluster, and the queue that groups are in by default."""
+"""Installs the PodGroup and Queue definitions and the default queue."""
 
 from __future__ import annotations
 

@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the scheduler knows: nodes, pods, volumes, and what was decided but is not yet seen."""
+"""The scheduler's state: nodes, pods, volumes, and decisions that the watches do not show yet."""

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How much of what: resources as whole numbers, cpu in thousandths and everything else in units.
+"""Resource amounts as integers, cpu in thousandths and everything else in units.
 
-What a pod asks for is summed as Kubernetes does: containers run side by side, so they add up; init containers run one
-after another before them, so the largest counts; those that stay (sidecars) run beside everything that starts later.
+A pod's requests are summed as in Kubernetes: containers run concurrently, so they add up; init containers run one after
+another before them, so the largest counts; sidecars run beside everything that starts later.
 """
 
 from __future__ import annotations
@@ -16,9 +16,9 @@ from springtide.local.scheduler.state.views import PodSpec, Quantities
 Amounts = dict[str, int]
 
 ADVISORY: Final = frozenset({"cpu", "memory", "ephemeral-storage"})
-"""What the local machine overcommits unless it was told to be strict."""
+"""Resources that the local machine overcommits unless strict resources are on."""
 
-# What a container that asks for nothing is taken to use when nodes are compared (never when they are filtered).
+# The assumed use of a container without requests when nodes are scored (never when they are filtered).
 _USUAL: Final = {"cpu": 100, "memory": 200 * 1024 * 1024}
 _POD_LEVEL: Final = ("cpu", "memory")
 
@@ -33,17 +33,17 @@ def _amount(name: str, text: str) -> int:
 
 
 def written(name: str, amount: int) -> str:
-    """As it stands in an object."""
+    """As written in an object."""
     return str(quantity.Quantity(amount * (quantity.NANO // 1000)) if name == "cpu" else quantity.of(amount))
 
 
 def requested(spec: PodSpec) -> Amounts:
-    """What the whole pod asks for."""
+    """The requests of the whole pod."""
     return _total(spec, {})
 
 
 def usual(spec: PodSpec) -> Amounts:
-    """The same with the usual use of containers that ask for no cpu or no memory."""
+    """The requests of the pod, with the usual use of containers that request no cpu or no memory."""
     return _total(spec, _USUAL)
 
 

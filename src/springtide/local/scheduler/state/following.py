@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Feeds the ledger with what the watches say, and passes on what each change may mean."""
+"""Applies watch events to the ledger and reports the effect of each change."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ T = TypeVar("T")
 
 
 class Listener(Protocol):
-    """Who hears of it."""
+    """Receives the changes."""
 
     def changed(self, change: Change) -> None: ...
 
@@ -55,7 +55,7 @@ def follow(informers: Informers, ledger: Ledger, listener: Listener) -> None:
 
     def on_budget(key: Key, view: views.BudgetView | None) -> Change:
         _keep(snapshot.budgets, key, view)
-        return Change.NOTHING  # nobody fits where he did not; others may have to go
+        return Change.NOTHING  # no pod fits because of a budget; only victims may differ
 
     pods = informers.of(PODS, into=views.PodView)
     pods.on_change(lambda key: listener.pod_changed(key, pods.get(key)))
@@ -72,7 +72,7 @@ def follow(informers: Informers, ledger: Ledger, listener: Listener) -> None:
 
 
 def reread(informers: Informers, ledger: Ledger, plan: VolumePlan) -> None:
-    """Volumes and claims are what the watches say of them, after a plan for them has failed."""
+    """Resets the volumes and claims of a failed plan to what the watches show."""
     storage = ledger.snapshot.storage
     volumes = informers.of(PERSISTENTVOLUMES, into=views.VolumeView)
     claims = informers.of(PERSISTENTVOLUMECLAIMS, into=views.ClaimView)

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the watches say, and on top of it what was decided and is not yet to be seen there.
+"""The watched state, plus decisions that the watches do not show yet.
 
-Between a decision and its appearance in the watch lie a few milliseconds in which the next pods are placed. So the
-ledger remembers: pods *assumed* on a node, nodes *promised* to a pod, victims *condemned*. Each of these is struck off
-when the watch shows it or when the deed failed. It does no I/O; the scheduler feeds it.
+A decision appears in the watch a few milliseconds later; meanwhile the next pods are placed. The ledger therefore
+records pods *assumed* on a node, nodes *promised* to a pod, and *condemned* victims. Each record is removed when the
+watch shows it or the write failed. The ledger does no I/O; the scheduler feeds it.
 """
 
 from __future__ import annotations
@@ -34,15 +34,15 @@ from springtide.local.scheduler.state.views import (
 
 
 class Change(Flag):
-    """What a change may mean for those that wait."""
+    """The effect of a change on waiting units."""
 
     NOTHING = 0
     ROOM = auto()
-    """There may be room, or another place, where there was none."""
+    """There may be room, or another node, where there was none."""
     COMPANY = auto()
-    """Only those whose place depends on other pods need look again."""
+    """Only units whose placement depends on other pods need a retry."""
     ITSELF = auto()
-    """The pod itself wants to be looked at."""
+    """The pod itself is due."""
 
 
 @dataclass(slots=True)
@@ -59,12 +59,12 @@ class Ledger:
     _promised: dict[str, str] = field(default_factory=dict)
     _condemned: set[str] = field(default_factory=set)
 
-    # What the watches say
+    # Watched state
 
     def node_changed(self, name: str, view: NodeView | None) -> Change:
         if view is None:
             self.snapshot.drop_node(name)
-            return Change.ROOM  # spread and affinity are counted over the nodes that are left
+            return Change.ROOM  # spread and affinity are counted over the remaining nodes
         return Change.ROOM if self.snapshot.put_node(nodes.from_view(view)) else Change.NOTHING
 
     def pod_changed(self, key: Key, view: PodView | None) -> Change:
@@ -86,7 +86,7 @@ class Ledger:
         return self._meaning(old, pod, old_view, view)
 
     def _settle(self, pod: Pod) -> None:
-        """Strike off what the watch shows by now."""
+        """Drops the records that the watch now shows."""
         if pod.node or pod.finished:
             self._assumed.pop(pod.uid, None)
             self._promised.pop(pod.uid, None)
@@ -163,14 +163,14 @@ class Ledger:
             self.priorities[name] = view.value
         return Change.NOTHING
 
-    # What was decided
+    # Decisions
 
     def assume(self, pod: Pod, node: str) -> None:
         self._assumed[pod.uid] = node
         self._move(pod)
 
     def forget(self, pod: Pod) -> None:
-        """The pod is on no node after all, unless the watch shows it there by now."""
+        """Removes the pod from its assumed node, unless the watch shows it there by now."""
         if self._assumed.pop(pod.uid, None):
             self._move(pod)
 
@@ -181,7 +181,7 @@ class Ledger:
             self._enter(current)
 
     def promise(self, pod: Pod, node: str) -> Pod:
-        """Empty takes a promise back. The pod as it is from now on."""
+        """An empty node withdraws the promise. Returns the updated pod."""
         self._promised[pod.uid] = node
         return self._again(pod)
 
@@ -190,12 +190,12 @@ class Ledger:
         self._again(victim)
 
     def pardon(self, victim: Pod) -> None:
-        """The eviction failed."""
+        """Undoes `condemn` after a failed eviction."""
         self._condemned.discard(victim.uid)
         self._again(victim)
 
     def _again(self, pod: Pod) -> Pod:
-        """Enter the pod anew with what is decided about it now."""
+        """Re-enters the pod with the current decisions about it."""
         current = self.pods.get(pod.key)
         view = self._views.get(pod.key)
         if current is None or view is None or current.uid != pod.uid:
@@ -206,7 +206,7 @@ class Ledger:
         return fresh
 
     def volumes_for(self, pod: Pod, node: str) -> VolumePlan | None:
-        """What has to be done about the pod's volumes first; None when that is not possible any more."""
+        """What must be written about the pod's volumes first; None if they can no longer be satisfied."""
         state = self.snapshot.node(node)
         if not pod.claims or state is None:
             return storage.NO_VOLUMES
@@ -214,7 +214,7 @@ class Ledger:
         return storage.plan(claims.delayed, node, state.node.labels, self.snapshot.storage)
 
     def assume_volumes(self, plan: VolumePlan, node: str) -> None:
-        """So that no other pod gets the same volume before the watch shows whose it is."""
+        """Keeps other pods from using the same volume before the watch shows its claim."""
         known = self.snapshot.storage
         for claim, volume in plan.bindings:
             reference = ClaimRef(claim.metadata.namespace, claim.metadata.name, claim.metadata.uid)

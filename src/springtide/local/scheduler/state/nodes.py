@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A node and what is on it."""
+"""Nodes and the pods on them."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from springtide.local.scheduler.state.views import NodeView, Taint
 
 @dataclass(frozen=True, slots=True)
 class Node:
-    """Two nodes are equal when no pod could tell them apart; a heartbeat makes no difference."""
+    """Only the fields that affect placement: a heartbeat leaves nodes equal."""
 
     name: str
     labels: Mapping[str, str]
@@ -31,7 +31,7 @@ def from_view(view: NodeView) -> Node:
 
 @dataclass(slots=True)
 class NodeState:
-    """Sums are kept as pods come and go, so that a look at a node costs nothing."""
+    """A node and its pods. Sums are updated as pods are added and removed, so that reading them is cheap."""
 
     node: Node
     pods: dict[str, Pod] = field(default_factory=dict)
@@ -60,7 +60,7 @@ class NodeState:
         return self.node.allocatable.get(name, 0) - self.used.get(name, 0)
 
     def replaced(self, node: Node) -> NodeState:
-        """Another version of the node with the same pods on it."""
+        """The new version of the node with the same pods on it."""
         return NodeState(node, self.pods, self.used, self.usual, self.ports)
 
 

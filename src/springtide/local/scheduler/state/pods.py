@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A pod as the scheduler thinks of it: what it asks for and what it demands of its surroundings, parsed once."""
+"""A pod as the scheduler sees it: its requests and constraints, parsed once."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ ANYWHERE: Final = NodeDemand()
 
 @dataclass(frozen=True, slots=True)
 class Wishes:
-    """What makes pods differ from the plain ones, which share one empty set of wishes."""
+    """Placement constraints; pods without any share one empty instance."""
 
     nodes: NodeDemand = ANYWHERE
     preferred_nodes: tuple[tuple[int, NodeTerm], ...] = ()
@@ -67,7 +67,7 @@ class Wishes:
     spread: tuple[Spreading, ...] = ()
     rather_spread: tuple[Spreading, ...] = ()
     stated_spread: bool = False
-    """Whether the pod itself states how it is to be spread, even if only softly."""
+    """Whether the pod itself states spread constraints, hard or soft."""
 
 
 NO_WISHES: Final = Wishes()
@@ -99,7 +99,7 @@ class Pod:
     gated: bool = False
     deleting: bool = False
     preempted: bool = False
-    """Condemned to make room for another pod."""
+    """Chosen as a victim of preemption."""
 
     @property
     def finished(self) -> bool:
@@ -107,17 +107,17 @@ class Pod:
 
     @property
     def waiting(self) -> bool:
-        """Whether it needs a node, as far as the pod itself is concerned."""
+        """Whether the pod's own state requires a node."""
         return not (self.node or self.deleting or self.gated or self.finished)
 
     @property
     def sociable(self) -> bool:
-        """Whether other pods' coming and going may decide where this one fits."""
+        """Whether the placement of other pods may decide where this one fits."""
         return bool(self.wishes.near or self.wishes.apart or self.wishes.spread)
 
     @property
     def reference(self) -> dict[str, str]:
-        """As events name it."""
+        """The object reference for events."""
         about = {"apiVersion": "v1", "kind": "Pod", "uid": self.uid}
         return about | {"namespace": self.key.namespace, "name": self.key.name}
 

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Conditions that pods put on nodes and on other pods, parsed once: node selectors, tolerations, affinity, spreading.
+"""Conditions on nodes and on other pods, parsed once: node selectors, tolerations, affinity, spreading.
 
-A condition that cannot be understood matches nothing, as in kube-scheduler: the API server checks them when a pod is
-created, and one odd pod must not stop the others.
+An invalid condition matches nothing, as in kube-scheduler: the API server validates conditions when a pod is created,
+and one invalid pod must not stop the others.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ def selector(written: Obj | None) -> Selector:
 
 @dataclass(frozen=True, slots=True)
 class NodeTerm:
-    """All of these on one node; `names` and `not_names` come from `matchFields`."""
+    """Requirements that one node must meet together; `names` and `not_names` come from `matchFields`."""
 
     requirements: tuple[Requirement, ...]
     names: frozenset[str] | None = None
@@ -53,7 +53,7 @@ NodeTerms = tuple[NodeTerm, ...]
 
 
 def node_terms(written: Iterable[Obj]) -> NodeTerms:
-    """Alternatives; a term that is empty or cannot be understood is left out, and so matches nothing."""
+    """Alternatives; an empty or invalid term is dropped, and so matches nothing."""
     parsed = (node_term(term) for term in written)
     return tuple(term for term in parsed if term is not None)
 
@@ -108,7 +108,7 @@ def tolerated(tolerations: Iterable[Toleration], taint: Taint) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class PodTerm:
-    """Which other pods, and how near: within nodes that have the same value of the label `topology`."""
+    """Which other pods, and in which domain: nodes with the same value of the label `topology`."""
 
     topology: str
     selector: Selector
@@ -138,7 +138,7 @@ def preferred_terms(affinity: Obj | None, namespace: str, labels: Labels) -> Pod
 
 
 def _pod_term(written: Obj, namespace: str, labels: Labels, weight: int = 0) -> PodTerm:
-    # The API server merges matchLabelKeys into the selector when the pod is created; nothing is left to do with them.
+    # The API server merges matchLabelKeys into the selector when the pod is created.
     namespaces = frozenset(written.get("namespaces") or ())
     in_namespaces = written.get("namespaceSelector")
     if not namespaces and in_namespaces is None:
@@ -159,7 +159,7 @@ class Spreading:
     honors_affinity: bool = True
     honors_taints: bool = False
     owner: str = ""
-    """Instead of the selector: the replicas of this controller. The spread that pods get without asking for one."""
+    """Selects the replicas of this controller in place of the selector: the default for pods without constraints."""
 
 
 def spreading(constraint: Spread, labels: Labels) -> Spreading:
@@ -180,7 +180,7 @@ def spreading(constraint: Spread, labels: Labels) -> Spreading:
 
 @lru_cache(maxsize=1024)
 def default_spreading(owner: str) -> tuple[Spreading, ...]:
-    """Replicas of one controller go apart where nothing else speaks against it."""
+    """Spreads the replicas of one controller, as a soft constraint."""
     nothing = label_selectors.NOTHING
     return (
         Spreading("kubernetes.io/hostname", 3, nothing, owner=owner),

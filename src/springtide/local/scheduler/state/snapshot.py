@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The cluster at one moment, as a pod to be placed sees it: nodes, what is on them, who is promised what.
+"""The cluster at one moment, as placement sees it: nodes, the pods on them, and promised nodes.
 
-The scheduler keeps one of these up to date. To find out what would be, it tries and takes back:
+The scheduler keeps one snapshot up to date. Hypothetical changes are tried and undone:
 
     with snapshot.trying():
         snapshot.remove(victim)
@@ -38,7 +38,7 @@ class Snapshot:
     _nodes: dict[str, NodeState] = field(default_factory=dict)
     _where: dict[str, str] = field(default_factory=dict)
     _homeless: dict[str, dict[str, Pod]] = field(default_factory=dict)
-    """Pods on nodes that do not exist (yet, or any more)."""
+    """Pods on nodes that do not exist yet or no longer exist."""
     _promised: dict[str, dict[str, Pod]] = field(default_factory=dict)
     _sorted: list[NodeState] | None = None
     _apart: int = 0
@@ -49,7 +49,7 @@ class Snapshot:
 
     @property
     def nodes(self) -> list[NodeState]:
-        """In the order of their names."""
+        """Sorted by name."""
         if self._sorted is None:
             self._sorted = by_name(self._nodes.values())
         return self._sorted
@@ -58,7 +58,7 @@ class Snapshot:
         return self._nodes.get(name)
 
     def put_node(self, node: Node) -> bool:
-        """Whether this makes a difference to any pod."""
+        """Adds or updates a node; True if the change may affect any pod."""
         known = self._nodes.get(node.name)
         if known is not None and known.node == node:
             return False
@@ -90,7 +90,7 @@ class Snapshot:
             self._steps.append(_Step(pod, node, added=True))
 
     def remove(self, pod: Pod) -> None:
-        """Take a pod off its node; it must be there, in this very version."""
+        """Removes a pod from its node; the pod must be on it in this very version."""
         node = self._where.pop(pod.uid)
         state = self._nodes.get(node)
         if state is None:
@@ -102,17 +102,17 @@ class Snapshot:
             self._steps.append(_Step(pod, node, added=False))
 
     def where(self, uid: str) -> str:
-        """The node a pod is on, or empty."""
+        """The node a pod is on, or ""."""
         return self._where.get(uid, "")
 
     @property
     def anybody_apart(self) -> bool:
-        """Whether any pod on any node refuses company; if not, nobody has to ask."""
+        """Whether any placed pod has required anti-affinity; if not, that check is skipped."""
         return self._apart > 0
 
     @property
     def anybody_opinionated(self) -> bool:
-        """Whether any pod on any node has a wish about other pods."""
+        """Whether any placed pod has affinity or preferences about other pods."""
         return self._opinionated > 0
 
     def _count(self, pod: Pod, by: int) -> None:
@@ -131,7 +131,7 @@ class Snapshot:
                 del self._promised[node]
 
     def promised(self, node: str, pod: Pod) -> list[Pod]:
-        """Those that this pod must leave room for on a node: promised, and not less important."""
+        """The other pods of no lower priority that the node is promised to."""
         pods = self._promised.get(node)
         if not pods:
             return []

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Claims, volumes and classes, and what they say about a pod's node.
+"""Claims, volumes and storage classes, and how they constrain a pod's node.
 
-A claim that is bound ties its pods to where its volume is. A claim of a class that waits for its first consumer is
-bound after its pod has a node in view: to a volume there that suits it, or by a provisioner that is told the node by an
-annotation. Any other unbound claim keeps its pods waiting.
+A bound claim ties its pods to the nodes of its volume. A claim with WaitForFirstConsumer is bound after a node was
+chosen for its pod: to a suitable volume there, or by a provisioner that reads the node from an annotation. Any other
+unbound claim keeps its pods pending.
 """
 
 from __future__ import annotations
@@ -34,18 +34,18 @@ class Storage:
 
 @dataclass(frozen=True, slots=True)
 class PodClaims:
-    """A pod's claims by what has to happen to them."""
+    """A pod's claims: bound, and to be bound with the pod's node."""
 
     bound: tuple[ClaimView, ...] = ()
     delayed: tuple[ClaimView, ...] = ()
 
 
 class Unusable(Exception):
-    """Why no node at all will do for a pod, in the words of kube-scheduler."""
+    """Why no node fits the pod, in kube-scheduler's wording."""
 
 
 def claims_of(pod: Pod, storage: Storage) -> PodClaims:
-    """Unusable when a claim is missing, lost, being deleted, or still to be bound by others."""
+    """Unusable when a claim is missing, lost, being deleted, or must be bound by another controller."""
     bound, delayed = [], []
     found = [_existing(pod, name, ephemeral, storage) for name, ephemeral in pod.claims]
     for claim in found:
@@ -73,7 +73,7 @@ def _existing(pod: Pod, name: str, ephemeral: bool, storage: Storage) -> ClaimVi
 
 
 def reachable(volume: VolumeView, name: str, labels: Labels) -> bool:
-    """Whether a node is among those that the volume can be used on."""
+    """Whether the volume's node affinity allows a node."""
     affinity = volume.spec.node_affinity
     if affinity is None or affinity.required is None:
         return True
@@ -83,7 +83,7 @@ def reachable(volume: VolumeView, name: str, labels: Labels) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class VolumePlan:
-    """What has to be written before a pod with delayed claims may be bound to its node."""
+    """What must be written before a pod with delayed claims may be bound to its node."""
 
     bindings: tuple[tuple[ClaimView, VolumeView], ...] = ()
     provision: tuple[ClaimView, ...] = ()
@@ -93,7 +93,7 @@ NO_VOLUMES: Final = VolumePlan()
 
 
 def plan(claims: Iterable[ClaimView], name: str, labels: Labels, storage: Storage) -> VolumePlan | None:
-    """How the delayed claims can be met on a node, or None."""
+    """How the delayed claims can be satisfied on a node, or None."""
     bindings: list[tuple[ClaimView, VolumeView]] = []
     provision: list[ClaimView] = []
     taken: set[str] = set()
@@ -122,7 +122,7 @@ def _smallest(claim: ClaimView, name: str, labels: Labels, storage: Storage, tak
         for volume in storage.volumes.values()
         if volume.metadata.name not in taken and _suits(volume, claim) and reachable(volume, name, labels)
     ]
-    # A volume that was set aside for this very claim comes before all others.
+    # A volume reserved for this very claim is preferred.
     return min(suitable, key=lambda volume: (volume.spec.claim_ref is None, _size(volume)), default=None)
 
 

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the scheduler reads of the objects it watches, and no more.
+"""The fields of watched objects that the scheduler reads.
 
-Ten thousand pods lie in these caches, so a view leaves out all that placing a pod never asks for. Selectors and
-affinity stay as they were written: they are parsed once, when a pod is first looked at (`pods`).
+The caches hold ten thousand pods, so a view omits all fields that placement does not read. Selectors and affinity stay
+as written: they are parsed once, when a `Pod` is first built (`pods`).
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ Quantities = dict[str, str | int | float]
 
 
 class View(msgspec.Struct, frozen=True, rename="camel", omit_defaults=True):
-    """Field names as Kubernetes spells them."""
+    """Field names in Kubernetes' spelling."""
 
 
 class OwnerView(View, frozen=True):
@@ -181,7 +181,7 @@ class ClaimView(View, frozen=True):
 
     @property
     def selected_node(self) -> str:
-        """Where the claim shall be provisioned, once a scheduler has said so."""
+        """The node on which the claim is to be provisioned, once a scheduler has chosen it."""
         return (self.metadata.annotations or {}).get(SELECTED_NODE, "")
 
     @property
