@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The durable revisions behind the API server. `backend` is the contract; `open_store` is the way in."""
+"""Durable revisioned storage of the API server's objects.
+
+`backend` defines the interface; `open_store` opens a store.
+"""
 
 from springtide.local.store.opening import open_store
 

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The one small interface between the API server and whatever keeps its objects.
+"""Interface between the API server and its object store.
 
-Everything is served from memory; a write is acknowledged, and seen by anyone, only when it is durable. Bodies are
-encoded JSON objects *without* `kind` and `apiVersion` (the answer's prefix supplies them, so every served version of a
-resource shares one body) and never change: a new revision is a new record.
+Reads are served from memory; a write is acknowledged and becomes visible only when it is durable. Bodies are encoded
+JSON objects *without* `kind` and `apiVersion` (the encoder of the response adds them, so all served versions of a
+resource share one body) and never change: a new revision is a new record.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ class Record:
     revision: int
     body: bytes
     fields: tuple[object, dict[str, str]] | None = field(default=None, init=False, compare=False, repr=False)
-    """What was read from the body for field selectors, and by what; a body never changes, so neither does this."""
+    """Values read from the body for field selectors, and the readers used; valid because a body never changes."""
 
     def keep_fields(self, readers: object, values: dict[str, str]) -> None:
         object.__setattr__(self, "fields", (readers, values))
@@ -43,32 +43,32 @@ class Change(Enum):
 class Event:
     change: Change
     record: Record
-    """As it is now; for DELETED the last state, carrying the revision of the deletion."""
+    """The new state; for DELETED the last state, with the revision of the deletion."""
     previous: Record | None
 
 
 class StoreError(Exception):
-    """What a store may answer instead of doing as asked."""
+    """Base class of the errors that a store raises."""
 
 
 class StaleError(StoreError):
-    """The record is no longer the one the writer looked at."""
+    """The record has changed since the writer read it."""
 
 
 class CompactedError(StoreError):
-    """History at that revision is gone; the reader must list again."""
+    """History at that revision has been compacted; the reader must list again."""
 
 
 class FutureRevisionError(StoreError):
-    """A revision that has not happened yet was asked for."""
+    """The requested revision is higher than the newest one."""
 
 
 class DamagedError(StoreError):
-    """What is stored under this key is not what was written; the message names the object."""
+    """The stored record is damaged; the message names the object."""
 
 
 class FullError(StoreError):
-    """The disk took no more; nothing was changed. Reads and watches go on."""
+    """The disk is full and nothing was changed. Reads and watches continue."""
 
 
 class Subscription(Protocol):
@@ -80,7 +80,7 @@ class Subscription(Protocol):
 
     @property
     def revision(self) -> int:
-        """Everything up to here has been yielded; what a bookmark may promise."""
+        """All events up to this revision have been yielded; the revision for a bookmark."""
 
     def close(self) -> None: ...
 
@@ -96,7 +96,7 @@ class Store(Protocol):
 
     @property
     def damaged(self) -> Sequence[Key]:
-        """Objects whose stored bodies were found damaged: not listed, and `get` and `write` raise DamagedError."""
+        """Objects with damaged bodies: lists omit them; `get` and `write` raise DamagedError."""
 
     def get(self, key: Key) -> Record | None: ...
 
@@ -104,18 +104,18 @@ class Store(Protocol):
         """Sorted by namespace, then name; `namespace` empty means all."""
 
     def list_at(self, resource: str, revision: int, namespace: str = "") -> Sequence[Record]:
-        """The same as of an earlier revision; CompactedError when that is gone."""
+        """The list as of an earlier revision; raises CompactedError when history does not reach back to it."""
 
     async def write(self, key: Key, seen: Record | None, encode: Callable[[int], bytes]) -> Record:
-        """Create (`seen` is None) or replace exactly the record that was seen, else StaleError.
+        """Create (`seen` is None) or replace the record, provided that it is still `seen`; otherwise raise StaleError.
 
         `encode` is called once with the new revision, synchronously, and returns the body. Returns when durable.
         """
 
     async def delete(self, key: Key, seen: Record, encode: Callable[[int], bytes]) -> Record:
-        """Remove exactly the record that was seen. `encode` gives the last state, as watchers will see it."""
+        """Delete the record, provided that it is still `seen`. `encode` returns the last state, sent to watchers."""
 
     def watch(self, resource: str, since: int) -> Subscription:
-        """Changes after `since`. CompactedError or FutureRevisionError at once when that cannot be had."""
+        """Changes after `since`. Raises CompactedError or FutureRevisionError at once if history does not cover it."""
 
     async def close(self) -> None: ...

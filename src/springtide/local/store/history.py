@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What happened lately: the window of past events that watches resume from and earlier lists are rebuilt from.
+"""Window of past events, from which watches resume and lists at earlier revisions are rebuilt.
 
-One event exists once, however many watchers there are: each resource has one journal, and a watcher is a position in
+An event is stored once, however many watchers there are: each resource has one journal, and a watcher is a position in
 it. The window is bounded in events and in bytes for the whole store, because a reader's resume point is a revision of
-the whole store. Only `memory` appends; nothing here touches a disk or waits for a slow reader.
+the whole store. Only `memory` appends. Nothing here accesses a disk or waits for a slow reader.
 """
 
 from __future__ import annotations
@@ -17,16 +17,16 @@ from dataclasses import dataclass
 from springtide.local.store.backend import Change, CompactedError, Event, FutureRevisionError
 
 BATCH = 512
-"""Most events handed out at once, so that one watcher catching up does not hold up the others."""
+"""Maximum number of events per batch, so that one watcher that catches up does not delay the others."""
 
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """How much of the past is kept."""
+    """Limits of the kept history."""
 
     events: int = 20_000
     bytes: int = 32 << 20
-    """Of bodies that only the past still needs; current ones cost nothing extra."""
+    """Size of the bodies that only history refers to; current bodies are not counted."""
 
 
 class Journal:
@@ -71,7 +71,7 @@ class History:
         self.revision = revision
         self.closed = False
         self._journals: dict[str, Journal] = {}
-        self._window: deque[Event] = deque()  # all journals in order of revision: what to forget next
+        self._window: deque[Event] = deque()  # events of all journals in order of revision; trimmed from the left
         self._bytes = 0
 
     def journal(self, resource: str) -> Journal:
@@ -81,7 +81,7 @@ class History:
         return journal
 
     def append(self, events: Iterable[Event]) -> None:
-        """Add events in order of revision and wake their watchers, who run only after the caller is done."""
+        """Add events in order of revision and wake their watchers, which run after the caller returns."""
         touched: set[Journal] = set()
         for event in events:
             journal = self.journal(event.record.key.resource)
@@ -95,9 +95,9 @@ class History:
                 journal.wake()
 
     def trim(self) -> list[int]:
-        """Forget what exceeds the limits; returns the revisions of records that nothing refers to any more.
+        """Drop events beyond the limits; returns the revisions of records that are no longer referenced.
 
-        An eighth goes at once, so that forgetting is rare and costs little per event.
+        Each time an eighth is dropped, so that trimming is rare and costs little per event.
         """
         unneeded: list[int] = []
         window, limits = self._window, self.limits
@@ -119,7 +119,7 @@ class History:
         return unneeded
 
     def check(self, revision: int) -> None:
-        """Refuse a starting point that the kept history does not cover."""
+        """Raise an error for a start revision that the kept history does not cover."""
         if revision < self.compacted:
             raise CompactedError(f"revision {revision} is gone; the oldest kept is {self.compacted}")
         if revision > self.revision:
@@ -151,8 +151,8 @@ class Watch:
 
     @property
     def revision(self) -> int:
-        # With nothing left to read, other resources' revisions have passed by too. Remembering the answer keeps
-        # it from going back when the next event arrives before it is read.
+        # With nothing left to read, the watch has also passed the revisions of other resources. Storing the value keeps
+        # the revision from decreasing when the next event arrives before it is read.
         if self._position == self._journal.end:
             self._revision = self._history.revision
         return self._revision
@@ -161,7 +161,7 @@ class Watch:
         return self
 
     async def __anext__(self) -> Sequence[Event]:
-        # A batch is taken and returned without waiting in between: cancelling a read never loses one.
+        # A batch is taken and returned without an await in between: cancelling a read never loses a batch.
         while not (self._closed or self._history.closed):
             if batch := self._journal.read(self._position):
                 self._position += len(batch)
@@ -186,7 +186,7 @@ class Watch:
 
 
 def superseded(event: Event) -> list[int]:
-    """The records that only this event kept from being forgotten."""
+    """Revisions of the records that only this event referred to."""
     unneeded = [] if event.previous is None else [event.previous.revision]
     if event.change is Change.DELETED:
         unneeded.append(event.record.revision)

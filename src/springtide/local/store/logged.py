@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The store itself: judges writes, gives them revisions, has them logged in groups, then lets everyone see them.
+"""The store: checks writes, assigns revisions, commits groups to the log, then makes them visible.
 
-Whatever is staged while one group is on its way to the log forms the next group, so a slow disk makes larger groups
-and not a queue. All of it runs on the event loop and only the log leaves it; there are no locks. Revisions are given
-out when a write is staged and never twice, so a group that the log refuses leaves a gap in the numbers.
+Writes staged while one group is being committed form the next group, so a slow disk leads to larger groups and not to a
+queue. Everything except the log runs on the event loop; there are no locks. A revision is assigned when a write is
+staged and is never reused, so a group that the log rejects leaves a gap in the revisions.
 """
 
 from __future__ import annotations
@@ -16,33 +16,33 @@ from springtide.local.store.backend import Change, Event, Key, Record, StaleErro
 from springtide.local.store.memory import Memory
 
 FORGET = 64
-"""Records dropped from the log along with one group, beside one for each event in it: so the clean-up always catches
-up, and writers never wait for a large one."""
+"""Records dropped from the log with each group, in addition to one per event: the clean-up always catches up, and
+writers never wait for a large one."""
 
 
 class Group(NamedTuple):
-    """What one commit of the log takes, all or nothing."""
+    """Content of one commit to the log, all or nothing."""
 
     events: Sequence[Event]
     forget: Sequence[int] = ()
-    """Revisions of records that are needed no more, in the order they became so."""
+    """Revisions of records that are no longer needed, in the order in which they became so."""
     compacted: int = 0
-    """History before this is not needed either."""
+    """History before this revision is not needed either."""
     revision: int = 0
-    """Highest revision given out so far."""
+    """Highest revision assigned so far."""
 
 
 class Log(Protocol):
-    """Where groups become durable, one at a time and in order."""
+    """Makes groups durable, one at a time and in order."""
 
     def commit(self, group: Group, done: Callable[[BaseException | None], None]) -> None:
-        """Take the group; `done` is called later on the event loop, with what went wrong or None."""
+        """Commit the group; `done` is called later on the event loop, with the error or None."""
 
     async def close(self, last: Group) -> None: ...
 
 
 class NoLog:
-    """Forgets everything with the process: for tests and clusters that need not survive."""
+    """Stores nothing: for tests and for clusters that need not outlive the process."""
 
     def commit(self, group: Group, done: Callable[[BaseException | None], None]) -> None:
         asyncio.get_running_loop().call_soon(done, None)
@@ -52,13 +52,13 @@ class NoLog:
 
 
 class LoggedStore:
-    """A `Store` of a memory that is served and a log that makes it durable."""
+    """A `Store` made of a memory, which serves reads, and a log, which makes writes durable."""
 
     def __init__(self, memory: Memory, log: Log, unneeded: Sequence[int] = ()) -> None:
         self._loop = asyncio.get_running_loop()
         self._memory = memory
         self._log = log
-        self._last = memory.history.revision  # highest revision given out
+        self._last = memory.history.revision  # highest revision assigned
         self._unneeded = list(unneeded)
         self._staged: list[Event] = []
         self._promises: list[asyncio.Future[Record]] = []  # one for each staged event
@@ -68,7 +68,7 @@ class LoggedStore:
         self._closed = False
         self._idle = asyncio.Event()
         self._idle.set()
-        # Reading needs nothing but the memory.
+        # Reads use only the memory.
         self.get = memory.get
         self.list = memory.list
         self.list_at = memory.list_at
@@ -100,7 +100,7 @@ class LoggedStore:
         return await self._stage(Change.DELETED, key, seen, encode)
 
     async def close(self) -> None:
-        """Refuse new writes, finish those under way, end all watches."""
+        """Reject new writes, finish those in progress, end all watches."""
         if self._closed:
             return
         self._closed = True
@@ -117,21 +117,21 @@ class LoggedStore:
         if current is not seen and _revision(current) != _revision(seen):
             raise StaleError(f"{'/'.join(key)} is at revision {_revision(current)}, not {_revision(seen)}")
         self._last = revision = self._last + 1
-        # One key is shared by all records of an object: history then costs no names.
+        # All records of an object share one key, so history stores no further names.
         record = Record(key if current is None else current.key, revision, encode(revision))
         promise: asyncio.Future[Record] = self._loop.create_future()
         self._pending.add(record.key)
         self._staged.append(Event(change, record, current))
         self._promises.append(promise)
         if not self._committing:
-            # Not at once: other writers that are ready in this turn of the loop join the group.
+            # Deferred: other writers that are ready in this iteration of the event loop join the group.
             self._committing = True
             self._idle.clear()
             self._loop.call_soon(self._commit)
         return promise
 
     async def _settled(self, key: Key) -> None:
-        """Wait until no write of this key is under way."""
+        """Wait until no write of this key is in progress."""
         while key in self._pending:
             follower: asyncio.Future[None] = self._loop.create_future()
             self._followers.setdefault(key, []).append(follower)
@@ -153,7 +153,7 @@ class LoggedStore:
             self._unneeded[:0] = group.forget
         for event, promise in zip(group.events, promises, strict=True):
             self._pending.remove(event.record.key)
-            if promise.done():  # its writer was cancelled and waits no more
+            if promise.done():  # the writer was cancelled
                 continue
             if error is None:
                 promise.set_result(event.record)
@@ -161,7 +161,7 @@ class LoggedStore:
                 promise.set_exception(error)
         if self._followers:
             self._wake_followers(group.events)
-        # A refused clean-up waits for the next write: trying again at once would spin on a full disk.
+        # A rejected clean-up waits for the next write: an immediate retry would spin on a full disk.
         if self._staged or (error is None and self._unneeded):
             self._commit()
         else:

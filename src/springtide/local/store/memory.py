@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The served state: every current record and the recent past, as readers and watchers may see them.
+"""State served to readers and watchers: all current records and the recent history.
 
-Only what is durable gets in here, in order of revision: `logged` applies a batch once its log has taken it, and
-`restore` replays what a log had kept. It never waits, never refuses a change and never looks into a body.
+It holds only durable records, in order of revision: `logged` applies a batch after the log has committed it, and
+`restore` replays a log. It never waits, never rejects a change and never reads a body.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from springtide.local.store.history import History, Limits, superseded
 
 
 class Memory:
-    """Current records by key, their order by resource, and the history that led to them."""
+    """Current records by key, their order by resource, and the history."""
 
     def __init__(self, limits: Limits | None = None, compacted: int = 0, revision: int = 0) -> None:
         self.history = History(limits or Limits(), compacted, revision)
@@ -50,7 +50,7 @@ class Memory:
         return [past[key] for key in sorted(past)]
 
     def apply(self, events: Sequence[Event]) -> Sequence[int]:
-        """Make events current. Returns the revisions of records that are needed neither now nor by the history."""
+        """Make events current. Returns the revisions of records that neither the state nor the history needs."""
         records = self._records
         for event in events:
             key = event.record.key
@@ -66,16 +66,16 @@ class Memory:
         return self.history.trim()
 
     def restore(self, changes: Iterable[tuple[Change, Record]], damaged: Collection[int] = ()) -> Sequence[int]:
-        """Take up a log's changes, oldest first, into an empty memory. Returns revisions as `apply` does.
+        """Load a log's changes, oldest first, into an empty memory. Returns revisions as `apply` does.
 
-        What lies before the compacted revision is state only; after it, every change is history again. `damaged` are
+        Changes up to the compacted revision are loaded as state only; later ones also as history. `damaged` are
         revisions of records, none of them after the compacted one, whose bodies must not be served.
         """
         records, events, unneeded = self._records, list[Event](), list[int]()
         compacted, highest = self.history.compacted, self.history.revision
         for change, kept in changes:
             previous = records.get(kept.key)
-            # Sharing one key per object keeps the names of its earlier records from costing memory.
+            # One shared key per object: its earlier records use no memory for names.
             record = kept if previous is None else Record(previous.key, kept.revision, kept.body)
             event = Event(change, record, previous)
             if record.revision <= compacted:
@@ -89,7 +89,7 @@ class Memory:
             else:
                 records[record.key] = record
         self.history.append(events)
-        self.history.revision = max(self.history.revision, highest)  # its own record may be gone
+        self.history.revision = max(self.history.revision, highest)  # the record of that revision may be gone
         if damaged:
             self.damaged = sorted(key for key, record in records.items() if record.revision in damaged)
             for key in self.damaged:
@@ -102,7 +102,7 @@ class Memory:
 
 
 def damage(key: Key) -> str:
-    """Names a damaged object, with the way out."""
+    """Error message for a damaged object: names the object and the remedies."""
     place = f' in namespace "{key.namespace}"' if key.namespace else ""
     return (
         f'the stored object {key.resource} "{key.name}"{place} is damaged on disk; all others are served. Put back '

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The way in: a store at a path, or one that lives only as long as the process."""
+"""Opening a store: in a database file, or in memory only."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from springtide.local.store.sqlite import open_log
 async def open_store(
     path: Path | None, limits: Limits | None = None, *, is_new: bool = True, accept_loss: bool = False
 ) -> Store:
-    """Open the database file at `path`, made if missing, or keep everything in memory only when it is None.
+    """Open the database file at `path`, which is created if missing; without a path keep everything in memory.
 
-    OpenError when the file is damaged, in use by another process, or of another format; LostError when it holds less
-    than was acknowledged, or nothing although it is not new. With `accept_loss` what is left is served instead, without
-    damaged objects.
+    Raises OpenError when the file is damaged, in use by another process, or of another format; LostError when it holds
+    less than was acknowledged, or nothing although it is not new. With `accept_loss` the remaining objects are served
+    instead, without damaged ones.
     """
     if path is None:
         return LoggedStore(Memory(limits), NoLog())

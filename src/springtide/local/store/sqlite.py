@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The durable log: one SQLite table to which every change is appended, and which is read once, at start.
+"""Durable log: one SQLite table to which every change is appended and which is read once, at start.
 
-SQLite never answers a request; it only makes groups of changes durable (write-ahead log, one fsync each) on a thread of
-its own. Records that neither the present nor the kept history needs are dropped along the way, so the file stays about
-as large as what is served. One process at a time may hold the file.
+SQLite serves no requests; it only makes groups of changes durable (write-ahead log, one fsync each) on a thread of its
+own. Records that neither the state nor the kept history needs are deleted with later groups, so the file stays about as
+large as the served state. Only one process at a time may open the file.
 
-Nothing acknowledged is lost in silence: a watermark beside the file says how far it must reach, and every record has a
-checksum. SQLite checks neither.
+A loss of acknowledged changes is detected: a watermark beside the file holds the revision that it must reach, and every
+record has a checksum. SQLite checks neither.
 """
 
 from __future__ import annotations
@@ -30,16 +30,16 @@ from springtide.local.store.memory import Memory
 from springtide.local.store.watermark import Watermark
 
 FORMAT = 2
-"""Of the tables below. Format 1, which had no checksums, is brought up to date when it is opened."""
+"""Format of the tables below. Format 1, which had no checksums, is migrated when it is opened."""
 
 APPLICATION = int.from_bytes(b"tide")
 
 ROWS = 64
-"""Most rows inserted by one statement. SQLite gives up Python's lock around every statement, and under load each
-return costs a turn of the event loop: a group as one statement commits three times faster than row by row."""
+"""Maximum number of rows per INSERT. SQLite releases the GIL around every statement, and under load each return waits
+for the event loop: one statement per group commits three times faster than row by row."""
 
 SPARE_PAGES = 1024
-"""Free pages kept in the file for the next writes; beyond that they are given back, this many at a time."""
+"""Free pages kept in the file for the next writes; beyond that they are released, this many at a time."""
 
 SETTINGS = (
     "PRAGMA locking_mode = EXCLUSIVE",  # first: without it, reading alone needs a side file, which a full disk refuses
@@ -59,7 +59,7 @@ TABLES = (
         body BLOB NOT NULL,
         checksum INTEGER
     )""",
-    # One row. `revision` is at least the highest ever given out when it was written, even if its record is gone.
+    # One row. `revision` is at least the highest one assigned when it was written, even if its record is gone.
     "CREATE TABLE meta (compacted INTEGER NOT NULL, revision INTEGER NOT NULL)",
     "INSERT INTO meta VALUES (0, 0)",
     f"PRAGMA application_id = {APPLICATION}",
@@ -72,7 +72,7 @@ _HALF = 32
 
 
 class OpenError(StoreError):
-    """The database cannot be used; the message names the file and says why."""
+    """The database cannot be used; the message names the file and the reason."""
 
 
 class LostError(OpenError):
@@ -104,7 +104,7 @@ class SqliteLog:
         events, connection = group.events, self._connection
         tidying = bool(group.forget) or not events
         try:
-            with connection:  # rolls back what an error left half done
+            with connection:  # rolls back after an error
                 if tidying or len(events) > ROWS:
                     connection.execute("BEGIN IMMEDIATE")
                 if tidying:
@@ -120,7 +120,7 @@ class SqliteLog:
             raise FullError(f"cannot write {self._path}: {error}") from error
 
     def _close(self, last: Group) -> None:
-        # A clean-up that does not fit is done after the next start; everything acknowledged is in the file already.
+        # A clean-up that fails is repeated after the next start; everything acknowledged is in the file already.
         with contextlib.suppress(FullError, sqlite3.Error):
             self._append(last)
             _give_back_pages(self._connection, 0)
@@ -131,18 +131,18 @@ class SqliteLog:
 def open_log(
     path: Path, limits: Limits | None = None, *, is_new: bool = True, accept_loss: bool = False
 ) -> tuple[SqliteLog, Memory, Sequence[int]]:
-    """The log, the state and history that it holds, and the revisions it need not hold any longer. Blocks."""
+    """Open the log. Returns it, its state and history, and the revisions it no longer needs to hold. Blocks."""
     with _explained(path), contextlib.ExitStack() as undo:
         watermark = Watermark(path)
-        # At least 1 for a database that must hold something, whatever that is.
+        # At least 1 for a database that is not new: it must not be empty.
         acknowledged = watermark.read() or int(not is_new)
-        if not accept_loss and acknowledged and _is_empty(path):  # before SQLite drops the log that belongs to it
+        if not accept_loss and acknowledged and _is_empty(path):  # before SQLite deletes the write-ahead log
             raise LostError(_lost(path, 0, acknowledged))
-        # Secrets are kept in here: nobody else may read it. SQLite gives its side files the same mode.
+        # The file contains secrets: only the owner may read it. SQLite gives its side files the same mode.
         os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600))
         connection = sqlite3.connect(path, timeout=0.2, isolation_level=None, check_same_thread=False)
         undo.callback(connection.close)
-        if path.stat().st_size == 0:  # the only time when this can be chosen
+        if path.stat().st_size == 0:  # auto_vacuum can only be set on an empty database
             connection.execute("PRAGMA auto_vacuum = INCREMENTAL")
         for setting in SETTINGS:
             connection.execute(setting)
@@ -192,7 +192,7 @@ def _reaches(connection: sqlite3.Connection, path: Path) -> int:
 
 
 def _bring_up_to_date(connection: sqlite3.Connection) -> None:
-    """Make the tables of a new database, and the checksums of one in format 1."""
+    """Create the tables of a new database, or add the checksums to one in format 1."""
     (version,) = connection.execute("PRAGMA user_version").fetchone()
     if version == FORMAT:
         return
@@ -209,13 +209,13 @@ def _bring_up_to_date(connection: sqlite3.Connection) -> None:
 
 
 def _skip_to(connection: sqlite3.Connection, revision: int) -> None:
-    """Revisions that were lost are never given out again, and no watch goes on over the gap they left."""
+    """Continue after `revision`: lost revisions are never reused, and no watch resumes across the gap."""
     with connection:
         connection.execute("UPDATE meta SET compacted = ?, revision = ?", (revision, revision))
 
 
 def _drop_damaged(connection: sqlite3.Connection) -> None:
-    """With all their earlier records: one of those must not take the place of a damaged one."""
+    """Delete damaged objects with all their earlier records, so that no old record replaces a damaged one."""
     damaged = {(*record.key,) for _, record, intact in _changes(connection) if not intact}
     with connection:
         connection.execute("BEGIN IMMEDIATE")
@@ -226,7 +226,7 @@ def _restored(connection: sqlite3.Connection, limits: Limits | None) -> tuple[Me
     compacted, revision = connection.execute("SELECT compacted, revision FROM meta").fetchone()
     changes = list(_changes(connection))
     damaged = {record.revision for _, record, intact in changes if not intact}
-    if damaged:  # none of the past is served, so that no watch or earlier list meets a damaged record
+    if damaged:  # no history is served, so that no watch or earlier list reads a damaged record
         compacted = revision = max(revision, changes[-1][1].revision)
     memory = Memory(limits, compacted, revision)
     unneeded = memory.restore(((change, record) for change, record, _ in changes), damaged)
@@ -235,7 +235,7 @@ def _restored(connection: sqlite3.Connection, limits: Limits | None) -> tuple[Me
 
 @contextlib.contextmanager
 def _explained(path: Path) -> Iterator[None]:
-    """Turn what keeps a database from being opened into one clear sentence."""
+    """Turn an error on opening a database into one clear sentence."""
     try:
         yield
     except OSError as error:
@@ -256,7 +256,7 @@ def _reason(error: sqlite3.Error) -> str:
 
 
 def _changes(connection: sqlite3.Connection) -> Iterator[tuple[Change, Record, bool]]:
-    """Each with whether its body is intact. ValueError when it is not even known whose record it is."""
+    """The records, each with whether its body is intact. ValueError when even the key of a record is damaged."""
     rows = connection.execute(
         "SELECT checksum, revision, resource, namespace, name, change, body FROM log ORDER BY revision"
     )
@@ -270,7 +270,7 @@ def _changes(connection: sqlite3.Connection) -> Iterator[tuple[Change, Record, b
 
 
 def checksum(revision: int, resource: str, namespace: str, name: str, change: str, body: bytes) -> int:
-    """Of the body in the lower half, of all the rest in the upper half; SQLite's integers have a sign."""
+    """Checksum of the body in the lower half, of everything else in the upper half; SQLite integers are signed."""
     head = "\0".join((str(revision), resource, namespace, name, change))
     return (zlib.crc32(head.encode()) & 0x7FFFFFFF) << _HALF | zlib.crc32(body)
 
@@ -297,7 +297,7 @@ def _tidy(connection: sqlite3.Connection, group: Group) -> None:
 
 
 def _give_back_pages(connection: sqlite3.Connection, most: int) -> None:
-    """Shrink the file by at most so many pages, or by all that are free when 0, once there are many."""
+    """Release at most so many free pages of the file (0: all of them), once there are many."""
     (spare,) = connection.execute("PRAGMA freelist_count").fetchone()
     (pages,) = connection.execute("PRAGMA page_count").fetchone()
     if spare > SPARE_PAGES and spare > pages // 4:

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The highest revision that was acknowledged, in a small file beside the database.
+"""The highest acknowledged revision, in a small file beside the database.
 
-SQLite cannot tell lost data from data that never was: it drops the torn end of a write-ahead log without an error, and
-an emptied file is a new database to it. The watermark says what the database must hold at the next start.
+SQLite cannot distinguish lost data from data that was never written: it drops the torn end of a write-ahead log without
+an error, and treats an emptied file as a new database. The watermark is the revision that the database must reach at
+the next start.
 
 It is written after the commit and without fsync. The page cache survives `kill -9`; after a power failure the watermark
 may be older than the database, never newer, because the commit was on disk before.
@@ -14,7 +15,7 @@ import os
 from pathlib import Path
 
 _WIDTH = 20
-"""Digits, always: the file is overwritten in place and never shorter than what it says."""
+"""Fixed number of digits: the file is overwritten in place and never becomes shorter than its number."""
 
 
 class Watermark:
@@ -23,7 +24,7 @@ class Watermark:
         self._file: int | None = None
 
     def read(self) -> int:
-        """0 when nothing is remembered: a new cluster, or one of an earlier version of Springtide."""
+        """The stored revision; 0 without a file: a new cluster, or one of an earlier version of Springtide."""
         try:
             written = self.path.read_bytes()[: _WIDTH + 1]
         except FileNotFoundError:
