@@ -1,2 +1,3 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The body of a pod: a shim per pod, what it is told and what it says, and what this machine allows."""
+"""Running pods on this machine: one shim per pod, the contract between agent and shim, and probing the kernel's
+isolation."""

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""One connection to a shim: lines and descriptors, without blocking the agent's loop; and what can go wrong with it."""
+"""One connection to a shim: lines and descriptors, without blocking the agent's loop; and the errors of such
+connections."""
 
 from __future__ import annotations
 
@@ -21,7 +22,7 @@ UNREADABLE: Final = "Unreadable"
 
 
 class ShimError(Exception):
-    """What a shim refused or could not do: a word for programs (`reason`), a sentence for people."""
+    """A request that a shim refused or could not serve: `reason` for programs, the message for people."""
 
     def __init__(self, reason: str, message: str) -> None:
         super().__init__(message)
@@ -29,7 +30,7 @@ class ShimError(Exception):
 
 
 class ShimGoneError(ShimError):
-    """There is no shim any more; its containers are gone with it."""
+    """The shim no longer runs; its containers died with it."""
 
     def __init__(self, message: str = "the pod's shim is gone") -> None:
         super().__init__("ShimGone", message)
@@ -39,7 +40,7 @@ def _decoded(line: bytes) -> dict[str, Any]:
     try:
         check_depth(line.decode())
         return msgspec.json.decode(line, type=dict[str, Any])
-    except ValueError as error:  # msgspec's are, too
+    except ValueError as error:  # msgspec's errors are ValueErrors, too
         raise ShimError(UNREADABLE, f"the pod's shim sent what is no answer: {error}") from None
 
 
@@ -102,7 +103,7 @@ class Channel:
             watch.end()
 
     def close(self) -> None:
-        """Whoever still waits hears of it: no more will come."""
+        """Every pending wait ends; the next read raises `ShimGoneError`."""
         for watch in self._watches:
             watch.end()
         for fd in self._fds:
@@ -113,7 +114,7 @@ class Channel:
 
 class _Watch:
     """A wait until a descriptor can be read or written. It must end before the descriptor is closed: the number is soon
-    another's, and the event loop, which knows numbers only, would never hear of that one."""
+    reused, and the event loop, which knows only numbers, would not watch the new descriptor."""
 
     def __init__(self, fd: int, writing: bool) -> None:
         loop = asyncio.get_running_loop()
@@ -135,7 +136,7 @@ class _Watch:
 
 
 async def ready(fd: int) -> None:
-    """Until a descriptor of ours can be read."""
+    """Wait until a descriptor of this process can be read."""
     watch = _Watch(fd, writing=False)
     try:
         await watch.done

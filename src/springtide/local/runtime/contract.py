@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the node agent and a pod's shim tell each other: bodies on the way down, states on the way up.
+"""The data exchanged by the node agent and a pod's shim: bodies for the shim, states for the agent.
 
-Both sides write them as JSON files into the pod's directory, so that either may die at any moment and the other, or
-its successor, still knows. The shim itself is standard library only and reads the same names from plain dicts.
+Both sides write them as JSON files into the pod's directory, so that either may die at any moment and its successor can
+continue. The shim itself is standard library only and reads the same names from plain dicts.
 """
 
 from __future__ import annotations
@@ -11,32 +11,34 @@ import msgspec
 
 
 class Mount(msgspec.Struct, frozen=True, omit_defaults=True):
-    """One thing that a container sees at an absolute path of its own."""
+    """One file or directory that is mounted into a container at an absolute path."""
 
     target: str
     source: str = ""
     """A host path to bind; empty for a fresh tmpfs."""
     read_only: bool = False
     part: str = ""
-    """What of the source is bound, made where it is missing; only the shim sees into a volume in memory."""
+    """The part of the source that is bound, created where it is missing; only the shim can see into a volume in
+    memory."""
     size: int | None = None
-    """Bytes that a tmpfs may hold."""
+    """Size limit of a tmpfs, in bytes."""
     optional: bool = False
-    """Left out where it cannot be had: on a machine of others a user may not look everywhere."""
+    """The mount is left out where it is not possible: on a shared machine a user may not read every directory."""
 
 
 class Memory(msgspec.Struct, frozen=True, omit_defaults=True):
-    """A volume in memory, which all containers of a pod share: a tmpfs of the shim's, and nobody else sees it."""
+    """A volume in memory, shared by all containers of a pod: a tmpfs in the shim's mount namespace, invisible
+    elsewhere."""
 
     path: str
     size: int
-    """Bytes that it may hold."""
+    """Size limit in bytes."""
     group: int | None = None
-    """Whose its files are, where the agent runs as root."""
+    """The group that owns its files, where the agent runs as root."""
 
 
 class PodBody(msgspec.Struct, frozen=True, omit_defaults=True):
-    """What a shim is started with: the sandbox that all containers of the pod share."""
+    """The input of a new shim: the sandbox that all containers of the pod share."""
 
     uid: str
     namespace: str
@@ -47,9 +49,9 @@ class PodBody(msgspec.Struct, frozen=True, omit_defaults=True):
     address: str = ""
     """The pod's own address; empty on the host's network."""
     holder: str = ""
-    """The network holder's socket; empty when the pod gets no network of its own."""
+    """The socket of netd; empty when the pod gets no network of its own."""
     exec_socket: str = ""
-    """Where the shim listens for direct exec clients."""
+    """The socket at which the shim listens for direct exec clients."""
     isolation: str = "namespaces"
     """`namespaces`, or `none` where the system refuses them."""
     share_processes: bool = False
@@ -72,18 +74,18 @@ class ContainerBody(msgspec.Struct, frozen=True, omit_defaults=True):
     tty: bool = False
     memory_limit: int | None = None
     user: int | None = None
-    """With the two below only where the agent runs as root."""
+    """Like the two fields below, set only where the agent runs as root."""
     group: int | None = None
     groups: tuple[int, ...] = ()
     read_only_root: bool = False
     hidden: tuple[str, ...] = ()
-    """Paths of the host that hold the keys of clusters; a container sees nothing there but what is mounted there."""
+    """Paths of the host that hold the keys of clusters; a container sees nothing there except its own mounts."""
     cure: str = ""
-    """What to tell somebody whose command is not there, after the runtime's own words."""
+    """A hint for the user whose command was not found, appended to the runtime's error message."""
 
 
 class ContainerState(msgspec.Struct, frozen=True, omit_defaults=True):
-    """What became of an attempt."""
+    """The state of an attempt."""
 
     name: str
     attempt: int

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The node agent's side of the nursery: all that an agent asks for to have shims, find them and be rid of them.
+"""The node agent's client of the fork server: start, find and remove shims.
 
-nursery = Nursery()
-shim = await nursery.spawn(directory)       # like `shims.spawn`, in a tenth of the time
-nursery.close()                             # its shims go on
+  forks = ForkClient()
+  shim = await forks.spawn(directory)         # like `shim_client.spawn`, in a tenth of the time
+  forks.close()                               # its shims keep running
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ class ForkClient:
         return self._process.pid if self._process is not None else None
 
     async def spawn(self, directory: Path) -> Shim:
-        """Have a shim made for the `body.json` in a directory and wait until its sandbox is ready."""
+        """Fork a shim for the `body.json` in a directory and wait until its sandbox is ready."""
         reading, writing = os.pipe()
         try:
             self._ask(directory, writing)
@@ -50,7 +50,7 @@ class ForkClient:
             os.close(reading)
 
     def open(self) -> None:
-        """Start its process, so that the first pod does not wait for it."""
+        """Start the fork server, so that the first pod does not wait for it."""
         if self._process is None:
             ours, theirs = socket.socketpair()
             with theirs:
@@ -71,7 +71,7 @@ class ForkClient:
         line = os.fsencode(directory) + b"\n"
         try:
             self._send(line, pipe)
-        except (BrokenPipeError, ConnectionResetError):  # killed by somebody; another can do the same
+        except (BrokenPipeError, ConnectionResetError):  # the fork server was killed; a new one can serve the request
             self.close()
             self._send(line, pipe)
 

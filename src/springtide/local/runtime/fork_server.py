@@ -1,11 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Where shims are born: a process that has loaded all that a shim needs, and makes each by forking itself.
+"""The fork server: a process that has loaded all modules of a shim and creates each shim by forking itself.
 
-    node agent ──socket──► nursery ─► go-between ─► shim
+    node agent ──socket──► fork server ─► intermediate process ─► shim
 
-An interpreter needs longer to start and to load a shim than everything else that a pod needs to run; a fork has it all
-at once, and shares the memory. Each request is a line with a pod's directory, and beside it the pipe on which the shim
-answers. The nursery holds nothing and ends with its agent; the shims do not. Standard library only, like the shim.
+Starting an interpreter and loading a shim takes longer than everything else that a pod needs to run; a fork is ready at
+once and shares the memory. Each request is a line with a pod's directory, accompanied by the pipe on which the shim
+answers. The fork server keeps no state and exits with its agent; the shims do not. Standard library only, like the
+shim.
 """
 
 from __future__ import annotations
@@ -25,14 +26,15 @@ else:
     import _socket as socket
 
 ROOM = " " * 4096
-"""What the nursery is started with in the place of a directory, so that any directory fits there."""
+"""Passed in place of a directory when the fork server starts, so that any directory fits into its command line
+later."""
 
 
 def main(placeholder: str) -> None:
     requests = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM, 0, 0)
     place = last_argument()
     gc.collect()
-    gc.freeze()  # what the collector does not look at stays shared
+    gc.freeze()  # objects that the collector does not visit stay shared
     text, pipes = b"", list[int]()
     while True:
         data, ancillary, _, _ = requests.recvmsg(65536, socket.CMSG_SPACE(64))
@@ -49,19 +51,19 @@ def main(placeholder: str) -> None:
 
 
 def make(directory: str, pipe: int, place: int) -> None:
-    if init.hung_up(pipe):  # the agent has died, and who comes after it knows nothing of this pod yet
+    if init.hung_up(pipe):  # the agent has died, and its successor does not know this pod yet
         return
 
     def work() -> None:
         for fd in (1, 2):
             os.dup2(pipe, fd)
         if place:
-            # For people, and for those who look for shims whose directories are gone.
+            # Shown by `ps`, and read when shims are searched whose directories are gone.
             ctypes.memmove(place, os.fsencode(directory).ljust(len(ROOM), b"\0"), len(ROOM))
         process.main(directory)
 
     try:
-        os.waitpid(loop.Loop.fork(work), 0)  # the go-between, which ends when it has left the shim to itself
+        os.waitpid(loop.Loop.fork(work), 0)  # the intermediate process, which exits once it has forked the shim
     except OSError as error:
         program.report(
             pipe, error=f"cannot start a process for the pod: {kernel.describe(error)}", reason="SandboxError"
@@ -69,7 +71,7 @@ def make(directory: str, pipe: int, place: int) -> None:
 
 
 def last_argument() -> int:
-    """Where the last word of this process's command line lies in memory; 0 where that cannot be told."""
+    """The address of the last argument of this process's command line; 0 where it cannot be found."""
     if sys.platform != "linux":
         return 0
     with open("/proc/self/stat", "rb") as file:

@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What this machine allows a pod: found out by doing it, not by reading settings.
+"""Which isolation this machine allows a pod: found out by trying each step, not by reading settings.
 
-    findings = probe()
-    findings.isolation      # "namespaces", or "none" where something that a pod cannot do without is refused
-    findings.all            # one line each for `tide doctor`: what, whether, why not, how to change that
+  findings = probe()
+  findings.isolation      # "namespaces", or "none" where a step is refused that a pod cannot do without
+  findings.all            # one line each for `tide doctor`: step, result, reason, remedy
 
-Settings are read only to find the line that helps, once something has been refused.
+Settings are read only to find the remedy, once a step has been refused.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ TITLES: Final = {
     "overlay": "overlay mounts",
 }
 NEEDED: Final = ("user", "network", "processes", "root", "own uid")
-"""Without the others a pod still runs, with a little less."""
+"""Without the other steps a pod still runs, with less isolation."""
 SWITCHES: Final = (
     (
         "kernel/apparmor_restrict_unprivileged_userns",
@@ -46,12 +46,12 @@ SWITCHES: Final = (
     ("kernel/unprivileged_userns_clone", "0", "sudo sysctl -w kernel.unprivileged_userns_clone=1"),
     ("user/max_user_namespaces", "0", "sudo sysctl -w user.max_user_namespaces=100000"),
 )
-"""What distributions switch off for ordinary users, and the command that switches it on."""
+"""Features that distributions disable for ordinary users, and the command that enables each."""
 
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """One thing that was tried."""
+    """The result of one step."""
 
     name: str
     ok: bool
@@ -78,7 +78,7 @@ class Findings:
 
 
 def probe() -> Findings:
-    """Try everything once, in a process of its own; some tens of milliseconds."""
+    """Try every step once, in a separate process; takes some tens of milliseconds."""
     if sys.platform != "linux":
         why = f"{sys.platform} has no namespaces"
         return Findings(
@@ -93,7 +93,7 @@ def probe() -> Findings:
 
 
 def judge(lines: list[dict[str, Any]], switches: Mapping[str, str], is_root: bool) -> Findings:
-    """From what the steps said to what it means."""
+    """Turn the output of the steps into findings."""
     findings = [
         Finding(line["name"], True)
         if line["ok"]
@@ -108,7 +108,7 @@ def judge(lines: list[dict[str, Any]], switches: Mapping[str, str], is_root: boo
 
 
 def fix(name: str, number: int, switches: Mapping[str, str], is_root: bool) -> str:
-    """The line that helps against a refusal."""
+    """The remedy for a refused step."""
     if name == "overlay":
         return "Linux 5.11 or newer allows it; until then mount points inside large directories take longer to make"
     if name == "proc":

@@ -1,11 +1,11 @@
 #!/usr/bin/env -S python3 -I -S
 # SPDX-License-Identifier: Apache-2.0
-"""The small kubectl that pods find at the end of their PATH, for launchers whose image would have brought one.
+"""The small kubectl that pods find at the end of their PATH, for launchers whose image would have contained one.
 
-It knows `exec`, `get pods` and `version`. An exec is asked for at the API server like any other; then this program
-takes the ticket it got to the target's shim and hands over its own standard streams, so that nothing lies between the
-command and its launcher that could be restarted. One file, standard library only, any Python from 3.9: `python3 -I -S
-kubectl.py`.
+It supports `exec`, `get pods` and `version`. For an exec it sends the usual request to the API server, then presents
+the ticket from the answer to the target's shim and passes its own standard streams, so that no process that could be
+restarted lies between the command and its launcher. One file, standard library only, Python 3.9 or newer: `python3 -I
+-S kubectl.py`.
 """
 
 from __future__ import annotations
@@ -27,23 +27,23 @@ import time
 import tty
 from urllib.parse import quote, urlencode, urlsplit
 
-TYPE_CHECKING = False  # `typing` and `http.client` would double the time that this takes to start
+TYPE_CHECKING = False  # importing `typing` and `http.client` would double the start time
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
     from typing import Any
 
 TICKETS = os.environ.get("SPRINGTIDE_EXEC_DIR", "/run/springtide/exec")
 ACCOUNT = "/var/run/secrets/kubernetes.io/serviceaccount"
-PATIENCE = 30.0  # seconds for which an API server that is being restarted is waited for
+PATIENCE = 30.0  # seconds to wait for an API server that is restarting
 KNOWN = "the built-in kubectl knows exec, get pods and version; install kubectl in the environment for anything else"
 
 
 class Failed(Exception):
-    """What is printed before the program exits with 1."""
+    """The message that is printed before the program exits with 1."""
 
 
 class Refused(Failed):
-    """The API server said no."""
+    """The API server rejected the request."""
 
     def __init__(self, reason: str, message: str) -> None:
         super().__init__(f"Error from server ({reason}): {message}" if reason else f"Error from server: {message}")
@@ -51,10 +51,10 @@ class Refused(Failed):
 
 
 class Busy(Exception):
-    """The API server cannot answer now, and may be able to in a moment."""
+    """The API server cannot answer now; the request may succeed if it is retried."""
 
 
-# What was asked for
+# The command line
 
 _SWITCHES = {"-i": "stdin", "--stdin": "stdin", "-t": "tty", "--tty": "tty", "-q": "quiet", "--quiet": "quiet",
              "-A": "all", "--all-namespaces": "all", "--client": "client", "--no-headers": "bare",
@@ -66,7 +66,7 @@ _VALUES = {"-n": "namespace", "--namespace": "namespace", "-c": "container", "--
 
 
 class Asked:
-    """A command line: the verb, its options, and the words that are no options."""
+    """A command line: the verb, its options, and the remaining arguments."""
 
     def __init__(self, arguments: Sequence[str]) -> None:
         self.switches: dict[str, bool] = {}
@@ -106,11 +106,11 @@ class Asked:
         return self.switches.get(name, False)
 
 
-# Whom to ask
+# Connections to the API server
 
 
 class Access:
-    """A server, what it is trusted by, and who asks it."""
+    """The address of an API server, its TLS context and the credentials."""
 
     def __init__(
         self, server: str, tls: ssl.SSLContext, namespace: str, *, token: str = "", token_file: str = ""
@@ -119,7 +119,7 @@ class Access:
         self.token, self.token_file = token, token_file
 
     def bearer(self) -> str:
-        """Read again each time: the token in a pod is renewed before it ends."""
+        """The token; read from its file each time, because the token in a pod is renewed before it expires."""
         return self.token or (_text(self.token_file).strip() if self.token_file else "")
 
 
@@ -132,7 +132,7 @@ def _text(path: str) -> str:
 
 
 def access(asked: Asked) -> Access:
-    """From a kubeconfig where one is named, otherwise as the pod's service account; flags win over both."""
+    """From the kubeconfig if one is named, otherwise as the pod's service account; flags override both."""
     path = asked.values.get("kubeconfig") or os.environ.get("KUBECONFIG", "").split(":")[0]
     found = _from_kubeconfig(path, asked) if path else _in_cluster(asked)
     for name in ("server", "namespace", "token"):
@@ -177,7 +177,7 @@ def _named(config: dict[str, Any], kind: str, name: str) -> dict[str, Any]:
 
 
 def _part(section: dict[str, Any], name: str, beside: str) -> str:
-    """A file's content that stands in the configuration itself or is named there."""
+    """The content of a file that is embedded in the configuration (`NAME-data`) or referenced by it."""
     if section.get(f"{name}-data"):
         return base64.b64decode(section[f"{name}-data"]).decode()
     return _text(os.path.join(beside, section[name])) if section.get(name) else ""
@@ -193,7 +193,7 @@ def _tls(authority: str, insecure: bool) -> ssl.SSLContext:
 
 def _show(context: ssl.SSLContext, certificate: str, key: str) -> None:
     path = os.path.join(os.environ.get("TMPDIR", "/tmp"), f".kubectl-{os.getpid()}-{time.monotonic_ns()}")
-    # OpenSSL reads keys from files alone.
+    # OpenSSL reads keys only from files.
     with os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w") as file:
         file.write(certificate + "\n" + key)
     try:
@@ -203,7 +203,7 @@ def _show(context: ssl.SSLContext, certificate: str, key: str) -> None:
 
 
 def read_config(text: str) -> dict[str, Any]:
-    """A kubeconfig: JSON, or as much of YAML as kubectl and `tide` write."""
+    """Parse a kubeconfig: JSON, or the subset of YAML that kubectl and `tide` write."""
     if text.lstrip().startswith("{"):
         parsed = json.loads(text)
     else:
@@ -215,7 +215,7 @@ def read_config(text: str) -> dict[str, Any]:
 
 
 def _block(lines: list[tuple[int, str]], at: int) -> tuple[Any, int]:
-    """The mapping or sequence that begins at a line, and the line behind it."""
+    """The mapping or sequence that begins at line `at`, and the index of the line after it."""
     depth, first = lines[at]
     items: list[Any] = []
     mapping: dict[str, Any] = {}
@@ -244,11 +244,11 @@ def _scalar(text: str) -> Any:
     return text[1:-1] if len(text) > 1 and text[0] == text[-1] == '"' else text
 
 
-# Asking
+# Requests
 
 
 def ask(to: Access, method: str, path: str, headers: dict[str, str]) -> dict[str, Any]:
-    """An object from the API server. One that is being restarted is asked again, for a while."""
+    """An object from the API server. Requests to a server that is restarting are retried for a while."""
     until, pause = time.monotonic() + PATIENCE, 0.1
     while True:
         try:
@@ -266,7 +266,7 @@ def _ask_once(to: Access, method: str, path: str, headers: dict[str, str], timeo
     sent = {"Host": parts.netloc, "Accept": "application/json", "Content-Length": "0", **headers}
     if bearer := to.bearer():
         sent["Authorization"] = f"Bearer {bearer}"
-    # HTTP/1.0: one answer, as it is, and then the end of the connection.
+    # HTTP/1.0: one answer, not chunked, and then the end of the connection.
     lines = [f"{method} {parts.path.rstrip('/')}{path} HTTP/1.0", *(f"{name}: {text}" for name, text in sent.items())]
     with socket.create_connection((host, parts.port or (443 if secure else 80)), timeout) as plain:
         connection = to.tls.wrap_socket(plain, server_hostname=host) if secure else plain
@@ -283,7 +283,7 @@ def _read(code: int, body: bytes) -> dict[str, Any]:
         message, reason = str(answer.get("message", "")), str(answer.get("reason", ""))
     except (ValueError, AttributeError):
         answer, message, reason = None, body.decode(errors="replace").strip() or f"it answered with {code}", ""
-    if code in (0, 429, 502, 503, 504) or (code < 400 and answer is None):  # broken off, or not now
+    if code in (0, 429, 502, 503, 504) or (code < 400 and answer is None):  # cut short, or temporarily unavailable
         raise Busy(message or "it broke off")
     if code >= 400:
         raise Refused(reason, message)
@@ -321,7 +321,7 @@ def _ticket(to: Access, pod: str, asked: Asked, argv: list[str], terminal: bool)
     query += [(name, "true") for name, on in (("stdin", asked.on("stdin")), ("tty", terminal)) if on]
 
     headers = {"X-Springtide-Direct": "1"}
-    if own := _text(f"{TICKETS}/pod").strip():  # this pod, which is shown the other's socket
+    if own := _text(f"{TICKETS}/pod").strip():  # this pod, into which the target's socket is mounted
         headers["X-Springtide-Pod"] = own
 
     def with_container(name: str) -> dict[str, Any]:
@@ -372,15 +372,15 @@ def _hand_over(channel: socket.socket, ticket: dict[str, Any], streams: Sequence
 
 
 class Answers:
-    """What a shim says about a command: that it runs or cannot, and at last how it ended."""
+    """The shim's messages about a command: that it has started or failed, and finally its exit code."""
 
     def __init__(self, channel: socket.socket) -> None:
         self._channel, self._text = channel, b""
         self.terminals: list[int] = []
-        """The terminal that the command has in its pod, once it runs; none where it has the one that was given."""
+        """The command's terminal in its pod, once it runs; empty where it uses the terminal that was passed."""
 
     def look(self) -> int | None:
-        """Wait for the next words; the exit code when it is among them."""
+        """Wait for the next messages; returns the exit code when it is among them."""
         data, terminals, _, _ = socket.recv_fds(self._channel, 1 << 16, 1)
         self.terminals += terminals
         if not data:
@@ -405,7 +405,8 @@ def _directly(channel: socket.socket, ticket: dict[str, Any], asked: Asked) -> i
 
 
 def _on_terminal(channel: socket.socket, ticket: dict[str, Any], interactive: bool) -> int:
-    """A terminal in the pod cannot be ours, which has a session already: a second one, and copying between the two."""
+    """Run a command on a terminal. A terminal in the pod cannot be ours, which already has a session: a second terminal
+    is opened and data is copied between the two."""
     ours, theirs = pty.openpty()
     _copy_size(ours)
     _hand_over(channel, ticket, [theirs])
@@ -415,14 +416,14 @@ def _on_terminal(channel: socket.socket, ticket: dict[str, Any], interactive: bo
         code = answers.look()
         terminal = answers.terminals[0] if answers.terminals else ours
         signal.signal(signal.SIGWINCH, lambda *_: _copy_size(terminal))
-        _copy_size(terminal)  # it may have changed meanwhile
+        _copy_size(terminal)  # the size may have changed meanwhile
         return _relay(terminal, channel, answers, code, interactive)
 
 
 def _relay(terminal: int, channel: socket.socket, answers: Answers, code: int | None, interactive: bool) -> int:
     sources = [terminal, channel.fileno(), *([0] if interactive else [])]
     while True:
-        # What the command has written last is shown before its end is told.
+        # The command's last output is shown before its exit code is returned.
         ready = select.select(sources, [], [], None if code is None else 0.1)[0]
         for source, target in ((terminal, 1), (0, terminal)):
             if source in ready and not _copy(source, target):
@@ -436,7 +437,7 @@ def _relay(terminal: int, channel: socket.socket, answers: Answers, code: int | 
 def _copy(source: int, target: int) -> bool:
     try:
         data = os.read(source, 1 << 16)
-    except OSError:  # EIO: nobody has the other terminal open any more
+    except OSError:  # EIO: the other end of the terminal is closed everywhere
         return False
     left = data
     while left:
@@ -451,7 +452,7 @@ def _copy_size(terminal: int) -> None:
 
 @contextlib.contextmanager
 def _raw_keyboard(interactive: bool) -> Iterator[None]:
-    """Every key goes to the command, Ctrl-C included."""
+    """Every key is passed to the command, Ctrl-C included."""
     if not interactive or not os.isatty(0):
         yield
         return
@@ -523,7 +524,7 @@ def main(arguments: Sequence[str]) -> int:
     except Failed as problem:
         print(problem if isinstance(problem, Refused) else f"error: {problem}", file=sys.stderr)
         return 1
-    except BrokenPipeError:  # whoever read the output has seen enough
+    except BrokenPipeError:  # the reader of the output has closed it
         return 1
     except KeyboardInterrupt:
         return 130

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What this machine allows a pod, found out by doing it once: run by `isolation.probe` in a process of its own.
+"""The steps that `isolation.probe` runs in a separate process to find out which isolation this machine allows a pod.
 
-Each step says on a line of its own how it went, and what it makes dies with the process. Standard library only, and the
-shim's own calls, so that the answer is about what a shim will do.
+Each step prints its result as one line; what it creates disappears with the process. Standard library only, and the
+shim's own calls, so that the result holds for a shim.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ IFLA_LINKINFO, IFLA_INFO_KIND = 18, 1
 
 
 def link_request(kind: str) -> bytes:
-    """The netlink message that makes a network interface of a kind, named by the kernel."""
+    """The netlink message that creates a network interface of a kind, named by the kernel."""
 
     def attribute(number: int, value: bytes) -> bytes:
         return struct.pack("HH", 4 + len(value), number) + value + bytes(-len(value) % 4)
@@ -72,7 +72,7 @@ def network() -> None:
 
 
 def root(scratch: str, user: tuple[int, int] | None) -> None:
-    """In PID 1 of a namespace: the root that a container gets, with a mount point that the host does not have."""
+    """In PID 1 of a namespace: build a container's root, with a mount point that the host does not have."""
     kernel.unshare(kernel.CLONE_NEWNS)
     kernel.mount("", "/", flags=kernel.MS_SLAVE | kernel.MS_REC)
     os.makedirs(f"{scratch}/shm")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a pod leaves behind, and getting rid of it. Apart from `shims`, because `tide down` must start quickly."""
+"""Removing what a pod has left behind. Apart from `shim_client`, because `tide down` must start quickly."""
 
 from __future__ import annotations
 
@@ -10,6 +10,6 @@ from springtide.local.runtime.shim import memory
 
 
 def discard(directory: Path) -> None:
-    """Remove the directory of a pod whose shim is gone, what its containers have left included."""
+    """Remove the directory of a pod whose shim is gone, including what its containers have left."""
     memory.remove_groups(str(directory))
     remove_tree(str(directory))

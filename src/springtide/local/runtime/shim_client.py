@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The node agent's side of a shim: start one, find it again, ask it.
+"""The node agent's client of a shim: start a shim, find it again, send it requests.
 
-    shim = await adopt(directory) or await spawn(directory)
-    await shim.start("main", 0)
-    async for state in shim.changes(): ...      # ends when the shim is gone
+  shim = await adopt(directory) or await spawn(directory)
+  await shim.start("main", 0)
+  async for state in shim.changes(): ...      # ends when the shim is gone
 
-A shim is known by boot id, PID and start time, so a PID that was given to somebody else is never taken for it. Every
-request has a connection of its own: none waits for another, and a killed agent leaves nothing half-said. The directory
-is the pod's (see `shim`).
+A shim is identified by boot id, PID and start time, so another process with a reused PID is never mistaken for it.
+Every request has its own connection: no request waits for another, and a killed agent leaves no partial conversation.
+The directory is the pod's (see `shim`).
 """
 
 from __future__ import annotations
@@ -34,21 +34,22 @@ from springtide.local.runtime.shim import kernel, messages, process
 
 START_PATIENCE: Final = 30.0
 PATIENCE: Final = 30.0
-"""Seconds after which a shim that does not answer is stuck: stopped, or waiting for a disk that does not come back."""
+"""Seconds after which a shim that does not answer counts as stuck: stopped, or blocked on a disk that does not
+respond."""
 SOON: Final = 5.0
-"""Seconds after which what is on disk is as good an answer."""
+"""Seconds after which the states on disk are used instead."""
 NO_ANSWER: Final = "NoAnswer"
 _AGAIN: Final = 0.02
 _PACKAGES: Final = str(Path(__file__).parents[3])
 
 
 def interpreter() -> str:
-    """The interpreter below any virtual environment: a shim needs none of its packages."""
+    """The base interpreter of any virtual environment: a shim needs none of its packages."""
     return os.path.realpath(getattr(sys, "_base_executable", "") or sys.executable)
 
 
 def module_command(name: str) -> list[str]:
-    """Arguments that run a standard-library module of this room; a script would be compiled each time."""
+    """Arguments that run a standard-library-only module of this package; a script would be compiled at each start."""
     code = f"import sys; sys.path.append(sys.argv[1]); from {__package__}.{name} import main; main(sys.argv[2])"
     return ["-I", "-S", "-c", code, _PACKAGES]
 
@@ -67,7 +68,7 @@ async def spawn(directory: Path) -> Shim:
 
 
 async def born(directory: Path, reading: int) -> Shim:
-    """The shim that is being started and will speak through a pipe, once its sandbox is ready."""
+    """The shim that is starting and will report through the pipe `reading`, once its sandbox is ready."""
     try:
         answer = await asyncio.wait_for(_last_line(reading), START_PATIENCE)
     except TimeoutError:
@@ -80,7 +81,8 @@ async def born(directory: Path, reading: int) -> Shim:
 
 
 def _launch(directory: Path) -> tuple[subprocess.Popen[bytes], int]:
-    """A process that forks the shim and ends, and what it says: the shim is nobody's child, no zombie is left here."""
+    """A process that forks the shim and exits, and the pipe of the shim's report: the shim is not the agent's child and
+    leaves no zombie."""
     command = [interpreter(), *module_command("shim.process"), str(directory)]
     quiet = subprocess.DEVNULL
     reading, writing = os.pipe()
@@ -97,7 +99,7 @@ def _launch(directory: Path) -> tuple[subprocess.Popen[bytes], int]:
 
 
 async def _last_line(fd: int) -> dict[str, Any]:
-    """What a starting shim has to say; it closes the pipe after it."""
+    """The report of a starting shim, which closes the pipe afterwards."""
     text = b""
     os.set_blocking(fd, False)
     while True:
@@ -113,7 +115,7 @@ async def _last_line(fd: int) -> dict[str, Any]:
 
 
 async def _await_other(directory: Path) -> Shim:
-    """A predecessor of this agent was killed while it started a shim, which will be ready soon."""
+    """An earlier agent was killed while it started a shim, which will be ready soon; wait for it."""
     deadline = time.monotonic() + START_PATIENCE
     while time.monotonic() < deadline:
         if found := await adopt(directory):
@@ -136,7 +138,7 @@ async def adopt(directory: Path) -> Shim | None:
 
 
 def living(directory: Path) -> int | None:
-    """The process that `shim.json` names, if it is still that process."""
+    """The PID in `shim.json`, if that process still runs."""
     try:
         named = msgspec.json.decode((directory / "shim.json").read_bytes())
         if named["boot"] != kernel.boot_id():
@@ -159,14 +161,14 @@ def rebooted(directory: Path) -> bool:
 
 
 def lost(directory: Path) -> list[ContainerState]:
-    """What the state files say of a pod whose shim is gone: what ran was killed with it."""
+    """The states on disk of a pod whose shim is gone: containers that were running were killed with it."""
     states = left(directory)
     end: dict[str, Any] = {**process.LOST, "finished": time.time()}
     return [state if state.status == "exited" else msgspec.structs.replace(state, **end) for state in states]
 
 
 def left(directory: Path) -> list[ContainerState]:
-    """What the state files say."""
+    """The states on disk."""
     return [msgspec.convert(state, ContainerState) for state in process.left_states(str(directory))]
 
 
@@ -183,11 +185,11 @@ class Shim:
         await self._ask({"do": "start", "container": container, "attempt": attempt})
 
     async def stop(self, container: str, grace: float, signal: str = "SIGTERM") -> None:
-        """Send the signal now and end everything in the container after the grace; does not wait for either."""
+        """Send the signal now and kill everything in the container after the grace period; waits for neither."""
         await self._ask({"do": "stop", "container": container, "grace": grace, "signal": signal})
 
     async def states(self) -> list[ContainerState]:
-        """The newest attempt of each container; as last written down, where the shim does not answer soon."""
+        """The newest attempt of each container; read from disk where the shim does not answer soon."""
         try:
             answer, _ = await self._ask({"do": "states"}, SOON)
         except ShimError as error:
@@ -197,7 +199,7 @@ class Shim:
         return msgspec.convert(answer["states"], list[ContainerState])
 
     async def changes(self) -> AsyncGenerator[ContainerState, None]:
-        """First the states as they are, then each change; ends when the shim is gone."""
+        """The current states first, then each change; ends when the shim is gone."""
         try:
             channel = await self._connect()
         except ShimGoneError:
@@ -223,10 +225,11 @@ class Shim:
         tty: bool = False,
         env: dict[str, str] | None = None,
     ) -> Execution:
-        """Run a command in a container on [stdin, stdout, stderr] or [terminal]; it goes on when the caller is gone.
+        """Run a command in a container on [stdin, stdout, stderr] or [terminal]; it keeps running when the caller
+        disconnects.
 
-        With `tty` the command gets a terminal of the container in place of the given one, which only tells the size,
-        unless the container has none (see `Execution.terminal`).
+        With `tty` the command gets a terminal of the container instead of the given one, of which only the size is
+        used, unless the container has none (see `Execution.terminal`).
         """
         channel = await self._connect()
         request = {"do": "exec", "container": container, "argv": list(argv), "env": env, "tty": tty}
@@ -240,7 +243,7 @@ class Shim:
     async def attach(
         self, container: str, *, stdin: int | None = None, stdout: int | None = None, stderr: int | None = None
     ) -> Attachment:
-        """Copy a container's new output to descriptors, and what comes from one to its stdin, until closed."""
+        """Copy a container's new output to descriptors, and input from `stdin` to its stdin, until closed."""
         channel = await self._connect()
         streams = {"stdin": stdin, "stdout": stdout, "stderr": stderr}
         request = {"do": "attach", "container": container, **{name: fd is not None for name, fd in streams.items()}}
@@ -252,18 +255,18 @@ class Shim:
         return Attachment(self, channel)
 
     async def resize(self, container: str, width: int, height: int) -> None:
-        """Tell a container's own terminal its size."""
+        """Set the size of a container's own terminal."""
         await self._ask({"do": "resize", "container": container, "width": width, "height": height})
 
     async def socket(self, kind: str = "tcp") -> socket.socket:
-        """A fresh, unconnected, non-blocking socket of the pod's own network; `kind` is tcp or udp."""
+        """A new, unconnected, non-blocking socket in the pod's own network; `kind` is tcp or udp."""
         _, fds = await self._ask({"do": "socket", "kind": kind})
         made = socket.socket(fileno=fds[0])
         made.setblocking(False)
         return made
 
     async def allow(self, ticket: str, container: str, argv: Sequence[str], tty: bool = False) -> None:
-        """Let somebody who brings the ticket to the exec socket run this command once."""
+        """Allow a client that presents the ticket at the exec socket to run this command once."""
         await self._ask({"do": "allow", "ticket": ticket, "container": container, "argv": list(argv), "tty": tty})
 
     async def usage(self) -> dict[str, dict[str, float]]:
@@ -272,7 +275,8 @@ class Shim:
         return msgspec.convert(answer["usage"], dict[str, dict[str, float]])
 
     async def end(self) -> None:
-        """Kill everything at once; returns when the shim is gone. One that does not answer is killed itself."""
+        """Kill everything in the pod at once; returns when the shim is gone. A shim that does not answer is killed
+        itself."""
         channel = None
         try:
             channel = await self._connect()
@@ -289,12 +293,12 @@ class Shim:
                 self._drop(channel)
 
     def kill(self) -> None:
-        """With everything in the pod."""
+        """Kill the shim, and with it everything in the pod."""
         if living(self.directory) == self.pid:
             os.kill(self.pid, signal.SIGKILL)
 
     def close(self) -> None:
-        """Let go of the shim, which goes on."""
+        """Close all connections to the shim, which keeps running."""
         for channel in list(self._channels):
             self._drop(channel)
 
@@ -338,12 +342,13 @@ class Execution:
     def __init__(self, shim: Shim, channel: Channel, pid: int, terminal: int | None) -> None:
         self.pid = pid
         self.terminal = terminal
-        """The master of the command's terminal, which is the caller's to close; None where it has what was given."""
+        """The master of the command's terminal, which the caller must close; None where it uses the given
+        descriptors."""
         self._shim = shim
         self._channel = channel
 
     async def wait(self) -> int:
-        """Its exit code; `ShimGoneError` when the shim was killed, and the command with it."""
+        """The command's exit code; `ShimGoneError` when the shim was killed, and the command with it."""
         try:
             message, _ = await self._channel.receive()
         finally:
@@ -351,19 +356,19 @@ class Execution:
         return int(message["exited"])
 
     def close(self) -> None:
-        """Ask no more; the command goes on."""
+        """Stop waiting; the command keeps running."""
         self._shim._drop(self._channel)
 
 
 class Attachment:
-    """A look at a container's streams."""
+    """A connection to a container's streams."""
 
     def __init__(self, shim: Shim, channel: Channel) -> None:
         self._shim = shim
         self._channel = channel
 
     async def wait(self) -> int | None:
-        """The container's exit code; nothing when the shim has ended the attachment or is gone itself."""
+        """The container's exit code; None when the shim has ended the attachment or is gone itself."""
         try:
             message, _ = await self._channel.receive()
         except ShimGoneError:

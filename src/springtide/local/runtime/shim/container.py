@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""One container: its streams, state file and limits, who is attached to it, and its stop: signal, grace, SIGKILL."""
+"""One container: its streams, state file, limits and attachments, and its stop: signal, grace period, SIGKILL."""
 
 from __future__ import annotations
 
@@ -50,9 +50,9 @@ else:
 
 
 DRAIN = 2.0
-"""Seconds that output may still come after the end, should somebody outside hold the stream."""
+"""Seconds to wait for more output after the end, should a process outside the container hold the stream open."""
 LAST_WORDS = 10.0
-"""Seconds that one who is attached has to read what is left."""
+"""Seconds that an attached client has to read the remaining output."""
 READ_SIZE = 1 << 16
 
 
@@ -66,16 +66,17 @@ class Container:
         self.name: str = body["name"]
         self.attempt: int = body["attempt"]
         self.waiting: list[Client] = []
-        """Who asked for the start and wants to know how it went."""
+        """Clients that requested the start and wait for its result."""
         self.folder = f"{shim.directory}/containers/{self.name}"
         self.state: Obj = {"name": self.name, "attempt": self.attempt, "status": "starting"}
         self.pid = 0
         self.alive = True
-        """Until its end is in the state file."""
+        """True until the end is written to the state file."""
         self.attachments: list[Attachment] = []
         self.execution_time = 0.0
         self.terminals: Terminals | None = None
-        """Its own; without them terminals are the machine's, where every pod of the same user can open them."""
+        """The container's own devpts; without it its terminals are the machine's, where every pod of the same user can
+        open them."""
         self.master = -1
         self.stdin = -1
         self.fresh_proc = False
@@ -93,7 +94,7 @@ class Container:
         """Our ends of everything but the output streams."""
         self.log = Log(body["log"])
 
-    # the start
+    # Start
 
     def start(self) -> None:
         try:
@@ -134,7 +135,7 @@ class Container:
             complain(f"container {self.name} shares the machine's terminals: {describe(error)}")
 
     def _make_streams(self) -> list[int]:
-        """What the program gets as 0, 1 and 2; our ends are noted."""
+        """Create the program's descriptors 0, 1 and 2; our ends are recorded."""
         if self.body.get("tty"):
             self.master, slave = self.terminals.open() if self.terminals else os.openpty()
             self._closing.append(self.master)
@@ -157,7 +158,7 @@ class Container:
         return stdio
 
     def _child(self, init: Init) -> None:
-        """In the go-between: it enters a PID namespace, leaves init to the shim and ends."""
+        """In the intermediate process: enter a PID namespace, fork init, which the shim then inherits, and exit."""
         shim = self.shim
         close_others([*init.stdio, init.report_fd, init.go_fd, *shim.kept_fds()])
         try:
@@ -184,7 +185,7 @@ class Container:
     def _between_ended(self, status: int, usage: Any) -> None:
         self.read_report()
         if self.pid and self.alive:
-            with Ignoring(BrokenPipeError):  # init is dead already; its end is on the way
+            with Ignoring(BrokenPipeError):  # init is dead already; its exit will be reported
                 os.write(self._go, b".")
         elif self.alive and not self.state.get("finished"):
             self._fail("cannot start the container: it was killed before it began")
@@ -232,7 +233,7 @@ class Container:
             else:
                 client.send({"ok": True})
 
-    # the streams
+    # Streams
 
     def _watch_streams(self) -> None:
         def watch(fd: int) -> None:
@@ -247,7 +248,7 @@ class Container:
         except BlockingIOError:
             return
         except OSError:
-            data = b""  # how a terminal says that nobody has it open any more
+            data = b""  # how a terminal reports that its other end is closed everywhere
         stream = self._streams[fd]
         if data:
             for attachment in list(self.attachments):
@@ -263,7 +264,7 @@ class Container:
             self._maybe_finish()
 
     def _wait_for_disk(self) -> None:
-        """Read no more: the program blocks on its pipe, and not a line is lost."""
+        """Stop reading: the program blocks on its pipe, and no line is lost."""
         for fd in self._streams:
             self.loop.forget(fd)
         self._change(trouble=self.log.trouble)
@@ -285,13 +286,13 @@ class Container:
             os.close(self.stdin)
         self.stdin = -1
 
-    # the end
+    # Stop and end
 
     def stop(self, grace: float, number: int) -> None:
-        """Sends the signal, and SIGKILL when the grace is over."""
+        """Send the signal, and SIGKILL when the grace period is over."""
         if self._reaped:
             return
-        if self.state["status"] == "starting":  # nobody there yet to take a signal
+        if self.state["status"] == "starting":  # no program yet that could handle a signal
             self._stop_wanted = (grace, number)
             if grace <= 0:
                 self.kill()
@@ -306,7 +307,7 @@ class Container:
         self._killer = self.loop.after(grace, self.kill)
 
     def kill(self) -> None:
-        """Everything in the container, now."""
+        """Kill everything in the container now."""
         if self.pid and not self._reaped:
             os.kill(self.pid, signal.SIGKILL if self.shim.owns_processes else END_ALL)
 
@@ -315,7 +316,7 @@ class Container:
         self.kill()
 
     def ended(self, status: int) -> None:
-        """Init is gone, and with it every process of the container."""
+        """Init has exited, and with it every process of the container."""
         self.read_report()
         self._reaped = True
         self._end = self._end or (137, 9)
@@ -336,13 +337,13 @@ class Container:
             self._close()
 
     def _drained(self) -> None:
-        """Somebody outside holds the output open, or the disk is full and what is in the pipes waits for it."""
+        """A process outside holds the output open, or the disk is full and output in the pipes waits for it."""
         self._publish_end()
         if not self.log.trouble or self.shim.ending:
             self._close()
 
     def give_up(self) -> None:
-        """Wait no longer for the disk: the pod is to go, maybe because it has filled that."""
+        """Stop waiting for the disk: the pod is being removed, maybe because it has filled the disk."""
         if self._reaped and self.log.trouble:
             self._drained()
 
@@ -380,10 +381,10 @@ class Container:
         self.state.update(facts)
         self.shim.publish(self.state)
 
-    # what it uses
+    # Usage
 
     def processes(self) -> tuple[str, set[int]]:
-        """A /proc and the container's processes in it, init left out."""
+        """A /proc and the PIDs of the container's processes in it, without init."""
         own = f"/proc/{self.pid}/root/proc"
         if self.fresh_proc and self.shim.owns_processes:
             return own, set(parents(own)) - {1}
@@ -409,7 +410,7 @@ class Container:
 
 
 def inner_pid(pid: int) -> int:
-    """A process's number in its own PID namespace."""
+    """The PID of a process in its own PID namespace."""
     try:
         with open(f"/proc/{pid}/status", "rb") as file:
             return next(int(line.split()[-1]) for line in file if line.startswith(b"NSpid:"))
@@ -418,7 +419,7 @@ def inner_pid(pid: int) -> int:
 
 
 class Attachment:
-    """Somebody who looks at a container's output and may type into it."""
+    """A client that reads a container's output and may write to its stdin."""
 
     def __init__(self, container: Container, client: Client, message: Obj, fds: list[int]) -> None:
         self.container = container
@@ -443,7 +444,7 @@ class Attachment:
             return
         self._outgoing[stream] += data
         self._push(stream)
-        if len(self._outgoing.get(stream, b"")) > MAX_BACKLOG:  # one who does not read must not stop the program
+        if len(self._outgoing.get(stream, b"")) > MAX_BACKLOG:  # a client that does not read must not block the program
             self.close()
 
     def _push(self, stream: str) -> None:
@@ -486,14 +487,14 @@ class Attachment:
             pass
         except OSError:
             self._pending = b""
-        if self._pending:  # the program is slow: take no more until it has read this
+        if self._pending:  # the program is slow: read no more input until it has read this
             self.loop.forget(self._fds["stdin"])
             self.loop.after(0.02, self._pass_on)
         else:
             self.loop.watch(self._fds["stdin"], select.POLLIN, self._typed)
 
     def end(self, code: int) -> None:
-        """The container is gone; whoever looks still gets all it had printed."""
+        """The container has ended; its remaining output is still delivered."""
         self._code = code
         self.loop.after(LAST_WORDS, self.close)
         self._maybe_end()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Commands run beside the program, in the namespaces of its container."""
+"""Commands run in the namespaces of a container, besides its program."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ else:
 
 
 class Execution:
-    """A command run in a container. It belongs to the shim: a connection that ends does not end it."""
+    """A command run in a container. It belongs to the shim: closing the connection does not end it."""
 
     def __init__(self, container: Container, client: Client, message: Obj, fds: list[int]) -> None:
         self.container = container
@@ -55,7 +55,7 @@ class Execution:
         if len(fds) not in (1, 3):
             raise Refusal("BadRequest", "a command needs three descriptors, or one for a terminal")
         self._masters = list[int]()
-        """Of the terminal that was made for the command, until the client has it."""
+        """The master of the terminal created for the command, until it is sent to the client."""
         stdio, made = fds * 3 if len(fds) == 1 else fds, list[int]()
         self._report, reporting = os.pipe()
         os.set_blocking(self._report, False)
@@ -80,7 +80,8 @@ class Execution:
             container.shim.executions[child] = self
 
     def _make_terminal(self, like: int) -> list[int]:
-        """In the container, where programs find it in /dev/pts; what the client brought is of another place."""
+        """Create a terminal in the container, where programs find it in /dev/pts; the client's terminal belongs to
+        another one."""
         if not self.container.terminals:
             return []
         master, slave = self.container.terminals.open()

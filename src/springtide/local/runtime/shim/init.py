@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""PID 1 of a container: starts the program, passes signals on, reaps, and takes everything with it when it ends."""
+"""PID 1 of a container: starts the program, forwards signals, reaps children, and kills the rest when the program
+exits."""
 
 from __future__ import annotations
 
@@ -36,7 +37,7 @@ else:
 
 
 END_ALL = signal.SIGABRT
-"""Asks an init that does not own its PID namespace to kill all it has ever started."""
+"""Tells an init that does not own its PID namespace to kill all its descendants."""
 NOT_FORWARDED = frozenset(
     getattr(signal, f"SIG{name}")
     for name in ["ABRT", "BUS", "CHLD", "FPE", "ILL", "KILL", "SEGV", "STOP", "SYS", "TRAP", "TSTP", "TTIN", "TTOU"]
@@ -45,7 +46,7 @@ FORWARDED = tuple(sorted(set(signal.valid_signals()) - NOT_FORWARDED))
 
 
 def signal_number(name: str) -> int:
-    """The number of `SIGTERM` or `SIGRTMIN+3`, as manifests spell signals."""
+    """The number of a signal as manifests write it, `SIGTERM` or `SIGRTMIN+3`."""
     sign = "-" if "-" in name else "+"
     base, _, offset = name.partition(sign)
     known = base.startswith("SIG") and not base.startswith("SIG_") and (offset or "0").isdigit()
@@ -56,7 +57,8 @@ def signal_number(name: str) -> int:
 
 
 class Init:
-    """The first process of a container: builds its root, starts the program, reaps, forwards signals, tells the code.
+    """The first process of a container: builds its root, starts the program, reaps, forwards signals, reports the exit
+    code.
 
     Where it is PID 1 of a namespace the kernel kills the rest with it. Otherwise (shared PID namespace, no namespaces)
     it is a child subreaper and kills until it has no child left.
@@ -69,7 +71,7 @@ class Init:
         self.go_fd = go_fd
         self.root: Root | None = None
         self.user: tuple[int, int] | None = None
-        """The ordinary user's own ids, to be had again inside."""
+        """The ordinary user's own ids, to be restored inside the container."""
         self.owns_processes = True
 
     def run(self) -> NoReturn:
@@ -100,18 +102,18 @@ class Init:
             path = self.body["env"].get("PATH", STANDARD_PATH)
             mounts, read_only = self.body.get("mounts") or (), bool(self.body.get("read_only_root"))
             self.root.build(mounts, read_only, path, self.body.get("user"), self.body.get("hidden") or ())
-            if not self.owns_processes and not self.root.fresh_proc:  # another's numbers would be taken for ours
+            if not self.owns_processes and not self.root.fresh_proc:  # PIDs in a foreign /proc would be mistaken
                 raise Refusal("StartError", "containers cannot share their processes: a fresh /proc is refused here")
         enter_directory(self.body["cwd"])
         if self.user:
             own_user_namespace(self.user)
         if not self.owns_processes:
             prctl(PR_SET_CHILD_SUBREAPER, 1)
-        # Only now is the shim the parent; asked for earlier, the signal would come when the go-between ends.
+        # Only now is the shim the parent; set earlier, the signal would be sent when the intermediate process exits.
         if not os.read(self.go_fd, 1):
             os._exit(128)
         prctl(PR_SET_PDEATHSIG, signal.SIGKILL if self.owns_processes else END_ALL)
-        if hung_up(self.go_fd):  # the shim died before that could be noticed
+        if hung_up(self.go_fd):  # the shim died before PR_SET_PDEATHSIG was set
             os._exit(128)
 
     def _start(self) -> int:
@@ -138,7 +140,7 @@ class Init:
         os._exit(128)
 
     def _supervise(self, program: int) -> tuple[int, int]:
-        """Exit code and signal of the program, however long it takes."""
+        """Wait for the program's end; returns its exit code and signal."""
         while True:
             number = signal.sigwait([signal.SIGCHLD, END_ALL, *FORWARDED])
             if number == signal.SIGCHLD:
@@ -152,7 +154,7 @@ class Init:
 
 
 def _reap_until(program: int) -> tuple[int, int] | None:
-    """Reap whoever has ended; exit code and signal of the program when it was among them."""
+    """Reap all children that have exited; returns the program's exit code and signal when it was among them."""
     while True:
         try:
             pid, status = os.waitpid(-1, os.WNOHANG)
@@ -165,7 +167,7 @@ def _reap_until(program: int) -> tuple[int, int] | None:
 
 
 def hung_up(fd: int) -> bool:
-    """Whether the other end of a pipe is gone."""
+    """Whether the other end of a pipe is closed."""
     waiting = select.poll()
     waiting.register(fd, 0)
     return bool(waiting.poll(0))
@@ -177,7 +179,8 @@ def exit_code(status: int) -> tuple[int, int]:
 
 
 def kill_children() -> None:
-    """Kill until no child is left: those of the killed become children of the subreaper, and their turn comes."""
+    """Kill until no child is left: children of killed processes become children of the subreaper and are killed
+    next."""
     while True:
         for pid in children_of(os.getpid()):
             with Ignoring(ProcessLookupError):
@@ -204,12 +207,12 @@ def parents(proc: str) -> dict[int, int]:
             with open(f"{proc}/{name}/stat", "rb") as file:
                 found[int(name)] = int(file.read().rpartition(b")")[2].split()[1])
         except OSError:
-            continue  # ended meanwhile
+            continue  # exited meanwhile
     return found
 
 
 def pause(go_fd: int) -> NoReturn:
-    """PID 1 of a process namespace that all containers of a pod share: reaps orphans, for ever."""
+    """PID 1 of a PID namespace that all containers of a pod share: reaps orphans until the shim is gone."""
     signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGCHLD])
     prctl(PR_SET_NAME, b"tide-pause")
     if os.read(go_fd, 1):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""JSON as the shim reads and writes it: by the C halves of `json`, whose Python half costs more than the rest."""
+"""Reading and writing JSON with the C halves of `json` only; importing its Python half costs more than all the rest."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 class _Rules:
-    """What the C scanner asks of a decoder."""
+    """The attributes that the C scanner reads from a decoder."""
 
     strict = True
     object_hook = object_pairs_hook = array_hook = None
@@ -28,13 +28,13 @@ _scan = make_scanner(_Rules())  # type: ignore[arg-type]
 
 
 def decode(text: str | bytes) -> Any:
-    """Read JSON; `ValueError` when it is none or is nested too deeply."""
+    """Read JSON; `ValueError` when the text is not JSON or is nested too deeply."""
     if isinstance(text, bytes):
         text = text.decode()
     check_depth(text)
     try:
         return _scan(text.strip(), 0)[0]
-    except (StopIteration, SystemError):  # the latter where the C half wants an exception of the Python half to raise
+    except (StopIteration, SystemError):  # SystemError: the C half cannot import the exception of the Python half
         raise ValueError("not JSON") from None
 
 
@@ -56,7 +56,7 @@ def read_json(path: str) -> Any:
 
 
 def write_json(path: str, value: Any) -> None:
-    """Replace a file as a whole: a reader sees the old one or the new one."""
+    """Replace a file atomically: a reader sees the old file or the new one."""
     fresh = f"{path}.new"
     with open(fresh, "w", encoding="utf-8") as file:
         file.write(encode(value))

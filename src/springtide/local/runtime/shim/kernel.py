@@ -32,7 +32,7 @@ _libc = ctypes.CDLL(None, use_errno=True)
 
 
 class Ignoring:
-    """`contextlib.suppress` without what its module imports."""
+    """`contextlib.suppress` without the imports of its module."""
 
     def __init__(self, kind: type[BaseException]) -> None:
         self._kind = kind
@@ -45,7 +45,7 @@ class Ignoring:
 
 
 class Refusal(Exception):
-    """Something that cannot be done, with a word for programs and a sentence for people."""
+    """A request that is rejected: `reason` for programs, the message for people."""
 
     def __init__(self, reason: str, message: str) -> None:
         super().__init__(message)
@@ -61,14 +61,14 @@ def call_kernel(what: str, name: str, *arguments: Any) -> int:
 
 
 def describe(error: OSError) -> str:
-    """What went wrong, without Python's decoration."""
+    """The error message without Python's decoration."""
     text = error.strerror or str(error)
     text = text[:1].lower() + text[1:]
     return f"{error.filename}: {text}" if error.filename else text
 
 
 def complain(text: str) -> None:
-    with Ignoring(OSError):  # the disk that is complained about is the one the complaint goes to
+    with Ignoring(OSError):  # the message may be written to the very disk it complains about
         print(text, file=sys.stderr, flush=True)
 
 
@@ -80,7 +80,7 @@ def mount(source: str, target: str, kind: str = "", flags: int = 0, data: str = 
 
 def unshare(flags: int) -> None:
     call_kernel("cannot make namespaces", "unshare", flags)
-    # A change of credentials makes a process unreadable in /proc for its own siblings; this takes it back.
+    # A change of credentials makes a process unreadable in /proc for its own siblings; this undoes that.
     prctl(PR_SET_DUMPABLE, 1)
 
 
@@ -95,7 +95,7 @@ def prctl(option: int, value: Any) -> None:
 
 
 def set_read_only(path: str, recursive: bool) -> None:
-    """Forbid writes through a mount, keeping its other flags, which an ordinary user may not take away."""
+    """Forbid writes through a mount, keeping its other flags, which an ordinary user may not clear."""
     attributes = struct.pack("=QQQQ", 1, 0, 0, 0)
     try:
         flags = AT_RECURSIVE if recursive else 0
@@ -118,11 +118,12 @@ def set_read_only(path: str, recursive: bool) -> None:
 
 
 def own_user_namespace(inside: tuple[int, int]) -> None:
-    """Enter a user namespace in which the caller has the given uid and gid, and every right until it runs a program."""
+    """Enter a user namespace in which the caller has the given uid and gid, and all capabilities until it executes a
+    program."""
     outside = (os.geteuid(), os.getegid())
     unshare(CLONE_NEWUSER)
     for name, text in (
-        ("setgroups", "deny"),  # the price of a gid_map without rights outside
+        ("setgroups", "deny"),  # required for writing a gid_map without privileges outside
         ("uid_map", f"{inside[0]} {outside[0]} 1"),
         ("gid_map", f"{inside[1]} {outside[1]} 1"),
     ):
@@ -131,7 +132,7 @@ def own_user_namespace(inside: tuple[int, int]) -> None:
 
 
 def start_time(pid: int) -> int:
-    """When a process started, in ticks since boot: with its PID and the boot, a name that is never used twice."""
+    """When a process started, in ticks since boot: together with PID and boot id it identifies a process uniquely."""
     with open(f"/proc/{pid}/stat", "rb") as file:
         return int(file.read().rpartition(b")")[2].split()[19])
 
@@ -145,9 +146,10 @@ def boot_id() -> str:
 
 
 def close_others(kept: Iterable[int]) -> None:
-    """Close all that a fork inherited but does not need: a copy of a socket would keep its peer waiting for its end."""
+    """Close all descriptors that a fork inherited but does not need: an open copy of a socket would hide its closing
+    from its peer."""
     keep = {0, 1, 2, *kept}
     for name in os.listdir("/dev/fd"):
         if int(name) not in keep:
-            with Ignoring(OSError):  # the one that listed them
+            with Ignoring(OSError):  # the descriptor of the directory listing
                 os.close(int(name))

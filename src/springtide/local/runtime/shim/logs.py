@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Container logs in the CRI format, rotated, and never lost while the disk is full."""
+"""Container logs in the CRI format: rotated, and buffered without loss while the disk is full."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ def stamp(now: int) -> bytes:
 
 
 def log_lines(prefix: bytes, text: bytes, at_end: bool) -> tuple[bytes, bytes]:
-    """Complete lines in the format of container runtimes, and the rest that waits for its end.
+    """Complete lines in the format of container runtimes, and the incomplete rest.
 
-    `prefix` is time and stream. A line longer than the limit is written in parts marked P, the last one F. What a
-    stream ends with is all P when no line break came: whoever reads the log adds none.
+    `prefix` is time and stream. A line longer than the limit is written in parts marked P, the last one F. When a
+    stream ends without a line break, all parts of its last line are P: readers of the log add no line break.
     """
     *lines, rest = text.split(b"\n")
     parts = []
@@ -41,8 +41,8 @@ def log_lines(prefix: bytes, text: bytes, at_end: bool) -> tuple[bytes, bytes]:
 
 
 def drop_torn_record(fd: int) -> int:
-    """Cut off the end of a log that is no whole record: its writer was killed in the middle of a write. Returns the
-    size of what is left."""
+    """Cut off an incomplete record at the end of a log, whose writer was killed during a write. Returns the remaining
+    size."""
     size = end = os.fstat(fd).st_size
     while end > 0:
         start = max(0, end - 2 * LINE_LIMIT)
@@ -57,8 +57,8 @@ def drop_torn_record(fd: int) -> int:
 
 
 def mend(path: str) -> None:
-    """The same by name, for a log that nobody writes any more."""
-    with Ignoring(OSError):  # none was written, or it is gone already; whoever reads it drops half a record as well
+    """Call `drop_torn_record` for the log at a path, which has no writer any more."""
+    with Ignoring(OSError):  # no log was written, or it is gone already; readers skip half a record as well
         fd = os.open(path, os.O_RDWR | os.O_CLOEXEC | os.O_NOFOLLOW)
         try:
             drop_torn_record(fd)
@@ -77,11 +77,11 @@ class Log:
         self._last = 0
         self._rests: dict[str, bytes] = {}
         self._pending = b""
-        with Ignoring(OSError):  # tried again with the first line, and complained about then
+        with Ignoring(OSError):  # retried with the first line, and reported then
             self._open()
 
     def feed(self, stream: str, data: bytes) -> bool:
-        """Take what a stream gave (nothing: its end); False while the disk does not take it."""
+        """Accept data of a stream (empty: its end); False while the log cannot be written."""
         self._last = max(self._last, time.time_ns())
         prefix = stamp(self._last) + b" " + stream.encode()
         text, self._rests[stream] = log_lines(prefix, self._rests.get(stream, b"") + data, not data)
@@ -104,7 +104,7 @@ class Log:
         self.trouble = ""
         if self._size >= LOG_SIZE:
             self._size = 0
-            with Ignoring(OSError):  # a longer file is better than none; tried again after as much again
+            with Ignoring(OSError):  # a longer file is better than none; retried after LOG_SIZE more bytes
                 self._rotate()
         return True
 
@@ -116,7 +116,7 @@ class Log:
     def _open(self) -> None:
         os.makedirs(os.path.dirname(self.path), exist_ok=True)
         self._fd = os.open(self.path, os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o640)
-        self._size = drop_torn_record(self._fd)  # of an earlier writer: this one has written nothing to it yet
+        self._size = drop_torn_record(self._fd)  # of an earlier writer: this one has written nothing yet
 
     def _rotate(self) -> None:
         now = time.time_ns()

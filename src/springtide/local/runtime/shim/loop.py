@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What is readable, what is writable, which children have ended and whose time has come: one loop for all of it."""
+"""The shim's event loop: readable and writable descriptors, exited children and timers."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class Timer:
 
 
 class Loop:
-    """Descriptors, timers and children: all that a shim ever waits for."""
+    """Descriptors, timers and children: all events that a shim waits for."""
 
     def __init__(self) -> None:
         self.done = False
@@ -64,11 +64,11 @@ class Loop:
             soonest = min((timer.due for timer in self._timers), default=None)
             wait = None if soonest is None else max(0.0, soonest - time.monotonic()) * 1000
             for fd, events in self._poll.poll(wait):
-                if fd in self._handlers:  # an earlier one may have closed it
+                if fd in self._handlers:  # an earlier handler may have closed it
                     self._handlers[fd](events)
             now = time.monotonic()
             for timer in [timer for timer in self._timers if timer.due <= now]:
-                if timer in self._timers:  # an earlier one may have cancelled it
+                if timer in self._timers:  # an earlier timer may have cancelled it
                     self._timers.remove(timer)
                     timer.act()
 
@@ -90,7 +90,7 @@ class Loop:
 
     @staticmethod
     def fork(work: Callable[[], object]) -> int:
-        """Run `work` in a child, which never comes back here."""
+        """Run `work` in a child, which never returns from this call."""
         pid = os.fork()
         if pid:
             return pid

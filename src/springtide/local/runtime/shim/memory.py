@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a container's processes use, and who holds it to its limit."""
+"""CPU and memory usage of a container's processes, and cgroups that enforce its memory limit."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ TICKS = os.sysconf("SC_CLK_TCK")
 
 
 def resident(proc: str, pids: Iterable[int]) -> int:
-    """Bytes that processes hold, counting what they share once for each: cheap, and never too little."""
+    """Resident bytes of processes, counting shared memory once per process: cheap, and never too low."""
     total = 0
     for pid in pids:
         try:
@@ -31,7 +31,8 @@ def resident(proc: str, pids: Iterable[int]) -> int:
 
 
 def proportional(proc: str, pids: Iterable[int]) -> int:
-    """The same with shared memory counted once in all, as forked data loaders deserve: dear, and right."""
+    """Like `resident`, but shared memory counts once in total, which is fair to forked data loaders: expensive, and
+    exact."""
     total = 0
     for pid in pids:
         try:
@@ -43,7 +44,7 @@ def proportional(proc: str, pids: Iterable[int]) -> int:
 
 
 def processor_time(proc: str, pids: Iterable[int]) -> float:
-    """Seconds that processes and the children they have waited for have used."""
+    """Seconds of CPU used by processes and by the children they have waited for."""
     ticks = 0
     for pid in pids:
         try:
@@ -68,7 +69,7 @@ GROUP_NOTE = "group.json"
 
 
 class MemoryGroup:
-    """A cgroup v2 of a container's own, where somebody has delegated the memory controller to us."""
+    """A container's own cgroup v2, where the memory controller is delegated to us."""
 
     def __init__(self, path: str, limit: int) -> None:
         self.path = path
@@ -82,7 +83,7 @@ class MemoryGroup:
 
     @classmethod
     def make(cls, own: str, name: str, limit: int) -> MemoryGroup | None:
-        """Under the group we are in or, when that is a leaf, beside it; nothing where it is not allowed."""
+        """Create the cgroup below our own or, when that is a leaf, beside it; None where that is not permitted."""
         for parent in _parents_of_groups(own):
             if os.path.exists(f"{parent}/cgroup.subtree_control"):
                 with Ignoring(OSError):
@@ -92,7 +93,7 @@ class MemoryGroup:
 
     @staticmethod
     def remove_left(own: str, name: str) -> None:
-        """One that was made for a shim that was killed since."""
+        """Remove a cgroup of a shim that was killed."""
         for parent in _parents_of_groups(own):
             with Ignoring(OSError):
                 os.rmdir(f"{parent}/{name}")
@@ -112,7 +113,7 @@ class MemoryGroup:
             os.rmdir(self.path)
 
     def _write(self, name: str, text: str) -> None:
-        fd = os.open(f"{self.path}/{name}", os.O_WRONLY)  # never made: a group without it limits nothing
+        fd = os.open(f"{self.path}/{name}", os.O_WRONLY)  # never created: a cgroup without this file limits nothing
         try:
             os.write(fd, text.encode())
         finally:
@@ -124,7 +125,7 @@ def _parents_of_groups(own: str) -> tuple[str, str]:
 
 
 def remove_groups(directory: str) -> None:
-    """What a pod's shims have left of cgroups, by the notes that its containers have of them."""
+    """Remove the cgroups that a pod's shims have left, found by the notes in its containers' directories."""
     with Ignoring(FileNotFoundError):
         for name in os.listdir(f"{directory}/containers"):
             note = f"{directory}/containers/{name}/{GROUP_NOTE}"
@@ -134,7 +135,7 @@ def remove_groups(directory: str) -> None:
 
 
 def own_group() -> str:
-    """The directory of the cgroup v2 that the caller is in."""
+    """The directory of the caller's cgroup v2."""
     with Ignoring(OSError), open("/proc/self/cgroup") as file:
         for line in file:
             if line.startswith("0::"):

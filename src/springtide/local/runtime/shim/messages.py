@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Lines of JSON over Unix sockets, and the file descriptors that ride on them.
+"""Lines of JSON over Unix sockets, and the file descriptors sent with them.
 
-Clients may be programs of other pods, so that everything they send is bounded: the length of a line, its depth (see
-`notation`), the descriptors beside it, the connections that have not shown a right to be there. No message ends the
-process that serves it.
+Clients may be programs of other pods, so all their input is bounded: the length of a line, its depth (see
+`json_lines`), the descriptors sent with it, the connections that have not proved a right to be there. No message ends
+the process that serves it.
 """
 
 from __future__ import annotations
@@ -34,13 +34,13 @@ MAX_MESSAGE = 1 << 22
 MAX_FDS = 16
 MAX_BACKLOG = 1 << 20
 MAX_REFUSAL = 4096
-"""Characters of a refusal, which may repeat a part of the request."""
+"""Characters of an error message, which may repeat a part of the request."""
 ACCEPT_PAUSE = 0.1
-"""Seconds to wait for free descriptors when there are none left for one more connection."""
+"""Seconds to wait for a free descriptor when none is left for another connection."""
 
 
 class Bounds:
-    """What a client may send in one request."""
+    """Limits of one request of a client."""
 
     def __init__(self, message: int = MAX_MESSAGE, fds: int = MAX_FDS) -> None:
         self.message = message
@@ -48,14 +48,14 @@ class Bounds:
 
 
 class Lines:
-    """Bytes in, whole lines out. Looks at every byte once, however small the pieces are that they come in."""
+    """Bytes in, whole lines out. Inspects every byte once, however small the chunks are."""
 
     def __init__(self, longest: int = MAX_MESSAGE) -> None:
         self._longest = longest
         self._bytes = bytearray()
 
     def feed(self, data: bytes) -> list[bytes]:
-        """The lines that are complete now. ValueError when one is longer than it may be."""
+        """The lines that are complete now. ValueError when a line exceeds the limit."""
         seen = len(self._bytes)
         self._bytes += data
         found, start = list[bytes](), 0
@@ -83,7 +83,7 @@ def unpack_fds(ancillary: list[tuple[int, int, bytes]]) -> list[int]:
 
 
 def at_directory(path: str, act: Callable[[str], None]) -> None:
-    """Bind or connect a socket by a short name for its path, which may be longer than an address can hold."""
+    """Bind or connect a socket by a short alias of its path, which may be longer than an address can hold."""
     if len(os.fsencode(path)) < 100 or not os.path.isdir("/proc/self/fd"):
         act(path)
         return
@@ -113,7 +113,7 @@ def ask(connection: socket.socket, message: Obj, fds: Sequence[int] = ()) -> tup
 
 
 class Client:
-    """One connection to the shim: requests in as lines, answers out, descriptors beside either."""
+    """One connection to the shim: requests in as lines, answers out, descriptors with either."""
 
     def __init__(
         self,
@@ -129,7 +129,7 @@ class Client:
         self.on_close: list[Callable[[], None]] = []
         self.open = True
         self.proved = False
-        """It has shown a right to be here, by a request that was granted."""
+        """Whether the client has proved its right to be here, by a request that was granted."""
         self._bounds = bounds or Bounds()
         self._inbox = Lines(self._bounds.message)
         self._fds: list[int] = []
@@ -180,7 +180,7 @@ class Client:
             sys.excepthook(*sys.exc_info())
             self.refuse("Error", "the request could not be served; see the shim's log")
         finally:
-            for fd in fds:  # whoever needs one longer has made a copy
+            for fd in fds:  # handlers that need one longer have duplicated it
                 os.close(fd)
 
     def refuse(self, reason: str, message: str) -> None:
@@ -201,7 +201,7 @@ class Client:
                 self.close()
                 return
             self._outbox = data[sent:]
-        if len(self._outbox) > MAX_BACKLOG:  # a reader that does not read must not fill the shim's memory
+        if len(self._outbox) > MAX_BACKLOG:  # a client that does not read must not fill the shim's memory
             self.close()
         elif self._outbox:
             self.loop.watch(self.fd, select.POLLIN | select.POLLOUT, self._ready)
@@ -230,7 +230,7 @@ class Client:
 
 
 class Listener:
-    """A socket file, and those who connect to it."""
+    """A socket file and the clients that connect to it."""
 
     def __init__(
         self,
@@ -241,7 +241,7 @@ class Listener:
         bounds: Bounds | None = None,
         most_unproved: int | None = None,
     ) -> None:
-        """With `most_unproved`, one more client that has not proved anything takes the place of the oldest such."""
+        """With `most_unproved`, a further unproved client replaces the oldest unproved one."""
         self.path = path
         self._loop, self._serve, self._bounds, self._most = loop, serve, bounds, most_unproved
         self._unproved: list[Client] = []
@@ -263,7 +263,7 @@ class Listener:
             fd, _address = self._socket._accept()  # type: ignore[attr-defined]
         except (BlockingIOError, ConnectionError):
             return
-        except OSError:  # no descriptor is free; until one is, the listener would be ready again and again
+        except OSError:  # no descriptor is free; the listener would be reported ready again and again until one is
             self._loop.forget(self._socket.fileno())
             self._loop.after(ACCEPT_PAUSE, self._watch)
             return

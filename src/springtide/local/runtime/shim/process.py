@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The shim itself: requests come in, containers and commands are looked after, and at last it ends."""
+"""The shim process: serves requests, supervises containers and commands, and finally exits."""
 
 from __future__ import annotations
 
@@ -49,16 +49,16 @@ else:
 
 
 TICKET_MESSAGE, TICKET_FDS = 1024, 3
-"""What a client at the exec socket may send: a ticket and its streams."""
+"""Limits of a request at the exec socket: a ticket and its streams."""
 MOST_UNPROVED = 32
-"""Clients at the exec socket that have shown no ticket yet. A genuine one shows it at once."""
+"""Clients at the exec socket that have presented no ticket yet. A genuine client presents it at once."""
 LONGEST_GRACE = 1e9
-"""Seconds; more than a Pod object can ask for, and few enough for every clock."""
+"""Seconds; more than a Pod object can request, and within the range of every clock."""
 LOOK_ROUND = 2.0
 
 
 class Shim:
-    """What the sockets are answered by."""
+    """The state of a shim and the handlers of its requests."""
 
     def __init__(self, directory: str) -> None:
         self.directory = directory
@@ -74,10 +74,10 @@ class Shim:
         self.loop = Loop()
         self.loop.on_stranger = self._stranger_ended
         self.containers: list[Container] = []
-        """Those that live."""
+        """The containers that are not closed yet."""
         self.executions: dict[int, Execution] = {}
         self.unsettled: list[Execution] = []
-        """Executions that have not said yet whether they could start."""
+        """Executions whose start has neither succeeded nor failed yet."""
         self.states: dict[str, Obj] = {}
         self._unwritten: list[Obj] = []
         self._watchers: list[Client] = []
@@ -101,15 +101,15 @@ class Shim:
         }
 
     def open(self) -> None:
-        """The sandbox, the sockets, and last the file that says so."""
+        """Create the sandbox, the sockets, and last `shim.json`, which marks the shim as running."""
         self._recall()
         self.sandbox.enter()
         if self.isolated and not self.owns_processes:
             self._share_processes()
         self._listeners.append(Listener(self.loop, f"{self.directory}/shim.sock", 0o600, self._serve))
         if self._exec_socket:
-            # For whatever user a launcher runs as: the ticket is the right, and the node agent shows the socket only to
-            # pods that were given one.
+            # Open to every user: the ticket is the permission, and the node agent mounts the socket only into pods that
+            # were given one.
             place, bounds = self._exec_socket, Bounds(TICKET_MESSAGE, TICKET_FDS)
             self._listeners.append(Listener(self.loop, place, 0o666, self._serve_ticket, bounds, MOST_UNPROVED))
         pid = os.getpid()
@@ -118,7 +118,7 @@ class Shim:
         self.loop.after(LOOK_ROUND, self._look_round)
 
     def _recall(self) -> None:
-        """What a shim before this one has left: its containers died with it."""
+        """Take over the states of an earlier shim: its containers died with it."""
         remove_groups(self.directory)
         for state in left_states(self.directory):
             if state["status"] != "exited":
@@ -127,7 +127,7 @@ class Shim:
             self.states[state["name"]] = state
 
     def _share_processes(self) -> None:
-        """One PID namespace for all containers: its first process, and a descriptor to enter it by."""
+        """Create one PID namespace for all containers: its first process, and a descriptor to enter it by."""
         reading, writing = os.pipe()
         waiting, self._pause_go = os.pipe()
 
@@ -151,10 +151,10 @@ class Shim:
     def kept_fds(self) -> list[int]:
         return [self.shared_pids] if self.shared_pids >= 0 else []
 
-    # states
+    # States
 
     def publish(self, state: Obj) -> None:
-        """Remember, write down and tell a container's state."""
+        """Remember a container's state, write it to disk and send it to the watchers."""
         known = self.states.get(state["name"])
         if known is None or known["attempt"] <= state["attempt"]:
             self.states[state["name"]] = state
@@ -169,8 +169,8 @@ class Shim:
             os.makedirs(f"{self.directory}/containers/{state['name']}", exist_ok=True)
             write_json(f"{self.directory}/containers/{state['name']}/{state['attempt']}.json", state)
         except FileNotFoundError:
-            pass  # the pod's directory is gone, and nobody will ask
-        except OSError as error:  # a full disk: the watchers know already, the file follows
+            pass  # the pod's directory is gone, and its states are not needed any more
+        except OSError as error:  # a full disk: the watchers have the state already, the file is written later
             complain(f"cannot write the state of {state['name']}: {describe(error)}")
             if not self._unwritten:
                 self.loop.after(1.0, self._write_again)
@@ -192,18 +192,18 @@ class Shim:
             self.loop.done = True
 
     def sweep(self, path: str) -> None:
-        """Remove a dead container's root, beside the loop."""
+        """Remove a dead container's root in a child process, so that the loop is not blocked."""
 
         def work() -> None:
             close_others([])
             remove_tree(path)
             os._exit(0)
 
-        with Ignoring(OSError):  # it goes with the pod's directory
+        with Ignoring(OSError):  # it is removed with the pod's directory
             self.loop.fork(work)
 
     def _kill_orphans(self) -> None:
-        """Without PID namespaces, what outlived its init has become the shim's own child."""
+        """Without PID namespaces, processes that outlived their init have become the shim's own children."""
         for pid in children_of(os.getpid()):
             try:
                 os.kill(pid, signal.SIGKILL)
@@ -211,7 +211,8 @@ class Shim:
                 continue
 
     def _stranger_ended(self, pid: int, status: int, usage: Any) -> None:
-        """A process that a go-between left to us; its number may still wait in the pipe."""
+        """A process that the shim inherited from an intermediate process; its PID may still be unread in a report
+        pipe."""
         for container in self.containers:
             container.read_report()
         for unsettled in list(self.unsettled):
@@ -242,12 +243,12 @@ class Shim:
         ]
 
     def _look_round(self) -> None:
-        """A pod that was removed while nobody could tell the shim needs it no more."""
+        """End the shim when its pod was removed while no agent could notify it."""
         if not os.path.exists(f"{self.directory}/body.json"):
             self._end_all()
         self.loop.after(LOOK_ROUND, self._look_round)
 
-    # requests
+    # Requests
 
     def _serve(self, client: Client, message: Obj, fds: list[int]) -> None:
         act = self._requests.get(message.get("do", ""))
@@ -272,7 +273,7 @@ class Shim:
     def _start(self, client: Client, message: Obj, fds: list[int]) -> None:
         name, attempt = message["container"], message["attempt"]
         current = next((c for c in self.containers if c.name == name and c.state["status"] != "exited"), None)
-        if current and current.attempt == attempt:  # asked again by the successor of an agent that was killed
+        if current and current.attempt == attempt:  # repeated by the successor of an agent that was killed
             if current.state["status"] == "running":
                 client.send({"ok": True})
             else:
@@ -289,7 +290,7 @@ class Shim:
     def _stop(self, client: Client, message: Obj, fds: list[int]) -> None:
         number = signal_number(str(message.get("signal", "SIGTERM")))
         name, grace = message["container"], float(message["grace"])
-        if not -LONGEST_GRACE <= grace <= LONGEST_GRACE:  # nor NaN
+        if not -LONGEST_GRACE <= grace <= LONGEST_GRACE:  # rejects NaN, too
             raise Refusal("BadRequest", f"a grace of {grace} seconds")
         for container in self.containers:
             if container.name == name:
@@ -363,11 +364,11 @@ class Shim:
 
 
 LOST = {"status": "exited", "exit_code": 137, "signal": 9, "reason": "Error", "pid": 0}
-"""What is known of a container whose shim died: it was killed with it."""
+"""The final state of a container whose shim died: it was killed with it."""
 
 
 def left_states(directory: str) -> list[Obj]:
-    """The newest state of each container that is on disk."""
+    """The newest state on disk of each container."""
     found: dict[str, Obj] = {}
     try:
         names = os.listdir(f"{directory}/containers")
@@ -377,7 +378,7 @@ def left_states(directory: str) -> list[Obj]:
         for entry in os.listdir(f"{directory}/containers/{name}"):
             attempt = entry[: -len(".json")]
             if entry.endswith(".json") and attempt.isdigit():
-                with Ignoring(ValueError):  # cut short by the end of the machine
+                with Ignoring(ValueError):  # truncated by a crash of the machine
                     state = read_json(f"{directory}/containers/{name}/{entry}")
                     if name not in found or found[name]["attempt"] < state["attempt"]:
                         found[name] = state
@@ -385,7 +386,8 @@ def left_states(directory: str) -> list[Obj]:
 
 
 def detach(directory: str) -> int:
-    """Leave the caller's session and terminal; what it reads at the end of the start comes through the descriptor."""
+    """Leave the caller's session and terminal; returns the descriptor on which the caller reads the result of the
+    start."""
     if os.fork():
         os._exit(0)
     os.setsid()
@@ -404,7 +406,7 @@ def detach(directory: str) -> int:
 
 
 def lock(directory: str) -> None:
-    """One shim per pod, even when an agent was killed while it started one and its successor starts another."""
+    """One shim per pod, even when an agent was killed while it started a shim and its successor starts another."""
     fd = os.open(f"{directory}/shim.lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
     try:
         fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)

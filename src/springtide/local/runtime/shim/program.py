@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""From a forked process to the program that a container is for."""
+"""Executing a container's program in a forked process."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ else:
 
 
 IGNORED = (signal.SIGHUP, signal.SIGINT, signal.SIGQUIT, signal.SIGTSTP, signal.SIGTERM)
-"""What a terminal, its end or the end of a session sends to everybody; a shim goes on."""
+"""Signals that a terminal, its closing or the end of a session sends to all processes; a shim ignores them."""
 STANDARD_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 NOT_FOUND = "NotFound"
 
 
 def find_program(name: str, env: dict[str, str]) -> str:
-    """Where a command lies, in the words that a container runtime has for failing to find it."""
+    """The path of a command; the errors are worded like a container runtime's."""
     if "/" in name:
         try:
             os.stat(name)
@@ -50,11 +50,11 @@ def plain(error: OSError) -> str:
 
 
 def become(body: Obj, terminal: bool, stdio: Sequence[int]) -> None:
-    """Stdio, session and user of a program that is about to be executed."""
+    """Set stdio, session and user of a program that is about to be executed."""
     os.setsid()
     if terminal:
         fcntl.ioctl(stdio[0], termios.TIOCSCTTY, 0)
-    # First out of the way of 0, 1 and 2, then into place: one may stand where another has to go.
+    # First duplicate all above 2, then move them into place: a source may occupy the number of another target.
     for number, fd in enumerate([fcntl.fcntl(fd, fcntl.F_DUPFD_CLOEXEC, 10) for fd in stdio]):
         os.dup2(fd, number)
     if body.get("user") is not None:
@@ -69,7 +69,7 @@ def become(body: Obj, terminal: bool, stdio: Sequence[int]) -> None:
 
 
 def own_streams(user: int) -> None:
-    """Give pipes and terminals to the program's user, or it could not open /dev/stdout."""
+    """Give pipes and terminals to the program's user, who otherwise could not open /dev/stdout."""
     for fd in (0, 1, 2):
         mode = os.fstat(fd).st_mode
         if stat.S_ISFIFO(mode) or os.isatty(fd):
@@ -78,13 +78,13 @@ def own_streams(user: int) -> None:
 
 
 def execute(argv: Sequence[str], env: dict[str, str]) -> NoReturn:
-    """Become the program; a `Refusal` says why not."""
+    """Replace this process with the program; raises `Refusal` with the reason if that fails."""
     if not argv:
         raise Refusal("StartError", "no command is given")
     if any("\0" in word for word in argv):
         raise Refusal("StartError", f'exec: "{argv[0]}": invalid argument: a command cannot hold a zero byte')
     path = find_program(argv[0], env)
-    for number in (*IGNORED, signal.SIGPIPE, signal.SIGXFSZ):  # the last two by Python; a program would inherit it
+    for number in (*IGNORED, signal.SIGPIPE, signal.SIGXFSZ):  # Python ignores the last two; so would a program
         signal.signal(number, signal.SIG_DFL)
     signal.pthread_sigmask(signal.SIG_SETMASK, [])
     variables = {_bytes(name): _bytes(value) for name, value in env.items()}
@@ -99,7 +99,7 @@ def _bytes(text: str) -> bytes:
 
 
 def enter_directory(path: str) -> None:
-    """The working directory, made when it is missing, as container runtimes do."""
+    """Change to the working directory, created when it is missing, as container runtimes do."""
     try:
         os.makedirs(path, exist_ok=True)
         os.chdir(path)
@@ -108,5 +108,5 @@ def enter_directory(path: str) -> None:
 
 
 def report(fd: int, **facts: Any) -> None:
-    with Ignoring(BrokenPipeError):  # whoever waited for it is dead; what has to be done next is the same
+    with Ignoring(BrokenPipeError):  # the reader is dead; the caller continues in the same way
         os.write(fd, encode(facts).encode() + b"\n")

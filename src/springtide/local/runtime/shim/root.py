@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A container's root: host directories bound into a tree of its own, private places, volumes, missing mount points."""
+"""A container's root: host directories bound into a tree of its own, private directories, volumes, missing mount
+points."""
 
 from __future__ import annotations
 
@@ -34,26 +35,27 @@ if TYPE_CHECKING:
 
 
 SYSTEM = ("bin", "etc", "lib", "lib32", "lib64", "libx32", "opt", "sbin", "usr", "var")
-"""Directories of the host that a pod of root sees but never writes."""
+"""Directories of the host that a pod run by root can read but never write."""
 SHARED_LIMIT = 256
-"""Entries of a directory that are bound one by one; each takes a mount."""
+"""Maximum number of a directory's entries that are bound one by one; each takes a mount."""
 PRIVATE = {"tmp": 0o1777, "root": 0o700}
-"""Directories of a container's own, on disk."""
+"""Directories private to a container, on disk."""
 PASS = 0o011
 IN_MEMORY = {"dev": "mode=755", "run": "mode=755,size=10%"}
 OTHERS = frozenset(("boot", "lost+found", "proc", *PRIVATE, *IN_MEMORY))
-"""What of the host's root a container does not see."""
+"""Entries of the host's root that a container does not see."""
 
 
 class Root:
-    """A container's own root: the host's directories bound into a private one, and what the pod adds over them.
+    """A container's own root: the host's directories bound into a private one, and the pod's mounts over them.
 
-    It is built beside the host's tree and pivoted to at the end, so whatever it hides is still there as a source while
-    it is built. What programs write lies in the pod's directory on disk, not in memory: it may be checkpoints.
+    It is built beside the host's tree and pivoted to at the end, so whatever it hides is still available as a source
+    while it is built. Files that programs write lie in the pod's directory on disk, not in memory: they may be
+    checkpoints.
     """
 
     def __init__(self, base: str, is_root: bool, shm: str, terminals: str = "") -> None:
-        """Without a devpts of the container's own at `terminals` it shows the machine's."""
+        """`terminals` is the container's own devpts; without it the container sees the machine's."""
         self.base = base
         self.top = f"{base}/top"
         self.fresh_proc = False
@@ -62,8 +64,8 @@ class Root:
         self._shm = shm
         self._terminals = terminals
         self._layers = 0
-        self._own = {"/"}  # where missing mount points are simply made
-        self._host: set[str] = set()  # what lies there and is the host's own
+        self._own = {"/"}  # where missing mount points are simply created
+        self._host: set[str] = set()  # entries in there that belong to the host
 
     def build(
         self,
@@ -75,9 +77,9 @@ class Root:
     ) -> None:
         """Replace the root of the calling process, which is in a mount namespace of its own.
 
-        A program of another user than root may pass through /root, where its environment may lie.
+        A program of another user than root may traverse /root, where its environment may lie.
         """
-        remove_tree(self.base)  # of a start that was cut short
+        remove_tree(self.base)  # left by a start that was interrupted
         entries = _entries("/", lambda entry: entry.name in OTHERS)
         self._lay_ground(entries)
         self._show(entries, self.top)
@@ -86,7 +88,7 @@ class Root:
         self._add_system()
         covers = [cover for path in hidden for cover in self._hide(path)]
         added = [place for item in mounts for place in self._added(item)]
-        for cover in covers:  # not before mount points were made in them
+        for cover in covers:  # only after mount points were created in them
             set_read_only(cover, recursive=False)
         if read_only:
             self._forbid_writing(added)
@@ -97,9 +99,11 @@ class Root:
         os.chdir("/")
 
     def _lay_ground(self, entries: list[os.DirEntry[str]]) -> None:
-        """What becomes the root: a directory on disk, laid over one in memory with a place for all that is shown in it.
+        """Create the new root: an overlay with its upper layer on disk over a tmpfs that holds a mount point for each
+        entry.
 
-        A disk would need as long for these places as all the rest takes. Where that is refused, it has them.
+        Creating these mount points on a disk would take as long as all other steps. Where overlays are refused, they
+        are created on disk.
         """
         os.makedirs(self.top)
         os.chmod(self.top, 0o755)
@@ -138,7 +142,8 @@ class Root:
             self._own.add(f"/{name}")
 
     def _furnish(self, search_path: str) -> None:
-        """What an image with sshd has: it separates its privileges in a directory, and clears PATH for its shells."""
+        """Files that an image with sshd has: sshd needs a directory for privilege separation, and clears PATH for its
+        shells."""
         os.mkdir(f"{self.top}/run/sshd", 0o755)
         quoted = search_path.replace("'", "'\\''")
         with open(f"{self.base}/root/.bashrc", "w") as file:  # bash reads it when sshd starts it, too
@@ -159,7 +164,7 @@ class Root:
         try:
             mount("proc", f"{self.top}/proc", "proc", MS_NOSUID | MS_NODEV | MS_NOEXEC)
             self.fresh_proc = True
-        except OSError:  # refused where the host's own is partly hidden, as inside most containers
+        except OSError:  # refused where the host's own /proc is partly hidden, as inside most containers
             mount("/proc", f"{self.top}/proc", flags=MS_BIND | MS_REC)
         if self._is_root:
             points = mount_points(f"{self.top}/")
@@ -169,7 +174,7 @@ class Root:
                     set_read_only(path, recursive=True)
 
     def _hide(self, path: str) -> list[str]:
-        """Cover what the host has there; says with what, where that can be written to so far."""
+        """Cover a path of the host; returns the covering mounts that are still writable."""
         inside, missing = resolve(self.top, path)
         if missing or inside == "/":
             return []
@@ -208,7 +213,7 @@ class Root:
         return inside
 
     def _place(self, target: str, is_directory: bool) -> str:
-        """The mount point for `target`, made where it is missing; never made in a directory of the host."""
+        """The mount point for `target`, created where it is missing; never created in a directory of the host."""
         inside, missing = resolve(self.top, target)
         if not missing:
             return inside
@@ -220,10 +225,10 @@ class Root:
         return f"{inside.rstrip('/')}/{'/'.join(missing)}"
 
     def _make_room(self, inside: str) -> None:
-        """Put something of the pod's over a directory of the host, in which a mount point can be made.
+        """Cover a directory of the host with one of the pod, in which a mount point can be created.
 
-        A layer is cheap, and keeps to itself what programs write. But where people keep their files, what a program
-        writes into a directory of theirs is to be there when the pod is gone.
+        An overlay is cheap, but keeps what programs write. In directories where people keep files, what a program
+        writes must still exist when the pod is gone; such directories are bound entry by entry if possible.
         """
         if _keeps_files(inside) and self._cover(inside):
             return
@@ -231,9 +236,9 @@ class Root:
             raise OSError(errno.EACCES, f"cannot lay anything over {inside}: {self.overlay_refusal}")
 
     def _owned(self, inside: str) -> bool:
-        """Whether the innermost thing mounted at or above a path is the pod's."""
+        """Whether the innermost mount at or above a path is the pod's."""
         while inside not in self._own:
-            if inside in self._host or inside.count("/") == 1:  # directly under the root all is the host's
+            if inside in self._host or inside.count("/") == 1:  # entries directly under the root are the host's
                 return False
             inside = os.path.dirname(inside)
         return True
@@ -249,9 +254,9 @@ class Root:
         return True
 
     def _overlay(self, inside: str, points: list[str]) -> bool:
-        """Lay a private writable layer over a directory, on disk or else in memory; False where it is refused.
+        """Mount a private writable overlay over a directory, on disk or else in memory; False where it is refused.
 
-        What is mounted below would be hidden by it, and is bound again over it.
+        Mounts below the directory would be hidden by the overlay, and are bound again over it.
         """
         place = self.top + inside
         below = [path for path in points if path.startswith(f"{place}/")]
@@ -289,7 +294,8 @@ class Root:
         return parts if self._is_root else f"{parts},userxattr"
 
     def _cover(self, inside: str, limit: int | None = SHARED_LIMIT) -> bool:
-        """Put a private directory there that shows the same entries; False where they are too many or secret."""
+        """Cover a directory with a private one that shows the same entries; False where they are too many or
+        unreadable."""
         try:
             entries = _entries(self.top + inside, lambda entry: False)
         except PermissionError:
@@ -305,7 +311,8 @@ class Root:
         return True
 
     def _forbid_writing(self, added: list[str]) -> None:
-        """Everything but volumes, devices and the kernel's own; the mount points are all made by now."""
+        """Make everything read-only but volumes, devices and the kernel's own; all mount points have been created by
+        now."""
         spared = [self.top + path for path in ("/dev", "/proc", "/sys", *added)]
         for path in (self.top, *mount_points(f"{self.top}/")):
             if not any(path == other or path.startswith(f"{other}/") for other in spared):
@@ -313,7 +320,7 @@ class Root:
 
 
 def _keeps_files(inside: str) -> bool:
-    """Whether people have files of their own there: not in what belongs to the system."""
+    """Whether people keep files of their own there: false for directories of the system."""
     top = inside.split("/")[1]
     return top == "opt" or top not in SYSTEM
 
@@ -324,7 +331,7 @@ def _entries(directory: str, skip: Callable[[os.DirEntry[str]], bool]) -> list[o
 
 
 def _make_places(entries: list[os.DirEntry[str]], target: str) -> None:
-    """Links as they are, and for everything else something to mount it on."""
+    """Copy symlinks, and create a mount point for every other entry."""
     for entry in entries:
         place = f"{target}/{entry.name}"
         if entry.is_symlink():
@@ -334,7 +341,8 @@ def _make_places(entries: list[os.DirEntry[str]], target: str) -> None:
 
 
 def open_part(volume: str, part: str) -> int:
-    """A part of a volume, made where it is missing; never through a link, which a program may have put in our way."""
+    """Open a part of a volume, created where it is missing; never through a symlink, which a program may have
+    planted."""
     here = os.open(volume, os.O_PATH | os.O_DIRECTORY | os.O_CLOEXEC)
     mode = stat.S_IMODE(os.fstat(here).st_mode)
     for name in part.split("/"):
@@ -373,7 +381,8 @@ USELESS = frozenset(
 
 
 def _useless_device(entry: os.DirEntry[str]) -> bool:
-    """The host's consoles, disks and management, and what the user may not open; accelerators of every make stay."""
+    """The host's consoles, disks and management, and what the user may not open; accelerators of every make are
+    kept."""
     name = entry.name
     if name in USELESS or name.startswith(("ttyS", "vcs")) or (name.startswith("tty") and name[3:4].isdigit()):
         return True
@@ -384,7 +393,7 @@ def _useless_device(entry: os.DirEntry[str]) -> bool:
 
 
 def mount_points(prefix: str) -> list[str]:
-    """What is mounted below a path, in the order of mounting."""
+    """The mount points below a path, in the order of mounting."""
     wanted = os.fsencode(prefix)
     escapes = ((b"\\", b"\\134"), (b" ", b"\\040"), (b"\t", b"\\011"), (b"\n", b"\\012"))
     for sign, code in escapes:

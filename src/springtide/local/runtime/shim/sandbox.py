@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What all containers of a pod share: network, names, the place for volumes in memory."""
+"""The namespaces that all containers of a pod share: network, names, the place for volumes in memory."""
 
 from __future__ import annotations
 
@@ -43,19 +43,19 @@ else:
 SYSCTLS = (
     ("ip_unprivileged_port_start", "0"),
     ("ping_group_range", "0 0"),
-    ("ping_group_range", "0 2147483647"),  # refused where an ordinary user's network knows one group only
+    ("ping_group_range", "0 2147483647"),  # refused where an ordinary user's namespace has only one group
 )
-"""In the pod's own network anybody may listen on port 80, and ping, as container runtimes have it."""
+"""In the pod's own network every user may listen on port 80 and ping, as in container runtimes."""
 PATIENCE = 5.0
-"""Seconds for a network holder that is just being started again."""
+"""Seconds to wait for a netd that is restarting."""
 
 
 def call_holder(path: str) -> socket.socket:
-    """A connection to the network holder, waiting a while for one that is restarting."""
+    """A connection to netd, waiting a while for a netd that is restarting."""
     deadline = time.monotonic() + PATIENCE
     while True:
         connection = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
-        connection.settimeout(4 * PATIENCE)  # it may be busy with hundreds of others
+        connection.settimeout(4 * PATIENCE)  # netd may be busy with hundreds of other requests
         try:
             at_directory(path, connection.connect)
             return connection
@@ -68,7 +68,7 @@ def call_holder(path: str) -> socket.socket:
 
 
 class Sandbox:
-    """The namespaces that all containers of a pod share. The shim lives in them, so they live as long as it does."""
+    """The namespaces that all containers of a pod share. The shim runs in them, so they exist as long as it does."""
 
     def __init__(self, directory: str, body: Obj) -> None:
         self.body = body
@@ -76,7 +76,7 @@ class Sandbox:
         self.user = (os.geteuid(), os.getegid()) if os.geteuid() != 0 and self.isolated else None
         self.shm = f"{directory}/shm"
         self.network: list[int] = []
-        """The pods' network: its user (of ordinary users) and net namespaces, kept alive for the holder's successor."""
+        """The pods' network: its user (of ordinary users) and net namespaces, kept alive for netd's successor."""
 
     def enter(self) -> None:
         prctl(PR_SET_CHILD_SUBREAPER, 1)

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Terminals of one container: they lie in a devpts of its own, where no other pod can open them.
 
-The shim mounts it in its own mount namespace and binds it into the container, so that it can make terminals there
+The shim mounts it in its own mount namespace and binds it into the container, so that it can create terminals there
 without following a path that programs of the container might have changed.
 """
 
@@ -24,7 +24,7 @@ class Terminals:
     def __init__(self, place: str) -> None:
         """OSError where the kernel refuses such a mount."""
         self.place = place
-        with Ignoring(FileExistsError):  # of a start that was cut short
+        with Ignoring(FileExistsError):  # left by a start that was interrupted
             os.mkdir(place, 0o700)
         for group in GROUPS:
             try:
@@ -49,7 +49,7 @@ class Terminals:
             raise
 
     def remove(self) -> None:
-        with Ignoring(OSError):  # it goes with the shim's mount namespace and the pod's directory
+        with Ignoring(OSError):  # it disappears with the shim's mount namespace and the pod's directory
             call_kernel("cannot take away the terminals", "umount2", os.fsencode(self.place), MNT_DETACH)
             os.rmdir(self.place)
 

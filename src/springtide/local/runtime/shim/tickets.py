@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Commands that the API server has allowed and nobody has begun yet: each is good once, and for a minute."""
+"""Commands that the API server has allowed and that have not started yet: each ticket is valid once, and for a
+minute."""
 
 from __future__ import annotations
 
@@ -11,12 +12,13 @@ if TYPE_CHECKING:
 
 LIFE = 60.0
 MOST, MOST_CHARACTERS = 1000, 8 << 20
-"""Of all tickets together: who asks for more than it uses loses its oldest ones, and takes no memory of the node."""
+"""Of all tickets together: the oldest ones beyond this are dropped, so that unused tickets do not fill the node's
+memory."""
 
 
 class Tickets:
     def __init__(self) -> None:
-        self._given: dict[str, tuple[float, int, Obj]] = {}  # the oldest first
+        self._given: dict[str, tuple[float, int, Obj]] = {}  # oldest first
         self._characters = 0
 
     def give(self, ticket: str, command: Obj, now: float) -> None:
@@ -28,7 +30,7 @@ class Tickets:
             self._forget(next(iter(self._given)))
 
     def take(self, ticket: str, now: float) -> Obj | None:
-        """The command; None where the ticket was used before, has expired or was never given."""
+        """The command; None where the ticket was used before, has expired or was never issued."""
         until, _, command = self._given.get(ticket, (now, 0, {}))
         self._forget(ticket)
         return command if now < until else None
