@@ -1,12 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""One embedded cluster's server, composed: certificates, store, API server, listeners, and the controllers beside it.
+"""One embedded cluster's server: certificates, store, API server, listeners, and the controllers beside it.
 
-The server process of `tide up` and the tests start one with `async with running(options)`; nodes, and with them the
-scheduler and the pods' network, come with `tide up` alone. In that network the server listens on the address of the
+The server process of `tide up` and the tests start it with `async with running(options)`; nodes, and with them the
+scheduler and the pod network, exist only with `tide up`. In that network the server listens on the address of the
 service `kubernetes`, at port 443 and at its own.
 
-Everything it needs on disk is under one data directory; stopping and starting it again, or killing it at any moment,
-loses nothing that was acknowledged.
+All files are under one data directory; after a restart, or a kill at any moment, no acknowledged write is lost.
 """
 
 from __future__ import annotations
@@ -46,7 +45,7 @@ logger = logging.getLogger(__name__)
 
 HTTPS = 443
 _LOOK = 0.1
-_FAREWELL = 0.2  # seconds that requests under way get when the server stops; watches never end by themselves
+_FAREWELL = 0.2  # seconds for requests in progress when the server stops; watches never end by themselves
 
 
 @dataclass(frozen=True)
@@ -58,14 +57,15 @@ class Options:
     audit: bool = False
     upkeep: bool = True
     listener: socket.socket | None = None
-    """Bound already, instead of the port, by whoever holds the directory's lock: connections wait while the server is
-    started again, instead of being refused."""
+    """A bound socket in place of the port, from the holder of the directory's lock: connections wait while the server
+    is restarted, instead of being refused.
+    """
     scheduler: scheduler.Options | None = None
     """None schedules nothing."""
     holder: Path | None = None
-    """Where the network holder's socket is, if there comes to be one; None when there is no network of pods."""
+    """The path of netd's socket, if netd is going to run; None without a pod network."""
     accept_loss: bool = False
-    """Whether to serve what is left of a database that has lost objects."""
+    """Whether to serve a database that has lost objects."""
 
 
 @dataclass
@@ -85,7 +85,7 @@ class Cluster:
         return self.server.store.damaged
 
     def client(self, user: str) -> Client:
-        """A client in this process, with all rights, that is called `user`."""
+        """A client in this process with all rights and the user name `user`."""
         return Client(Loopback(self.server.dispatcher, User(user, groups=(MASTERS,))))
 
 
@@ -148,7 +148,7 @@ async def running(options: Options) -> AsyncIterator[Cluster]:
 
 
 def kubeconfig_entry(directory: DataDir, name: str) -> kubeconfig.Entry:
-    """How the administrator reaches the cluster that runs, or ran last, in this directory."""
+    """The administrator's access to the cluster that runs, or ran last, in this directory."""
     authority = pki.Authority(directory.pki, datetime.now(UTC))
     last = directory.last()
     server = f"https://127.0.0.1:{last.port if last else DEFAULT_PORT}"
@@ -160,7 +160,7 @@ def _token_maker(key: SigningKey) -> Callable[[Callable[[str, str, str], str]], 
 
 
 class _Front:
-    """Where connections come in, whatever socket they come by."""
+    """Serves connections on all listening sockets."""
 
     def __init__(self, server: ApiServer, context: ssl.SSLContext) -> None:
         self._server, self._context = server, context
@@ -173,7 +173,7 @@ class _Front:
         return made
 
     async def serve_pods(self, holder: Path, address: str, port: int) -> None:
-        """By sockets made in the pods' network, for as long as there is one: runs until cancelled."""
+        """Serves on sockets in the pod network, across restarts of netd: runs until cancelled."""
         before: Listener | None = None
         async for sock in dialing.listeners(holder, address, port):
             if before is not None:
@@ -189,9 +189,9 @@ class _Front:
 
 
 async def _serve_network(client: Client, front: _Front, holder: Path, service: tuple[str, int]) -> None:
-    """Runs until cancelled: names and services for the pods' network, and the service `kubernetes` in it.
+    """Serves the pod network: netd's table, and the service `kubernetes`. Runs until cancelled.
 
-    Begins when there is a holder: whether this machine allows one is found out while the server starts.
+    Waits for netd's socket: whether this machine allows a pod network is determined while the server starts.
     """
     while not holder.exists():  # noqa: ASYNC110, ASYNC240 - from another process
         await asyncio.sleep(_LOOK)

@@ -1,18 +1,19 @@
 # SPDX-License-Identifier: Apache-2.0
 """The processes of one embedded cluster: `tide up` becomes their supervisor.
 
-    supervising, settings   starts, keeps and ends all the others
-    serving, server         the server: the supervisor's view of it, and its own `main`
-    machine                 what comes with nodes: the pods' network and the agents
-    agents, operator        one agent process per node; the operator beside them
-    credentials             what agents and operator prove themselves with
-    seeding                 what is there for training jobs before anybody asks
-    nodes, node_plans       which nodes there are to be: from Node objects to agents started, stopped and killed
-    node_specs              nodes as people write them on a command line
-    endings, signals        how the cluster ends, and who says so
-    leftovers, readiness    pods found on disk; nodes that have come up
-    processes, leash        a child that is kept running; one that dies with its parent
-    failures, log_files     what a server that does not start says; logs of processes in the background
+    supervising, settings   starts, restarts and stops all other processes
+    serving, server         the server: the supervisor's handle of it, and its own `main`
+    machine                 what a cluster with nodes adds: the pod network and the agents
+    agents, operator        one agent process per node; the operator process
+    credentials             credentials of agents and operator
+    seeding                 the objects that training jobs require: definitions, namespaces, the operator's rights
+    nodes, node_plans       from Node objects to agents that are started, stopped and killed
+    node_specs              nodes as written on a command line
+    endings, signals        how the cluster is shut down, and how that is requested
+    leftovers, readiness    pods found on disk; nodes that are ready
+    processes               a child process that is kept running
+    parent_death            a process that dies with its parent; `leash` is its former name
+    failures, log_files     error messages of a server that does not start; logs of background processes
 
-It knows the cluster through the Kubernetes API alone. Only `server` imports the API server, in a process of its own.
+The supervisor uses only the Kubernetes API. Only `server` imports the API server, in a process of its own.
 """

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the supervisor's children prove themselves with: a kubeconfig of its own for each, and what a node agent's HTTPS
-side shows and trusts.
+"""The credentials of the supervisor's children: a kubeconfig for each, and certificates for a node agent's HTTPS
+server.
 
-In `nodes/NAME` and `operator` of the data directory, readable by their owner alone; made anew when they are missing or
-about to end.
+Stored in `nodes/NAME` and `operator` of the data directory, readable by their owner alone; recreated when they are
+missing or about to expire.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ class Credentials:
     client_ca: Path
 
     def arguments(self) -> list[str]:
-        """As the node agent wants them on its command line."""
+        """As command-line arguments of the node agent."""
         files = {"kubeconfig": self.kubeconfig, "certificate": self.pair, "key": self.pair, "client-ca": self.client_ca}
         return [part for name, path in files.items() for part in (f"--{name}", str(path))]
 
@@ -52,6 +52,6 @@ def make_operator_s(directory: DataDir, server: str) -> Path:
 
 
 def _write(path: Path, content: bytes) -> None:
-    """Only when it changes: a durable write takes longer than all the rest."""
+    """Writes only a changed file: durable writes are slow."""
     if not path.exists() or path.read_bytes() != content:
         write_private(path, content)

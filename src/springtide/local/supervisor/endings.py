@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How a cluster ends, and who says so.
+"""How a cluster is shut down, and how that is requested.
 
-Ctrl-C, the end of the terminal and a plain SIGTERM end it with its pods, each within its grace. A second Ctrl-C ends
-the pods at once. `tide down` writes what it wants into a file before it sends SIGTERM, and may do so again to make
-haste. When the data directory disappears, the pods' files are gone with it, so they end at once.
+Ctrl-C, a closed terminal and a plain SIGTERM shut it down with its pods, each within its grace period. A second Ctrl-C
+kills the pods at once. `tide down` writes its options into a file before it sends SIGTERM, and may do so again with a
+shorter grace period. When the data directory disappears, so have the pods' files, and the pods are killed at once.
 """
 
 from __future__ import annotations
@@ -19,20 +19,20 @@ from springtide.local.datadir import DataDir
 class Ending:
     keep_pods: bool = False
     grace: float | None = None
-    """Seconds that pods get at most; None leaves it to them."""
+    """The maximum grace period in seconds; None leaves it to the pods."""
 
 
 AT_ONCE = Ending(grace=0.0)
 
 
 def ask(directory: DataDir, ending: Ending) -> None:
-    """Leave word for the SIGTERM that follows."""
+    """Writes the options for the SIGTERM that follows."""
     note = {"keepPods": ending.keep_pods, "grace": ending.grace}
     write_private(directory.ending, json.dumps(note).encode())
 
 
 def asked(directory: DataDir) -> Ending:
-    """The word that was left, which is good once; without one, an ending like any other."""
+    """The written options, valid once; without any, a plain shutdown."""
     try:
         note = json.loads(directory.ending.read_bytes())
         directory.ending.unlink(missing_ok=True)

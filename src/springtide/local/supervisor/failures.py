@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the server process tells its supervisor: that it is up, or in a form that can be explained why it is not.
+"""The server process's message to its supervisor: that it is up, or why it cannot start.
 
-One JSON line over a pipe. A server that dies without a word closes the pipe, which says enough.
+One JSON line over a pipe. A server that dies without a message closes the pipe.
 """
 
 from __future__ import annotations
@@ -14,22 +14,23 @@ from typing import Any
 
 
 class FailedError(Exception):
-    """The server cannot start, and says why; trying again would not help."""
+    """The server cannot start, for the given reason; a retry would not help."""
 
 
 class LostError(FailedError):
-    """The database holds less than was acknowledged. Whether to go on without the rest is for a person to decide."""
+    """The database holds less than was acknowledged. The user must decide whether to continue without the lost objects.
+    """
 
 
 class DeadError(Exception):
-    """The server dies each time it is started; the message is how."""
+    """The server dies on each start; the message says how."""
 
 
 @dataclass(frozen=True, slots=True)
 class Up:
     port: int
     notes: tuple[str, ...] = ()
-    """What does not work all the same."""
+    """Functions that do not work."""
 
 
 def up(port: int, notes: Sequence[str] = ()) -> bytes:
@@ -44,7 +45,7 @@ def failed(error: Exception, *, lost: bool = False) -> bytes:
 
 
 def heard(line: bytes) -> Up | Exception | None:
-    """None for a server that died without a word."""
+    """None for a server that died without a message."""
     try:
         said: dict[str, Any] = json.loads(line)
     except ValueError:
@@ -57,7 +58,7 @@ def heard(line: bytes) -> Up | Exception | None:
 
 
 def with_advice(error: Exception, data_dir: str) -> str:
-    """Why a server that is tried again does not start, and what helps."""
+    """Why a server that is restarted repeatedly does not start, and what to do."""
     full = error.errno in (errno.ENOSPC, errno.EDQUOT) if isinstance(error, OSError) else "disk is full" in str(error)
     if full:
         return f"the disk that holds {data_dir} is full. Free some space; the server is tried again until it starts"

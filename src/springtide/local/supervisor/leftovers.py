@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Pods on disk and the shims that keep them alive: found without an agent, and killed when there is none to ask.
+"""Pods on disk and their shims: found without an agent, and killed when there is no agent.
 
-A shim says in its pod's directory which process it is, so that no stranger with a used number is ever hit. One that is
-only starting, or whose directory is gone, has not said so; it is found by its command line, which names the directory.
+A shim writes its process id and start time into its pod's directory, so that a reused process id is never signalled. A
+shim that is still starting, or whose directory was removed, is found by its command line, which names the directory.
 """
 
 from __future__ import annotations
@@ -24,9 +24,9 @@ from springtide.local.runtime import remains
 
 _PROC = Path("/proc")
 _SHIM = b"springtide.local.runtime."
-"""Somewhere in the command line of every shim."""
+"""Part of the command line of every shim."""
 _GONE = 5.0
-"""Seconds a killed process may take to be gone."""
+"""How many seconds a killed process may take to exit."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,11 +34,11 @@ class PodOnDisk:
     path: Path
     node: str
     logs: str
-    """The name of its directory of logs."""
+    """The name of its log directory."""
 
 
 def pods(directory: DataDir, node: str | None = None) -> list[PodOnDisk]:
-    """All, or those of one node."""
+    """All pods, or those of one node."""
     found = (_pod(path) for path in sorted(directory.pods.glob("*")))
     return [pod for pod in found if pod is not None and node in (None, pod.node)]
 
@@ -52,17 +52,17 @@ def _pod(path: Path) -> PodOnDisk | None:
 
 
 def living(directory: DataDir) -> int:
-    """How many pods have a living shim."""
+    """The number of pods with a living shim."""
     return sum(shim(pod.path) is not None for pod in pods(directory))
 
 
 def kill(directory: DataDir, node: str | None = None) -> None:
-    """All pods, or those of one node, with all that runs in them: the kernel ends what a shim leaves behind."""
+    """Kills all pods, or those of one node: the kernel kills the other processes of a shim's pod."""
     doomed = {pod.path for pod in pods(directory, node)}
     shims = {pid for path in doomed if (pid := shim(path)) is not None}
     shims |= {pid for pid, path in _by_command_line(directory).items() if node is None or path in doomed}
     for pid in shims:
-        with contextlib.suppress(ProcessLookupError, PermissionError):  # gone by now, and maybe the number taken
+        with contextlib.suppress(ProcessLookupError, PermissionError):  # exited; the process id may be reused
             os.kill(pid, signal.SIGKILL)
     deadline = time.monotonic() + _GONE
     while time.monotonic() < deadline and any(_is_running(pid) for pid in shims):
@@ -70,7 +70,7 @@ def kill(directory: DataDir, node: str | None = None) -> None:
 
 
 def remove(directory: DataDir, node: str) -> None:
-    """What a node that is gone had on disk."""
+    """Removes the files of a deleted node."""
     for pod in pods(directory, node):
         shutil.rmtree(directory.path / "logs" / pod.logs, ignore_errors=True)
         exec_sockets.remove(directory.path / "exec", pod.path.name)
@@ -80,7 +80,7 @@ def remove(directory: DataDir, node: str) -> None:
 
 
 def shim(pod: Path) -> int | None:
-    """The living shim of the pod in this directory."""
+    """The process id of the living shim of the pod in this directory."""
     written = _read(pod / "shim.json")
     pid = written.get("pid")
     if not isinstance(pid, int) or written.get("boot") != _boot():
@@ -95,14 +95,14 @@ def shim(pod: Path) -> int | None:
 
 
 def _by_command_line(directory: DataDir) -> dict[int, Path]:
-    """The pod directories of all shims, and of processes that a shim is about to turn into programs."""
+    """The pod directories of all shims, and of processes that a shim forked and that have not exec'ed yet."""
     prefix = os.fsencode(directory.pods) + b"/"
     found = {}
     for path in _PROC.glob("[0-9]*/cmdline"):
         try:
             words = path.read_bytes().split(b"\0")
         except OSError:
-            continue  # gone by now
+            continue  # exited
         place = next((word for word in words if word.startswith(prefix)), None)
         if place is not None and any(_SHIM in word for word in words):
             found[int(path.parent.name)] = Path(os.fsdecode(place))
@@ -120,7 +120,7 @@ def _is_running(pid: int) -> bool:
 
 
 def _stat(pid: int) -> list[str]:
-    """The fields of /proc/PID/stat from the third on: the second may hold anything."""
+    """The fields of /proc/PID/stat from the third on: the second may contain any text."""
     return (_PROC / str(pid) / "stat").read_text(errors="replace").rpartition(")")[2].split()
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Logs of processes in the background: one file each, and the one before it when that has grown too long."""
+"""Logs of background processes: one file each, and the previous one after it has grown too long."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def opened(log: Path) -> BinaryIO:
 
 
 def last_line(log: Path) -> str:
-    """What a process said before it died."""
+    """The last line that a process printed before it died."""
     try:
         with log.open("rb") as file:
             file.seek(max(0, log.stat().st_size - 4096))

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The operator beside the cluster: `tide operator` as a child of the supervisor, kept up.
+"""The operator process: `tide operator` as a child of the supervisor, restarted when it dies.
 
-It is a stranger that knows the cluster by a kubeconfig alone, and may be killed at any moment. It holds the lock in its
-directory, by a file it inherits without knowing, so that others can tell whether and as which process it runs.
+The operator uses only a kubeconfig and may be killed at any moment. It holds the lock in its directory, through an
+inherited file descriptor, so that other processes can see whether it runs and its process id.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from springtide.local.supervisor.processes import Kept, leashed
 
 _MODULE = "springtide.cli"
 _PATIENCE = 5.0
-"""Seconds to end; it takes a fraction of one."""
+"""Seconds before it is killed; it exits in a fraction of one."""
 
 
 class Operator:
@@ -29,7 +29,7 @@ class Operator:
 
     async def _launch(self) -> Process:
         kubeconfig = credentials.make_operator_s(self._directory, self._server)
-        # There is no other: the supervisor holds the cluster, and whoever it starts ends with it.
+        # There is only one: the supervisor holds the cluster's lock, and its children end with it.
         arguments = ["operator", "--kubeconfig", str(kubeconfig), "--no-leader-elect", "--webhook-port", "0"]
         lock = self._directory.operator_lock
         try:

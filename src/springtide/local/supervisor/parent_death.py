@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Runs a module as `python -m` would, in a process that dies with the one that started it.
+"""Runs a module as `python -m` would, in a process that dies with its parent.
 
     python -m springtide.local.supervisor.parent_death PARENT MODULE ARGUMENTS...
 
-A server or a node agent without a supervisor would be in the way of the next one. It is killed, not asked: both stand
-it at any moment, and one that hangs stands in the way, too. Linux does it by itself; elsewhere a thread looks.
+A server or a node agent without a supervisor would block the next one. It gets SIGKILL: both survive that at any
+moment, and a hung process must go too. Linux sends the signal; elsewhere a thread polls the parent.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ def leash(parent: int) -> None:
         ctypes.CDLL(None, use_errno=True).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
     else:
         threading.Thread(target=_look, args=(parent,), daemon=True).start()
-    if os.getppid() != parent:  # it went before we were tied to it
+    if os.getppid() != parent:  # the parent exited before prctl took effect
         os.kill(os.getpid(), signal.SIGKILL)
 
 

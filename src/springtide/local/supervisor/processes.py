@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A child process that is kept running: started, started again when it dies, and ended when it is no longer wanted.
+"""A child process that is kept running: started, restarted when it dies, and stopped on request.
 
-Children have sessions of their own, so that Ctrl-C in a terminal reaches the supervisor alone, and are leashed to it
-(see `leash`), so that none is left when it is killed.
+Children have their own sessions, so that Ctrl-C in a terminal reaches only the supervisor, and die with it (see
+`parent_death`), so that none is left when it is killed.
 """
 
 from __future__ import annotations
@@ -23,14 +23,14 @@ logger = logging.getLogger(__name__)
 
 BACKOFF = Backoff(base=0.1, limit=10.0)
 STEADY = 10.0
-"""Seconds after which a process counts as having run, so that its death is not one in a row."""
+"""Seconds after which a process counts as steady, so that its death does not count as consecutive."""
 
 
 async def leashed(
     module: str, arguments: Sequence[str], *, log: IO[bytes] | None = None, pass_fds: Sequence[int] = ()
 ) -> Process:
-    """Start a module in a process that dies with this one. Without a log it speaks where this one does."""
-    # -P: a module of the user's directory must not take the place of one of ours.
+    """Starts a module in a process that dies with this one. Without `log` it inherits stdout and stderr."""
+    # -P: a module in the user's directory must not shadow one of ours.
     command = [
         sys.executable,
         "-P",
@@ -46,7 +46,7 @@ async def leashed(
 
 
 class Kept:
-    """`launch` starts it anew each time; `died` hears how it ended and may raise to give up."""
+    """`launch` starts the process each time; `died` gets its exit status and may raise to give up."""
 
     def __init__(
         self,
@@ -60,7 +60,7 @@ class Kept:
         self._ending = asyncio.Event()
         self._farewell = signal.SIGTERM
         self.task = asyncio.get_running_loop().create_task(self._run(), name=name)
-        """Ends with the process when that is wanted, and with an exception when `died` gives up."""
+        """Completes with the process after `end`, and with an exception when `died` gives up."""
 
     @property
     def pid(self) -> int | None:
@@ -72,7 +72,7 @@ class Kept:
                 self._process.send_signal(number)
 
     async def end(self, number: signal.Signals, patience: float | None) -> None:
-        """Ask it to end by this signal and wait for it; kill it when it takes longer than this many seconds."""
+        """Sends the signal and waits for the exit; kills the process after `patience` seconds."""
         self._farewell = number
         self._ending.set()
         self.send(number)
@@ -101,10 +101,10 @@ class Kept:
     async def _once(self) -> int:
         try:
             self._process = await self._launch()
-        except OSError as error:  # no memory, no more processes: as if it had died at once
+        except OSError as error:  # out of memory or processes: treated as an immediate exit
             logger.warning("%s cannot be started: %s", self.name, error)
             return 1
-        if self._ending.is_set():  # asked for while it was being started
+        if self._ending.is_set():  # requested while the process was being started
             self.send(self._farewell)
         return await self._process.wait()
 

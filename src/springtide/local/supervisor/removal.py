@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Removing a cluster from disk: what ran on, then its files, and nothing else.
+"""Removing a cluster from disk: kills its remaining processes, then removes its files and nothing else.
 
-Every step may be interrupted and done again. A file `deleting` is written first and removed nearly last: a cluster that
-has it is not started again. What a cluster makes is known by name. Other files, symbolic links and mount points stay,
-and so do the directories they are in: the data directory may be one that its user made for other things as well.
+Every step may be interrupted and repeated. A file `deleting` is written first and removed nearly last: a cluster with
+this file is not started again. A cluster's files are known by name. Other files, symbolic links and mount points stay,
+with the directories that contain them: users may keep other things in the data directory.
 """
 
 from __future__ import annotations
@@ -37,9 +37,9 @@ _FOLDERS = {
     "pods": _UID,
     "volumes": rf"pvc-{_UID}",
 }
-"""Directories of a cluster, inner ones first, and the names of what it makes in them."""
+"""A cluster's directories, inner ones first, and the names of the files it creates in them."""
 _LAST = ("cluster.json", "deleting", "server.lock", "lock")
-"""In this order: as long as one of the first two is there, the directory is known to be a cluster's."""
+"""In this order: while one of the first two exists, the directory is recognized as a cluster's."""
 
 
 class ForeignError(Exception):
@@ -47,7 +47,7 @@ class ForeignError(Exception):
 
 
 async def remove(directory: DataDir) -> list[Path]:
-    """Remove a cluster that does not run; what is not the cluster's is left and returned.
+    """Removes a stopped cluster; returns the files that are not the cluster's and were kept.
 
     InUseError when it runs, ForeignError, UntrustedError, or OSError.
     """
@@ -70,7 +70,7 @@ async def remove(directory: DataDir) -> list[Path]:
 
 
 def is_cluster(directory: DataDir) -> bool:
-    """Whether a cluster was made here, also if most of it is deleted."""
+    """Whether a cluster was created here, even if most of it is deleted."""
     if directory.last() is not None or directory.is_being_deleted():
         return True
     try:
@@ -84,7 +84,7 @@ def _mark(directory: DataDir) -> None:
     try:
         directory.mark_deleting()
     except OSError as error:
-        if error.errno not in (errno.ENOSPC, errno.EDQUOT):  # perhaps that is why it is deleted
+        if error.errno not in (errno.ENOSPC, errno.EDQUOT):  # a full disk may be the reason for the deletion
             raise
 
 
@@ -94,13 +94,13 @@ def _remove_contents(top: Path) -> None:
             for path in _matching(folder, pattern):
                 _remove(path)
             with contextlib.suppress(OSError):
-                folder.rmdir()  # unless something else is in it
+                folder.rmdir()  # fails if other files are in it
     for path in _matching(top, _FILES):
         _unlink(path)
 
 
 def _matching(folder: Path, pattern: str) -> Iterator[Path]:
-    """Half-written files, which have a name of their own until they are complete, included."""
+    """Matching files, including half-written ones, which have temporary names until they are complete."""
     wanted = re.compile(rf"({pattern})|\.({pattern})\.[0-9a-f]{{8}}")
     return (path for path in sorted(folder.iterdir()) if wanted.fullmatch(path.name))
 
@@ -115,7 +115,7 @@ def _remove(path: Path) -> None:
 
 
 def _unlink(path: Path) -> None:
-    """A file or a socket of the cluster's; a link was put there by somebody else."""
+    """Removes a file or a socket of the cluster; links are foreign and kept."""
     try:
         mode = path.lstat().st_mode
         if stat.S_ISREG(mode) or stat.S_ISSOCK(mode):

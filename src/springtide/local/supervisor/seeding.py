@@ -1,10 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What an embedded cluster has for training jobs before anybody asks: their definitions, the namespaces that people's
-manifests and documents use, and the operator's rights.
+"""The objects that training jobs require in an embedded cluster: definitions, common namespaces, the operator's rights.
 
-Run by the server at every start, before it says that it is up: definitions of an earlier version are brought up to
-date, and whatever was deleted comes back. Somebody's webhook may be in the way of any of it. That is no reason to have
-no cluster, in which alone the webhook could be mended: it is noted, and the next start tries again.
+Run by the server at every start, before it reports that it is up: older definitions are updated, and deleted objects
+are recreated. A user's webhook may reject any of these. The server starts nevertheless, because the webhook can be
+repaired only in a running cluster: the rejection is noted, and the next start retries.
 """
 
 from __future__ import annotations
@@ -29,7 +28,7 @@ _NAMESPACES = ("mpi-operator", "kubeflow")
 
 
 async def seed(client: Client) -> tuple[str, ...]:
-    """Notes on what was refused; ApiError when it is the server itself that fails."""
+    """Notes on rejected objects; ApiError when the server itself fails."""
     wanted = [definitions.annotated(definition(resource), BUILT_IN) for resource in RESOURCES]
     notes = await asyncio.gather(
         _tried("the definitions of training jobs", definitions.install(client, wanted, MANAGER)),
@@ -66,6 +65,6 @@ async def _grant(client: Client) -> None:
     await client.apply(CLUSTERROLES, role, field_manager=MANAGER)
     try:
         await client.apply(CLUSTERROLEBINDINGS, binding, field_manager=MANAGER)
-    except errors.Invalid:  # it leads to another role, by an earlier version or by hand, and cannot be turned round
+    except errors.Invalid:  # it refers to another role, by an earlier version or by hand, and roleRef is immutable
         await client.delete(CLUSTERROLEBINDINGS, _ROLE)
         await client.apply(CLUSTERROLEBINDINGS, binding, field_manager=MANAGER)

@@ -3,7 +3,8 @@
 
     python -m springtide.local.supervisor.server SETTINGS    (JSON, as the supervisor writes it)
 
-The supervisor has bound the port and holds the directory; it is told over a pipe that the server is up, or why not.
+The supervisor has bound the port and holds the directory's lock; the server reports over a pipe that it is up, or why
+not.
 """
 
 from __future__ import annotations
@@ -34,7 +35,7 @@ logger = logging.getLogger(__name__)
 
 _COLLECT = (10_000, 20, 100)
 _OPEN_FILES = 65536
-"""Wanted limit of open files: every watcher is a connection, and many systems start programs with 1,024."""
+"""The wanted limit of open files: every watcher is a connection, and many systems have a limit of 1,024."""
 
 
 def main() -> None:
@@ -85,7 +86,7 @@ def tell(pipe: int, line: bytes) -> None:
         os.write(pipe, line)
         os.close(pipe)
     except OSError:
-        pass  # told before, or nobody listens any more
+        pass  # already reported, or the reader is gone
 
 
 def raise_limit() -> None:
@@ -96,8 +97,9 @@ def raise_limit() -> None:
 
 
 def collect_rarely() -> None:
-    """Requests leave hardly any cycles behind, and looking for them among all that stays takes a twentieth of the
-    server's time: what was made so far is never looked at again, and the rest less often."""
+    """Exempts existing objects from garbage collection and makes it rarer: requests create hardly any cycles, and
+    collections cost a twentieth of the server's time.
+    """
     gc.collect()
     gc.freeze()
     gc.set_threshold(*_COLLECT)

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The server process, kept up: what it says when it starts, and when to give up on it.
+"""The server process, kept running: its startup message, and when to give up.
 
-A server that cannot start says why, and at the first start that is the end of it; one that dies without a word is given
-up after five tries. A server that was up before is started again for as long as it takes, and the log says why it does
-not come up and what helps: its pods run on, and somebody frees space on the disk or brings a damaged file back.
+A server that reports why it cannot start is given up at the first start; one that dies without a message, after five
+tries. A server that was up before is restarted indefinitely, and the log says why it does not start and what to do: its
+pods keep running while the user frees disk space or restores a damaged file.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ logger = logging.getLogger(__name__)
 _TRIES = 5
 _MODULE = "springtide.local.supervisor.server"
 _PATIENCE = 10.0
-"""Seconds to stop; it takes a fraction of one."""
+"""Seconds before it is killed; it stops in a fraction of one."""
 
 
 class Server:
@@ -38,14 +38,14 @@ class Server:
         self._why: Exception | None = None
         self._telling: asyncio.Task[None] | None = None
         self.up = asyncio.Event()
-        """Set when it answered for the first time."""
+        """Set when the server has answered for the first time."""
         self.notes: tuple[str, ...] = ()
-        """What it said then that does not work."""
+        """Functions that did not work then."""
         self._kept = Kept("the server", self._launch, self._died)
 
     @property
     def task(self) -> asyncio.Task[None]:
-        """Ends with an exception when the server cannot be kept up."""
+        """Completes with an exception when the server cannot be kept running."""
         return self._kept.task
 
     async def end(self) -> None:
@@ -53,7 +53,7 @@ class Server:
 
     async def _launch(self) -> Process:
         reading, writing = os.pipe()
-        # What is lost while the cluster runs was not accepted by anybody.
+        # A loss while the cluster runs was not accepted by the user.
         accept_loss = self._settings.accept_loss and not self._has_been_up
         wanted = msgspec.structs.replace(
             self._settings, listener=self._listener.fileno(), tell=writing, accept_loss=accept_loss

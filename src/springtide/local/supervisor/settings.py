@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a cluster is started with: by `tide up`, and, what the server needs of it, in its own process."""
+"""The settings of a cluster: those of `tide up`, and those of the server process."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ from springtide.kube.resources import Obj
 
 @dataclass(frozen=True, slots=True)
 class Nodes:
-    """How the cluster's nodes are made."""
+    """How the cluster's nodes are created."""
 
     wanted: tuple[Obj, ...] = ()
-    """Node objects that must be there; without any, and with none from before, there is one for the whole machine."""
+    """Node objects to create; without any, and with none from before, there is one for the whole machine."""
     isolation: str = "auto"
-    """`auto` takes namespaces where this machine allows them; `none` does without."""
+    """`auto` uses namespaces where this machine allows them; `none` does not."""
     strict_resources: bool = False
     fake_gpus: int | None = None
     scheduler_names: tuple[str, ...] = ()
-    """More names that our scheduler answers to."""
+    """Additional scheduler names that the embedded scheduler serves."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,24 +30,24 @@ class Settings:
     data_dir: Path
     name: str
     port: int
-    """0 takes any free one."""
+    """0 takes any free port."""
     may_move: bool = False
-    """Whether another port will do when this one is taken."""
+    """Whether another port may be used when this one is taken."""
     audit: bool = False
     verbose: bool = False
-    """For a log that somebody reads later, rather than a terminal."""
+    """Formats the log for a file rather than a terminal."""
     nodes: Nodes | None = None
     """None for an API server alone."""
     operator: bool = True
-    """Whether an operator comes with the cluster."""
+    """Whether to run the operator."""
     accept_loss: bool = False
     """Whether to start although the database has lost objects."""
     flags: str = ""
-    """What to add to a `tide` command so that it means this cluster."""
+    """Flags that make a `tide` command address this cluster."""
 
 
 class ServerSettings(msgspec.Struct, frozen=True, omit_defaults=True):
-    """The same for the server process, as JSON on its command line."""
+    """The settings of the server process, as JSON on its command line."""
 
     data_dir: str
     name: str
@@ -58,9 +58,9 @@ class ServerSettings(msgspec.Struct, frozen=True, omit_defaults=True):
     audit: bool = False
     verbose: bool = False
     nodes: bool = False
-    """Whether there are nodes, and so a scheduler."""
+    """Whether there are nodes, and therefore a scheduler."""
     holder: str = ""
-    """The network holder's socket; empty when pods have no network of their own."""
+    """netd's socket; empty when there is no pod network."""
     strict_resources: bool = False
     scheduler_names: tuple[str, ...] = ()
     accept_loss: bool = False

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Signals to the supervisor and a look at its directory, as the endings that they ask for; see `endings`."""
+"""Signals to the supervisor, and the removal of its directory, as shutdown requests; see `endings`."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from springtide.local.supervisor.endings import AT_ONCE, Ending, asked
 logger = logging.getLogger(__name__)
 
 _LOOK = 2.0
-"""Seconds between looks at whether the data directory is still there."""
+"""Seconds between checks that the data directory exists."""
 
 
 class Endings:
-    """The endings that were asked for, one after the other."""
+    """The requested shutdowns, in order."""
 
     def __init__(self, directory: DataDir) -> None:
         self._directory = directory
@@ -29,15 +29,15 @@ class Endings:
         loop = asyncio.get_running_loop()
         loop.add_signal_handler(signal.SIGTERM, lambda: self._asked.put_nowait(asked(self._directory)))
         loop.add_signal_handler(signal.SIGINT, self._interrupted)
-        # A terminal that closes may send several: they are no sign of haste.
+        # A closing terminal may send several: they do not mean a faster shutdown.
         loop.add_signal_handler(signal.SIGHUP, lambda: self._asked.put_nowait(Ending()))
-        asked(self._directory)  # left over from one that was killed
+        asked(self._directory)  # discards the request to a killed predecessor
 
     def _interrupted(self) -> None:
         self._asked.put_nowait(AT_ONCE if self._begun else Ending())
 
     async def next(self) -> Ending:
-        """Also ends when somebody removes the directory: what is written after that would be acknowledged and lost."""
+        """Also returns when the directory was removed: later writes would be acknowledged and lost."""
         while self._directory.is_still_there():
             with contextlib.suppress(TimeoutError):
                 ending = await asyncio.wait_for(self._asked.get(), _LOOK)

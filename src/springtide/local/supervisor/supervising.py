@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`tide up`, once it has its settings: the process that starts, keeps and ends all the others.
+"""`tide up`, once it has its settings: the process that starts, restarts and stops all the others.
 
-    supervisor ─┬─ server            leashed: dies with the supervisor
-                ├─ node agents       leashed
-                ├─ operator          leashed
-                └─ network holder    outlives it, as the pods' own shims do
+    supervisor ─┬─ server            dies with the supervisor
+                ├─ node agents       die with the supervisor
+                ├─ operator          dies with the supervisor
+                └─ netd              outlives it, as the pods' shims do
 
-It knows the cluster only through the Kubernetes API, like everybody else, and imports nothing of the server.
+The supervisor uses only the Kubernetes API and imports nothing of the server.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """What there is to say about a cluster that is up."""
+    """The state of a cluster that is up."""
 
     port: int
     moved_from: int | None = None
@@ -41,19 +41,19 @@ class Report:
 
 
 class Audience(Protocol):
-    """Whoever started the cluster."""
+    """Receives the progress messages."""
 
     def up(self, report: Report) -> None:
         """The cluster is up."""
 
     def waiting(self, pods: int) -> None:
-        """The cluster is to end, and so many pods take their time."""
+        """The cluster is shutting down and waits for so many pods."""
 
 
 async def supervise(settings: Settings, audience: Audience) -> None:
-    """Runs until somebody wants it to end.
+    """Runs until a shutdown is requested.
 
-    InUseError, OSError, or FailedError and DeadError from the server, when it does not come up.
+    InUseError, OSError, or FailedError and DeadError from the server, when it does not start.
     """
     directory = DataDir(settings.data_dir)
     directory.acquire()
@@ -67,7 +67,7 @@ async def supervise(settings: Settings, audience: Audience) -> None:
 
 
 def _bound(settings: Settings) -> socket.socket:
-    """On another port if the usual one is taken. Trying is the only way to know: others start at the same time."""
+    """Binds another port if the usual one is taken. Only binding can tell: other clusters start at the same time."""
     try:
         return socket.create_server((LOOPBACK, settings.port), backlog=BACKLOG)
     except OSError as error:
@@ -77,7 +77,7 @@ def _bound(settings: Settings) -> socket.socket:
 
 
 def _operator(directory: DataDir, port: int) -> Operator:
-    """Nobody waits for it: jobs do, as objects. Imported when all the rest is up."""
+    """Imported when all else is up: jobs wait for the operator as objects."""
     from springtide.local.supervisor.operator import Operator  # noqa: PLC0415
 
     return Operator(directory, f"https://{LOOPBACK}:{port}")
@@ -97,7 +97,7 @@ class _Cluster:
             self._looking = asyncio.create_task(self._look(self._settings.nodes, port))
         work = asyncio.create_task(self._bring_up(server, port))
         asked = asyncio.create_task(self._endings.next())
-        # A cluster that cannot be kept up leaves its pods running: they are more than our failure is worth.
+        # A cluster that cannot be kept up leaves its pods running: a failure of ours must not end them.
         ending = Ending(keep_pods=True)
         try:
             await asyncio.wait([work, server.task, asked], return_when=asyncio.FIRST_COMPLETED)
@@ -112,7 +112,7 @@ class _Cluster:
             asked.cancel()
             work.cancel()
             await asyncio.gather(work, return_exceptions=True)
-            if self._operator is not None:  # before the pods: it would take their end for a failure of their jobs
+            if self._operator is not None:  # before the pods: their end would look like failures of their jobs
                 await self._operator.end()
             await self._end_machine(ending)
             await server.end()
@@ -129,7 +129,7 @@ class _Cluster:
             self._operator = _operator(self._directory, port)
 
     async def _end_machine(self, ending: Ending) -> None:
-        """Also one that was only being looked at: pods of an earlier `tide up` may run on it."""
+        """Also for a machine that is still being probed: pods of an earlier `tide up` may run on it."""
         if self._looking is None:
             return
         await asyncio.wait([self._looking])
@@ -137,7 +137,7 @@ class _Cluster:
             await self._looking.result().end(ending, self._endings.next, self._audience.waiting)
 
     async def _look(self, nodes: Nodes, port: int) -> Machine:
-        """Imports take their time: the server starts meanwhile, and a process tries what this machine allows."""
+        """Imports modules and probes the machine in another process while the server starts."""
         from springtide.local.runtime import isolation  # noqa: PLC0415
 
         wanted = isolation.probe if nodes.isolation == "auto" else lambda: isolation.Findings(())

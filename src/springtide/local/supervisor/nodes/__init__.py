@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The nodes of this machine: which there are to be, their objects, their agents."""
+"""The nodes of this machine: their objects and their agents."""

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The node agents: one process per node, started and ended as `nodes` or the end of the cluster wants it.
+"""The node agents: one process per node, started and stopped for `nodes` and at the shutdown of the cluster.
 
-An agent that dies is started again and finds its pods as they are. SIGTERM makes it leave them running, SIGUSR1 end
-them within their grace; what an agent did not end, because it died or was killed, is ended here.
+An agent that dies is restarted and adopts its running pods. On SIGTERM an agent leaves its pods running, on SIGUSR1 it
+stops them within their grace periods; pods that a dead or killed agent left are killed here.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ logger = logging.getLogger(__name__)
 
 _MODULE = "springtide.local.kubelet"
 _PATIENCE = 10.0
-"""Seconds in which an agent that leaves its pods running must be gone."""
+"""Seconds after which an agent that leaves its pods running is killed."""
 
 
 class Agents:
@@ -33,7 +33,7 @@ class Agents:
         self._kept: dict[str, Kept] = {}
 
     def left(self) -> set[str]:
-        """Nodes that had pods when the last supervisor ended."""
+        """Nodes with pods of the previous supervisor."""
         return {pod.node for pod in leftovers.pods(self._directory)}
 
     # For `nodes.keep_nodes`
@@ -43,28 +43,28 @@ class Agents:
             self._kept[node] = Kept(f"the agent of node {node}", lambda: self._launch(node))
 
     async def stop(self, node: str) -> None:
-        """With its pods, within their grace; nothing of the node is left."""
+        """Stops the agent and its pods within their grace periods, and removes the node's files."""
         if node in self._kept:
             await self._kept[node].end(signal.SIGUSR1, None)
         await self._clear(node)
 
     async def kill(self, node: str) -> None:
-        """As if the machine were gone."""
+        """Kills agent and pods, as a machine failure would."""
         if node in self._kept:
             await self._kept[node].end(signal.SIGKILL, None)
         await self._clear(node)
 
-    # For the end of the cluster
+    # For the shutdown of the cluster
 
     def living_pods(self) -> int:
         return leftovers.living(self._directory)
 
     async def leave(self) -> None:
-        """End all agents, with their pods running on."""
+        """Stops all agents; their pods keep running."""
         await asyncio.gather(*(kept.end(signal.SIGTERM, _PATIENCE) for kept in self._kept.values()))
 
     async def end(self) -> None:
-        """End all agents, and all pods within their grace. May be cancelled, for `end_now`."""
+        """Stops all agents, and all pods within their grace periods. May be cancelled, for `end_now`."""
         await asyncio.to_thread(self._interrupt)
         await asyncio.gather(*(kept.end(signal.SIGUSR1, None) for kept in self._kept.values()))
         await asyncio.to_thread(leftovers.kill, self._directory)
@@ -75,7 +75,7 @@ class Agents:
         await asyncio.to_thread(leftovers.kill, self._directory)
 
     def _interrupt(self) -> None:
-        """Mark all that runs as ended by the shutdown, before anything is signalled."""
+        """Marks all running containers as ended by the shutdown, before any process is signalled."""
         for pod in leftovers.pods(self._directory):
             if leftovers.shim(pod.path) is not None:
                 interruptions.mark(pod.path, interruptions.running(shim_client.left(pod.path)))

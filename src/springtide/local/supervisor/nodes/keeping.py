@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The half of a machine's nodes that goes over the Kubernetes API: have them made, and keep an agent for each.
+"""The part of node management that uses the Kubernetes API: creates the nodes and keeps an agent for each.
 
-Imported when agents and server are on their way: the client takes as long to load as they do.
+Imported after agents and server were started: loading the client takes as long as they do.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ logger = logging.getLogger(__name__)
 _PASSING = (errors.Unreachable, errors.ServerError, errors.TooManyRequests, errors.Conflict, errors.NotFound)
 _SOON, _AGAIN = 0.1, 1.0
 _READY = 20.0
-"""Seconds that nodes get to be ready before `tide up` says that they are not."""
+"""Seconds after which `tide up` reports nodes that are not ready."""
 
 
 class Keeping:
@@ -41,7 +41,7 @@ class Keeping:
         await self._client.close()
 
     async def ensure(self, wanted: Nodes, default: Obj) -> None:
-        """Make the nodes, however often the server dies meanwhile."""
+        """Creates the nodes, with retries while the server restarts."""
         while True:
             try:
                 await nodes.ensure_nodes(self._client, wanted.wanted, default)
@@ -58,10 +58,10 @@ class Keeping:
             try:
                 left = agents.left() | expected()
                 await nodes.keep_nodes(self._client, agents.start, agents.stop, agents.kill, left)
-            except Exception:  # whatever it is: nodes that nobody keeps would be the greater harm
+            except Exception:  # on any error: nodes without a keeper would be worse
                 logger.exception("keeping nodes broke; starting it again")
             await asyncio.sleep(_AGAIN)
 
     async def late(self, since: datetime) -> list[str]:
-        """Returns when all nodes are ready, or with those that are not after some time."""
+        """Returns [] when all nodes are ready, or the nodes that are not ready after a timeout."""
         return await readiness.wait(self._client, since, _READY)

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a cluster with nodes has beside its server: the pods' network, and an agent for each node.
+"""What a cluster with nodes runs beside its server: the pod network, and an agent for each node.
 
-Imported when the server is on its way, because the certificate library takes its time. Agents are started next, and the
+Imported while the server starts, because loading the certificate library is slow. The agents are started next, and the
 Kubernetes client is loaded while they start.
 """
 
@@ -31,7 +31,7 @@ logger = logging.getLogger(__name__)
 _MORE = " (tide doctor knows more)"
 _AGAIN = 1.0
 _SILENCE = 1.0
-"""Seconds after which we say that we wait for pods."""
+"""Seconds after which waiting for pods is reported."""
 
 
 class Machine:
@@ -45,7 +45,7 @@ class Machine:
         self._trouble = ""
 
     async def prepare(self) -> None:
-        """While the server starts: agents take as long as it to start, and wait for it and for their nodes."""
+        """Starts the agents while the server starts: they take as long, and wait for the server and their nodes."""
         for node in self._expected():
             await self._agents.start(node)
         if self._has_network:
@@ -53,7 +53,7 @@ class Machine:
         self._loading = asyncio.create_task(asyncio.to_thread(_keeping))
 
     async def start(self, since: datetime) -> list[str]:
-        """With the server up: returns when the nodes are ready. What does not work, in sentences."""
+        """Runs when the server is up, and returns when the nodes are ready. Returns the problems found, as messages."""
         keeping = self._keeping = await (await self._loading).connect(self._directory.kubeconfig)
         await keeping.ensure(self._wanted, self._default)
         self._tasks.append(asyncio.create_task(keeping.keep(self._agents, self._expected)))
@@ -63,12 +63,12 @@ class Machine:
     async def end(
         self, ending: Ending, next_ending: Callable[[], Awaitable[Ending]], waiting: Callable[[int], None]
     ) -> None:
-        """All agents, and with them the pods unless they are kept. Another ending may make haste meanwhile."""
+        """Stops all agents, and the pods unless they are kept. A further request may speed up the shutdown."""
         await self._cancel()
         if ending.keep_pods:
             await self._agents.leave()
             if self._has_network and not await asyncio.to_thread(self._agents.living_pods):
-                await self._end_network()  # nobody is left to live in it, and nobody may come to end it
+                await self._end_network()  # no pod uses the network, and no later process may stop it
         else:
             patience = asyncio.get_running_loop().call_later(_SILENCE, lambda: waiting(self._agents.living_pods()))
             await self._end_pods(ending, next_ending)
@@ -81,7 +81,7 @@ class Machine:
     async def _end_network(self) -> None:
         if self._directory.is_still_there():
             with contextlib.suppress(netd_client.NetdError, OSError):
-                await netd_client.ensure(self._directory.path)  # one that is only starting could not be told to end
+                await netd_client.ensure(self._directory.path)  # a netd that is still starting could not be stopped
         await netd_client.end(self._directory.path)
 
     async def _end_pods(self, ending: Ending, next_ending: Callable[[], Awaitable[Ending]]) -> None:
@@ -89,7 +89,7 @@ class Machine:
         while not work.done() and ending.grace != 0:
             haste = asyncio.ensure_future(next_ending())
             await asyncio.wait([work, haste], timeout=ending.grace, return_when=asyncio.FIRST_COMPLETED)
-            if not haste.done():  # the pods are gone, or their time is over
+            if not haste.done():  # the pods are gone, or their grace period is over
                 haste.cancel()
                 break
             ending = haste.result()
@@ -119,7 +119,7 @@ class Machine:
         return []
 
     def _expected(self) -> set[str]:
-        """The nodes there will be, as far as can be told without the server; those that are not will be ended."""
+        """The expected nodes, as far as known without the server; agents of others are killed later."""
         wanted = {node["metadata"]["name"] for node in self._wanted.wanted}
         wanted |= {path.name for path in self._directory.nodes.glob("*")}
         return wanted or {self._default["metadata"]["name"]}

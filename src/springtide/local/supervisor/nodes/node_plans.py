@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What to do about one node of this machine: start its agent, take it away, or leave it alone.
+"""The steps for one node of this machine: start its agent, stop it, kill it, or none.
 
-A Node object labelled as local is an order for an agent. Before the agent starts, the node gets a number, which is
-also its range of pod addresses. Deleting the object stops agent and pods within their grace. A node whose reclaim was
-announced takes no more pods and is gone at the announced moment, as a cloud takes a spot machine away: killed, not
-asked. Pure; `nodes` carries the steps out.
+A Node object labelled as local requires an agent. Before the agent starts, the node is assigned an index, which
+determines its range of pod addresses. Deleting the object stops agent and pods within their grace periods. A node with
+an announced reclaim gets no more pods and is killed at the announced time, as a cloud reclaims a spot machine. Pure;
+`nodes` executes the steps.
 """
 
 from __future__ import annotations
@@ -20,21 +20,21 @@ from springtide.local.supervisor.nodes.node_specs import INDEX, RECLAIM, RECLAIM
 
 POD_NETWORK: Final = ipaddress.ip_network("10.244.0.0/16")
 RANGES: Final = range(1, 255)
-"""Numbers that nodes may have; the pod network's range 0 holds its gateway."""
+"""Valid indexes of nodes; the pod network's range 0 holds its gateway."""
 
 
 @dataclass(frozen=True, slots=True)
 class Agent:
-    """The agent of a node, as it was started."""
+    """A node's running agent."""
 
     uid: str
-    """Of the Node object."""
+    """The uid of the Node object."""
     index: int
 
 
 @dataclass(frozen=True, slots=True)
 class Assign:
-    """Give the node this number."""
+    """Assign this index to the node."""
 
     index: int
 
@@ -46,24 +46,24 @@ class Start:
 
 @dataclass(frozen=True, slots=True)
 class Stop:
-    """End the node's pods within their grace, then its agent."""
+    """Stop the node's pods within their grace periods, then its agent."""
 
 
 @dataclass(frozen=True, slots=True)
 class Announce:
-    """Taint the node and say when it will be taken away."""
+    """Taint the node and report when it will be reclaimed."""
 
     at: datetime
 
 
 @dataclass(frozen=True, slots=True)
 class Withdraw:
-    """The announcement was taken back: take the taint off."""
+    """The reclaim was withdrawn: remove the taint."""
 
 
 @dataclass(frozen=True, slots=True)
 class Reclaim:
-    """Kill agent and pods as if the machine were gone, then delete the Node."""
+    """Kill agent and pods, as a machine failure would, then delete the Node."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,15 +79,15 @@ Step = Assign | Start | Stop | Announce | Withdraw | Reclaim | ReportProblem
 class Plan:
     steps: tuple[Step, ...] = ()
     again: float | None = None
-    """Seconds after which to look again even if nothing changes."""
+    """Seconds after which to reconcile again even if nothing changes."""
 
 
 def plan(node: Obj | None, agent: Agent | None, taken: Collection[int], now: datetime) -> Plan:
-    """`agent` is the one that runs under the node's name; `taken` are the numbers of all other nodes and agents."""
+    """`agent` is the one running under the node's name; `taken` are the indexes of all other nodes and agents."""
     if node is None:
         return Plan((Stop(),) if agent else ())
     if agent is not None and agent.uid != node["metadata"]["uid"]:
-        return Plan((Stop(),), again=0.0)  # deleted and made anew while nobody looked
+        return Plan((Stop(),), again=0.0)  # deleted and recreated unobserved
     try:
         at = reclaim_time(node)
     except ValueError:
@@ -103,7 +103,7 @@ def plan(node: Obj | None, agent: Agent | None, taken: Collection[int], now: dat
 
 
 def _run(node: Obj, agent: Agent | None, taken: Collection[int], steps: tuple[Step, ...]) -> Plan:
-    """Have an agent run, beside the given steps."""
+    """The given steps, and those to have an agent running."""
     if agent is not None:
         return Plan(steps)
     index = index_of(node)
@@ -120,7 +120,7 @@ def _run(node: Obj, agent: Agent | None, taken: Collection[int], steps: tuple[St
 
 
 def index_of(node: Obj) -> int | None:
-    """The node's number, by its annotation or, as that cannot be changed any more, by its range."""
+    """The node's index, from its immutable pod CIDR or, if unset, from its annotation."""
     written = (node.get("spec") or {}).get("podCIDR")
     text = (node["metadata"].get("annotations") or {}).get(INDEX, "")
     if written:
@@ -133,7 +133,7 @@ def pod_range(index: int) -> str:
 
 
 def reclaim_time(node: Obj) -> datetime | None:
-    """When the node will be taken away; ValueError when that is no time."""
+    """When the node will be reclaimed; ValueError when the annotation is no time."""
     text = (node["metadata"].get("annotations") or {}).get(RECLAIM_AT)
     if not text:
         return None
@@ -165,10 +165,10 @@ def without_reclaim_taint(node: Obj) -> Obj:
 
 
 def update(existing: Obj, wanted: Obj, marks: Collection[str]) -> Obj:
-    """The patch that makes an existing node like a newly described one; empty when it is.
+    """The patch from an existing node to a newly described one; empty when there is no difference.
 
-    `marks` are labels and annotations that a description may also leave out, which then takes them away. All others,
-    and taints that the description does not name, belong to whoever put them there.
+    `marks` are labels and annotations that are removed when the description omits them. All others, and taints that the
+    description does not name, are kept.
     """
     metadata: Obj = {}
     for part in ("labels", "annotations"):

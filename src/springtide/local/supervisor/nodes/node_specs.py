@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Nodes as people write them on a command line, made into Node objects.
+"""Nodes as written on a command line, parsed into Node objects.
 
     gpu-a=cpu:8,memory:32Gi,nvidia.com/gpu:4
     spot-b=cpu:4,spot,label:disk=fast,taint:team=vision:NoSchedule
     worker-1                                      as large as the machine
 
-`tide up --node` and `tide node add` share this form. What is wrong with a text is said with the place where it is wrong
-and an example of how it is right. Pure.
+`tide up --node` and `tide node add` share this form. Errors show their position in the text and a correct example.
+Pure.
 """
 
 from __future__ import annotations
@@ -27,9 +27,9 @@ CAPACITY: Final = "springtide.dev/capacity"
 INDEX: Final = "springtide.dev/node-index"
 RECLAIM_AT: Final = "springtide.dev/reclaim-at"
 RECLAIM: Final = "springtide.dev/reclaim"
-"""Key of the taint that a node carries from the notice of its reclaim on."""
+"""Key of the taint that a node carries once its reclaim is announced."""
 DEFAULT: Final = "springtide.dev/default-node"
-"""Marks the node that is there because nobody asked for another."""
+"""Marks the node that was created because none was requested."""
 HOSTNAME: Final = "kubernetes.io/hostname"
 
 EXAMPLE: Final = "gpu-a=cpu:8,memory:32Gi,nvidia.com/gpu:4,spot,label:disk=fast,taint:team=vision:NoSchedule"
@@ -47,7 +47,7 @@ class SpecError(ValueError):
 
 
 class _Part(NamedTuple):
-    """A piece of the text that stands between commas, and where it begins."""
+    """A part of the text between commas, and its position."""
 
     text: str
     position: int
@@ -56,7 +56,7 @@ class _Part(NamedTuple):
         return _Part(self.text.removeprefix(prefix), self.position + len(prefix))
 
     def cut(self, mark: str) -> tuple[_Part, _Part]:
-        """Before and after the first mark; the second is empty and at the end when there is none."""
+        """The parts before and after the first mark; without a mark the second is empty and at the end."""
         before, _, after = self.text.partition(mark)
         return _Part(before, self.position), _Part(after, self.position + len(before) + len(mark))
 
@@ -75,7 +75,7 @@ class _Wanted:
 
 
 def parse(text: str) -> Obj:
-    """The Node object; SpecError when the text is wrong."""
+    """The Node object; SpecError when the text is invalid."""
     name, rest = _Part(text, 0).cut("=")
     wanted = _Wanted()
     try:
@@ -90,7 +90,7 @@ def parse(text: str) -> Obj:
 
 
 def default(hostname: str) -> Obj:
-    """The one node of a machine that nobody cut into nodes, named after it."""
+    """The single node of a machine without requested nodes, named after the machine."""
     name = re.sub("[^a-z0-9]+", "-", hostname.lower().partition(".")[0])[:_LONGEST_NAME].strip("-") or "localhost"
     node = _node(name, _Wanted())
     node["metadata"]["annotations"] = {DEFAULT: "true"}

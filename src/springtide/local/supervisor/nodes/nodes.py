@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The nodes of this machine: which there are to be, and an agent for each of them.
+"""The nodes of this machine: creates Node objects and keeps an agent for each.
 
-`ensure_nodes` makes the Node objects that `tide up` was asked for; `keep_nodes` follows all Node objects labelled as
-local, however they came, and keeps one agent for each. What agents are is the caller's business: three functions by the
-name of the node. Whatever was under way when the supervisor was killed is found again in the objects.
+`ensure_nodes` creates the Node objects requested from `tide up`; `keep_nodes` watches all Node objects labelled as
+local, whatever created them, and keeps one agent for each. The caller provides the agents as three functions of a
+node's name. All state is in the objects, so a restarted supervisor resumes from them.
 """
 
 from __future__ import annotations
@@ -36,17 +36,17 @@ from springtide.local.supervisor.nodes.node_specs import CAPACITY, DEFAULT, LOCA
 
 COMPONENT = "springtide-supervisor"
 LOCAL_NODES = Scope(labels=LOCAL)
-_WORKERS = 16  # stopping a node takes as long as its pods' grace, and others should not wait for it
-_LOOK_AGAIN = 30.0  # a reclaim is due by the calendar, which goes on while a suspended machine's timers do not
+_WORKERS = 16  # stopping a node takes as long as its pods' grace periods, and must not block the others
+_LOOK_AGAIN = 30.0  # a reclaim is due by the wall clock, which advances while a suspended machine's timers do not
 _MARKS = (SPOT, CAPACITY, DEFAULT)
 logger = logging.getLogger(__name__)
 
 Act = Callable[[str], Awaitable[None]]
-"""Something done about the agent of the node of this name. May be repeated; does nothing where nothing is to do."""
+"""Acts on the agent of the node of this name. Idempotent."""
 
 
 async def ensure_nodes(client: Client, wanted: Sequence[Obj], default: Obj) -> None:
-    """Make or update the wanted nodes. The default one is made where there are none, and gives way to others."""
+    """Creates or updates the wanted nodes. The default node is created where there are none, and removed for others."""
     existing = {node["metadata"]["name"]: node for node in (await client.list(NODES, LOCAL_NODES)).items}
     for node in wanted or ([] if existing else [default]):
         await _ensure(client, node)
@@ -70,11 +70,11 @@ async def _ensure(client: Client, node: Obj) -> None:
 
 
 async def keep_nodes(client: Client, start: Act, stop: Act, kill: Act, left: Iterable[str] = ()) -> None:
-    """Runs until cancelled; agents are left as they are then.
+    """Runs until cancelled; agents keep running then.
 
-    `start` returns when the agent's process is made, `stop` when its pods have ended within their grace and it has
-    gone, `kill` when agent and pods are killed. `left` names nodes of which something was found running or on disk:
-    what has no Node object any more is killed.
+    `start` returns when the agent's process was created, `stop` when its pods have ended within their grace periods and
+    it has exited, `kill` when agent and pods are killed. `left` names nodes with running processes or files of an
+    earlier supervisor: those without a Node object are killed.
     """
     recorder = EventRecorder(client, COMPONENT)
     informers = Informers(client)
@@ -97,9 +97,9 @@ class _Keeper:
         self._nodes = informers.of(NODES, LOCAL_NODES)
         self._agents: dict[str, Agent] = {}
         self._left: set[str] = set()
-        """Nodes of which something was there before this keeper."""
+        """Nodes with processes or files from before this keeper."""
         self._assigned: dict[str, int] = {}
-        """Numbers given to nodes by uid, which the cache may not show yet."""
+        """Indexes assigned to nodes by uid, which the cache may not show yet."""
         self.controller: Controller[Key] = Controller("nodes", self._reconcile, workers=_WORKERS)
         self.controller.watches(self._nodes)
 
@@ -121,7 +121,7 @@ class _Keeper:
         return None if plan.again is None else Result(min(plan.again, _LOOK_AGAIN))
 
     def _taken(self, name: str) -> Collection[int]:
-        """The numbers of all others. Of two nodes with one number, an original and its copy, the older has it."""
+        """The indexes of all others. Of two nodes with one index, an original and its copy, the older keeps it."""
         nodes = self._nodes.objects()
         own = self._nodes.get(Key("", name))
         uids = {node["metadata"]["uid"] for node in nodes}
@@ -153,7 +153,7 @@ class _Keeper:
     async def _write(self, step: Step, node: Obj) -> None:
         name = node["metadata"]["name"]
         if isinstance(step, Assign):
-            # Before anything is awaited, so that no other node is given the same one.
+            # Before any await, so that no other node gets the same index.
             self._assigned[node["metadata"]["uid"]] = step.index
             await _patch(self._client, node, node_plans.assignment(step.index))
         elif isinstance(step, Announce):
@@ -165,7 +165,9 @@ class _Keeper:
             self._recorder.normal(node, "ReclaimWithdrawn", f"Node {name} will not be taken away")
 
     async def _reclaim(self, node: Obj) -> None:
-        """Agent and pods first: a node killed twice does no harm, one that lives on without its object does."""
+        """Kills agent and pods before the object is deleted: a repeated kill is harmless, an agent without its object
+        is not.
+        """
         name = node["metadata"]["name"]
         await self._acts.kill(name)
         self._agents.pop(name, None)
@@ -178,7 +180,7 @@ def _age(node: Obj) -> tuple[str, str]:
 
 
 async def _patch(client: Client, node: Obj, patch: Obj) -> None:
-    """Changes the node if it is still as we saw it."""
+    """Patches the node unless it has changed since it was read."""
     metadata = node["metadata"]
     version = {"uid": metadata["uid"], "resourceVersion": metadata["resourceVersion"]}
     await client.patch(NODES, Key.of(node), {**patch, "metadata": {**patch.get("metadata", {}), **version}})

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Whether the nodes of this machine have come up: said by the agents of this start, not by those of an earlier one."""
+"""Waits until this machine's nodes are ready by heartbeats of this start, not of an earlier one."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from springtide.local.supervisor.nodes.nodes import LOCAL_NODES
 
 
 async def wait(client: Client, since: datetime, patience: float) -> list[str]:
-    """Until all local nodes are ready; the names of those that are not after so many seconds."""
+    """Waits until all local nodes are ready; returns the names of those that are not after `patience` seconds."""
     nodes = Informer(client, NODES, LOCAL_NODES)
     changed = asyncio.Event()
     nodes.on_change(lambda key: changed.set())
