@@ -91,7 +91,7 @@ class Cluster:
 
 @asynccontextmanager
 async def running(options: Options) -> AsyncIterator[Cluster]:
-    """Yields when the server answers and has its bootstrap objects. InUseError, OpenError or OSError otherwise."""
+    """Yields when the server answers and has its bootstrap objects. Raises InUseError, OpenError or OSError."""
     async with AsyncExitStack() as stack:
         directory = DataDir(options.data_dir)
         if options.listener is None:

@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The credentials of the supervisor's children: a kubeconfig for each, and certificates for a node agent's HTTPS
-server.
+"""The credentials of the supervisor's children: a kubeconfig for each, and certificates for node agents.
 
 Stored in `nodes/NAME` and `operator` of the data directory, readable by their owner alone; recreated when they are
 missing or about to expire.

@@ -18,8 +18,7 @@ class FailedError(Exception):
 
 
 class LostError(FailedError):
-    """The database holds less than was acknowledged. The user must decide whether to continue without the lost objects.
-    """
+    """The database holds less than was acknowledged. Only the user may decide to continue without the rest."""
 
 
 class DeadError(Exception):

@@ -28,7 +28,7 @@ _PATIENCE = 10.0
 
 class Agents:
     def __init__(self, directory: DataDir, server: str, arguments: Sequence[str]) -> None:
-        """`arguments` go to every agent."""
+        """`arguments` are passed to every agent."""
         self._directory, self._server, self._arguments = directory, server, arguments
         self._kept: dict[str, Kept] = {}
 

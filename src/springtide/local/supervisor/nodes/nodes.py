@@ -165,9 +165,7 @@ class _Keeper:
             self._recorder.normal(node, "ReclaimWithdrawn", f"Node {name} will not be taken away")
 
     async def _reclaim(self, node: Obj) -> None:
-        """Kills agent and pods before the object is deleted: a repeated kill is harmless, an agent without its object
-        is not.
-        """
+        """Kills agent and pods first: a repeated kill is harmless, an agent without its object is not."""
         name = node["metadata"]["name"]
         await self._acts.kill(name)
         self._agents.pop(name, None)
