@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What runs inside training processes: `tiderun`, and the library that lets a program change its size while it trains.
+"""Elastic training: the launcher `tiderun`, and the library that lets a program be resized while it trains.
 
     from springtide import elastic
 
@@ -15,21 +15,22 @@
 
     train(state)
 
-Standard library alone; NumPy, PyTorch and TensorFlow are used where a program uses them.
+Needs the standard library only; NumPy, PyTorch and TensorFlow are used if the program uses them.
 
-    launcher          `tiderun`: who trains together, and the processes for that
+    launcher          `tiderun`: decides which ranks train together, and starts their processes
     agent             the process that every rank runs under
-    ranks             what programs call; the names below are its
-    protocol          what these send each other
-    shared            what they have in common below that
-    context           where this process stands, for programs that bring a transport of their own
-    groups, leaves    the seam between collectives and transports; state as a tree. Programs and checkpoints name them
-    torch_groups      PyTorch's process groups, one for every generation
-    horovod           Horovod's names
+    ranks             the library's functions, which programs call by the names below
+    protocol          the messages between launcher, agents and ranks
+    shared            the modules that all of them use
+    context           this process's place among the ranks, for programs with a transport of their own
+    groups, leaves    the interface between collectives and transports; state as a tree. Programs and checkpoints
+                      refer to these modules by name
+    torch_groups      PyTorch's process groups, one per generation
+    horovod           Horovod's API
 
-Nothing of the rank side is loaded before a program uses a name of it: agents and launchers, which start before all
-programs, use none. The first name loads all, because the package may be replaced on disk while the program trains, and
-modules of two versions do not fit together.
+The rank side is loaded only when a program uses one of its names: agents and launchers, which start before the program,
+use none. The first name loads all modules, because the package may be replaced on disk while the program trains, and
+modules of different versions do not fit together.
 """
 
 from __future__ import annotations
@@ -70,7 +71,7 @@ _HOMES: Final = {
     "report": "ranks.reporting",
     "run": "ranks.running",
 }
-"""Where a name is defined, if not among the collectives."""
+"""The module of a name that is not in `ranks.collectives`."""
 
 
 def __getattr__(name: str) -> Any:

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""This process's place among the ranks, for programs that bring a transport of their own.
+"""This process's place among the ranks, for programs with a transport of their own.
 
 from springtide.elastic import context
+
 context.current().build = lambda session, entry: MyGroup(entry.members, entry.generation)
 """
 

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What ranks of one generation do together, whoever carries the bytes: the seam between the library and its transports.
+"""The collectives of one generation: the interface between the library and its transports.
 
-A group belongs to one generation. When a rank dies the group is broken for all: every call raises BrokenError, also one
-that is under way, and another group takes its place.
+A group belongs to one generation. When a rank dies the group is broken for all members: every call raises BrokenError,
+also one that is under way, and a new group replaces it.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ Buffer: TypeAlias = memoryview
 
 
 class BrokenError(Exception):
-    """A rank of the group is gone, or the group is about to be another one."""
+    """A rank of the group is gone, or the group is about to be replaced."""
 
 
 class Group(Protocol):
@@ -24,25 +24,25 @@ class Group(Protocol):
     size: int
 
     def allreduce(self, flat: Any, given: Any = None, divisor: float | None = None) -> None:
-        """The sum over all ranks, in place, or of what is given instead; divided, where it is to be a mean."""
+        """The sum over all ranks, in `flat`; of `given` if there is one, and divided by `divisor` if there is one."""
 
     def allgather(self, mine: bytes) -> Sequence[bytes]:
-        """What each rank gave, in the order of ranks."""
+        """The values of all ranks, in rank order."""
 
     def broadcast(self, data: Buffer, root: int) -> None:
-        """Fills the buffers of all with the root's."""
+        """Copies the root's buffer to all ranks."""
 
     def pass_on(self, data: Buffer, source: int, *, everybody: bool) -> None:
-        """From the source to the ranks after it, or round to everybody."""
+        """Sends data from the source to the ranks after it, or around the ring to all."""
 
     def abort(self) -> None:
-        """From any thread: make calls under way raise."""
+        """Makes calls under way raise. May be called from any thread."""
 
     def close(self) -> None: ...
 
 
 class Solo:
-    """A group of one: nothing to do, nobody to wait for."""
+    """A group of one rank, whose collectives are no-ops."""
 
     rank, size = 0, 1
 

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """State as a tree: plain values in nested mappings and sequences, with arrays as leaves that are copied as bytes.
 
-A tree is taken apart into a skeleton, which is small and may be pickled, and its leaves, which are neither. Arrays that
-are more than their bytes, such as masked or sparse ones, stay in the skeleton as plain values. NumPy and PyTorch are
-known if the program has imported them; nothing here imports either.
+A tree is split into a skeleton, which is small and may be pickled, and its leaves, which are neither. Arrays that are
+more than their bytes, such as masked or sparse ones, stay in the skeleton as plain values. NumPy and PyTorch are
+supported if the program has imported them; this module imports neither.
 """
 
 from __future__ import annotations
@@ -16,12 +16,12 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 _PLAIN: Final = frozenset("biufcMmSU")
-"""Kinds of NumPy's types whose name says all about them."""
+"""Kinds of NumPy types that their name describes completely."""
 
 
 @dataclass(frozen=True, slots=True)
 class Leaf:
-    """Where an array was, and what it takes to make another one like it."""
+    """The place of an array in a tree, and what is needed to make another one like it."""
 
     library: str
     type: str
@@ -29,7 +29,7 @@ class Leaf:
 
 
 def taken_apart(value: Any, made_of: Callable[[Any], Any] | None = None) -> tuple[Any, list[Any]]:
-    """Plain values stay what they are, or what is made of them."""
+    """The skeleton and the leaves. Plain values stay, or are replaced by `made_of(value)`."""
     leaves: list[Any] = []
 
     def skeleton(value: Any) -> Any:
@@ -52,12 +52,12 @@ def put_together(skeleton: Any, leaves: Iterator[Any]) -> Any:
 
 
 def mapped(function: Callable[[Any], Any], value: Any) -> Any:
-    """The same mapping or sequence with what a function makes of its parts; anything else as it is."""
+    """The same mapping or sequence with `function` applied to its parts; any other value unchanged."""
     kind: Any = type(value)
     if kind is dict:
         return {key: function(each) for key, each in value.items()}
     if isinstance(value, dict):
-        found = copy.copy(value)  # with whatever else belongs to it
+        found = copy.copy(value)  # keeps the other attributes
         for key, each in value.items():
             found[key] = function(each)
         return found
@@ -71,7 +71,7 @@ def mapped(function: Callable[[Any], Any], value: Any) -> Any:
 
 
 def branches(value: Any) -> bool:
-    """Whether it is one of those."""
+    """Whether the value is a mapping or sequence that `mapped` descends into."""
     return isinstance(value, dict) or type(value) in (list, tuple) or named(value) or _copies(value)
 
 
@@ -85,7 +85,7 @@ def named(value: Any) -> bool:
 
 
 def found_in(skeleton: Any) -> list[Leaf]:
-    """In the order in which their arrays are taken out and put back."""
+    """The leaves, in the order in which arrays are taken out and put back."""
     if isinstance(skeleton, Leaf):
         return [skeleton]
     parts: Iterable[Any] = ()
@@ -97,7 +97,7 @@ def found_in(skeleton: Any) -> list[Leaf]:
 
 
 def spelled(skeleton: Any) -> Iterator[str]:
-    """What two skeletons have in common if and only if they are alike, but for plain values."""
+    """A description that is equal for two skeletons exactly if they differ in plain values only."""
     if isinstance(skeleton, Leaf):
         yield f"{skeleton.type}{skeleton.shape}"
     elif isinstance(skeleton, Mapping):
@@ -116,7 +116,7 @@ def spelled(skeleton: Any) -> Iterator[str]:
 
 
 def described(value: Any) -> Leaf | None:
-    """None for what is no array, or more than one."""
+    """The leaf for a dense array; None for any other value."""
     numpy, torch = sys.modules.get("numpy"), sys.modules.get("torch")
     if numpy is not None and type(value) is numpy.ndarray and value.dtype.kind in _PLAIN:
         return Leaf("numpy", value.dtype.str, value.shape)
@@ -131,7 +131,7 @@ def described(value: Any) -> Leaf | None:
 
 
 def made(leaf: Leaf) -> Any:
-    """An array of this kind, with whatever happens to be in it."""
+    """An uninitialized array of this kind."""
     library = __import__(leaf.library)
     if leaf.library == "torch":
         return library.empty(leaf.shape, dtype=getattr(library, leaf.type))
@@ -139,14 +139,14 @@ def made(leaf: Leaf) -> Any:
 
 
 def copied(array: Any) -> Any:
-    """To memory of our own, wherever it was."""
+    """A copy in main memory."""
     if hasattr(array, "detach"):
         return array.detach().to("cpu", copy=True)
     return array.copy()
 
 
 def twin(array: Any) -> Any:
-    """Contiguous memory of our own that has been written to: good to receive into."""
+    """A contiguous copy whose memory pages are allocated: good to receive into."""
     leaf = described(array)
     assert leaf is not None
     found = made(leaf)
@@ -155,13 +155,13 @@ def twin(array: Any) -> Any:
 
 
 def is_module(value: Any) -> bool:
-    """Whether it is one of PyTorch's, which copy what they load."""
+    """Whether the value is a PyTorch module, which copies what it loads."""
     torch = sys.modules.get("torch")
     return torch is not None and isinstance(value, torch.nn.Module)
 
 
 def overwritten(array: Any, by: Any) -> None:
-    """In place, so that whoever holds the array sees it change."""
+    """In place, so that other references to the array see the change."""
     if hasattr(array, "detach"):
         torch = sys.modules["torch"]
         with torch.no_grad():
@@ -171,8 +171,8 @@ def overwritten(array: Any, by: Any) -> None:
 
 
 def refilled(held: Any, new: Any) -> Any:
-    """The new tree, in the arrays, mappings and lists of the one that is held wherever they fit: programs hold on to
-    them. What does not fit is replaced, by arrays that nobody else changes."""
+    """The new tree, in the arrays, mappings and lists of the old one where they fit, because programs keep references
+    to them. What does not fit is replaced by copies."""
     leaf = described(new)
     if leaf is not None:
         if described(held) != leaf or not _writable(held):
@@ -194,7 +194,7 @@ def refilled(held: Any, new: Any) -> Any:
 
 
 def _writable(array: Any) -> bool:
-    """Elements of an expanded tensor share their memory."""
+    """Elements of an expanded tensor share memory, so it cannot be written."""
     if hasattr(array, "detach"):
         spread = zip(array.stride(), array.shape, strict=True)
         return not array.is_inference() and not any(stride == 0 and length > 1 for stride, length in spread)
@@ -210,7 +210,7 @@ def view(array: Any) -> memoryview:
 
 
 def in_main_memory(array: Any) -> Any:
-    """Contiguous, and where its bytes can be read; a copy only where it takes one."""
+    """The array, contiguous and in main memory; a copy only if needed."""
     if hasattr(array, "detach"):
         return array.detach().cpu().contiguous()
     numpy = sys.modules["numpy"]
@@ -218,7 +218,7 @@ def in_main_memory(array: Any) -> Any:
 
 
 def numbers(array: Any) -> Any:
-    """As NumPy has them, which adds them up: a contiguous array in main memory, a copy only where it takes one."""
+    """The array as a contiguous NumPy array that can be summed; a copy only if needed."""
     whole = in_main_memory(array)
     if hasattr(whole, "detach"):
         torch = sys.modules["torch"]
@@ -227,7 +227,7 @@ def numbers(array: Any) -> Any:
 
 
 def like(array: Any, found: Any) -> Any:
-    """Numbers as another array of the kind and shape they came from."""
+    """The numbers as an array of the type, device and shape of `array`."""
     found = found.reshape(tuple(array.shape))
     if hasattr(array, "detach"):
         torch = sys.modules["torch"]

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The commands `tiderun` and `horovodrun`, which is tiderun with Horovod's command line. Ctrl-C while they are still
-being loaded prints no traceback."""
+"""The commands `tiderun` and `horovodrun` (tiderun with Horovod's command line).
+
+Ctrl-C during import prints no traceback.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +20,7 @@ def horovodrun() -> None:
 
 def _run(program: str) -> None:
     try:
-        from springtide.elastic.launcher import command  # noqa: PLC0415 - this is what takes its time
+        from springtide.elastic.launcher import command  # the slow import
 
         command.main(program)
     except KeyboardInterrupt:

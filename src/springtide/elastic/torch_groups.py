@@ -1,20 +1,21 @@
 # SPDX-License-Identifier: Apache-2.0
-"""PyTorch's own process groups, one for every generation, made and torn down in the processes that are there.
+"""PyTorch's own process groups, one per generation, created and destroyed in the running processes.
 
     from springtide.elastic import torch_groups
 
     torch_groups.use("gloo")        # "nccl" on GPUs; before training begins
 
-From then on the default group of `torch.distributed` is that of the ranks of now. What belongs to a group is made anew
-with every one:
+From then on the default group of `torch.distributed` is that of the current ranks. Objects that belong to a group are
+created again with every one:
 
     parallel = torch_groups.Renewed(lambda: DistributedDataParallel(model))
+
     loss = criterion(parallel()(inputs), targets)
 
-When a rank is killed the others' calls raise at once. One that stands still is another matter: then neither an abort
-nor the group's destruction comes back before its time-out, unless its sockets are shut down. The sockets of a group are
-those that were opened while it was made. The store through which its ranks find each other lives with its first rank,
-and dies with it: so does the generation.
+When a rank is killed the others' calls raise at once. If a rank hangs, neither an abort nor the group's destruction
+returns before its time-out, unless its sockets are shut down. The sockets of a group are those that were opened while
+it was created. The store through which its ranks find each other belongs to its first rank, and ends with it: so does
+the generation.
 """
 
 from __future__ import annotations
@@ -40,7 +41,7 @@ T = TypeVar("T")
 _PATIENCE: Final = timedelta(seconds=60)
 _REACHED: Final = timedelta(seconds=5)
 _NCCL: Final = {
-    # Its watchdog ends the process of a survivor otherwise, and its calls return before they are done.
+    # Otherwise its watchdog ends surviving processes, and its calls return before they are done.
     "TORCH_NCCL_ASYNC_ERROR_HANDLING": "0",
     "TORCH_NCCL_ENABLE_MONITORING": "0",
     "TORCH_NCCL_BLOCKING_WAIT": "1",
@@ -60,7 +61,8 @@ def use(backend: str = "gloo") -> None:
 
 
 class Renewed(Generic[T]):
-    """Something that belongs to a group: called, it gives the one for the group of now. All ranks call it alike."""
+    """An object that belongs to a group: calling it returns the one for the current group. All ranks must call it
+    alike."""
 
     def __init__(self, make: Callable[[], T]) -> None:
         self._make = make
@@ -70,7 +72,7 @@ class Renewed(Generic[T]):
     def __call__(self) -> T:
         generation = context.current().generation
         if self._made is None or self._generation != generation:
-            self._made = None  # its hooks go before others come
+            self._made = None  # its hooks are removed before new ones are added
             self._made, self._generation = self._make(), generation
         return self._made
 
@@ -96,14 +98,14 @@ class ProcessGroup:
                 timeout=_PATIENCE,
             )
             if backend != "nccl":
-                dist.barrier()  # a death meanwhile shows here and not in the middle of training
+                dist.barrier()  # detects a death meanwhile here and not in the middle of training
         except RuntimeError as error:
             raise BrokenError(f"PyTorch's group did not come to be: {error}") from error
         self._own = _sockets() - self._before - session.connections.inodes()
 
     def settle(self) -> None:
-        """NCCL's sums are done in the background, and where one is cut short by a death its tensors are left half done
-        without a word. If all are still here, and all of theirs is done, then it was done well."""
+        """NCCL's operations run in the background; one that is cut short by a death leaves its tensors incomplete
+        without an error. If all ranks are still there and have finished theirs, the results are correct."""
         if self._backend == "nccl":
             torch.cuda.synchronize()
             self._group.allgather(b"")
@@ -165,7 +167,7 @@ def _sockets() -> set[int]:
 
 
 def _open_sockets() -> list[tuple[int, int]]:
-    """Descriptors of this process and what they lead to."""
+    """The open sockets of this process: descriptors and inodes."""
     found = []
     for name in os.listdir("/proc/self/fd"):
         with contextlib.suppress(OSError):
@@ -178,7 +180,7 @@ def _open_sockets() -> list[tuple[int, int]]:
 def _shut_down(inodes: set[int]) -> None:
     for descriptor, inode in _open_sockets():
         if inode in inodes:
-            # Through another descriptor of the same socket: this one stays its owner's to close.
+            # Through a duplicate descriptor: the original stays its owner's to close.
             with contextlib.suppress(OSError), socket.socket(fileno=os.dup(descriptor)) as connection:
-                connection.getpeername()  # gloo ends the process when a socket that only listens fails
+                connection.getpeername()  # gloo ends the process if a socket that only listens fails
                 connection.shutdown(socket.SHUT_RDWR)

@@ -1,18 +1,18 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Horovod's names, for programs that were written for it: they change one line.
+"""Horovod's API, for programs that were written for it: they change one line.
 
     import horovod.torch as hvd      →      import springtide.elastic.horovod.torch as hvd
 
-What they mean is what they meant in Horovod 0.28. What happens underneath is Springtide's: newcomers join when they are
-ready and not before, those that leave do so between two steps, and nobody is started again.
+The names have their meaning in Horovod 0.28; the implementation is Springtide's: new ranks join when they are ready,
+ranks leave between two steps, and no rank is restarted.
 
-    world         init, rank, size: who and where we are, before and after the first generation
-    reduction     Average, Sum; what of Horovod is not offered, and why
-    objects       any Python value, among all ranks
+    world         init, rank, size: this process's place, before and after it joins a generation
+    reduction     Average, Sum; errors for the operations that are not offered
+    objects       collectives of any Python value
     states        elastic states: commit, check_host_updates, reset callbacks
     running       elastic.run
-    reducing      optimizers and tapes that work with the gradients of all ranks
+    reducing      optimizers and gradient tapes that use the gradients of all ranks
     samplers      ElasticSampler
-    compression   gradients as they are; the frameworks add floats of half the size
+    compression   uncompressed gradients; the frameworks add half-precision floats
     torch, tensorflow, tensorflow.keras
 """

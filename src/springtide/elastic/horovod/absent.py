@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Names of Horovod's that are not here: whoever uses one is told so, and what to use instead."""
+"""Errors for the names of Horovod that are not offered; each names the alternative."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _INSTEAD: Final = {
 
 
 def refuse(module: str, name: str) -> NoReturn:
-    """For a module's `__getattr__`."""
+    """Called by a module's `__getattr__`."""
     if name in _INSTEAD:
         raise AttributeError(f"{module}.{name} is not offered. Instead: {_INSTEAD[name]}")
     raise AttributeError(f"module {module!r} has no attribute {name!r}")

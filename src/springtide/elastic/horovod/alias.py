@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The name `horovod` for these modules, so that programs that were written for Horovod run without a change.
+"""The import name `horovod` for these modules, so that programs written for Horovod run unchanged.
 
-An environment that has Horovod's names has a package `horovod` that does no more than to call `register`. From then on
-`import horovod.torch` gives `springtide.elastic.horovod.torch` itself, and not a second copy of it: there is one group
-and one class of each name, whichever way a program came to it.
+An environment with Horovod's names has a package `horovod` that only calls `register`. Then `import horovod.torch`
+gives `springtide.elastic.horovod.torch` itself, not a second copy: there is one group and one class of each name, under
+either import name.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from springtide.elastic.horovod import absent
 
 NAME: Final = "horovod"
 VERSION: Final = f"{HOROVOD_VERSION}+springtide.{__version__}"
-"""Whose names they are, and who serves them."""
+"""Horovod's version, whose API it is, and Springtide's."""
 _OURS: Final = "springtide.elastic.horovod"
 _ELSEWHERE: Final = {
     "common.exceptions": "states",
@@ -36,21 +36,22 @@ _ELSEWHERE: Final = {
     "torch.functions": "torch",
     "torch.mpi_ops": "torch",
 }
-"""Modules of Horovod's whose names are in another one here."""
+"""Modules of Horovod whose names are in another module here."""
 _PACKAGES: Final = {"common"}
-"""Those that hold nothing but others."""
+"""Packages without names of their own."""
 _NEEDED: Final = {"tensorflow": ("TensorFlow", "tensorflow"), "torch": ("PyTorch", "torch")}
-"""What a part of the names is for, and which preset of `tide env create` has it."""
+"""The framework that a module needs, and the preset of `tide env create` that has it."""
 
 
 def register() -> None:
-    """Idempotent. Before the finder of files, which would load modules of our packages again under Horovod's name."""
+    """Idempotent. Installs the finder before the one for files, which would load the modules a second time under
+    Horovod's name."""
     if not any(isinstance(finder, _Finder) for finder in sys.meta_path):
         sys.meta_path.insert(0, _Finder())
 
 
 def refuse(name: str) -> NoReturn:
-    """For names of the package itself."""
+    """The error for a name of the package itself."""
     if name == "run":
         raise AttributeError("horovod.run is not offered. Instead: start the program with horovodrun or tiderun")
     absent.refuse(NAME, name)
@@ -85,7 +86,7 @@ class _Finder(MetaPathFinder, Loader):
         return module
 
     def exec_module(self, module: ModuleType) -> None:
-        """The module has been loaded under its own name, which it keeps."""
+        """The module was loaded under its own name, and keeps its spec."""
         spec = module.__spec__
         if spec is not None and spec.origin is not None:
             module.__spec__ = spec.loader_state

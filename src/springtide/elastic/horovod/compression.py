@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What gradients are turned into on their way, in any framework: nothing else, or floats of half the size."""
+"""Compression of gradients in transit, for any framework: none here; the frameworks add half-precision floats."""
 
 from __future__ import annotations
 

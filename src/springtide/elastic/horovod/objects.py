@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Any Python value, from one rank to all or from all to all. What is unpickled comes from ranks of the same run."""
+"""Broadcast and allgather of any Python value. Pickles come only from ranks of the same run."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def barrier(process_set: Any = None) -> None:
 
 
 def from_one(group: Group, data: bytes, root: int) -> bytearray:
-    """Bytes of the root's, whose number only the root knows."""
+    """The root's bytes; only the root knows their number."""
     length = bytearray(len(data).to_bytes(8, "big"))
     group.broadcast(memoryview(length), root)
     whole = bytearray(data) if group.rank == root else bytearray(int.from_bytes(length, "big"))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Optimizers and tapes of any framework that work with the gradients of all ranks."""
+"""Optimizers and gradient tapes of any framework that use the gradients of all ranks."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from springtide.elastic.horovod.reduction import Scaling, predivided
 
 
 class Reducing:
-    """What the class of an optimizer or a tape is mixed with, by a class of each framework."""
+    """The base of a framework's class that is mixed into the class of an optimizer or a tape."""
 
     _tide_scaling: Scaling
     _tide_compression: Any
@@ -17,8 +17,9 @@ class Reducing:
 
 
 def become(given: Any, mixin: type[Reducing], scaling: tuple[object, float], compression: Any, *, dense: bool) -> bool:
-    """Change the class of what is given, which everybody who holds it keeps; whether it was another before. `scaling`
-    is an operation of Horovod's and its factor of predivision; one that is not offered leaves all as it was."""
+    """Changes the class of the given object in place, so that all references to it see the change; returns whether it
+    was another class before. `scaling` is an operation of Horovod and its predivision factor; one that is not offered
+    leaves the object unchanged."""
     asked = predivided(*scaling)
     new = not isinstance(given, mixin)
     if new:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How values of all ranks become one: their mean or their sum. Pure."""
+"""How the values of all ranks are reduced: to their mean or their sum. Pure."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ Product: Final = Reduction("Product")
 
 @dataclass(frozen=True, slots=True)
 class Scaling:
-    """What one rank's values are multiplied by before they are summed up, and the sum after."""
+    """The factors of a rank's values before the sum, and of the sum after it."""
 
     before: float = 1.0
     after: float = 1.0
@@ -42,7 +42,7 @@ class Scaling:
 
 
 def chosen(op: object = None, average: bool | None = None, before: float = 1.0, after: float = 1.0) -> Scaling:
-    """What a program asked for. `average` is how programs asked in the beginning."""
+    """The scaling for the arguments of a program. `average` is Horovod's old argument."""
     if op is not None and average is not None:
         raise ValueError("op and average are two words for one thing: give one of them")
     if op is None:
@@ -58,7 +58,7 @@ def chosen(op: object = None, average: bool | None = None, before: float = 1.0, 
 
 
 def predivided(op: object, factor: float) -> Scaling:
-    """For gradients: part of the division before they are summed up, so that small floats do not overflow."""
+    """For gradients: divides partly before the sum, so that half-precision floats do not overflow."""
     scaling = chosen(op)
     if factor == 1.0:
         return scaling

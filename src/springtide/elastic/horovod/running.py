@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`hvd.elastic.run`: calls the training function again after every change of the group, as Horovod's does."""
+"""`hvd.elastic.run`: calls the training function again after every change of the group, as Horovod does."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ S = TypeVar("S", bound=State)
 logger = logging.getLogger(__name__)
 
 Translation = Callable[[], AbstractContextManager[object]]
-"""Turns what a framework makes of a BrokenError back into one."""
+"""Turns a framework's exception for a BrokenError back into one."""
 
 
 def run(
@@ -57,7 +57,7 @@ def run(
 
 
 def _resumption(state: State, interrupt: HostsUpdatedInterrupt) -> Callable[[], None]:
-    """A program may raise one of its own, to be called again."""
+    """How to resume; a program may raise the interrupt itself, to be called again."""
     return functools.partial(state.resume, interrupt.entry) if interrupt.entry else state.on_reset
 
 

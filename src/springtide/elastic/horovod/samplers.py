@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Horovod's sampler: shares what is left of an epoch among the ranks of now, and pads it so that all get as many.
+"""Horovod's sampler: divides the rest of an epoch among the current ranks, padded so that all get equally many.
 
-What is counted is how far all have come together: ranks take their batches in step. After a resize the rest is shared
-anew, and nothing that was recorded comes again but what the padding repeats.
+It counts the samples of all ranks together: ranks take their batches in step. After a resize the rest is divided again,
+and no recorded sample is repeated except by the padding.
 """
 
 from __future__ import annotations
@@ -19,20 +19,20 @@ class ElasticSampler:
         self.dataset, self.shuffle, self.seed = dataset, shuffle, seed
         self.epoch = 0
         self.processed_num = 0
-        """Samples of this epoch that all ranks have trained together, those of the padding too."""
+        """Samples of this epoch that all ranks have trained together, including padding."""
         self.reset()
 
     def set_epoch(self, epoch: int) -> None:
-        """At the end of an epoch: what was recorded is forgotten, and the next one is shuffled differently."""
+        """Called at the end of an epoch: clears the record, and shuffles the next epoch differently."""
         self.epoch, self.processed_num = epoch, 0
         self.reset()
 
     def record_batch(self, batch_idx: int, batch_size: int) -> None:
-        """A batch of this size has been trained, here and on all other ranks."""
+        """Records a batch of this size, trained here and on all other ranks."""
         self.processed_num += batch_size * self.num_replicas
 
     def record_indices(self, indices: Sequence[int]) -> None:
-        """The same for samples that are named: as many have been trained on every rank."""
+        """Records samples by index: every rank has trained as many."""
         self.processed_num += len(indices) * self.num_replicas
 
     def get_indices(self, batch_idx: int, batch_size: int) -> list[int]:
@@ -46,7 +46,7 @@ class ElasticSampler:
         self.reset()
 
     def reset(self) -> None:
-        """Share what is left among the ranks there are now."""
+        """Divide the remaining samples among the current ranks."""
         self.num_replicas, self.rank = world.size(), world.rank()
         order = list(range(len(self.dataset)))
         if self.shuffle:

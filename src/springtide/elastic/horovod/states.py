@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Elastic states with Horovod's names and course of events.
+"""Elastic states with Horovod's names and order of events.
 
-A state of Springtide changes groups inside `commit`; Horovod's programs expect to be interrupted there, told of the
-reset, and called again. Both come to the same boundary. The order after that is Horovod's: old hands run the reset
-callbacks, which rescale learning rates, and then newcomers get the state, so that nobody trains with a stale one.
+Springtide's own state changes groups inside `commit`; Horovod's programs expect an interrupt there, reset callbacks,
+and to be called again. Both use the same boundary. The order after it is Horovod's: existing members run the reset
+callbacks, which rescale learning rates, and then new members get the state, so that none trains with a stale one.
 """
 
 from __future__ import annotations
@@ -19,11 +19,11 @@ from springtide.elastic.ranks.session import Entry
 from springtide.elastic.ranks.state import State as Base
 
 HorovodInternalError = BrokenError
-"""A rank is gone: back to the last commit."""
+"""A rank is gone: training returns to the last commit."""
 
 
 class HostsUpdatedInterrupt(RuntimeError):
-    """Workers come or go: the training function is left, and called again with the new size."""
+    """Ranks join or leave: the training function is left, and called again at the new size."""
 
     def __init__(self, entry: Entry | None = None) -> None:
         super().__init__("workers come or go")
@@ -33,7 +33,7 @@ class HostsUpdatedInterrupt(RuntimeError):
 class State(Base):
     def __init__(self, **values: Any) -> None:
         super().__init__()
-        self._values.update(values)  # whatever they are called
+        self._values.update(values)  # whatever their names
         self._reset_callbacks: list[Callable[[], None]] = []
         self._began = False
 
@@ -43,7 +43,7 @@ class State(Base):
         self._reset_callbacks.extend(callbacks)
 
     def check_host_updates(self) -> None:
-        """HostsUpdatedInterrupt when workers come or go here."""
+        """Raises HostsUpdatedInterrupt if ranks join or leave at this boundary."""
         self.check()
 
     def save(self) -> None:
@@ -52,10 +52,10 @@ class State(Base):
         self._saved = self._taken(now.session.boundary if now.session else 0, now.size)
 
     def sync(self) -> None:
-        """Nothing is left to do: newcomers have been given the state when they joined."""
+        """A no-op: new members got the state when they joined."""
 
     def reset(self) -> None:
-        """For states that have more to do after a reset than their callbacks."""
+        """Overridden by states that need more than their callbacks after a reset."""
 
     def on_reset(self) -> None:
         self.reset()
@@ -73,7 +73,7 @@ class State(Base):
         self._go_on()
 
     def resume(self, entry: Entry) -> None:
-        """Go over to the generation that an interrupt was about."""
+        """Enter the generation that an interrupt announced."""
         self._enter(entry, newcomer=False)
         self._go_on()
 
@@ -100,10 +100,10 @@ class State(Base):
                 if self._began or world.told_otherwise():
                     self.on_reset()
         if not entry.graceful:
-            if self._saved is not None:  # with what the callbacks have changed
+            if self._saved is not None:  # includes the callbacks' changes
                 self._saved = self._taken(self._saved.boundary, self._saved.size)
             return True
-        # Callbacks that did something on their own leave old hands apart: then all get the state of one.
+        # If callbacks ran collectives alone, the members' states may differ: then all get the state of one.
         apart = bytearray([not newcomer and world.used_apart()])
         context.current().group.broadcast(memoryview(apart), entry.source)
         return bool(apart[0])

@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Who and where this process is among the others, and the group that its collectives go to.
+"""This process's rank and size, and the group of its collectives.
 
 A program asks for its rank and size before it trains, to choose a GPU or a learning rate. It belongs to no generation
-then: it joins one when it is ready to train, or at its first collective, so that nobody waits for it before. Until then
-it is told what its launcher expects.
+then: it joins one when it is ready to train, or at its first collective, so that no rank waits for it earlier. Until
+then it gets the values that its launcher expects.
 
-Collectives that nobody else takes part in stay with this process: those of a newcomer before it trains, and those of
-reset callbacks, which the old hands run and the newcomers do not.
+Collectives that not all ranks run stay within this process: those of a new rank before it trains, and those of reset
+callbacks, which existing members run and new ones do not.
 """
 
 from __future__ import annotations
@@ -51,17 +51,17 @@ class _World:
     def __init__(self) -> None:
         self.initialized = False
         self.elastic = False
-        """The program trains in an elastic run, which hands its state on."""
+        """The program trains in an elastic run, in which the state is handed over."""
         self.apart = False
         self.used = False
-        """A collective stayed with this process while it was apart."""
+        """A collective ran within this process alone while it was apart."""
 
 
 _world = _World()
 
 
 def init(comm: object = None, process_sets: object = None) -> None:
-    """Costs nothing under tiderun: see above. Under mpirun all ranks call it, and the group is made here."""
+    """Does not join under tiderun, see above. Under mpirun all ranks call it, and the group is created here."""
     if comm not in (None, 0) or process_sets not in (None, "dynamic"):
         raise NotImplementedError("communicators and process sets are not offered: all ranks train together")
     if mpi.found(os.environ) is not None:
@@ -83,7 +83,7 @@ def local_size() -> int:
 
 
 def cross_rank() -> int:
-    """The number of this host among all."""
+    """The index of this host among all hosts."""
     now = context.entered()
     return now.hosts.index(now.host) if now is not None else 0
 
@@ -94,7 +94,7 @@ def cross_size() -> int:
 
 
 def is_homogeneous() -> bool:
-    """Whether every host has as many ranks as ours."""
+    """Whether every host has as many ranks as this one."""
     return size() == local_size() * cross_size()
 
 
@@ -107,7 +107,7 @@ def become_elastic() -> None:
 
 
 def told_otherwise() -> bool:
-    """Whether the program went by another size than it is now."""
+    """Whether the program was given another size than the current one."""
     return context.told_size() not in (None, context.current().size)
 
 
@@ -117,7 +117,7 @@ def check_root(root: int) -> None:
 
 
 def group() -> Group:
-    """The group to do something with. Joins the first one, if need be."""
+    """The group for a collective. Joins the first generation if necessary."""
     if _world.apart:
         _world.used = True
         return Solo()
@@ -140,7 +140,7 @@ def _joined() -> Group:
 
 @contextmanager
 def apart() -> Iterator[None]:
-    """For what not everybody does."""
+    """Collectives inside stay within this process."""
     _world.apart, _world.used = True, False
     try:
         yield
@@ -152,7 +152,7 @@ def used_apart() -> bool:
     return _world.used
 
 
-# What Horovod was built with, for programs that choose by it.
+# Horovod's build features, for programs that choose by them.
 
 
 def nccl_built() -> bool:
@@ -172,7 +172,7 @@ def mpi_built() -> bool:
 
 
 def mpi_enabled() -> bool:
-    """Whether mpirun has started this process."""
+    """Whether mpirun started this process."""
     now = context.entered()
     return now.session is None if now is not None else mpi.found(os.environ) is not None
 

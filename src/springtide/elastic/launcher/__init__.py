@@ -1,21 +1,21 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The process that `tiderun` is: starts agents, listens to them and to ranks, and decides who trains together.
+"""The launcher, `tiderun`: starts agents, serves connections of agents and ranks, decides which ranks train together.
 
     command           the program: options in, exit code out
     options           the command line
     coordinator       the connections of all agents and ranks: events in, actions carried out
     worker_links      the connections of one worker
-    state_machine     what is decided; pure
-    discovery         hosts from a script, asked again and again
-    hosts             hosts and slots as people write them
-    host_starter      starts the agents of a host, and tries again
-    agent_starter     the process that does
-    agent_commands    its command line: here, kubexec.sh or ssh
+    state_machine     the decisions; pure
+    discovery         hosts from a script, run repeatedly
+    hosts             hosts and slots as users write them
+    host_starter      starts the agents of a host, with retries
+    agent_starter     the process that starts agents: the agent itself, kubectl exec or ssh
+    agent_commands    its command line: local, kubexec.sh or ssh
     environment       the variables that ranks get
-    descriptors       how many descriptors the launcher may have
-    output            what ranks print, with their names before it
+    descriptors       the launcher's limit of file descriptors
+    output            the ranks' output, with prefixes
     event_file        the events of a run that failed
     progress          the progress line and the annotation of the launcher's pod
 
-Nothing here is imported by ranks or agents.
+Ranks and agents import nothing from here.
 """

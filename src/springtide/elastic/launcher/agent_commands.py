@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How the agents of a host are started: here, in a pod, or over ssh.
+"""The commands that start the agents of a host: locally, in a pod, or over ssh.
 
     this machine            python -m springtide.elastic.agent …
-    OMPI_MCA_plm_rsh_agent  /etc/mpi/kubexec.sh HOST 'cd … && … agent …'       where it is exactly that
+    OMPI_MCA_plm_rsh_agent  /etc/mpi/kubexec.sh HOST 'cd … && … agent …'       if it has exactly that value
     everywhere else         ssh … HOST 'cd … && … agent …'
 
-Every user of a machine can read command lines, so they contain addresses only. An agent authenticates with a token
-that is valid for one connection. The launcher writes it to the agent's standard input. kubexec.sh forwards no input:
-there the agent makes the token and prints it on its standard output, which the launcher alone reads. The program, its
+Every user of a machine can read command lines, so they contain addresses only. An agent authenticates with a token that
+is valid for one connection. The launcher writes it to the agent's standard input. kubexec.sh forwards no input: there
+the agent makes the token and prints it on its standard output, which the launcher alone reads. The program, its
 environment and the run's secret go over the connection.
 """
 
@@ -92,21 +92,21 @@ class AgentCommands:
         return (*_SSH, *port, *identity, host, self._line(call))
 
     def announcing(self, *, here: bool) -> bool:
-        """Whether agents make their tokens themselves, because their standard input cannot be reached."""
+        """Whether agents make their tokens themselves, because their standard input is not forwarded."""
         return self.kubexec and not here
 
     def unread(self, call: Call, *, here: bool) -> bytes:
-        """For the agents' standard input."""
+        """The agents' standard input."""
         return b"" if self.announcing(here=here) else f"{call.proof}\n".encode()
 
     def _line(self, call: Call, *further: str) -> str:
-        """For a shell. A missing directory does not prevent the start; modules are not looked up in it."""
+        """A shell command. A missing directory does not prevent the start; Python modules are not looked up in it."""
         paths = "".join(f"{self._path(name, value)}; " for name, value in self.paths.items())
         agent = shlex.join((self.interpreter, "-P", "-m", _AGENT, *call.arguments, *further))
         return f"cd {shlex.quote(self.directory)} 2>/dev/null; {paths}exec {agent}"
 
     def _path(self, name: str, value: str) -> str:
-        """A pod keeps its own paths first; a shell over ssh has none."""
+        """A pod's own paths come first; a shell over ssh has none."""
         ours = shlex.quote(value)
         if self.kubexec:
             return f'export {name}="${{{name}:+${name}:}}"{ours}'

@@ -31,17 +31,17 @@ _ADVICE: Final = "install it there: pip install --no-deps springtide"
 
 
 class StartError(Exception):
-    """An agent did not connect; says why."""
+    """Why an agent did not connect."""
 
     def __init__(self, why: str, *, passing: bool = False) -> None:
         super().__init__(why)
         self.passing = passing
-        """A later attempt may succeed: the host has no name yet, or does not listen yet."""
+        """A later attempt may succeed: the host's name does not resolve yet, or the host does not listen yet."""
 
 
 @dataclass(slots=True)
 class Retries:
-    """When to try again for a host that does not answer yet, and when to log it. Pure."""
+    """When to retry a host that does not answer yet, and when to log it. Pure."""
 
     seconds: float
     until: float = math.inf
@@ -49,7 +49,7 @@ class Retries:
     _told: bool = False
 
     def begin(self, now: float) -> None:
-        """Start the clock, once; not while the start waits for others."""
+        """Start the clock on the first call; time spent waiting for other starts does not count."""
         self.until = min(self.until, now + self.seconds)
 
     def over(self, now: float) -> bool:
@@ -60,7 +60,7 @@ class Retries:
         return pause
 
     def to_be_logged(self) -> bool:
-        """Whether to log that the host is tried again: once, after a while."""
+        """Whether to log the retries: once, after a while."""
         if self._told or self._next < 1.0:
             return False
         self._told = True
@@ -84,8 +84,8 @@ class AgentStarter:
         *,
         announced: Callable[[Mapping[int, str]], None] = lambda _: None,
     ) -> AgentStarter:
-        """`unread` goes to standard input, which no other user can read; `announced` is called with the tokens that
-        agents print."""
+        """`unread` is written to standard input, which no other user can read; `announced` is called with the tokens
+        that agents print."""
         try:
             process = await asyncio.create_subprocess_exec(
                 *argv,
@@ -93,7 +93,7 @@ class AgentStarter:
                 stdin=asyncio.subprocess.PIPE,
                 stdout=asyncio.subprocess.PIPE,
                 stderr=asyncio.subprocess.STDOUT,
-                start_new_session=True,  # Ctrl-C at our terminal is for the launcher alone
+                start_new_session=True,  # Ctrl-C at our terminal reaches the launcher only
             )
         except OSError as error:
             raise StartError(f"{argv[0]}: {error.strerror}") from error
@@ -104,7 +104,7 @@ class AgentStarter:
         return cls(process, PurePath(argv[0]).name, announced)
 
     async def wait_for(self, settled: asyncio.Event, timeout: float) -> None:
-        """Until an agent has connected, or is no longer wanted. StartError when it does not connect."""
+        """Waits until an agent has connected or is no longer wanted. StartError if the agent does not connect."""
         waiting = asyncio.get_running_loop().create_task(settled.wait())
         try:
             await asyncio.wait((waiting, self._ended), timeout=timeout, return_when=asyncio.FIRST_COMPLETED)
@@ -128,7 +128,7 @@ class AgentStarter:
                     os.killpg(self._process.pid, number)
 
     async def stay(self) -> None:
-        """Wait for the process; it is ended when this task is cancelled."""
+        """Waits for the process, and ends it when this task is cancelled."""
         try:
             await asyncio.shield(self._ended)
         finally:
@@ -146,7 +146,7 @@ class AgentStarter:
         await self._process.wait()
 
     def _take(self, line: bytes) -> None:
-        """Keep lines for people, and never a token."""
+        """Keeps lines for messages, but never a token."""
         text = line.decode(errors="replace")
         announced = tokens.announced(text)
         if announced is None:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`tiderun`: runs a program on many hosts, and lets it grow and shrink while it trains.
+"""`tiderun`: runs a program on many hosts, and resizes it while it trains.
 
 tiderun ── coordinator
    │ /etc/mpi/kubexec.sh, ssh, or a local process
@@ -35,7 +35,7 @@ async def run(given: Options, output: Output, orphan_guard: OrphanGuard | None) 
     loop = asyncio.get_running_loop()
     loop.set_exception_handler(lambda _, surprise: output.tell(_told(surprise)))
     for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
-        if signal.getsignal(number) is not signal.SIG_IGN:  # nohup, for one
+        if signal.getsignal(number) is not signal.SIG_IGN:  # by nohup, for instance
             loop.add_signal_handler(number, coordinator.interrupted, number)
     beside = [loop.create_task(annotation.run()), loop.create_task(_list(given, coordinator, output, orphan_guard))]
     beside[1].add_done_callback(coordinator.watch)
@@ -69,7 +69,7 @@ async def _list(given: Options, coordinator: Coordinator, output: Output, orphan
 
 
 async def _to_the_end(given: Options, output: Output, orphan_guard: OrphanGuard | None) -> NoReturn:
-    """Exits without waiting for threads: one may be blocked by output that nobody reads, or by a DNS lookup."""
+    """Exits without waiting for threads: one may be blocked by output that is not read, or by a DNS lookup."""
     code = await run(given, output, orphan_guard)
     output.close(_WRITTEN)
     os._exit(code)
@@ -102,7 +102,7 @@ def main(program: str = options.TIDERUN) -> None:
     descriptors.claim()
     orphan_guard = (
         OrphanGuard() if given.script is not None else None
-    )  # a process of its own, made before there are threads
+    )  # a child process, started before there are threads
     output = Output(given.output, timestamps=given.timestamps)
     try:
         asyncio.run(_to_the_end(given, output, orphan_guard))

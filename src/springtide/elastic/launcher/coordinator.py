@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The launcher's end of all connections: turns messages into events, and carries out actions.
+"""The launcher's connections: turns messages into events, and carries out actions.
 
 All of it runs in one event loop, so events are handled one after the other. The decisions are in `state_machine`.
 """
@@ -72,19 +72,19 @@ _OPENING: Final = 10.0
 """Seconds a caller has to authenticate."""
 _BACKLOG: Final = 1024
 _AT_A_TIME: Final = 16
-"""Connections that are accepted in one go, before those beyond the limit are closed."""
+"""Connections accepted at once, before those beyond the limit are closed."""
 _UNAUTHENTICATED: Final = 128
-"""Connections that may be unauthenticated at a time, beside two for every worker."""
+"""The limit of unauthenticated connections, in addition to two per worker."""
 _FLUSHED: Final = 5.0
 _SAVED: Final = 5.0
-"""Seconds for a file system to take the events of a run that failed."""
+"""Seconds for saving the events of a run that failed."""
 _ENDED: Final = 2.0
 """Seconds for agents to close their connections at the end."""
 
 
 _HEARTBEAT: Final = TO_AGENT.encode(Beat())
 _BYE: Final = TO_AGENT.encode(Bye())
-"""The same for agents and ranks."""
+"""The same bytes for agents and ranks."""
 
 
 class Coordinator:
@@ -122,7 +122,7 @@ class Coordinator:
     # The run
 
     async def serve(self) -> int:
-        """Until the run is over; its exit code."""
+        """Runs until the run is over; returns its exit code."""
         self._spawn(self._starts, self._open())
         beat_at = 0.0
         try:
@@ -180,12 +180,12 @@ class Coordinator:
         self.handle(Failed(why))
 
     def watch(self, task: asyncio.Task[None]) -> None:
-        """A task has ended. An error in it ends the run, which would miss hosts or messages from then on."""
+        """A task has ended. Its error ends the run, which would miss hosts or messages otherwise."""
         if not task.cancelled() and self._fault is None:
             self._fault = task.exception()
 
     def report(self) -> None:
-        """Report progress, if there is any."""
+        """Report progress if it has changed."""
         run_state, now = self.run_state, self._now()
         idle = tuple(run_state.idle(now))
         if not (run_state.began or idle or self._waited):
@@ -261,8 +261,8 @@ class Coordinator:
     # Connections
 
     async def _open(self) -> None:
-        """Listen on the loopback interface alone where all hosts are this machine; else on the interfaces that the
-        command line names, or on all."""
+        """Listen on the loopback interface only if all hosts are this machine; otherwise on the interfaces of the
+        command line, or on all."""
         elsewhere = not all(await asyncio.gather(*map(self._starter.is_here, self._options.hosts)))
         if not elsewhere and self._options.script is None:
             self._interfaces = ("lo",)
@@ -298,7 +298,7 @@ class Coordinator:
             else:
                 await self._serve_rank(bond.opening.id, reader, writer)
         except (wire.RefusedError, asyncio.IncompleteReadError, OSError, TimeoutError):
-            pass  # the caller has gone, is not of this run, or sends what cannot be read
+            pass  # the caller has closed the connection, failed to authenticate, or sent invalid data
         finally:
             self._unauthenticated.remove(writer)
             writer.close()
@@ -337,7 +337,7 @@ class Coordinator:
             self.report()
 
     def _token_used_twice(self, id_: int) -> None:
-        """Two agents came with the same token, one of them not from this run: it is not known which."""
+        """Two agents used the same token, so one of them is not from this run; it is not known which."""
         why = "is not to be trusted: somebody else knows the token of its agent"
         self.handle(AgentLost(id_, why))
 
@@ -429,7 +429,7 @@ class Coordinator:
                 self._output.tell(line)
 
     async def _save_events(self) -> None:
-        """For a report: a test can go through the same decisions again."""
+        """Saves the events for a report, so that a test can replay the decisions."""
         path, log = self._options.event_log, self._machine.log
         if path is not None and log is not None:
             self._output.tell(await event_file.save(path, log.lines(), _SAVED))

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The launcher's limit of file descriptors: it needs two for every rank and some for every host; the default is 1024.
+"""The launcher's limit of file descriptors: two are needed per rank and some per host; the default is 1024.
 
-Processes that it starts get the original limit: some programs fail, or are slow, with a high one.
+Child processes get the original limit: some programs fail, or are slow, with a high one.
 """
 
 from __future__ import annotations
@@ -24,6 +24,6 @@ def claim() -> None:
 
 
 def restore(pid: int) -> None:
-    """Give a process that was just started the original limit."""
+    """Give a child process the original limit."""
     with contextlib.suppress(OSError):
         resource.prlimit(pid, resource.RLIMIT_NOFILE, _GIVEN)

@@ -12,7 +12,7 @@ from fnmatch import fnmatchcase
 from typing import Final
 
 _OF_THE_LAUNCHER: Final = ("HOROVOD_*", "OMPI_*", "PMI_*", "PMIX_*", "TIDE_*")
-"""Never for a rank, not even on the launcher's own host."""
+"""Never passed to a rank, not even on the launcher's own host."""
 
 _OF_THE_HOST: Final = (
     "HOSTNAME", "HOST", "POD_*", "KUBERNETES_*", "K_SERVICE", "K_REVISION", "K_CONFIGURATION", "*_VISIBLE_DEVICES",

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Where a run that fails leaves its events, for a report."""
+"""Saves the events of a run that failed, for a report."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from pathlib import Path
 
 
 async def save(path: Path, lines: Iterable[str], patience: float) -> str:
-    """What became of it, in words. A thread writes: a file system that hangs must not take the exit code with it, and
-    nobody waits for this thread at the end."""
+    """Returns a message about the outcome. A thread writes, and the launcher does not wait for it at exit: an
+    unresponsive file system must not delay the exit code."""
     data = "".join(f"{line}\n" for line in lines).encode()
     loop, over = asyncio.get_running_loop(), asyncio.Event()
     failures: list[OSError] = []
@@ -24,7 +24,7 @@ async def save(path: Path, lines: Iterable[str], patience: float) -> str:
             _write(path, data)
         except OSError as error:
             failures.append(error)
-        with contextlib.suppress(RuntimeError):  # the run may be over before all is written
+        with contextlib.suppress(RuntimeError):  # the event loop may be closed already
             loop.call_soon_threadsafe(over.set)
 
     try:
@@ -41,8 +41,9 @@ async def save(path: Path, lines: Iterable[str], patience: float) -> str:
 
 
 def _write(path: Path, data: bytes) -> None:
-    """For this user alone, since it names hosts and addresses. A FIFO would wait for a reader, and a device is nobody's
-    file: they are opened without waiting, for reading too because a FIFO refuses writers alone, and then refused."""
+    """Readable by this user only, since it names hosts and addresses. Opening a FIFO would block, and a device must not
+    be written: files are opened without blocking (and for reading too, as a FIFO rejects writers alone), and rejected
+    unless regular."""
     path.parent.mkdir(parents=True, exist_ok=True)
     flags = os.O_RDWR | os.O_CREAT | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC
     with open(os.open(path, flags, 0o600), "wb", buffering=0) as file:

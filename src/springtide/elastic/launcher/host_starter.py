@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Starts the agents of a host, and tries again while the host may still answer."""
+"""Starts the agents of a host, and retries while the host may still answer."""
 
 from __future__ import annotations
 
@@ -23,19 +23,19 @@ from springtide.elastic.shared import addresses
 from springtide.elastic.shared.addresses import LOOPBACK
 
 _AT_ONCE: Final = 64
-"""Starts on other hosts that are under way at the same time."""
+"""The limit of concurrent starts on other hosts."""
 _HELD: Final = 5.0
-"""Seconds after which a start does not keep others waiting any more."""
+"""Seconds after which a start no longer holds a place of that limit."""
 
 
 @dataclass(frozen=True, slots=True)
 class Reports:
-    """What a start tells the coordinator, which it belongs to."""
+    """The callbacks of a start to the coordinator."""
 
     spawn: Callable[[Coroutine[Any, Any, None]], None]
-    """Keeps a task beside the start."""
+    """Runs a task beside the start."""
     failed: Callable[[int, str], None]
-    """An agent did not call, and why."""
+    """Called with the reason when an agent did not connect."""
     tell: Callable[[str], None]
 
 
@@ -53,16 +53,16 @@ class HostStarter:
 
     @property
     def directory(self) -> str:
-        """Where programs are started."""
+        """The working directory of programs."""
         return self._commands.directory
 
     def listen_at(self, port: int, interfaces: tuple[str, ...]) -> None:
-        """Where agents are to call. Nothing is started before."""
+        """Where agents connect to. Nothing is started before this call."""
         self._port, self._interfaces = port, interfaces
         self._listening.set()
 
     async def start(self, host: str, workers: Sequence[Worker]) -> None:
-        """All agents of one host by one process, as often as it takes within their time."""
+        """Starts all agents of one host with one process; retries until their time is over."""
         await self._listening.wait()
         here = await self.is_here(host)
         retries, left = Retries(self._timeout), workers
@@ -84,13 +84,13 @@ class HostStarter:
         return self._here[host]
 
     def known_here(self, host: str) -> bool:
-        """The same for a host that something was started on."""
+        """The same, for a host with an earlier start."""
         return self._here.get(host, False)
 
     async def _attempt(
         self, host: str, workers: Sequence[Worker], here: bool, retries: Retries
     ) -> dict[int, StartError]:
-        """The workers whose agents did not call, and why."""
+        """The workers whose agents did not connect, with the reason."""
         try:
             command = await self._command(host, workers, here=here)
             async with contextlib.nullcontext() if here else self._room:
@@ -112,7 +112,7 @@ class HostStarter:
         return {worker.id: end for worker, end in pairs if isinstance(end, StartError)}
 
     def _announced(self, workers: Sequence[Worker], tokens: Mapping[int, str]) -> None:
-        """An agent in a pod chose its tokens itself, and printed them where only the launcher reads."""
+        """An agent in a pod made its tokens itself, and printed them where only the launcher reads."""
         for worker in workers:
             if token := tokens.get(worker.id):
                 self._links[worker.id].expect(token.encode())
@@ -125,7 +125,7 @@ class HostStarter:
     async def _command(
         self, host: str, workers: Sequence[Worker], *, here: bool
     ) -> tuple[tuple[str, ...], dict[str, str], bytes]:
-        """With tokens of its own for every attempt: an agent of an earlier one comes too late."""
+        """Every attempt has its own tokens: a late agent of an earlier attempt cannot connect."""
         found = [LOOPBACK] if here else await asyncio.to_thread(addresses.towards, host, self._interfaces)
         if not here and self._interfaces and found == [LOOPBACK]:
             raise StartError(f"{' and '.join(self._interfaces)} has no address to be reached at from there")

@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Hosts and their slots, in the forms that people write and scripts print. Pure.
+"""Hosts and their slots, in the formats that users write and scripts print. Pure.
 
     -H               a:2,b:4,c
     hostfile         a slots=2   |   a:2   |   a max_slots=4   |   a            with # comments
-    discovery        a:2   |   a   one a line, in no particular order; the same line twice is the same host
+    discovery        a:2   |   a   one per line, in any order; a repeated line is the same host
 
-A host without slots has those of `--slots-per-host`; on `-H` and in a hostfile it has one where that is not given.
+A host without slots has `--slots-per-host` slots; without that option one, and an error for discovery.
 """
 
 from __future__ import annotations
@@ -17,17 +17,17 @@ from typing import Final
 
 _NAME: Final = re.compile(r"[A-Za-z0-9_]([A-Za-z0-9_.-]*[A-Za-z0-9_])?")
 MOST: Final = 1 << 16
-"""Slots of a host, and ranks of a run; a larger number is a typing error."""
+"""The limit of slots of a host, and of ranks of a run; a larger number is a typing error."""
 _SHOWN: Final = 10
 _ASSIGNED: Final = re.compile(r"\s*=\s*")
 
 
 class HostsError(ValueError):
-    """A list of hosts that cannot be read; says where and why."""
+    """An invalid host list; states where and why."""
 
 
 def from_option(text: str, slots_per_host: int | None = None) -> dict[str, int]:
-    """What stands after -H."""
+    """The value of -H."""
     entries = [entry.strip() for entry in text.split(",") if entry.strip()]
     if not entries:
         raise HostsError("-H: no host is named; it takes for example a:2,b:2")
@@ -35,7 +35,7 @@ def from_option(text: str, slots_per_host: int | None = None) -> dict[str, int]:
 
 
 def from_hostfile(text: str, name: str, slots_per_host: int | None = None) -> dict[str, int]:
-    """A host that stands there several times has the slots of all its lines."""
+    """A host with several lines has the sum of their slots."""
     found = []
     for number, line in enumerate(text.splitlines(), 1):
         words = _ASSIGNED.sub("=", line.partition("#")[0]).split()
@@ -47,7 +47,7 @@ def from_hostfile(text: str, name: str, slots_per_host: int | None = None) -> di
 
 
 def from_discovery(text: str, slots_per_host: int | None = None) -> dict[str, int]:
-    """What a discovery script printed. No host at all is an answer too."""
+    """The output of a discovery script, which may list no host."""
     found: dict[str, int] = {}
     for number, line in enumerate(text.splitlines(), 1):
         if not line.strip():
@@ -65,7 +65,7 @@ def total(hosts: Mapping[str, int]) -> int:
 
 
 def described(hosts: Mapping[str, int]) -> str:
-    """The first of them, where there are many."""
+    """Shortened to the first hosts if there are many."""
     words = [f"{host}:{slots}" for host, slots in islice(hosts.items(), _SHOWN)]
     if len(hosts) > _SHOWN:
         words.append(f"and {len(hosts) - _SHOWN} more")

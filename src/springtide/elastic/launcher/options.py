@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """The command line of `tiderun`: the options of horovodrun, with their meaning.
 
-A run is elastic with `--host-discovery-script` or `--min-np`: it goes on when workers join, leave or die. Options that
-only tune Horovod's engine are accepted and have no effect, so that command lines written for it work.
+A run is elastic with `--host-discovery-script` or `--min-np`: it continues when workers join, leave or die. Options
+that only tune Horovod's engine are accepted and have no effect, so that existing command lines work.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ examples:
 """
 TIDERUN: Final = "tiderun"
 EVENT_LOG: Final = "TIDE_EVENT_LOG"
-"""The variable that names a file for the events of a run that fails."""
+"""The environment variable with the file for the events of a run that fails."""
 _VERSIONS: Final = {
     TIDERUN: f"tiderun {__version__}",
     "horovodrun": f"horovodrun of Springtide {__version__} (tiderun with Horovod's command line, not Horovod)",
@@ -68,7 +68,7 @@ class Options:
     limits: Limits
     elastic: bool
     hosts: Mapping[str, int]
-    """From -H or a hostfile; empty where a script prints them."""
+    """From -H or a hostfile; empty with a discovery script."""
     script: str | None
     slots_per_host: int | None
     interfaces: tuple[str, ...]
@@ -82,7 +82,7 @@ class Options:
     elastic_timeout: float
     heartbeat_timeout: float
     event_log: Path | None
-    """Where a run that fails leaves its events."""
+    """The file for the events of a run that fails."""
 
 
 class _Parser(argparse.ArgumentParser):
@@ -95,7 +95,7 @@ class _Parser(argparse.ArgumentParser):
 
 
 def read(arguments: Sequence[str], environment: Mapping[str, str], program: str = TIDERUN) -> Options:
-    """Exits with a message where the command line makes no sense."""
+    """Exits with a message if the command line is invalid."""
     parser = parser_of(program)
     given, beyond = parser.parse_known_args(arguments)
     if beyond:
@@ -247,7 +247,7 @@ def _add_output(parser: argparse.ArgumentParser) -> None:
 
 
 def _named_hosts(parser: argparse.ArgumentParser, given: argparse.Namespace) -> dict[str, int]:
-    """Hosts of the command line; this machine where it names neither hosts nor a script."""
+    """The hosts of the command line; this machine if there are neither hosts nor a script."""
     named = [
         name
         for name, value in (("-H", given.hosts), ("--hostfile", given.hostfile), ("the script", given.script))
@@ -300,7 +300,7 @@ def _time(
     environment: Mapping[str, str],
     otherwise: float,
 ) -> float:
-    """From the command line, or else from the environment."""
+    """From the command line, otherwise from the environment."""
     if given is not None:
         return given
     try:
@@ -323,7 +323,7 @@ def _cooldown(parser: argparse.ArgumentParser, given: Sequence[float] | None) ->
 
 
 class _Build(argparse.Action):
-    """In one line, and without loading anything."""
+    """Prints one line, without importing the frameworks."""
 
     def __call__(
         self, parser: argparse.ArgumentParser, _space: object, _values: object, _name: str | None = None

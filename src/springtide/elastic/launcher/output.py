@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What ranks print, line by line and with their names in front, on the launcher's output and in files.
+"""The ranks' output, line by line and with prefixes, to the launcher's output and to files.
 
     [1]<stdout>:loss 0.25
 
-A thread writes, so that a reader that stops reading does not stop the run. Agents learn how much has been written, and
-send no more than that.
+A thread writes, so that a blocked reader does not stop the run. Agents learn how much has been written, and send no
+more than that.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ _LAST: Final = 20
 
 @dataclass(slots=True)
 class LineBuffer:
-    """Bytes in, whole lines out. Pure. A carriage return ends a line too: it draws over what others printed."""
+    """Splits bytes into whole lines. Pure. A carriage return ends a line too, as it would overwrite other output."""
 
     _rest: bytearray = field(default_factory=bytearray)
 
@@ -97,7 +97,7 @@ class Output:
         self._waiting.put(lambda: self._put("out", f"{line}\n".encode()))
 
     def close(self, patience: float) -> None:
-        """Write the rest, unless nobody reads it."""
+        """Write the rest, within a limited time: the reader may be blocked."""
         self._waiting.put(None)
         self._thread.join(patience)
 
@@ -111,7 +111,7 @@ class Output:
             file.close()
 
     def _put(self, stream: str, data: bytes) -> None:
-        """Training goes on when output cannot be written."""
+        """Errors of writing do not end the run."""
         descriptor = self._descriptors.get(stream)
         if descriptor is None:
             return
@@ -120,7 +120,7 @@ class Output:
             while rest:
                 try:
                     rest = rest[os.write(descriptor, rest) :]
-                except BlockingIOError:  # another process that shares it may have made it so
+                except BlockingIOError:  # another process that shares the descriptor may have made it non-blocking
                     select.select((), (descriptor,), ())
         except OSError as error:
             del self._descriptors[stream]

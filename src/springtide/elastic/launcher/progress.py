@@ -40,22 +40,22 @@ class Progress:
     size: int
     hosts: tuple[str, ...]
     listing: int
-    """How often the list of hosts has changed; the operator waits for that."""
+    """How often the host list has changed; the operator waits for a new number."""
     words: Mapping[str, Any] = field(default_factory=dict)
-    """What the program reports: step, loss, samples_per_second and anything else."""
+    """Values that the program reports: step, loss, samples_per_second and others."""
     training_hosts: int | None = None
-    """None where it is not known."""
+    """None if not known."""
     idle: tuple[Idle, ...] = ()
     changes: tuple[Change, ...] = ()
 
     @property
     def urgent(self) -> tuple[object, ...]:
-        """What is reported at once when it changes."""
+        """The values whose change is reported at once."""
         newest = self.changes[-1].number if self.changes else 0
         return self.size, self.hosts, self.listing, self.training_hosts, self.idle, newest
 
     def written(self, moment: Moment, after: int = 0) -> str:
-        """With the changes of higher numbers than `after`."""
+        """As JSON, with the changes of higher numbers than `after`."""
         told = [_change(each, moment) for each in self.changes if each.number > after]
         idle = [_idle(each, moment) for each in self.idle]
         ours = {
@@ -72,7 +72,7 @@ class Progress:
 
 @dataclass(frozen=True, slots=True)
 class Moment:
-    """Now, by the monotonic clock and by the wall clock."""
+    """The current time, by the monotonic clock and by the wall clock."""
 
     now: float
     wall: datetime
@@ -116,9 +116,9 @@ class Throttle:
 class Answer(Enum):
     TAKEN = auto()
     REFUSED = auto()
-    """Trying again is of no use."""
+    """Rejected for good; retries are of no use."""
     UNKNOWN = auto()
-    """The API server does not know the token, or does not any more."""
+    """The API server does not (or no longer) accept the token."""
     AWAY = auto()
 
 
@@ -146,7 +146,7 @@ class Pod:
         return cls(host, port, namespace, name, account)
 
     def annotate(self, value: str) -> Answer:
-        """Blocks."""
+        """Sends the patch. Blocks."""
         import http.client  # noqa: PLC0415 - launchers outside pods need not load it
 
         body = json.dumps({"metadata": {"annotations": {ANNOTATION: value}}})
@@ -184,7 +184,7 @@ class AnnotationWriter:
         self._settled.clear()
 
     async def run(self) -> None:
-        """Until it is cancelled, or refused."""
+        """Runs until it is cancelled, or until the API server rejects a write for good."""
         unknown = 0
         while self._pod is not None:
             await self._wanted.wait()
@@ -203,7 +203,7 @@ class AnnotationWriter:
         self._settled.set()
 
     async def last(self, patience: float) -> None:
-        """Wait until the last value is written, for a limited time: a run that has ended need not wait longer."""
+        """Wait until the last value is written, for a limited time, because the run has ended."""
         if self._pod is not None:
             with contextlib.suppress(TimeoutError):
                 async with asyncio.timeout(patience):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A worker's connections, and the token that its agent proves itself by."""
+"""A worker's connections, and the token with which its agent authenticates."""
 
 from __future__ import annotations
 
@@ -14,20 +14,21 @@ class WorkerLinks:
     """A worker's connections and output."""
 
     token: bytes = b""
-    """What its agent authenticates with; empty while no agent may connect, or until the agent has announced one."""
+    """The token that its agent authenticates with; empty while no agent may connect, or until the agent has announced
+    one."""
     announced: asyncio.Event = field(default_factory=asyncio.Event)
-    """The token is known, or will not come."""
+    """Set when the token is known, or will never be."""
     agent: asyncio.StreamWriter | None = None
     rank: asyncio.StreamWriter | None = None
     settled: asyncio.Event = field(default_factory=asyncio.Event)
-    """Its agent has connected, or is no longer wanted."""
+    """Set when its agent has connected, or is no longer wanted."""
     starting: bool = True
     """Its start is under way."""
     closed: asyncio.Event = field(default_factory=asyncio.Event)
     output: RankOutput = field(default_factory=RankOutput)
 
     def expect(self, token: bytes) -> None:
-        """The token from now on; an empty one until the agent announces its own."""
+        """The token from now on; empty until the agent announces its own."""
         if not self.settled.is_set():
             self.token = token
             if token:

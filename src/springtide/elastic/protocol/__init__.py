@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What launcher, agents and ranks send each other.
+"""The messages between launcher, agents and ranks.
 
     agent_messages    between the launcher and an agent
     rank_messages     between the launcher and a rank, and among ranks
-    codec             messages as dataclasses to frames, and back: the only place that does
-    wire              frames of JSON and bytes, and the proof that a connection belongs to a run
+    codec             converts between message dataclasses and frames
+    wire              frames of JSON and bytes, and the authentication of connections
     tokens            the line by which an agent announces its token
 
-Nothing here decides anything.
+This package makes no decisions.
 """

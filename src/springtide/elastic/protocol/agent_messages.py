@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What launcher and agents send each other."""
+"""The messages between the launcher and an agent."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class Started:
 
 @dataclass(frozen=True, slots=True)
 class Output:
-    """What the rank printed, on one of its two streams."""
+    """The rank's output, on one of its two streams."""
 
     stream: str
     data: bytes
@@ -34,7 +34,7 @@ class Output:
 
 @dataclass(frozen=True, slots=True)
 class Exited:
-    """The rank's process has ended, by itself or by a signal; the other number is 0."""
+    """The rank's process has ended with this exit code or by this signal; the other number is 0."""
 
     code: int
     signal: int
@@ -49,7 +49,7 @@ class Welcome:
 
 @dataclass(frozen=True, slots=True)
 class Taken:
-    """So much output has been written; the agent may send as much again."""
+    """This much output has been written; the agent may send as much again."""
 
     bytes: int
 
@@ -63,12 +63,12 @@ class Kill:
 
 @dataclass(frozen=True, slots=True)
 class Bye:
-    """The launcher has nothing more to say, and closes the connection."""
+    """The launcher closes the connection."""
 
 
 @dataclass(frozen=True, slots=True)
 class Program:
-    """What an agent starts, and the secret of the run, which the rank proves itself by."""
+    """The program that an agent starts, and the secret of the run, with which the rank authenticates."""
 
     argv: tuple[str, ...]
     env: Mapping[str, str]
@@ -81,7 +81,7 @@ class Program:
 
     @classmethod
     def unsealed(cls, welcome: Welcome, bond: wire.Bond) -> Program:
-        """RefusedError for what the launcher did not seal."""
+        """RefusedError if the content was not sealed by the launcher."""
         words = wire.words_of(bond.unseal(welcome.sealed))
         try:
             return cls(tuple(words["argv"]), words["env"], words["cwd"], bytes.fromhex(words["secret"]))

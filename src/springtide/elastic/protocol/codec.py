@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Messages as dataclasses on one side, frames on the other. The only place that turns one into the other. Pure.
+"""Converts between message dataclasses and frames; no other module does. Pure.
 
-A frame's head is a JSON object: `type`, and a field of the dataclass under its own name. Fields are read by their
-annotations; what does not fit is no connection of this run. A field that is None is left out. Two kinds of field are
-special: bytes are the frame's payload, and `Words` are all that a head has beside its type.
+A frame's head is a JSON object: `type`, and each field of the dataclass under its own name. Fields are decoded by their
+annotations; a message that does not fit ends the connection. A field that is None is left out. Two kinds of field are
+special: bytes are the frame's payload, and `Words` are all fields of a head except its type.
 """
 
 from __future__ import annotations
@@ -17,17 +17,17 @@ from springtide.elastic.shared.members import Address, Member
 
 M = TypeVar("M")
 Words: TypeAlias = Mapping[str, Any]
-"""Whatever a program says of itself."""
+"""Any values that a program reports."""
 
 Kind: TypeAlias = tuple[Callable[[Any], Any], Callable[[Any], Any]]
-"""How a field is written, and how it is read."""
+"""How a field is encoded, and how it is decoded."""
 
 
 class Codec(Generic[M]):
-    """All messages that go in one direction of one kind of connection."""
+    """All messages of one direction of one kind of connection."""
 
     def __init__(self, types: Mapping[str, type[M]], further: Mapping[str, Kind] | None = None) -> None:
-        """With more kinds of fields, by their annotations."""
+        """`further` adds kinds of fields, by annotation."""
         self.types = types
         self._kinds = {**_KINDS, **(further or {})}
         self._names = {type_: name for name, type_ in types.items()}
@@ -38,7 +38,7 @@ class Codec(Generic[M]):
         return wire.encode(head.pop("type"), payload, **head)
 
     def decode(self, frame: wire.Frame) -> M | None:
-        """None for a type that does not go this way; RefusedError for a message that lacks something."""
+        """None for a type that this direction does not have; RefusedError for an invalid message."""
         return self.read(frame.head, frame.payload)
 
     def head(self, message: M) -> tuple[dict[str, Any], bytes]:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What launcher and ranks send each other, and ranks among themselves before a connection carries data."""
+"""The messages between the launcher and a rank, and those that open a data connection between ranks."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from springtide.elastic.shared.members import Address, Member
 
 @dataclass(frozen=True, slots=True)
 class Join:
-    """This rank can be reached by others, and waits for its first generation."""
+    """The rank accepts connections from others, and waits for its first generation."""
 
     addresses: tuple[Address, ...]
     pid: int = 0
@@ -48,7 +48,7 @@ class Trouble:
 
 @dataclass(frozen=True, slots=True)
 class Unreachable:
-    """No address leads to this other rank."""
+    """No address of this other rank can be connected to."""
 
     generation: int
     id: int
@@ -56,7 +56,7 @@ class Unreachable:
 
 @dataclass(frozen=True, slots=True)
 class Left:
-    """The rank has left at the boundary where the others went on without it."""
+    """The rank has left at the boundary where the others continued without it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +66,7 @@ class Finished:
 
 @dataclass(frozen=True, slots=True)
 class Progress:
-    """How far training has come, as the program reports it."""
+    """The training progress that the program reports."""
 
     words: Words
 
@@ -78,7 +78,7 @@ class KeepsCheckpoints:
 
 @dataclass(frozen=True, slots=True)
 class CheckpointKept:
-    """A checkpoint was written, or training goes on from one."""
+    """A checkpoint was written, or training continues from one."""
 
     step: int | None = None
 
@@ -107,7 +107,7 @@ FROM_RANK: Final = Codec[FromRank](
 
 @dataclass(frozen=True, slots=True)
 class Prepare:
-    """Connect for a generation that is to come, and answer with `At`."""
+    """Connect for a future generation, and answer with `At`."""
 
     generation: int
     members: tuple[Member, ...]
@@ -115,7 +115,7 @@ class Prepare:
 
 @dataclass(frozen=True, slots=True)
 class Cancel:
-    """What was prepared does not come to be."""
+    """The prepared generation is not entered."""
 
     generation: int
 
@@ -126,15 +126,15 @@ class Switch:
 
     generation: int
     source: int
-    """The rank in the new generation that has the state."""
+    """The rank of the new generation that sends its state."""
     hold: bool
-    """Fewer ranks than it takes to go on: wait at once for the next generation."""
+    """Too few ranks to continue: wait at once for the next generation."""
     boundary: int
 
 
 @dataclass(frozen=True, slots=True)
 class Regroup:
-    """Drop what is under way, and start over in this generation from the last commit."""
+    """Drop the step under way, and continue in this generation from the last commit."""
 
     generation: int
     source: int
@@ -167,7 +167,7 @@ TO_RANK: Final = Codec[ToRank](
 
 @dataclass(frozen=True, slots=True)
 class Hello:
-    """This connection is for data of a generation, to this rank."""
+    """Opens a connection for the data of a generation, to this rank."""
 
     generation: int
     to: int
@@ -175,7 +175,7 @@ class Hello:
 
 @dataclass(frozen=True, slots=True)
 class Here:
-    """The answer of the rank that was meant."""
+    """The answer of the rank that was addressed."""
 
 
 AmongRanks: TypeAlias = Hello | Here

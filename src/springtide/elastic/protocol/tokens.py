@@ -14,7 +14,7 @@ _MARK: Final = "tiderun-agent-tokens"
 
 
 def announcement(workers: Sequence[int], tokens: Sequence[str]) -> str:
-    """The line by which an agent says what it will prove itself by."""
+    """The line that announces the tokens of these workers."""
     return f"{_MARK} {','.join(map(str, workers))} {','.join(tokens)}"
 
 

@@ -1,15 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
 """Connections of a run: mutual authentication, then frames.
 
-    caller ─► opening: its role, its worker, a nonce     (of fixed size: an unknown caller makes us read no more)
+    caller ─► opening: its role, its worker, a nonce     (of fixed size, to limit what is read from unknown callers)
     caller ◄─ reply: a nonce, and a proof of the key
     caller ─► a proof of the key
     both   ── frames: a JSON object and bytes
 
-The key is the run's secret; for an agent it is a token that is valid for one connection. Nothing of the other side is
+The key is the run's secret; for an agent it is a token that is valid for one connection. Nothing from the other side is
 interpreted before it has proved that it has the key. The first message to an agent (the program, its environment, the
 run's secret) is sealed: no other process can read or change it. All other frames are plain. Frames are limited in size
-and depth. Pure, but for the nonces, which are random, and the functions at the end that read and write sockets.
+and depth. Pure, except for the random nonces and the functions at the end that read and write sockets.
 """
 
 from __future__ import annotations
@@ -27,20 +27,20 @@ from enum import Enum
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 if TYPE_CHECKING:
-    import asyncio  # agents do not use it, and it would be most of what they load
+    import asyncio  # not used by agents, and it would be most of what they load
 
 MAGIC: Final = b"tiderun1"
 NONCE: Final = 32
 PROOF: Final = 32
 SECRET: Final = 32
 TOKEN: Final = 16
-"""Bytes of a token, which travels as twice as many hexadecimal digits."""
+"""Bytes of a token, which is sent as twice as many hexadecimal digits."""
 _OPENING: Final = struct.Struct(f"!{len(MAGIC)}scQ{NONCE}s")
 _SIZES: Final = struct.Struct("!IQ")
 _LONGEST_HEAD: Final = 1 << 24
 _LONGEST_PAYLOAD: Final = 1 << 24
 _DEEPEST: Final = 32
-"""Levels of a head; deeper input would make the JSON decoder run out of stack."""
+"""Nesting levels of a head; deeper input would overflow the JSON decoder's stack."""
 LARGEST: Final = 1 << 63
 OPENING_SIZE: Final = _OPENING.size
 REPLY_SIZE: Final = NONCE + PROOF
@@ -55,14 +55,14 @@ class Caller(Enum):
 
 
 class RefusedError(Exception):
-    """The other side could not prove that it belongs to this run."""
+    """The other side did not authenticate, or sent invalid data."""
 
 
 @dataclass(frozen=True, slots=True)
 class Opening:
     caller: Caller
     id: int
-    """The worker that calls, or for which an agent does."""
+    """The worker that calls, or whose agent does."""
     nonce: bytes
 
     def __bytes__(self) -> bytes:
@@ -82,7 +82,7 @@ class Opening:
 
 @dataclass(frozen=True, slots=True)
 class Bond:
-    """Two nonces and the key they are proved with."""
+    """Two nonces and the key that authenticates them."""
 
     opening: Opening
     answer: bytes
@@ -96,13 +96,13 @@ class Bond:
         return self.answer + self.proof(b"called")
 
     def seal(self, words: bytes) -> bytes:
-        """Encrypt and sign, for the other side alone. Once for every bond, by the side that was called: the same pad
-        used twice would reveal both texts."""
+        """Encrypts and signs for the other side only. Once per bond, by the called side: the same pad used twice would
+        reveal both texts."""
         hidden = self._padded(words)
         return self._mark(hidden) + hidden
 
     def unseal(self, sealed: bytes) -> bytes:
-        """RefusedError for what the other side did not seal."""
+        """RefusedError if the content was not sealed by the other side."""
         mark, hidden = sealed[:PROOF], sealed[PROOF:]
         if not hmac.compare_digest(self._mark(hidden), mark):
             raise RefusedError("what was sealed has been changed on its way")
@@ -158,11 +158,11 @@ def words_of(data: bytes | bytearray) -> dict[str, Any]:
 
 
 def _check_depth(text: str) -> None:
-    """ValueError for what is nested too deeply."""
+    """ValueError for JSON that is nested too deeply."""
     if text.count("[") + text.count("{") <= _DEEPEST:
         return
     depth = 0
-    for part in text.replace("\\\\", "").replace('\\"', "").split('"')[::2]:  # every second part is a string's content
+    for part in text.replace("\\\\", "").replace('\\"', "").split('"')[::2]:  # odd parts are string contents
         for sign in part:
             if sign in "[{":
                 depth += 1
@@ -173,7 +173,7 @@ def _check_depth(text: str) -> None:
 
 
 def decode(data: bytearray) -> Iterator[Frame]:
-    """The frames that are complete, which are taken away from what has come so far."""
+    """Removes the complete frames from the received data, and returns them."""
     while len(data) >= _SIZES.size:
         head, payload = sizes(bytes(data[: _SIZES.size]))
         middle, end = _SIZES.size + head, _SIZES.size + head + payload
@@ -188,7 +188,7 @@ def decode(data: bytearray) -> Iterator[Frame]:
 
 
 def call(connection: socket.socket, caller: Caller, id_: int, key: bytes) -> Bond:
-    """Authenticate on a new connection. RefusedError, OSError, or EOFError when the other side closes it."""
+    """Authenticate on a new connection. RefusedError, OSError, or EOFError if the other side closes it."""
     opening = Opening.new(caller, id_)
     connection.sendall(bytes(opening))
     reply = receive_exactly(connection, REPLY_SIZE)
@@ -199,8 +199,8 @@ def call(connection: socket.socket, caller: Caller, id_: int, key: bytes) -> Bon
 
 
 def answer(connection: socket.socket, key: bytes, until: float | None = None) -> Opening:
-    """The called side, among ranks: the caller must know the run's secret. `until` is for all of it, so that a caller
-    that sends a byte now and then does not block for ever."""
+    """The called side, among ranks: the caller must know the run's secret. `until` limits the whole exchange, so that a
+    caller that sends a byte now and then does not block forever."""
     opening = Opening.read(receive_exactly(connection, OPENING_SIZE, until))
     bond = Bond(opening, secrets.token_bytes(NONCE), key)
     connection.sendall(bond.reply)
@@ -238,7 +238,7 @@ def _fill(connection: socket.socket, into: memoryview, until: float | None) -> N
 async def answer_stream(
     reader: asyncio.StreamReader, writer: asyncio.StreamWriter, key_of: Callable[[Opening], Awaitable[bytes | None]]
 ) -> Bond:
-    """RefusedError for an unknown caller; asyncio.IncompleteReadError when it closes the connection."""
+    """RefusedError for an unknown caller; asyncio.IncompleteReadError if it closes the connection."""
     opening = Opening.read(await reader.readexactly(OPENING_SIZE))
     key = await key_of(opening)
     if key is None:

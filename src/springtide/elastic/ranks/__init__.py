@@ -1,20 +1,19 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a training program calls, inside its own process.
+"""The library that a training program calls, inside its own process.
 
-    running           `elastic.run`: the frame around a training function
-    state             what training must not lose: commits, newcomers, recovery
+    running           `elastic.run`: the wrapper of a training function
+    state             the training state: commits, transfer to new ranks, recovery
     checkpoints       commits on disk
-    pickles           what earlier versions wrote there
+    pickles           reads pickles of earlier versions
     samplers, orders  which samples this rank trains, in which order
     collectives       sums, means and copies among the ranks
-    sums, memory      how collectives add up many arrays, and where
-    context           where this process stands among the others
-    session           the link to the launcher
+    sums, memory      how collectives sum many arrays, and the memory for it
+    context           this process's place among the ranks
+    session           the connection to the launcher
     reporting         numbers for the launcher's progress line
     transports        how ranks exchange bytes
 
-Nothing here is imported by launcher or agents.
+Launcher and agents import nothing from here.
 
-The package is called by the plural because `elastic.rank` is a function: a module of that name would take its place as
-soon as anything imported it.
+The name is plural because `elastic.rank` is a function: importing a module of that name would replace it.
 """

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Commits on disk, for a run that no rank survives: suspended, its launcher restarted, or all its workers lost.
 
-A file is written under another name and then renamed, so that no file is partial. The last two are kept. Each ends with
-a checksum; where that is wrong, because a disk or file system has damaged the file, the one before is used.
+A file is written under a temporary name and then renamed, so that no file is partial. The last two are kept. Each ends
+with a checksum; if that is wrong, because a disk or file system has damaged the file, the one before is used.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _START: Final = len(_MAGIC) + _LENGTH.size
 _CHUNK: Final = 1 << 20
 KEPT: Final = 2
 _ABANDONED: Final = 600.0
-"""Seconds after which a draft is one that nobody writes any more."""
+"""Seconds after which a temporary file counts as abandoned."""
 
 Arrays = Callable[[Sequence[leaves.Leaf]], list[Any]]
 
@@ -42,15 +42,15 @@ class Checkpoints:
         self._count = 0
 
     def probe(self) -> None:
-        """OSError where nothing can be kept: better now than after hours."""
+        """OSError if no checkpoint can be written: an error at the start is better than one after hours."""
         self.directory.mkdir(parents=True, exist_ok=True)
         probe = self._draft("probe")
         probe.touch()
-        probe.unlink(missing_ok=True)  # another host may have a process of the same number
+        probe.unlink(missing_ok=True)  # a process on another host may have the same pid
 
     def keep(self, boundary: int, head: bytes, arrays: Sequence[Any], *, at_once: bool = False) -> bool:
-        """Only every so many times, unless it is wanted at once; whether it was. Training goes on without one that
-        cannot be written: disks are emptied again."""
+        """Writes every `every`-th commit, or this one if `at_once`; returns whether it was written. Errors do not end
+        training: disks are emptied again."""
         self._count += 1
         if self._count % self._every and not at_once:
             return False
@@ -69,8 +69,8 @@ class Checkpoints:
         return True
 
     def newest(self) -> tuple[bytes, Arrays] | None:
-        """The words of the newest that is whole, and how to get at its arrays. What is not is set aside: it would pass
-        for the newest until others have as high a number."""
+        """The head of the newest intact checkpoint, and a function that reads its arrays. A damaged one is renamed: it
+        would count as the newest until others have as high a number."""
         for path in sorted(self._files(), reverse=True):
             if _whole(path):
                 logger.warning("training goes on from %s", path)
@@ -89,7 +89,8 @@ class Checkpoints:
         return list(self.directory.glob("commit-*"))
 
     def _tidy(self) -> None:
-        """Old drafts are of writers that died. A young one may be of a run that is about to hear that it is over."""
+        """Removes old checkpoints, and temporary files of writers that died. Young ones may be of a run that is about
+        to end."""
         old = time.time() - _ABANDONED
         drafts = [path for path in self.directory.glob(".commit-*") if _written(path) < old]
         for path in (*sorted(self._files())[:-KEPT], *drafts):
@@ -114,7 +115,7 @@ def _written(path: Path) -> float:
     try:
         return path.stat().st_mtime
     except FileNotFoundError:
-        return math.inf  # it has got its name meanwhile
+        return math.inf  # renamed meanwhile
 
 
 def _whole(path: Path) -> bool:

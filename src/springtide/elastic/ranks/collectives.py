@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What programs do together: sums, means and copies of arrays, and of trees of them, among the ranks of now."""
+"""Collectives: sums, means and copies of arrays, and of trees of arrays, among the current ranks."""
 
 from __future__ import annotations
 
@@ -25,16 +25,16 @@ def size() -> int:
 
 
 def local_rank() -> int:
-    """The place among the ranks of this host; before training begins it is the slot."""
+    """The index among the ranks of this host; before training begins it is the slot."""
     now = context.entered()
     return now.local_rank if now is not None else context.expected().local_rank
 
 
 def allreduce(tree: Any, *, weight: float = 1.0, average: bool = True) -> Any:
-    """The mean over all ranks, weighted by `weight`: samples in this rank's share, for gradients. Or the sum.
+    """The mean over all ranks, weighted by `weight` (for gradients: the samples in this rank's share), or the sum.
 
-    A rank with nothing to add gives weight 0 and arrays of the right shape, whatever is in them. Of what is neither
-    array nor number there is no sum: TypeError. ValueError where ranks give trees that are not alike.
+    A rank with nothing to add passes weight 0 and arrays of the right shape with any content. TypeError for values
+    other than arrays and numbers. ValueError if the ranks' trees differ in structure.
     """
     group = context.group()
     skeleton, arrays = leaves.taken_apart(tree, _array)
@@ -47,7 +47,7 @@ def allreduce(tree: Any, *, weight: float = 1.0, average: bool = True) -> Any:
 
 
 def broadcast(tree: Any, root: int = 0) -> Any:
-    """The root's, for all."""
+    """The root's tree, on all ranks."""
     group = context.group()
     if not 0 <= root < group.size:
         raise ValueError(f"there is no rank {root} among {group.size}")
@@ -62,7 +62,7 @@ def broadcast(tree: Any, root: int = 0) -> Any:
 
 
 def allgather(value: Any) -> list[Any]:
-    """What each rank gave, in the order of ranks."""
+    """The values of all ranks, in rank order."""
     return [pickle.loads(each) for each in context.group().allgather(pickle.dumps(value))]
 
 
@@ -75,7 +75,7 @@ def _signature(skeleton: Any) -> bytes:
 
 
 def _array(value: Any) -> Any:
-    """Numbers are arrays too small to be called so, and None is nothing to add."""
+    """Converts numbers to arrays; None contributes nothing."""
     numpy: Any = sys.modules.get("numpy") or (importlib.import_module("numpy") if isinstance(value, Number) else None)
     if value is None:
         return None

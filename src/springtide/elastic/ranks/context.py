@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """This process's place among the ranks: group, generation, hosts. One context per process.
 
-Without a launcher it is a group of one. Under `tiderun` the process belongs to a generation once it trains; before that
-it gets the numbers that its launcher expects, to choose a GPU or a learning rate by. Under `mpirun` the context joins
-the only generation when it is first used.
+Without a launcher the group has one rank. Under `tiderun` the process belongs to a generation once it trains; before
+that it gets the numbers that its launcher expects, to choose a GPU or a learning rate by. Under `mpirun` the context
+joins the only generation when it is first used.
 """
 
 from __future__ import annotations
@@ -25,17 +25,17 @@ if TYPE_CHECKING:
     from springtide.elastic.shared.members import Member
 
 Resized = Callable[[int, int], None]
-"""Called with the number of ranks that the state was made with, and the number there are now."""
+"""Called with the number of ranks that the state was made with, and the current number."""
 
 
 class Attachment(Protocol):
     """The group of another library, which lasts for one generation."""
 
     def settle(self) -> None:
-        """Wait until all ranks have done all pending operations. BrokenError when results may be wrong."""
+        """Wait until all ranks have done all pending operations. BrokenError if results may be wrong."""
 
     def abort(self) -> None:
-        """From any thread: make calls under way raise."""
+        """Makes calls under way raise. May be called from any thread."""
 
     def close(self) -> None: ...
 
@@ -51,12 +51,12 @@ class Context:
         self.host = place.host if place else "localhost"
         self.hosts: tuple[str, ...] = (self.host,)
         self.reported: int | None = None
-        """The step that was reported last."""
+        """The step that was last reported."""
         self.on_resize: list[Resized] = []
         self.build: Callable[[Session, Entry], Group] = ring
         self.attachments: list[Attachment] = []
         self.attach: Callable[[Context], object] | None = None
-        """Makes one in every generation."""
+        """Creates an attachment in every generation."""
 
     @property
     def rank(self) -> int:
@@ -67,7 +67,8 @@ class Context:
         return self.group.size
 
     def enter(self, entry: Entry) -> None:
-        """Leave the old group for a new one. BrokenError when a later generation comes before the group is complete."""
+        """Leave the old group for a new one. BrokenError if a later generation is announced before the group is
+        complete."""
         assert self.session is not None
         self.detach()
         self.group.close()
@@ -84,14 +85,14 @@ class Context:
             self.attach(self)
 
     def join(self, group: Group, world: mpi.World) -> None:
-        """Enter the one generation of a group that never changes."""
+        """Enter the only generation of a group that never changes."""
         names = [name.decode() for name in group.allgather(socket.gethostname().encode())]
         self.group, self.generation = group, 1
         self.local_rank, self.local_size = world.local_rank, world.local_size
         self.host, self.hosts = names[group.rank], tuple(dict.fromkeys(names))
 
     def settle(self) -> None:
-        """Call it before state is kept or handed on. Springtide's own groups have no pending operations."""
+        """Called before state is saved or sent. Springtide's own groups have no pending operations."""
         for each in self.attachments:
             each.settle()
 
@@ -100,7 +101,8 @@ class Context:
             self.attachments.pop().close()
 
     def lost_touch(self) -> bool:
-        """Whether the group is broken, which another library's exceptions do not tell. It may take a moment to know."""
+        """Whether the group is broken, which another library's exceptions do not tell. May wait briefly for the
+        launcher's message."""
         return bool(self.attachments) and self.session is not None and self.session.soon_superseded()
 
     def _abort(self, group: Group) -> None:
@@ -135,18 +137,18 @@ class Expected:
     rank: int = 0
     size: int = 1
     local_rank: int = 0
-    """Its slot, which is also the GPU to take."""
+    """Its slot, which is also the index of its GPU."""
     local_size: int = 1
 
 
 _OURS_ALONE: Final = ("TIDE_COORDINATOR", "TIDE_SECRET_FD")
-"""Variables for this process alone: a process that it starts, to load data for instance, is a group of one."""
+"""Variables for this process only: a child process, for instance a data loader, is a group of one."""
 _current: Context | None = None
 _told: int | None = None
 
 
 def current() -> Context:
-    """Made at the first call, which connects to the launcher."""
+    """The context, created by the first call, which connects to the launcher."""
     global _current  # noqa: PLW0603 - one per process, as there is one launcher
     if _current is None:
         place = Place.read(os.environ)
@@ -173,7 +175,7 @@ def group() -> Group:
 
 
 def expected() -> Expected:
-    """The rank is a guess; ranks are known when training begins."""
+    """The expected numbers. The rank is a guess; ranks are known when training begins."""
     if not (_current.session if _current is not None else os.environ.get("TIDE_COORDINATOR")):
         world = mpi.found(os.environ)
         return Expected() if world is None else Expected(world.rank, world.size, world.local_rank, world.local_size)
@@ -183,7 +185,7 @@ def expected() -> Expected:
 
 
 def expected_size() -> int:
-    """Remembered, because a program may have made something of it."""
+    """Remembered, because the program may have derived values from it."""
     global _told  # noqa: PLW0603 - one per process, as there is one launcher
     _told = expected().size
     return _told
@@ -195,6 +197,7 @@ def told_size() -> int | None:
 
 
 def on_resize(told: Resized) -> Resized:
-    """Have a function called with the old and the new size after every resize: to rescale a learning rate, say."""
+    """Registers a function that is called with the old and the new size after every resize, for instance to rescale a
+    learning rate."""
     current().on_resize.append(told)
     return told

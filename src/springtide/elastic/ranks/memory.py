@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Memory of earlier results, used again once the program holds them no more.
+"""Reuses the memory of earlier results, once the program has released them.
 
-A program asks for sums of the same sizes in every step. Large memory that is given back goes to the kernel, which hands
-it over again page by page, zeroed: that takes a tenth to a fifth as long as the sum itself.
+A program sums arrays of the same sizes in every step. Large memory that is freed returns to the kernel, which zeroes it
+page by page when it is allocated again: that takes a tenth to a fifth of the time of the sum itself.
 """
 
 from __future__ import annotations
@@ -12,9 +12,9 @@ import threading
 from typing import Any, Final
 
 _LARGE: Final = 16 << 20
-"""Bytes. What is smaller the C library keeps for the next time by itself."""
+"""Bytes. The C library itself keeps smaller blocks for reuse."""
 _UNHELD: Final = 3
-"""References to an array that nobody else knows: the list's, the loop's, and that of whoever counts them."""
+"""References to a released array: the list's, the loop variable's, and that of the counting call."""
 
 
 class Memory:
@@ -25,7 +25,7 @@ class Memory:
         self._looking = threading.Lock()
 
     def taken(self, type_: Any, length: int) -> Any:
-        """An array with whatever happens to be in it. It is held as long as there are views of it."""
+        """An uninitialized array. Its memory is in use as long as there are views of it."""
         numpy: Any = sys.modules["numpy"]
         size = length * type_.itemsize
         if size < _LARGE:

@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A shuffled order of which any part can be had at once, alike on all ranks. Pure: the key seeds what is random.
+"""A shuffled order of which any part is available at once, the same on all ranks. Pure: the key is the seed.
 
-To shuffle a million samples takes a second in which the others wait for a newcomer, and nobody needs more of the order
-than its next batch. So a place is put through a permutation instead: a Feistel network on the rows and columns of a
-table with about as many cells as there are samples. A round moves the row by something that depends on the column, and
-then the column by something that depends on the row. That can be undone, so no two places lead to the same cell. A cell
-beyond the last sample is put through again, until one within comes out.
+Shuffling a million samples takes a second in which the others would wait for a new rank, and no rank needs more of the
+order than its next batch. So an index is mapped by a permutation instead: a Feistel network on the rows and columns of
+a table with about as many cells as there are samples. A round shifts the row by a number that depends on the column,
+then the column by one that depends on the row. This is invertible, so no two indices lead to the same cell. A cell
+beyond the last sample is mapped again, until one within the range results.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ class Order:
         ]
 
     def at(self, places: Iterable[int]) -> list[int]:
-        """What stands at these places, each of them below the length."""
+        """The samples at these positions, each of them below the length."""
         rows, columns, found = self._rows, self._columns, []
         for place in places:
             cell = self._length

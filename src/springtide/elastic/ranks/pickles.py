@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Reads what this version or an earlier one has pickled: a checkpoint, or what a rank sends to a newcomer while the
-package is replaced. Classes are found where they are now."""
+"""Unpickles the state of this version or an earlier one; classes are looked up at their current place.
+
+Such state comes from a checkpoint, or from a rank that sends it to a new one while the package is replaced.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +16,7 @@ _MOVED: Final = {
     "springtide.elastic.rank.samplers": "springtide.elastic.ranks.samplers",
     "springtide.elastic.samplers": "springtide.elastic.ranks.samplers",
 }
-"""Modules whose classes may be in checkpoints, and where these are now."""
+"""Modules whose classes may be in checkpoints, and their current names."""
 
 
 def loads(data: bytes | bytearray) -> Any:

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """`elastic.report`: numbers of the program for the launcher's progress line.
 
-Rank 0 reports for all. Numbers of any library are written as plain ones. Those that JSON does not have, such as the
+Rank 0 reports for all. Numbers of any library are converted to plain ones. Those that JSON does not have, such as the
 loss of a run that diverged, are null, so that every JSON parser can read the line.
 """
 
@@ -18,7 +18,7 @@ _WINDOW: Final = 1.0
 
 
 class Rate:
-    """Samples a second, over at least one of them."""
+    """Samples per second, over at least one second."""
 
     def __init__(self) -> None:
         self._since: float | None = None
@@ -26,7 +26,8 @@ class Rate:
         self._last: float | None = None
 
     def counted(self, samples: int, now: float) -> float | None:
-        """None until there is something to tell. What was trained before the first call took a time unknown."""
+        """None until the first rate is known. The duration of training before the first call is unknown, so it does not
+        count."""
         if self._since is None:
             self._since = now
             return None
@@ -41,9 +42,9 @@ _rate = Rate()
 
 
 def report(step: int, *, loss: Any = None, samples: int | None = None) -> None:
-    """Say how far training has come; `samples` were trained by all ranks since the last report.
+    """Report the training progress; `samples` were trained by all ranks since the last report.
 
-    Costs next to nothing, so it may be called after every step, and by every rank.
+    The cost is negligible, so every rank may call it after every step.
     """
     now = context.current()
     if now.session is None:
@@ -58,6 +59,6 @@ def report(step: int, *, loss: Any = None, samples: int | None = None) -> None:
 
 
 def plain(value: Any) -> int | float | None:
-    """A number of any library, or an array of one."""
+    """A plain number, of a number of any library or an array with one element; None if it is not finite."""
     number = value if type(value) in (int, float) else value.item()
     return number if math.isfinite(number) else None

@@ -20,10 +20,10 @@ logger = logging.getLogger(__name__)
 
 
 def run(function: Callable[Concatenate[State, P], R]) -> Callable[Concatenate[State, P], R]:
-    """For a function that goes on from what its state says, wherever that is.
+    """Wraps a training function that continues from the current values of its state.
 
-    When a rank dies, the others go back to their last commit and call the function anew. When workers come or go on
-    purpose nobody notices but `commit`, and newcomers, which begin with the state of the others.
+    When a rank dies, the others return to their last commit and call the function again. Planned resizes happen inside
+    `commit`, unnoticed by the function; new ranks call it with the state of the others.
     """
 
     @functools.wraps(function)
@@ -60,7 +60,7 @@ def _entered(state: State) -> None:
 
 
 def _recovered(state: State, why: str) -> None:
-    """Until a generation is entered, however many ranks die meanwhile, or the launcher ends the run."""
+    """Retries until a generation is entered, however many ranks die meanwhile, or until the launcher ends the run."""
     while True:
         logger.warning("going back to the last commit: %s", why)
         try:

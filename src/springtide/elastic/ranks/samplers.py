@@ -1,15 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which samples a rank takes next, so that within an epoch none is repeated and none is dropped, whatever the size.
+"""Which samples a rank trains next: within an epoch none is repeated and none is dropped, at any size.
 
-All ranks shuffle alike and walk through the epoch together, one total batch after the other; each takes its share of
-every batch. What counts is how far they have come, not who took what: after a resize the rest is shared anew. At the
-end of an epoch shares may be short or empty; a rank with nothing to do still takes part in every step.
+All ranks shuffle alike and go through the epoch together, one total batch after the other; each takes its share of
+every batch. Only the common position counts, not which rank trained which sample: after a resize the rest is divided
+again. At the end of an epoch shares may be short or empty; a rank with an empty share still takes part in every step.
 
     for share in sampler:                       batches that the program reads itself
     for batch in sampler.through(loader):       batches of a loader that reads ahead
 
-A loader that reads ahead asks for shares long before they are trained, so they count when they come out of it, and what
-it has read for another size is read again.
+A loader that reads ahead requests shares long before they are trained, so they count when the loader returns them, and
+batches that it has read for another size are read again.
 """
 
 from __future__ import annotations
@@ -24,10 +24,10 @@ B = TypeVar("B")
 
 
 class Sampler:
-    __module__ = "springtide.elastic"  # by this name it is found in what is pickled, wherever the class is
+    __module__ = "springtide.elastic"  # pickles refer to the class by this name, wherever it is defined
 
     def __init__(self, length: int, batch: int, *, shuffle: bool = True, seed: int = 0) -> None:
-        """`batch` is that of all ranks together."""
+        """`batch` is the total of all ranks."""
         if length < 0 or batch < 1:
             raise ValueError(f"a sampler needs a length of at least 0 and a batch of at least 1, not {length}, {batch}")
         self.length, self.batch, self.shuffle, self.seed = length, batch, shuffle, seed
@@ -36,17 +36,17 @@ class Sampler:
         """Samples of this epoch that are trained, by all ranks together."""
         self._under_way = 0
         self._ahead = False
-        """Who asks for shares is a loader: they count when they come out of it."""
+        """Shares are requested by a loader: they count when the loader returns them."""
         self._asked = False
 
     def __iter__(self) -> Iterator[list[int]]:
-        """This rank's share of each batch that is left of the epoch; the next begins when this one is through."""
+        """This rank's share of each remaining batch of the epoch; the next epoch begins after that."""
         self._asked = True
         return self._read_ahead() if self._ahead else self._handed_out()
 
     def through(self, loader: Iterable[B]) -> Iterator[B | None]:
         """The batches of a loader that takes its shares from this sampler, as a DataLoader's `batch_sampler`, and may
-        read ahead. None where this rank's share is empty: loaders cannot read nothing."""
+        read ahead. None where this rank's share is empty, as loaders cannot read empty batches."""
         while self._left():
             self._ahead, self._asked = True, False
             try:
@@ -67,7 +67,7 @@ class Sampler:
             yield batch
 
     def __len__(self) -> int:
-        """Batches that are left of the epoch."""
+        """The remaining batches of the epoch."""
         return -(-self._left() // self.batch)
 
     def state_dict(self) -> dict[str, int]:

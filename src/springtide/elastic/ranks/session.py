@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A rank's connection to the launcher: messages in, and what the program does about them at a boundary.
+"""A rank's connection to the launcher: receives its messages, and applies them when the program reaches a boundary.
 
-A thread receives and answers, because the program is busy. The program asks at its boundaries, which costs next to
-nothing while nothing has changed.
+A thread receives and answers, because the program is busy. The program checks at its boundaries, at negligible cost
+while nothing has changed.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ from springtide.elastic.shared.members import Member
 _PATIENCE: Final = 10.0
 _BEAT: Final = 0.5
 _MOMENT: Final = 3.0
-"""Seconds in which the launcher reports a death."""
+"""Seconds within which the launcher reports a death."""
 
 
 class LauncherLostError(Exception):
@@ -54,11 +54,11 @@ class Entry:
     members: tuple[Member, ...]
     source: int
     graceful: bool
-    """All members are at the same boundary, and only newcomers lack the state."""
+    """All members are at the same boundary, and only new ones lack the state."""
     fresh: bool = False
     hold: bool = False
     boundary: int = 0
-    """The boundary at which a graceful one is entered."""
+    """The boundary at which a graceful generation is entered."""
 
     @classmethod
     def by_switch(cls, switch: Switch, members: tuple[Member, ...]) -> Entry:
@@ -126,7 +126,7 @@ class Session:
         self._lost = False
         self._finished = False
         self.keep = False
-        """The launcher wants a checkpoint at the next commit."""
+        """The launcher requested a checkpoint at the next commit."""
         self.commit = -1
         """The boundary of the newest commit, for the launcher."""
         self._breaking = threading.RLock()
@@ -139,21 +139,21 @@ class Session:
     # For the program
 
     def on_break(self, interrupt: Callable[[], None]) -> None:
-        """Set what makes calls of the group that is entered now raise when a rank dies. The receiving thread calls it,
-        unless there is another group by then."""
+        """Sets the function that makes calls of the group entered now raise when a rank dies. The receiving thread
+        calls it, unless the group has been replaced by then."""
         with self._breaking:
             self._interrupt = self._entering, interrupt
 
     def begin(self) -> Entry:
-        """Wait for the first generation of this rank. Other ranks may wait for this one from now on, so all slow
-        preparation comes before."""
+        """Wait for the first generation of this rank. Other ranks may wait for this one from now on, so slow
+        preparation must precede the call."""
         addresses = self.connections.addresses(self._link.getsockname()[0])
         self._send(Join(tuple(addresses), os.getpid()))
         return self._wait(lambda: self._regroup or (self._prepared.entry if self._prepared else None))
 
     def stand(self, commit: int) -> Entry | None:
         """At the next boundary: the generation to enter here, if any. While a switch is prepared, the rank does not
-        pass before it knows where to switch. BrokenError when a rank died meanwhile."""
+        pass before it knows where to switch. BrokenError if a rank died meanwhile."""
         with self._changed:
             self.boundary += 1
             self.commit = commit
@@ -167,7 +167,7 @@ class Session:
                 self._changed.wait()
 
     def hold(self) -> Entry:
-        """Stay at this boundary until there is a generation to enter from here."""
+        """Wait at this boundary until there is a generation to enter from here."""
         with self._changed:
             while True:
                 self._check()
@@ -183,11 +183,11 @@ class Session:
         return self._wait(lambda: self._regroup)
 
     def superseded(self) -> bool:
-        """Whether there is a later generation than the one that is being entered."""
+        """Whether a later generation than the one being entered has been announced, or the launcher is gone."""
         return self._regroup is not None or self._lost
 
     def soon_superseded(self) -> bool:
-        """The same, or within a moment."""
+        """The same, now or shortly."""
         with self._changed:
             return self._changed.wait_for(self.superseded, _MOMENT)
 
@@ -227,8 +227,8 @@ class Session:
                     break
                 self._hear(message)
         except (OSError, EOFError, wire.RefusedError):
-            pass  # a launcher whose messages cannot be read counts as gone
-        finally:  # also when another library's group could not be aborted: no thread receives any more
+            pass  # a launcher whose messages cannot be decoded counts as gone
+        finally:  # also if another library's group could not be aborted: no thread receives any more
             with self._changed:
                 self._lost = True
                 self._changed.notify_all()
@@ -239,8 +239,8 @@ class Session:
             match message:
                 case Prepare(generation, members):
                     self._prepared = _Prepared(generation, members)
-                    # The last boundary that was passed. To wait for the next one could be a deadlock: a rank that has
-                    # read this message earlier may wait for this one at the boundary just passed.
+                    # The last boundary that was passed. Waiting for the next one could deadlock: a rank that has
+                    # received this message earlier may wait for this one at the boundary just passed.
                     self._send(At(generation, self.boundary, self.commit))
                     self.connections.prepare(generation, members)
                 case Cancel(generation) if self._prepared is not None and self._prepared.generation == generation:
@@ -259,7 +259,7 @@ class Session:
             self._break(before=message.generation)
 
     def _break(self, before: int | None = None) -> None:
-        """Abort the current group, if it is older than this generation."""
+        """Abort the current group if it is older than this generation."""
         self.connections.wake()
         with self._breaking:
             generation, interrupt = self._interrupt
@@ -273,7 +273,7 @@ class Session:
             pause.wait(self.place.beat)
 
     def _send(self, message: FromRank) -> None:
-        """The receiving thread notices a launcher that is gone."""
+        """Errors are ignored: the receiving thread detects a launcher that is gone."""
         with self._writing, contextlib.suppress(OSError):
             self._link.sendall(FROM_RANK.encode(message))
 

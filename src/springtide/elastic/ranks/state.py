@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The state of training: kept in memory at every commit, sent to newcomers, restored after a death.
+"""The training state: saved in memory at every commit, sent to new ranks, restored after a death.
 
     state = State(weights=weights, sampler=Sampler(50_000, batch=256), step=0)
     state.step += 1
     state.commit()
 
-Values are plain ones, arrays, mappings and sequences of them, and whatever has `state_dict` and `load_state_dict`.
-Plain ones are pickled on their way to others; so are arrays that are more than their bytes.
+Values are plain ones, arrays, mappings and sequences of them, and objects with `state_dict` and `load_state_dict`.
+Plain values are pickled for other ranks; so are arrays that are more than their bytes.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ class Snapshot:
 
     boundary: int
     size: int
-    """How many ranks there were."""
+    """The number of ranks."""
     skeleton: Any
     arrays: list[Any]
 
@@ -47,17 +47,17 @@ class Snapshot:
 
 class State:
     def __init__(self, *, checkpoint: str | Path | None = None, every: int = 1, **values: Any) -> None:
-        """With a checkpoint directory every so many commits are kept there too, for a run that nobody survives."""
+        """With a checkpoint directory every `every`-th commit is written there too, for a run that no rank survives."""
         for name, value in values.items():
             self._refuse(name)
             _try(name, value)
         self._values = dict(values)
         self._files = checkpoints.Checkpoints(Path(checkpoint), every) if checkpoint is not None else None
         self._looked = False
-        """For what an earlier run left."""
+        """The directory has been searched for checkpoints of an earlier run."""
         self._saved: Snapshot | None = None
         self._memory: list[Any] = []
-        """What a newcomer receives into and keeps its commits in."""
+        """The memory into which a new rank receives the state, and which then holds its commits."""
 
     def __getattr__(self, name: str) -> Any:
         try:
@@ -78,14 +78,14 @@ class State:
             raise AttributeError(f"this state has no value {name!r}")
 
     def _refuse(self, name: str) -> None:
-        """Names that would hide the value, or what a state does with it."""
+        """Rejects names that would hide the value, or an attribute of this class."""
         if name.startswith("_") or hasattr(type(self), name):
             raise ValueError(f"a value of a state cannot be called {name!r}")
 
     # What programs call
 
     def commit(self) -> None:
-        """Keep everything as it is now, and let workers come or go if that is due. Call it between two steps."""
+        """Save all values, and resize if that is due. Call it between two steps."""
         now = context.current()
         boundary = now.session.boundary + 1 if now.session else (self._saved.boundary + 1 if self._saved else 1)
         now.settle()
@@ -95,7 +95,7 @@ class State:
         self.check()
 
     def check(self) -> None:
-        """Let workers come or go if that is due, without keeping anything."""
+        """Resize if that is due, without saving."""
         now = context.current()
         if now.session is None:
             return
@@ -105,12 +105,12 @@ class State:
             self._switch(entry)
 
     def restore(self) -> None:
-        """Back to the last commit."""
+        """Return to the last commit."""
         if self._saved is not None:
             self._put(self._saved.skeleton, self._saved.arrays)
 
     def sync(self) -> None:
-        """All take the first rank's values, and keep them as by a commit. Call it on all ranks."""
+        """All ranks take the first rank's values, and save them like a commit. Call it on all ranks."""
         if context.group().size > 1:
             context.current().settle()
             self._share()
@@ -120,7 +120,7 @@ class State:
         """The boundary of the last commit."""
         return self._saved.boundary if self._saved is not None else -1
 
-    # What a run does with it
+    # Called by `elastic.run`.
 
     def begin(self) -> None:
         """Enter the first generation of this process."""
@@ -136,7 +136,7 @@ class State:
             self._saved = self._taken(boundary, old)
             _tell(now, old)
             return
-        # Memory that was never touched takes longer to fill than to send: not while the others wait.
+        # Filling memory for the first time takes longer than sending, so it is done before others wait for this rank.
         self._memory = [leaves.twin(each) for each in self._live(0, 1).arrays]
         entry = now.session.begin()
         if entry.graceful:
@@ -146,7 +146,7 @@ class State:
             self._regroup(entry)
 
     def recover(self, why: str) -> None:
-        """Somebody died: go back to the newest commit that anybody has, with those that are left."""
+        """A rank died: return with the survivors to the newest commit that any of them has."""
         session = context.current().session
         assert session is not None
         self._regroup(session.recover(context.current().generation, self.newest, why))
@@ -157,11 +157,11 @@ class State:
         assert session is not None
         now.enter(entry)
         if entry.fresh or (now.rank == entry.source and self._saved is None):
-            # In the second case all who knew anything died before they could hand it on.
+            # In the second case all ranks with the state died before they could send it.
             loaded = self._load() if now.rank == entry.source else None
             if loaded is None and now.rank == entry.source:
                 self._say_that_it_starts_over(entry.generation)
-            # What the program made of the size that it was told before was made for that one.
+            # Values that the program derived from the size it was told before are for that size.
             self._saved = self._taken(*(loaded or (0, context.told_size() or now.size)))
         self.restore()
         apart = self._settle(entry, newcomer=self._saved is None)
@@ -172,7 +172,8 @@ class State:
         self._entered(entry, old)
 
     def _share(self) -> None:
-        """For a process that has trained with others before it came to this state: all begin with the first one's."""
+        """For a process that has trained with others before it reached this state: all start with the first rank's
+        values."""
         now = context.current()
         reached = now.session.boundary if now.session is not None else max(self.newest, 0)
         loaded = self._load() if now.rank == 0 and not self._looked else None
@@ -184,7 +185,7 @@ class State:
         self._announce(now)
 
     def _switch(self, entry: Entry) -> None:
-        """At a boundary where all stand: whoever leaves does so here."""
+        """Switches at the common boundary; a rank that leaves exits here."""
         session = context.current().session
         assert session is not None
         if entry.place(session.place.worker) is None:
@@ -197,14 +198,14 @@ class State:
         try:
             old = self._entered_together(entry, before, newcomer=newcomer)
         except BrokenError:
-            # Whoever died, nobody has taken a step since the boundary: nobody needs to go back further.
+            # No rank has taken a step since the boundary, so none has to go back further.
             if not newcomer:
                 self._saved = self._taken(entry.boundary, before)
             raise
         self._entered(entry, old if newcomer else before)
 
     def _entered_together(self, entry: Entry, before: int, *, newcomer: bool) -> int:
-        """Nobody goes on before all newcomers have come so far."""
+        """No member continues before all new members have the state."""
         now = context.current()
         now.enter(entry)
         everybody, old = self._settle(entry, newcomer=newcomer), before
@@ -214,7 +215,7 @@ class State:
         return old
 
     def _settle(self, entry: Entry, *, newcomer: bool) -> bool:
-        """In a new group, before what has been learned is handed on: whether old hands are to get it too."""
+        """Hook after entering a group, before state is sent: returns whether old members receive it too."""
         return False
 
     def _entered(self, entry: Entry, old: int) -> None:
@@ -229,7 +230,7 @@ class State:
             self._switch(now.session.hold())
 
     def _pass_on(self, group: Group, entry: Entry, boundary: int, *, everybody: bool, size: int = 0) -> int:
-        """Copies the source rank's state to the ranks after it, which are the newcomers, or to all ranks. The launcher
+        """Copies the source rank's state to the ranks after it, which are the new ones, or to all ranks. The launcher
         chooses the source (`state_machine.membership`). Returns the number of ranks that the state was made with."""
         if group.rank < entry.source and not everybody:
             return size
@@ -238,7 +239,7 @@ class State:
             _send(group, entry.source, given, everybody=everybody)
             arrived = given
         else:
-            # What arrives may break off, and then the last commit is needed: only who has none overwrites.
+            # The transfer may fail, and then the last commit is needed: only a rank without one overwrites its memory.
             memory = self._memory if self._saved is None else []
             arrived = _receive(group, entry.source, memory, everybody=everybody)
             self._put(arrived.skeleton, arrived.arrays)
@@ -249,8 +250,9 @@ class State:
         return arrived.size
 
     def _load(self) -> tuple[int, int] | None:
-        """What an earlier run left, at which boundary and with how many ranks: boundaries are counted on from there,
-        for the newest checkpoint is that of the last one. A run without survivors starts over otherwise."""
+        """Loads the newest checkpoint of an earlier run; returns its boundary and number of ranks. Boundaries are
+        counted on from there, so that the highest one is always the newest. Without a checkpoint training starts
+        over."""
         self._looked = True
         found = self._files.newest() if self._files is not None else None
         if found is None:
@@ -271,7 +273,7 @@ class State:
             self._say_kept(now)
 
     def _announce(self, now: context.Context) -> None:
-        """That there are checkpoints: the launcher may ask for one."""
+        """Tells the launcher that there are checkpoints, so that it may request one."""
         if self._files is not None and now.rank == 0 and now.session is not None:
             now.session.send(KeepsCheckpoints())
 
@@ -281,12 +283,13 @@ class State:
             now.session.send(CheckpointKept(step))
 
     def _step(self) -> int | None:
-        """Where training is: a value of that name, or else what was reported last."""
+        """The training step: the value `step`, otherwise the last reported one."""
         given = self._values.get("step")
         return given if type(given) is int else context.current().reported
 
     def _probe(self, *, first: bool) -> None:
-        """Whether checkpoints can be kept. Only the first rank keeps any; another may become the first later."""
+        """Checks whether checkpoints can be written. Only the first rank writes any, but another one may become the
+        first later."""
         if self._files is None or self._looked:
             return
         try:
@@ -297,19 +300,19 @@ class State:
             logger.warning("checkpoints cannot be kept from here: %s", error)
 
     def _say_that_it_starts_over(self, generation: int) -> None:
-        """A launcher that was started again does not know it: then the first generation means that, too."""
+        """A restarted launcher does not know that training starts over: then the first generation means that, too."""
         if generation > 1:
             logger.warning("nobody is left who knew anything, and there is no checkpoint: training starts over")
         elif self._files is not None:
             logger.warning("there is no checkpoint: training starts from the beginning")
 
     def _live(self, boundary: int, size: int) -> Snapshot:
-        """As it is now, good until the next step."""
+        """The current values, valid until the next step."""
         values = {name: _content(self._keeper(name)) for name in self._values}
         return Snapshot(boundary, size, *leaves.taken_apart(values))
 
     def _taken(self, boundary: int, size: int) -> Snapshot:
-        """The same as a copy; where nothing has changed its shape, into the memory of the last one."""
+        """A copy of the current values; in the memory of the last one if all shapes are unchanged."""
         live = self._live(boundary, size)
         kept = self._saved.arrays if self._saved is not None else self._memory
         if _descriptions(kept) == _descriptions(live.arrays):
@@ -322,7 +325,7 @@ class State:
         return Snapshot(boundary, size, copy.deepcopy(live.skeleton), copies)
 
     def _keeper(self, name: str) -> Any:
-        """What knows how to keep a value and to take it back: itself, for most."""
+        """The object that saves and restores a value: usually the value itself."""
         return self._values.get(name)
 
     def _put(self, skeleton: Any, arrays: list[Any]) -> None:
@@ -348,7 +351,7 @@ def _content(value: Any) -> Any:
 
 
 def _try(name: str, value: Any) -> None:
-    """What cannot be handed on is refused before anything has been learned."""
+    """Rejects a value that cannot be sent, before training begins."""
     if hasattr(value, "state_dict"):
         return
     skeleton, _ = leaves.taken_apart(value)
@@ -363,12 +366,12 @@ def _descriptions(arrays: list[Any]) -> list[leaves.Leaf | None]:
 
 
 def _alike(group: Group, newest: int) -> bool:
-    """Whether all have the same commit: then nobody needs another's."""
+    """Whether all ranks have the same commit, so that none needs another's."""
     return len(set(group.allgather(newest.to_bytes(8, "big", signed=True)))) == 1
 
 
 def _moves(entry: Entry) -> bool:
-    """Whether there are newcomers: they come after the source."""
+    """Whether there are new members: they come after the source."""
     return entry.source < len(entry.members) - 1
 
 
@@ -381,7 +384,7 @@ def _send(group: Group, source: int, given: Snapshot, *, everybody: bool) -> Non
 
 
 def _receive(group: Group, source: int, memory: list[Any], *, everybody: bool) -> Snapshot:
-    """Into this memory, if it is of the right shape."""
+    """Receives into the given memory if its shapes fit."""
     length = bytearray(_LENGTH.size)
     group.pass_on(memoryview(length), source, everybody=everybody)
     head = bytearray(_LENGTH.unpack(length)[0])

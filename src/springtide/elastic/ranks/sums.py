@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Sums and weighted means of many arrays over all ranks, in as few messages as it takes.
+"""Sums and weighted means of many arrays over all ranks, in as few messages as possible.
 
-All arrays of a type are one. What is small goes round as it is, together with the weights, and everybody adds it up: on
-the way round there is no time to lose. What is large is added up on its way, each rank a part of it. Either way all
-ranks get the same bits.
+All arrays of a type are summed as one. Small ones are exchanged unchanged, together with the weights, and every rank
+sums them: this takes one round. Large ones are summed in transit, each rank a part. Either way all ranks get the same
+bits.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from springtide.elastic.groups import Group
 from springtide.elastic.ranks.memory import Memory
 
 _SMALL: Final = 1 << 15
-"""Bytes that take less time on their way than the way itself."""
+"""Bytes whose transfer takes less time than the latency."""
 SIGNATURE: Final = 8
 _HEAD: Final = struct.Struct(f"!d{SIGNATURE}s")
 _memory = Memory()
@@ -27,14 +27,14 @@ _memory = Memory()
 
 @dataclass(frozen=True, slots=True)
 class Share:
-    """What a rank's arrays count, among those of all."""
+    """The weight of a rank's arrays, and the total weight."""
 
     weight: float
     total: float
 
     @classmethod
     def among(cls, weights: Sequence[float], rank: int) -> Share:
-        """Where all are alike nobody needs to multiply."""
+        """If all weights are equal, no multiplication is needed."""
         if len(set(weights)) == 1 and weights[0]:
             return cls(1.0, float(len(weights)))
         return cls(weights[rank], sum(weights) or 1.0)
@@ -42,7 +42,7 @@ class Share:
 
 @dataclass(frozen=True, slots=True)
 class Batch:
-    """All arrays of a type, and where they stand among all."""
+    """All arrays of a type, and their positions in the list."""
 
     type: Any
     places: list[int] = field(default_factory=list)
@@ -69,8 +69,8 @@ class Batch:
 
 
 def summed(group: Group, arrays: Sequence[Any], weight: float, *, average: bool, signature: bytes) -> list[Any]:
-    """For each of these arrays the sum over all ranks, or the mean, as a flat one. The signature says what they are:
-    ranks that add up different things would get rubbish, or wait for each other."""
+    """For each array the sum or the mean over all ranks, flat. The signature describes the arrays: ranks that summed
+    different ones would get wrong results, or wait for each other."""
     batches = _batches(arrays)
     small = [batch for batch in batches if batch.size <= _SMALL]
     large = [batch for batch in batches if batch.size > _SMALL]
@@ -95,7 +95,7 @@ def _batches(arrays: Sequence[Any]) -> list[Batch]:
 def _told(
     group: Group, small: Sequence[Batch], weight: float, signature: bytes, *, average: bool
 ) -> tuple[list[float], list[Any]]:
-    """The weights of all ranks, and what is small added up."""
+    """The weights of all ranks, and the sums of the small batches."""
     words = group.allgather(b"".join((_HEAD.pack(weight, signature), *(batch.data for batch in small))))
     heads = [_HEAD.unpack_from(each) for each in words]
     if len({theirs for _, theirs in heads}) > 1:
@@ -110,7 +110,8 @@ def _told(
 
 
 def _added(type_: Any, parts: Sequence[bytes], weights: Sequence[float], *, average: bool) -> Any:
-    """Numbers of half precision may not have room for their sum, and means of whole numbers are none."""
+    """The sum of half-precision numbers may overflow, and the mean of integers is not an integer, so both use a wider
+    type."""
     numpy: Any = sys.modules["numpy"]
     wide = _wide(type_) if average or _half(type_) else type_
     sum_ = numpy.zeros(len(parts[0]) // type_.itemsize, dtype=wide)
@@ -132,7 +133,7 @@ def _totalled(group: Group, batch: Batch) -> Any:
 
 
 def _averaged(group: Group, batch: Batch, share: Share) -> Any:
-    """Numbers of half precision are divided before they are added."""
+    """Half-precision numbers are divided before they are summed."""
     numpy: Any = sys.modules["numpy"]
     flat = _memory.taken(_wide(batch.type) if _whole(batch.type) else batch.type, batch.length)
     half = _half(batch.type)
@@ -149,7 +150,7 @@ def _averaged(group: Group, batch: Batch, share: Share) -> Any:
 
 
 def _gathered(batch: Batch, flat: Any) -> Any:
-    """Everything in one array; there is nothing to copy where it is in one already."""
+    """All arrays as one; without a copy if there is only one."""
     numpy: Any = sys.modules["numpy"]
     parts = [array.reshape(-1) for array in batch.arrays]
     if len(parts) == 1 and flat.dtype == batch.type:

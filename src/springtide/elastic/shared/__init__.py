@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What launcher, agents and ranks have in common below their protocol.
+"""Modules that launcher, agents and ranks share, below their protocol.
 
-    addresses         where this machine can be reached
+    addresses         the addresses of this machine
     listeners         server sockets at all addresses of a machine, or at some
-    members           who belongs to a generation
+    members           the members of a generation
     orphan_guard      ends a process group when the process that owns it is killed
-    unauthenticated   callers that have not proved yet who they are
+    unauthenticated   limits connections that have not authenticated
 
 Nothing here imports the protocol or either side of it.
 """

@@ -17,7 +17,7 @@ LOOPBACK: Final = "127.0.0.1"
 
 
 def own(interfaces: Sequence[str] = ()) -> list[str]:
-    """Addresses of this machine, of these interfaces or of all; loopback addresses come last."""
+    """Addresses of these interfaces, or of all; loopback addresses come last."""
     found = [(name, address) for name in _names() for address in _of(name)]
     if interfaces:
         return [address for name, address in found if name in interfaces]
@@ -64,13 +64,13 @@ def _of(interface: str) -> list[str]:
     with contextlib.suppress(OSError):
         for line in Path("/proc/net/if_inet6").read_text().splitlines():
             digits, _, _, scope, _, name = line.split()
-            if name == interface and scope == "00":  # reachable from anywhere, not from one link alone
+            if name == interface and scope == "00":  # global scope, not link-local
                 found.append(str(ipaddress.IPv6Address(int(digits, 16))))
     return found
 
 
 def _guessed() -> list[str]:
-    """Addresses by host name and routes, where the system does not list interfaces."""
+    """Addresses by host name and routes, if the system does not list interfaces."""
     return [*_resolved(socket.gethostname()), *_sources("192.0.2.1"), LOOPBACK]
 
 

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Connections that have not authenticated yet. Pure.
+"""Limits connections that have not authenticated yet. Pure.
 
 Each costs a file descriptor, and any process can connect. So their number is limited, and the oldest is closed when one
-more comes: processes of the run authenticate in a moment.
+more is opened: processes of the run authenticate quickly.
 """
 
 from __future__ import annotations
@@ -25,5 +25,5 @@ class Unauthenticated(Generic[T]):
         return turned_away
 
     def remove(self, caller: T) -> None:
-        """A caller has authenticated, or has gone."""
+        """A caller has authenticated, or has closed the connection."""
         self._there.pop(caller, None)

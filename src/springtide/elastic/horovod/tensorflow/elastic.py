@@ -22,7 +22,7 @@ def run(function: Callable[Concatenate[S, P], R]) -> Callable[Concatenate[S, P],
 
 
 class Variables:
-    """Keeps the values of variables, in their order."""
+    """Saves and restores the values of variables, in order."""
 
     def __init__(self, found: Callable[[], Sequence[Any]]) -> None:
         self._found = found
@@ -59,7 +59,7 @@ class TensorFlowKerasState(_VariablesState):
         optimizer = optimizer if optimizer is not None else model.optimizer
         if optimizer is None:
             raise ValueError("the state needs an optimizer: compile the model first, or give optimizer=")
-        if not optimizer.built:  # a newcomer must have as many variables as the others have
+        if not optimizer.built:  # a new member must have as many variables as the others
             optimizer.build(model.trainable_variables)
         keepers = {"model": Variables(lambda: model.variables), "optimizer": Variables(lambda: optimizer.variables)}
         super().__init__(keepers, model=model, optimizer=optimizer, **values)

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Python functions as operations of TensorFlow, eager or in a graph, and what becomes of their exceptions.
+"""Runs Python functions as TensorFlow operations, eager or in a graph, and restores their exceptions.
 
-A graph is traced once and runs in many generations: who takes part is asked when an operation runs. It is a stateful
-one, so that those of one step run in the order of the program, which is the same on all ranks. An exception inside
-surfaces as an error of TensorFlow's; what it was is remembered here.
+A graph is traced once and runs in many generations, so the group is looked up when an operation runs. Operations are
+stateful, so that those of one step run in program order, which is the same on all ranks. An exception inside surfaces
+as an error of TensorFlow; the original is kept here.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ import tensorflow as tf
 from springtide.elastic.groups import BrokenError
 
 Function = Callable[[list[Any]], list[Any]]
-"""From NumPy arrays to as many of the same types."""
+"""Takes NumPy arrays and returns as many of the same types."""
 
 
 class _Remembered:
@@ -28,7 +28,7 @@ _remembered = _Remembered()
 
 
 def run(function: Function, tensors: Sequence[Any], shapes: Sequence[Any]) -> list[Any]:
-    """One operation for all tensors. `shapes` are those of the results, as far as they are known."""
+    """One operation for all tensors. `shapes` are the results' shapes, as far as known."""
     if tf.executing_eagerly():
         return [tf.convert_to_tensor(each) for each in function([tensor.numpy() for tensor in tensors])]
 
@@ -37,7 +37,7 @@ def run(function: Function, tensors: Sequence[Any], shapes: Sequence[Any]) -> li
             return function(list(arrays))
         except BrokenError as error:
             _remembered.failure = error
-            raise BrokenError(str(error)) from None  # TensorFlow prints all that led to it
+            raise BrokenError(str(error)) from None  # without its cause, as TensorFlow prints the whole chain
 
     found = tf.numpy_function(guarded, list(tensors), [tensor.dtype for tensor in tensors], stateful=True)
     for result, shape in zip(found, shapes, strict=True):
@@ -47,7 +47,7 @@ def run(function: Function, tensors: Sequence[Any], shapes: Sequence[Any]) -> li
 
 @contextmanager
 def translated() -> Iterator[None]:
-    """Raises what was raised inside an operation."""
+    """Raises the exception that was raised inside an operation."""
     _remembered.failure = None
     try:
         yield

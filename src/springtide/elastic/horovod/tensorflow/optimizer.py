@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`DistributedOptimizer`: any optimizer of Keras, which steps with the mean of all ranks' gradients.
+"""`DistributedOptimizer`: any Keras optimizer, stepping with the mean of all ranks' gradients.
 
-Keras compiles training steps with XLA wherever it can, and XLA refuses operations that leave the graph. A model with
-such an optimizer is one that Keras must not compile; Keras asks no optimizer, so it is told where it asks.
+Keras compiles training steps with XLA where it can, and XLA rejects operations that leave the graph. Keras must not
+compile a model with such an optimizer; it asks the model, not the optimizer, so its check is patched.
 
-Keras 3 calls `lr` by its full name only; programs for Horovod say `opt.lr.assign(...)`.
+Keras 3 has no `lr`, only `learning_rate`; programs for Horovod call `opt.lr.assign(...)`.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ def DistributedOptimizer(  # noqa: PLR0913 - Horovod's options
     backward_passes_per_step: int = 1,
     **_: Any,
 ) -> Any:
-    """The same optimizer: whoever holds it keeps it."""
+    """The same object, so that existing references stay valid."""
     if backward_passes_per_step != 1:
         raise NotImplementedError(
             "backward_passes_per_step is not offered with Keras, which accumulates gradients itself: "
@@ -61,7 +61,7 @@ def _keep_from_xla() -> None:
 
 
 def _learning_rate(self: Any) -> Any:
-    """The variable, for whoever assigns to it."""
+    """The variable, so that programs can assign to it."""
     return getattr(self._learning_rate, "value", self._learning_rate)
 
 

@@ -31,6 +31,6 @@ def DistributedGradientTape(  # noqa: PLR0913 - Horovod's options
     gradient_predivide_factor: float = 1.0,
     **_: Any,
 ) -> Any:
-    """The same tape."""
+    """The same object."""
     reducing.become(gradtape, _Reducing, (op, gradient_predivide_factor), compression, dense=sparse_as_dense)
     return gradtape

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tensors of all ranks: their mean or sum, all of them, or one rank's. Names of operations are taken and not needed."""
+"""Allreduce, allgather and broadcast of TensorFlow tensors. Names of operations are accepted and ignored."""
 
 from __future__ import annotations
 
@@ -66,14 +66,14 @@ def grouped_allreduce(  # noqa: PLR0913 - Horovod's options
 
 
 def allgather(tensor: Any, name: str | None = None, ignore_name_scope: bool = False, process_set: Any = None) -> Any:
-    """One after the other along the first dimension, in which they may differ."""
+    """Concatenates along the first dimension, in which the tensors may differ."""
     absent.refuse_process_set(process_set)
     given = tf.convert_to_tensor(tensor)
 
     @tf.custom_gradient
     def gathered(mine: Any) -> Any:
         def back(gradient: Any) -> Any:
-            """The gradient of one rank's part is the sum of what all ranks made of it."""
+            """The gradient of one rank's part is the sum over all ranks."""
             lengths = operations.run(_gather, [tf.shape(mine, tf.int64)[:1]], [[None]])[0]
             start = operations.run(_start, [lengths], [[1]])[0]
             whole = reduced([gradient], chosen(Sum), Compression.none)[0]
@@ -96,7 +96,7 @@ def broadcast(
     @tf.custom_gradient
     def copied(mine: Any) -> Any:
         def back(gradient: Any) -> Any:
-            """All that ranks made of it goes back to the root, and nothing to the others."""
+            """The root's gradient is the sum over all ranks; the others' is zero."""
             whole = reduced([gradient], chosen(Sum), Compression.none)[0]
             return operations.run(lambda arrays: _of_root(arrays, root_rank), [whole], [mine.shape])[0]
 
@@ -108,7 +108,7 @@ def broadcast(
 def broadcast_variables(
     variables: Sequence[Any], root_rank: int, process_set: Any = None, inplace: bool = False
 ) -> None:
-    """In place, always."""
+    """Always in place."""
     absent.refuse_process_set(process_set)
     values = [tf.convert_to_tensor(each) for each in variables]
     results = operations.run(lambda arrays: _from(arrays, root_rank), values, [each.shape for each in values])
@@ -117,7 +117,7 @@ def broadcast_variables(
 
 
 def reduced(gradients: Sequence[Any], scaling: Scaling, compression: Any, *, dense: bool = False) -> list[Any]:
-    """All in one operation; where there is nothing there stays nothing."""
+    """Reduces all gradients in one operation; None stays None."""
     if dense:
         gradients = [tf.convert_to_tensor(each) if isinstance(each, tf.IndexedSlices) else each for each in gradients]
     found = list(gradients)
@@ -135,18 +135,18 @@ def reduced(gradients: Sequence[Any], scaling: Scaling, compression: Any, *, den
 
 
 def _gathered(slices: Any, scaling: Scaling) -> Any:
-    """Of sparse gradients all ranks' entries."""
+    """Sparse gradients are gathered: the entries of all ranks."""
     size = tf.numpy_function(lambda: np.float64(scaling.divisor(world.group().size)), [], tf.float64)
     values = allgather(slices.values * tf.cast(scaling.before, slices.values.dtype))
     values = values / tf.cast(size, slices.values.dtype)
     return tf.IndexedSlices(values, allgather(slices.indices), slices.dense_shape)
 
 
-# With NumPy, when an operation runs.
+# With NumPy, while an operation runs.
 
 
 def _summed(arrays: list[Any], scaling: Scaling) -> list[Any]:
-    """All of a type as one: few large messages instead of many small ones."""
+    """All arrays of a type at once: few large messages instead of many small ones."""
     group = world.group()
     divisor = scaling.divisor(group.size)
     if group.size == 1 and divisor * scaling.before == 1.0:
@@ -166,7 +166,7 @@ def _summed(arrays: list[Any], scaling: Scaling) -> list[Any]:
 
 
 def _divided(flat: Any, divisor: float) -> Any:
-    """Whole numbers stay whole, and exact where the divisor is one of them."""
+    """Integers stay integers; the division is integral where the divisor is."""
     if flat.dtype.kind in "fc":
         return flat / flat.dtype.type(divisor)
     if divisor == int(divisor):
@@ -182,7 +182,7 @@ def _by_type(arrays: Sequence[Any]) -> list[list[int]]:
 
 
 def _addable(array: Any) -> Any:
-    """Some of TensorFlow's floats are none of NumPy's."""
+    """Some of TensorFlow's float types are unknown to NumPy."""
     return array if array.dtype.kind in "fiuc" else array.astype(np.uint8 if array.dtype.kind == "b" else np.float32)
 
 
@@ -192,7 +192,7 @@ def _gather(arrays: list[Any]) -> list[Any]:
 
 
 def _start(arrays: list[Any]) -> list[Any]:
-    """Where this rank's part begins."""
+    """The offset of this rank's part."""
     return [arrays[0][: world.group().rank].sum(keepdims=True)]
 
 
@@ -209,7 +209,7 @@ def _from(arrays: list[Any], root: int) -> list[Any]:
 
 
 def _whole(group: Group, array: Any, root: int) -> Any:
-    if array.dtype.hasobject:  # words
+    if array.dtype.hasobject:  # strings
         return pickle.loads(objects.from_one(group, pickle.dumps(array) if group.rank == root else b"", root))
     whole = np.ascontiguousarray(array).copy()
     group.broadcast(leaves.view(whole), root)

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which tensors on GPUs are summed up by NCCL: those of ranks that have a GPU each. NCCL refuses to share one.
+"""Whether GPU tensors are reduced by NCCL: only if every rank has a GPU of its own, as NCCL rejects a shared one.
 
-The ranks of a generation agree on it before the first tensor. Where they cannot, tensors go through main memory and
-over the ring, as those on CPUs do.
+The ranks of a generation agree on it before the first tensor. Otherwise tensors go through main memory and over the
+ring, as those on CPUs do.
 """
 
 from __future__ import annotations
@@ -26,10 +26,10 @@ _agreement = _Agreement()
 
 
 def direct(group: Group) -> bool:
-    """Asked by all ranks at the same place of their programs."""
+    """Must be called by all ranks at the same place of their programs."""
     now = context.current()
     if now.session is None:
-        return False  # the ranks of mpirun know no addresses of each other
+        return False  # ranks of mpirun have no addresses of each other
     if _agreement.generation != now.generation:
         found = [pickle.loads(each) for each in group.allgather(pickle.dumps(identity()))]
         _agreement.direct = len(set(found)) == group.size and all(found)
@@ -40,5 +40,5 @@ def direct(group: Group) -> bool:
 
 
 def identity() -> str:
-    """Of the GPU that this rank uses; none where there is no NCCL."""
+    """The UUID of this rank's GPU; empty if there is no NCCL."""
     return str(torch.cuda.get_device_properties(torch.cuda.current_device()).uuid) if dist.is_nccl_available() else ""

@@ -13,7 +13,7 @@ __all__ = ["ElasticSampler", "HostsUpdatedInterrupt", "ObjectState", "State", "T
 
 
 class TorchState(State):
-    """Models, optimizers, samplers, and plain values."""
+    """Models, optimizers, samplers and plain values."""
 
     def __init__(self, model: Any = None, optimizer: Any = None, **values: Any) -> None:
         given = {"model": model, "optimizer": optimizer}

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`DistributedOptimizer`: any optimizer of PyTorch, which steps with the mean of all ranks' gradients.
+"""`DistributedOptimizer`: any PyTorch optimizer, stepping with the mean of all ranks' gradients.
 
-Gradients are summed up when it steps, all of a kind as one: few large messages instead of many small ones, in an order
-that does not depend on which of them a rank has. A rank that has none, because its batch was empty, gives zeros.
+Gradients are reduced in `step`, many of a type at once: few large messages instead of many small ones, in an order that
+does not depend on which gradients a rank has. A rank without a gradient, because its batch was empty, contributes
+zeros.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ from springtide.elastic.horovod.torch import tensors
 from springtide.elastic.horovod.torch.compression import Compression
 
 _BUCKET: Final = 64 << 20
-"""Bytes that are summed up as one."""
+"""Bytes that are reduced at once."""
 
 
 class _Reducing(reducing.Reducing):
@@ -29,7 +30,7 @@ class _Reducing(reducing.Reducing):
     _tide_skips: bool
 
     def synchronize(self) -> None:
-        """Gradients of all ranks, in place. To clip them, say, before the step."""
+        """Reduces the gradients in place, for instance to clip them before the step."""
         with torch.no_grad():
             _reduce(self._tide_parameters(), self._tide_scaling, self._tide_compression, dense=self._tide_dense)
 
@@ -50,7 +51,7 @@ class _Reducing(reducing.Reducing):
     step.hooked = True  # type: ignore[attr-defined]  # PyTorch would have the hooks of steps called here once more
 
     def set_backward_passes_per_step(self, passes: int) -> None:
-        """As many as come before a step are summed up anyway."""
+        """A no-op: whatever was accumulated before a step is reduced."""
 
     def _tide_parameters(self) -> list[Any]:
         return [each for group in self.param_groups for each in group["params"] if each.requires_grad]
@@ -68,7 +69,7 @@ def DistributedOptimizer(  # noqa: PLR0913 - Horovod's name and its options
     sparse_as_dense: bool = False,
     process_set: Any = None,
 ) -> Any:
-    """The same optimizer: schedulers and scalers that hold it keep it."""
+    """The same object, so that schedulers and gradient scalers keep a valid reference."""
     if process_set is not None:
         raise NotImplementedError("process sets are not offered: all ranks train together")
     if named_parameters is not None:
@@ -80,7 +81,7 @@ def DistributedOptimizer(  # noqa: PLR0913 - Horovod's name and its options
 
 
 def _keep_scheduled(optimizer: Any) -> None:
-    """A scheduler that came first has wrapped the old step, to see whether it is called."""
+    """A scheduler created before has wrapped the old `step`, to detect whether it is called."""
     wrapped = optimizer.__dict__.get("step")
     if wrapped is None:
         return
@@ -122,7 +123,7 @@ def _reduce(parameters: Sequence[Any], scaling: Scaling, compression: Any, *, de
 
 
 def _buckets(gradients: Iterable[Any]) -> Iterator[list[Any]]:
-    """Of one type and device each, in the order of parameters."""
+    """Buckets of one type and device each, in parameter order."""
     filling: dict[Any, list[Any]] = {}
     filled: Counter[Any] = Counter()
     for gradient in gradients:
@@ -145,7 +146,7 @@ def _reduce_bucket(gradients: Sequence[Any], scaling: Scaling, compression: Any)
 
 
 def _gathered(gradient: Any, scaling: Scaling) -> Any:
-    """Of sparse gradients all ranks' entries; those of one place add up."""
+    """Sparse gradients are gathered: the entries of all ranks, those of one index added up."""
     mine = gradient.coalesce()
     size = world.group().size
     places = tensors.allgather(mine.indices().t().contiguous()).t()

@@ -1,8 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tensors of all ranks: their mean or sum, all of them, or one rank's. Names of operations are taken and not needed.
+"""Allreduce, allgather and broadcast of PyTorch tensors. Names of operations are accepted and ignored.
 
-Operations are done in the order in which the program asks for them, which is the same on all ranks; the `async` ones
-are done when they return.
+Operations run in program order, which is the same on all ranks; the `async` ones are complete when they return.
 """
 
 from __future__ import annotations
@@ -128,14 +127,14 @@ def grouped_allreduce_async(  # noqa: PLR0913 - Horovod's options
 
 
 def allgather(tensor: Any, name: str | None = None, process_set: Any = None) -> Any:
-    """One after the other along the first dimension, in which they may differ."""
+    """Concatenates along the first dimension, in which the tensors may differ."""
     absent.refuse_process_set(process_set)
     return _Gathered.apply(tensor.reshape(1) if tensor.dim() == 0 else tensor)
 
 
 def broadcast(tensor: Any, root_rank: int, name: str | None = None, process_set: Any = None) -> Any:
     absent.refuse_process_set(process_set)
-    world.group()  # so that the root is looked for among those that take part
+    world.group()  # joins the group, so that the root is checked against its ranks
     world.check_root(root_rank)
     return _Copied.apply(tensor, root_rank)
 
@@ -152,7 +151,7 @@ def broadcast_(tensor: Any, root_rank: int, name: str | None = None, process_set
 
 
 def broadcast_parameters(params: Any, root_rank: int) -> None:
-    """Of a `state_dict()` or of `named_parameters()`, in place. Everything that is no tensor stays as it is."""
+    """Broadcasts a `state_dict()` or `named_parameters()` in place. Values that are not tensors stay."""
     pairs = sorted(params.items()) if hasattr(params, "items") else list(params)
     group = world.group()
     if group.size == 1:
@@ -163,7 +162,7 @@ def broadcast_parameters(params: Any, root_rank: int) -> None:
 
 
 def broadcast_optimizer_state(optimizer: Any, root_rank: int, model: Any = None) -> None:
-    """Works before the first step too, when there is nothing in it yet."""
+    """Works before the first step too, when the state is still empty."""
     group = world.group()
     if group.size == 1:
         return
@@ -193,7 +192,7 @@ allgather_async, broadcast_async, broadcast_async_ = allgather, broadcast, broad
 
 
 def reduced(group: Group, tensor: Any, scaling: Scaling, compression: Any) -> Any:
-    """A new tensor: the sum over all ranks, scaled."""
+    """A new tensor: the scaled sum over all ranks."""
     small, kept = compression.compress(tensor.detach())
     flat = small.contiguous().reshape(-1).clone()
     sum_(group, flat, scaling)
@@ -201,7 +200,7 @@ def reduced(group: Group, tensor: Any, scaling: Scaling, compression: Any) -> An
 
 
 def sum_(group: Group, flat: Any, scaling: Scaling) -> None:
-    """Flat and contiguous tensors, in place."""
+    """Reduces a flat, contiguous tensor in place."""
     if scaling.before != 1.0:
         flat.mul_(scaling.before)
     if group.size > 1 and flat.is_cuda and devices.direct(group):
@@ -217,7 +216,7 @@ def sum_(group: Group, flat: Any, scaling: Scaling) -> None:
 
 
 def _divide(flat: Any, divisor: float) -> None:
-    """Whole numbers stay whole, and exact where the divisor is one of them."""
+    """Integers stay integers; the division is integral where the divisor is."""
     if flat.is_floating_point() or flat.is_complex():
         flat.div_(divisor)
     elif flat.dtype != torch.bool and divisor == int(divisor):
@@ -227,7 +226,7 @@ def _divide(flat: Any, divisor: float) -> None:
 
 
 def _summable(flat: Any) -> Any:
-    """In main memory, and of a type that NumPy can add."""
+    """In main memory, in a type that NumPy can add."""
     if flat.dtype == torch.bfloat16:
         return flat.float().cpu()
     return flat.to(torch.uint8).cpu() if flat.dtype == torch.bool else flat.cpu()
@@ -247,7 +246,7 @@ class _Summed(torch.autograd.Function):
 
 
 class _Gathered(torch.autograd.Function):
-    """The gradient of one rank's part is the sum of what all ranks made of it."""
+    """The gradient of one rank's part is the sum over all ranks."""
 
     @staticmethod
     def forward(ctx: Any, tensor: Any) -> Any:
@@ -266,7 +265,7 @@ class _Gathered(torch.autograd.Function):
 
 
 class _Copied(torch.autograd.Function):
-    """All that ranks made of it goes back to the root, and nothing to the others."""
+    """The root's gradient is the sum over all ranks; the others' is zero."""
 
     @staticmethod
     def forward(ctx: Any, tensor: Any, root: int) -> Any:

@@ -1,14 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a run has heard and what was done about it: enough to go through the same decisions again. Pure.
+"""The log of a run's events and actions, from which its decisions can be replayed. Pure.
 
-A line of JSON for the settings, and one for every event:
+One line of JSON for the settings, and one per event:
 
     {"springtide": "tiderun events", "version": …, "settings": {…}, "began": …, "dropped": 0}
     {"at": …, "type": "RankSent", "worker": 1, "message": {"type": "finished"}, "actions": ["Log(…)"]}
 
-Ticks that come to nothing are left out. Of heartbeats only the last ones before a tick that counts are kept, all in one
-event. So a run that trains for days has few events. The log has the last ones, within bounds of number and size; it can
-be replayed while it has all.
+Ticks without effect are left out. Of heartbeats only the last ones before a tick with an effect are kept, all in one
+event. So a run that trains for days has few events. The log has the last ones, limited in number and size; it can be
+replayed while it has all.
 """
 
 from __future__ import annotations
@@ -46,12 +46,13 @@ from springtide.elastic.protocol.rank_messages import FROM_RANK
 from springtide.elastic.protocol.wire import RefusedError
 
 MOST: Final = 10_000
-"""Events that are kept."""
+"""The limit of events."""
 MOST_BYTES: Final = 8 << 20
-"""Of them all, as lines. Each may name a thousand workers."""
+"""The limit of all lines together; one event may name a thousand workers."""
 _KIND: Final = "tiderun events"
 _LONGEST: Final = 300
-"""Characters of an action. A longer one, of a run of a thousand ranks say, is cut, with a digest of the whole."""
+"""Characters of an action. A longer one, for instance of a run with a thousand ranks, is cut, with a digest of the
+whole."""
 _TYPES: Final[tuple[type[Event], ...]] = (
     AgentConnected,
     AgentLost,
@@ -80,7 +81,7 @@ _EVENTS: Final = Codec[Event](
 
 
 class LogError(ValueError):
-    """What is read is no log, or not enough of one."""
+    """The text is not a log, or not a complete one."""
 
 
 class EventLog:
@@ -88,12 +89,12 @@ class EventLog:
         self._settings, self._began = settings, began
         self._most, self._most_bytes = most, most_bytes
         self._entries: deque[str] = deque()
-        """Lines of ASCII."""
+        """Lines, in ASCII."""
         self._size = 0
         self._dropped = 0
         self._agents: dict[int, float] = {}
         self._ranks: dict[int, float] = {}
-        """Heartbeats since the last tick that counted."""
+        """Heartbeats since the last tick with an effect."""
 
     def add(self, now: float, event: Event, actions: Sequence[RunAction]) -> None:
         match event:
@@ -106,7 +107,7 @@ class EventLog:
         self._append(now, event, actions)
 
     def heard(self, event: AgentSent | RankSent, now: float) -> None:
-        """An event that says no more than that a worker lives."""
+        """Notes a heartbeat."""
         (self._agents if isinstance(event, AgentSent) else self._ranks)[event.worker] = now
 
     def lines(self) -> Iterator[str]:
@@ -132,7 +133,7 @@ def written(action: RunAction) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Recorded:
-    """An event, when it was, and what was done about it then."""
+    """An event, its time, and the actions taken then."""
 
     at: float
     event: Event
@@ -147,7 +148,7 @@ class Recording:
 
 
 def read(lines: Iterable[str]) -> Recording:
-    """A log that has all of a run; LogError for any other."""
+    """A complete log of a run; LogError for any other."""
     try:
         head, *entries = (json.loads(line) for line in lines)
         kind, dropped, began = head["springtide"], head["dropped"], head["began"]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a run hears: of hosts, agents, ranks and users, and of time that passes."""
+"""The events of a run: from hosts, agents, ranks and users, and the passing of time."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from springtide.elastic.protocol.agent_messages import Beat, Exited, Started
 from springtide.elastic.protocol.rank_messages import FromRank
 
 FromAgent: TypeAlias = Beat | Started | Exited
-"""Output is a heartbeat here."""
+"""Output counts as a heartbeat."""
 Slots: TypeAlias = Mapping[str, int]
 Times: TypeAlias = Mapping[int, float]
 
@@ -31,7 +31,7 @@ class StartFailed:
 
 @dataclass(frozen=True, slots=True)
 class StartGivenUp:
-    """A start that was under way was abandoned, as was decided."""
+    """A start that was under way was abandoned, as decided."""
 
     worker: int
 
@@ -61,14 +61,14 @@ class RankSent:
 
 @dataclass(frozen=True, slots=True)
 class RankLost:
-    """A rank's connection closed. How the rank ended is heard from its agent in a moment."""
+    """A rank's connection closed. Its agent reports shortly how it ended."""
 
     worker: int
 
 
 @dataclass(frozen=True, slots=True)
 class LifeSigns:
-    """When workers were last heard of, as a log has it instead of every heartbeat."""
+    """The times of the workers' last heartbeats; a log has it instead of every heartbeat."""
 
     agents: Times
     ranks: Times
@@ -76,21 +76,21 @@ class LifeSigns:
 
 @dataclass(frozen=True, slots=True)
 class Interrupted:
-    """The user, or a node that is drained, sent the launcher a signal."""
+    """The launcher got a signal, from the user or because its node is drained."""
 
     signal: int
 
 
 @dataclass(frozen=True, slots=True)
 class Failed:
-    """The run cannot go on, for a reason outside it."""
+    """The run cannot continue, for a reason outside it."""
 
     why: str
 
 
 @dataclass(frozen=True, slots=True)
 class Forgotten:
-    """Nothing will be heard of this worker any more."""
+    """The worker has ended for good; no further event is about it."""
 
     worker: int
 
@@ -98,7 +98,7 @@ class Forgotten:
 @dataclass(frozen=True, slots=True)
 class Ticked:
     after: float
-    """Seconds since the last one. A launcher that stood still itself cannot blame others for silence."""
+    """Seconds since the last tick. If the launcher itself was stalled, silence of others does not count."""
 
 
 Event: TypeAlias = (

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The way into a run's decisions: events in, actions out, and a log of both. Pure; time is a parameter."""
+"""The entry point of a run's decisions: events in, actions out, and a log of both. Pure; time is a parameter."""
 
 from __future__ import annotations
 
@@ -41,9 +41,9 @@ from springtide.elastic.protocol.rank_messages import (
 )
 
 _STALLED: Final = 1.0
-"""A launcher that did not run itself for so long cannot blame others for silence."""
+"""If the launcher itself did not run for so long, silence of others does not count."""
 _LONGEST: Final = 2_000
-"""Characters of a reason."""
+"""The longest reason, in characters."""
 
 
 class Machine:
@@ -52,7 +52,7 @@ class Machine:
         self.log = log
 
     def handle(self, event: Event, now: float) -> list[RunAction]:
-        """What is to be done about an event, in this order."""
+        """The actions for an event, in order."""
         event = _cut(event)
         before = self.run_state.by_time
         actions = self._handle(event, now)
@@ -135,8 +135,8 @@ class Machine:
 
 
 def _cut(event: Event) -> Event:
-    """Reasons come from hosts, agents and ranks, and may be of any length. They are cut before anything is decided, so
-    that the log says what was decided about."""
+    """Reasons come from hosts, agents and ranks, and may be of any length. They are cut before any decision, so that
+    the log has the text that was decided about."""
     match event:
         case StartFailed(why=why) | AgentLost(why=why) | Failed(why=why) if len(why) > _LONGEST:
             return replace(event, why=f"{why[:_LONGEST]}…")
@@ -146,7 +146,7 @@ def _cut(event: Event) -> Event:
 
 
 def _routine(event: Event) -> bool:
-    """Whether such an event often comes to nothing; the log has it only where it does not."""
+    """Whether an event of this kind often has no effect; it is logged only if it has one."""
     match event:
         case AgentSent(_, message) | RankSent(_, message):
             return isinstance(message, Beat | CheckpointKept)

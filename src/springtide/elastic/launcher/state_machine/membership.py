@@ -1,18 +1,19 @@
 # SPDX-License-Identifier: Apache-2.0
 """Which workers train together, in which generation. Pure.
 
-A *generation* is a group of workers that train together, in the order of their ranks. It is followed by another when
-workers come, leave or die:
+A *generation* is a group of workers that train together, in the order of their ranks. Another one follows when workers
+join, leave or die:
 
     graceful    prepare ──► every old member answers with its boundary ──► switch at the boundary after the last of them
-    broken      regroup: survivors drop their step, go back to their last commit and go on from there together
+    broken      regroup: survivors drop their step, return to their last commit and continue from there together
 
-A boundary is a place between two steps where a rank may change groups. A rank answers `prepare` at once with the last
+A boundary is a point between two steps where a rank may change groups. A rank answers `prepare` at once with the last
 boundary it has passed, and passes no other until it knows where to switch. So all members can stop at the same one, and
 no rank has to finish a step before it answers: that step might need a rank that already waits.
 
-Newcomers start, import and connect while the members train; the death of one that is no member yet changes nothing.
-Survivors keep their order and come first, so rank 0 has trained before and state goes from old members to new ones.
+New workers start, import and connect while the members train; the death of a worker that is not a member yet changes
+nothing. Survivors keep their order and come first, so rank 0 has trained before and state is sent from old members to
+new ones.
 """
 
 from __future__ import annotations
@@ -66,13 +67,13 @@ class Membership:
     # Events
 
     def hosts(self, slots: Mapping[str, int], resting: Iterable[str] = ()) -> list[MembershipAction]:
-        """The hosts that may be used now, in order of preference, and their slots. Nothing is started on hosts that
-        rest after a failure; workers that run there go on."""
+        """The hosts that may be used now, in order of preference, and their slots. Nothing is started on hosts in
+        back-off; workers that run there continue."""
         self._hosts, self._resting = dict(slots), frozenset(resting)
         return self._go_on()
 
     def rest(self, resting: Iterable[str]) -> None:
-        """Start nothing on these hosts from now on."""
+        """Start nothing on these hosts in back-off."""
         self._resting = frozenset(resting)
 
     def ready(self, id_: int, addresses: Iterable[Address]) -> list[MembershipAction]:
@@ -107,10 +108,11 @@ class Membership:
         return []
 
     def finished(self, id_: int) -> list[MembershipAction]:
-        """A worker's training function has returned. The others' return in a moment, so no worker joins any more."""
+        """A worker's training function has returned. The others' return shortly, so no worker joins any more."""
         self._finished.add(id_)
         proposal, self._proposal = self._proposal, None
-        # Members on their way into its generation get there. If it never entered that generation, no member will.
+        # Members on their way into the worker's generation enter it. If it never entered that generation, no member
+        # will.
         companions = self.members if id_ in self._entered else (id_,)
         late = [worker.id for worker in self.workers.values() if not worker.trained and worker.id not in companions]
         for each in late:
@@ -121,12 +123,12 @@ class Membership:
 
     def ended_apart(self, id_: int) -> list[MembershipAction]:
         """A worker ended with code 0 before the first generation and never joined: its program does not train. When all
-        workers do this the run is over; when another has joined, it would wait for this one in vain."""
+        workers do this the run is over; if another has joined, it would wait for this one forever."""
         self._apart.add(id_)
         return self._go_on()
 
     def settle_for_less(self) -> list[MembershipAction]:
-        """Begin with as many workers as a run needs to go on."""
+        """Begin with as many workers as a run needs to continue."""
         self.limits = replace(self.limits, start=self.limits.least)
         return self._regrouped()
 
@@ -135,7 +137,7 @@ class Membership:
         return self._broken() if self.members and not self.over else []
 
     def gone(self, id_: int) -> list[MembershipAction]:
-        """A worker's process has ended, or counts as dead. The others do not miss one that has finished or left."""
+        """A worker's process has ended, or counts as dead. If it has finished or left, no other worker waits for it."""
         worker = self.workers.pop(id_, None)
         if worker is None or self.over:
             return []
@@ -146,24 +148,24 @@ class Membership:
         return self._broken() if self._missed(worker) else self._go_on()
 
     def _missed(self, worker: Worker) -> bool:
-        """Whether other workers wait for it: members of its generation do, and so do those that still train with it
-        until they reach the boundary where it leaves."""
+        """Whether other workers wait for this one: members of its generation do, and so do those that still train with
+        it until they reach the boundary where it leaves."""
         if worker.id in self.members:
             return True
         arrived = worker.id in self._left or self._entered.issuperset(self.members)
         return worker.phase is Phase.LEAVING and not arrived
 
     def spent(self, id_: int) -> bool:
-        """Whether this worker was to end."""
+        """Whether this worker was expected to end."""
         worker = self.workers.get(id_)
         return worker is None or id_ in self._finished or worker.phase is Phase.LEAVING
 
     def called_back(self, id_: int) -> bool:
-        """Whether a leaving worker was made a member again, and may have ended before it knew."""
+        """Whether a leaving worker was made a member again, and may have ended before it received that."""
         return id_ in self._called_back and id_ not in self._entered
 
     def done(self, id_: int) -> bool:
-        """Whether its program has ended, or has trained to the end."""
+        """Whether the worker's program has ended, or has finished training."""
         return id_ in self._finished or id_ in self._apart
 
     @property
@@ -187,7 +189,7 @@ class Membership:
         return self._end(Over(succeeded=True)) if self._apart.issuperset(self.workers) else []
 
     def _placed(self) -> list[MembershipAction]:
-        """A worker for every slot that can be used, and no worker without a slot."""
+        """Starts a worker for every usable slot, and ends workers without a slot."""
         actions = [action for worker in list(self.workers.values()) for action in self._judged(worker)]
         actions += self._surplus()
         # A worker that has not left yet keeps its slot.
@@ -202,7 +204,7 @@ class Membership:
         return actions
 
     def _surplus(self) -> list[MembershipAction]:
-        """Newcomers that were to replace a member whose host is listed again: the youngest end first."""
+        """Ends new workers that were to replace a member whose host is listed again, the youngest first."""
         if self.limits.most is None:
             return []
         staying = [worker.id for worker in self.workers.values() if not worker.leaving]
@@ -218,7 +220,7 @@ class Membership:
         return [(host, slot) for host, slots in usable for slot in range(slots)]
 
     def _judged(self, worker: Worker) -> list[MembershipAction]:
-        """Whether a worker may stay. When its host is listed again before it has left, it stays."""
+        """Whether a worker may stay. If its host is listed again before it has left, it stays."""
         fits = worker.slot < self._hosts.get(worker.host, 0)
         planned = self._proposal.members if self._proposal is not None else self.members
         if worker.phase is Phase.LEAVING:
@@ -242,8 +244,8 @@ class Membership:
         return self._propose(wanted) if wanted != self.members else []
 
     def _wanted(self) -> tuple[int, ...]:
-        """Old members that stay, in their order, and then newcomers. When no old member stays, one does until it has
-        handed over the state; without newcomers all of them do."""
+        """Old members that stay, in their order, and then new ones. If no old member stays, one remains until it has
+        handed over the state; without new ones all of them do."""
         stay = [id_ for id_ in self.members if not self.workers[id_].leaving]
         ready = (worker for worker in self.workers.values() if worker.phase is Phase.READY and not worker.leaving)
         newcomers = [worker.id for worker in sorted(ready, key=lambda each: each.id)]
@@ -266,7 +268,7 @@ class Membership:
         boundary = max(proposal.answers.values()) + (0 if self.held else 1)
         hold = len(proposal.members) < self.limits.least
         everybody = tuple(dict.fromkeys((*proposal.asked, *proposal.members)))
-        # At one boundary all members have the same state; the last old member is next to the first newcomer.
+        # At one boundary all members have the same state; the last old member is next to the first new one.
         source = max(rank for rank, id_ in enumerate(proposal.members) if id_ in self.members)
         action = Switch(everybody, proposal.generation, boundary, source, hold)
         self._proposal = None
@@ -284,8 +286,8 @@ class Membership:
         return [Cancel(others, proposal.generation), *self._go_on()]
 
     def _broken(self) -> list[MembershipAction]:
-        """A member died: the survivors go back to their last commit. Leaving workers end at once; they become members
-        again only when no other worker has the state."""
+        """A member died: the survivors return to their last commit. Leaving workers end at once; they become members
+        again only if no other worker has the state."""
         self._proposal = None
         self.members = tuple(id_ for id_ in self.members if id_ in self.workers)
         leavers = [worker for worker in self.workers.values() if worker.phase is Phase.LEAVING]
@@ -320,7 +322,7 @@ class Membership:
             self.workers[id_] = replace(self.workers[id_], phase=Phase.MEMBER)
 
     def _source(self, wanted: tuple[int, ...]) -> int:
-        """The rank whose state goes to all others: the old member with the newest commit."""
+        """The rank that sends its state to all others: the old member with the newest commit."""
         old = [id_ for id_ in wanted if id_ in self.members]
         return wanted.index(max(old, key=lambda id_: (self.workers[id_].commit, wanted.index(id_))))
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Actions that change who trains together, to be carried out in that order."""
+"""Actions that change the membership, to be carried out in this order."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class Prepare:
 
 @dataclass(frozen=True, slots=True)
 class Cancel:
-    """The generation that was prepared is not entered."""
+    """The prepared generation is not entered."""
 
     to: tuple[int, ...]
     generation: int
@@ -43,9 +43,9 @@ class Switch:
     generation: int
     boundary: int
     source: int
-    """The rank in the new generation that has the state."""
+    """The rank of the new generation that sends its state."""
     hold: bool
-    """Too few ranks to go on: they wait at once for the next generation."""
+    """Too few ranks to continue: they wait at once for the next generation."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Changes of the membership and idle hosts, for progress reports. Pure.
 
-The last few changes are kept, each with its own number, so that a reader who polls misses none and repeats none.
+The last few changes are kept, each with its own number, so that a polling reader misses none and repeats none.
 """
 
 from __future__ import annotations
@@ -29,11 +29,11 @@ class Change:
     size: int
     """Ranks that train after the change."""
     hosts: tuple[str, ...]
-    """The first few."""
+    """The first few hosts."""
     count: int = 1
     """Ranks that joined, left or were lost."""
     rank: int | None = None
-    """The rank's number when there is one rank; None where it had no number yet."""
+    """The number of the rank if there is only one; None if it had none yet."""
     why: str = ""
 
 
@@ -52,7 +52,7 @@ class Changes:
         self._number = 0
         self._began = False
         self._members: dict[int, tuple[int, str]] = {}
-        """Ranks and hosts of those that train."""
+        """Ranks and hosts of the members."""
 
     @property
     def number(self) -> int:
@@ -64,7 +64,7 @@ class Changes:
         self._add(LOST, (host,), now, rank=rank, why=why[:_LENGTH])
 
     def grouped(self, members: Mapping[int, str], now: float) -> None:
-        """The workers that train from now on, in the order of their ranks. Lost ones were reported before."""
+        """The members from now on, in rank order. Lost ones were reported before."""
         before = self._members
         self._members = {id_: (rank, host) for rank, (id_, host) in enumerate(members.items())}
         if not self._began:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A run from a log of its events: the same decisions once more, to look into them or to prove that they are others now.
+"""Replays a run from its event log: for debugging, or to test whether the decisions have changed.
 
 run_state, steps = replay(path.read_text().splitlines())
 changed = [step for step in steps if step.found != step.recorded.actions]
@@ -20,11 +20,11 @@ from springtide.elastic.launcher.state_machine.run_state import RunState
 class Step:
     recorded: Recorded
     found: tuple[str, ...]
-    """The actions now; `recorded.actions` are those of then."""
+    """The actions of the replay; `recorded.actions` are the logged ones."""
 
 
 def replay(lines: Iterable[str]) -> tuple[RunState, list[Step]]:
-    """LogError for a log that does not have all of a run."""
+    """LogError for an incomplete log."""
     recording = event_log.read(lines)
     machine = Machine(recording.settings, recording.began)
     steps = []

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Actions of a run, to be carried out in that order."""
+"""Actions of a run, to be carried out in this order."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class Send:
 
 @dataclass(frozen=True, slots=True)
 class Kill:
-    """Signal a rank through its agent; abandon its start when there is no agent yet."""
+    """Signal a rank through its agent; abandon its start if there is no agent yet."""
 
     id: int
     signal: int
@@ -44,7 +44,7 @@ class Log:
 
     text: str
     detail: bool = False
-    """With --verbose alone."""
+    """Shown only with --verbose."""
 
 
 RunAction: TypeAlias = Start | Send | Kill | Disconnect | Log

@@ -6,12 +6,12 @@ Pure; time is a parameter. `Membership` decides which ranks train together; this
     agent's connection closed, or silent for 2 s       the rank is dead
     rank's connection closed, no exit reported         the rank is dead, a second later
     rank silent for --heartbeat-timeout                the rank hangs: it is killed
-    ranks lost each other, though all of them live     they go back to their last commit, after three seconds
+    ranks lost each other, but all of them live        they return to their last commit, after three seconds
     no connection from one rank to another             the rank of the higher number is killed
     the program failed by itself on every host         the run fails
     too few ranks for --elastic-timeout                the run fails
 
-The handlers are called by `Machine` alone, one for each kind of event, and return the actions to carry out.
+Only `Machine` calls the handlers, one for each kind of event; they return the actions to carry out.
 """
 
 from __future__ import annotations
@@ -50,10 +50,10 @@ _SIGHT_LOST: Final = 3.0
 _ENDING: Final = 8.0
 """Seconds in which all processes must end when the run is over."""
 _NO_MORE_COME: Final = 15.0
-"""Seconds after which a run begins with the hosts that are listed, though there are fewer than `-np` slots."""
+"""Seconds after which a run begins on the listed hosts, even with fewer than `-np` slots."""
 _LONG: Final = 10.0
 _AGAIN: Final = 60.0
-"""Seconds until the user reads which ranks a run that is over waits for, and between two such messages."""
+"""Seconds until a message names the ranks that a run that is over waits for, and between two such messages."""
 
 
 @dataclass(slots=True)
@@ -63,7 +63,7 @@ class _Close:
     code: int
     since: float
     patient: bool
-    """They end by themselves and have no deadline."""
+    """The processes end by themselves and have no deadline."""
     notice: float = field(init=False)
     """When to log that the run waits for them."""
 
@@ -80,20 +80,20 @@ class RunState:
         self.interrupted = False
         """A signal ended the run."""
         self.listing = 0
-        """How often the list of hosts has changed."""
+        """How often the host list has changed."""
         self.changes = Changes()
         self._backoff = HostBackoff(*settings.cooldown)
         self._listed: dict[str, int] = {}
         self._resting: frozenset[str] = frozenset()
         self._troubled: float | None = None
         self._regrouped = 0
-        """The last generation that followed a death. Trouble reported for an earlier one has been dealt with."""
+        """The last generation that followed a death. Reports of trouble in earlier ones are obsolete."""
         self._program_failures = ProgramFailures()
         self._shortage = Shortage(now)
         self._newest = -1
         """The worker that was started last."""
         self._deserted = False
-        """The log says already that some ranks ended while others still trained."""
+        """It was logged that some ranks ended while others still trained."""
         self._final_checkpoint = FinalCheckpoint()
         self._close: _Close | None = None
 
@@ -124,8 +124,8 @@ class RunState:
         return len({self.processes[id_].worker.host for id_ in members if id_ in self.processes})
 
     def idle(self, now: float) -> list[Idle]:
-        """Why ranks do not train, or do not train on listed hosts; the first few. No host is idle before ranks have
-        begun to wait for others."""
+        """Why ranks do not train, or do not train on listed hosts; the first few reasons. No host is idle before ranks
+        wait for others."""
         found = self._too_few()
         if not (self.began or found):
             return found
@@ -149,12 +149,12 @@ class RunState:
         return process.label if process is not None else str(id_)
 
     def forgettable(self, id_: int) -> bool:
-        """Whether this worker is of no interest any more."""
+        """Whether no further event or message needs this worker."""
         of_interest = self.first_failure is not None and self.first_failure.id == id_
         return not (of_interest or self._living(id_) or id_ in self.membership.workers or self.membership.done(id_))
 
     def life_signs(self, agents: Mapping[int, float], ranks: Mapping[int, float]) -> None:
-        """When workers were last heard of."""
+        """The times of the workers' last heartbeats."""
         for id_, process in self.processes.items():
             process.agent_heard = max(process.agent_heard, agents.get(id_, 0.0))
             process.rank_heard = max(process.rank_heard, ranks.get(id_, 0.0))
@@ -169,7 +169,7 @@ class RunState:
 
     @property
     def by_time(self) -> tuple[object, ...]:
-        """What may change without an action when nothing but time has passed, or a checkpoint was written."""
+        """State that may change without an action when time passes or a checkpoint is written."""
         return self._resting, self._shortage.stretch, self._final_checkpoint.stage
 
     # Hosts
@@ -249,13 +249,14 @@ class RunState:
         return self._carry_out(self.membership.entered(id_, generation), now)
 
     def troubled_by(self, id_: int, generation: int, commit: int, now: float) -> list[RunAction]:
-        """A rank lost another. Whether that one is dead is known in a moment, so nothing is done yet."""
+        """A rank lost another one. Whether that one is dead is known shortly, so nothing is done yet."""
         if generation >= self._regrouped and self._troubled is None:
             self._troubled = now
         return [*self._deserters(id_), *self._carry_out(self.membership.troubled(id_, commit), now)]
 
     def _deserters(self, id_: int) -> list[RunAction]:
-        """A program whose ranks do not all end at the same step is wrong, and such a mistake is hard to find."""
+        """A program whose ranks do not all end at the same step is wrong, and the mistake is hard to find, so it is
+        logged."""
         done = [process for process in self.processes.values() if self.membership.done(process.worker.id)]
         if not done or self._deserted or self.membership.done(id_):
             return []
@@ -263,7 +264,8 @@ class RunState:
         return [Log(f"{named(done)} ended while others still trained")]
 
     def unreachable(self, id_: int, generation: int, other: int, now: float) -> list[RunAction]:
-        """A member cannot connect to another, though the launcher hears both: they cannot be in one group."""
+        """A member cannot connect to another, although both are connected to the launcher: they cannot be in one
+        group."""
         members = self.membership.members
         if generation != self.membership.generation or not {id_, other} <= set(members):
             return []
@@ -332,7 +334,7 @@ class RunState:
         return [*actions, *self._reunited(now), *self._waited(now)]
 
     def _judged(self, process: Process, now: float) -> list[RunAction]:
-        """Whether a worker counts as dead, by when it was heard of last."""
+        """Whether a worker counts as dead, by its last heartbeats."""
         id_, patience = process.worker.id, self.settings.heartbeat_timeout
         if (why := process.lost(now)) is not None:
             return self.agent_lost(id_, why, now)
@@ -354,7 +356,7 @@ class RunState:
         return [Log(text), *self._carry_out(self.membership.disrupted(), now)]
 
     def _waited(self, now: float) -> list[RunAction]:
-        """Whether there are enough ranks to begin, or to go on."""
+        """Whether there are enough ranks to begin, or to continue."""
         quorum = self._quorum()
         if quorum.enough or self.membership.finishing:
             self._shortage.over(now)
@@ -369,7 +371,7 @@ class RunState:
         return [Log(f"{notice}{self._obstacles(now)}")] if notice is not None else []
 
     def _may_begin_with(self, joined: int) -> bool:
-        """A job may have been made smaller before its launcher was started again: `-np` ranks will never come."""
+        """A job may have been scaled in before its launcher was restarted: then there will never be `-np` ranks."""
         limits = self.membership.limits
         offered = sum(self._listed.values())
         return self.settings.elastic and not self.began and offered < limits.start and limits.least <= joined == offered
@@ -410,7 +412,7 @@ class RunState:
         return self._carry_out([*done, *self.membership.gone(id_)], now)
 
     def _lost(self, process: Process, failure: Failure, now: float, *, ended: bool = True) -> list[RunAction]:
-        """A worker is gone. That is no failure when it was leaving, or was told to end."""
+        """A worker is gone. This is not a failure if it was leaving, or if the launcher had ended it."""
         id_ = process.worker.id
         through = self.membership.done(id_)
         expected = self.membership.spent(id_) or self._leaving(id_) or self._close is not None
@@ -423,7 +425,7 @@ class RunState:
         return self._failed(process, failure, now)
 
     def _failed_at_the_end(self, failure: Failure, now: float) -> list[RunAction]:
-        """A rank had trained to the end, and failed in what its program did after that."""
+        """A rank finished training, and failed in what its program did after that."""
         if self.first_failure is None or not self.membership.done(self.first_failure.id):
             self.first_failure = failure
         if self._close is not None:
@@ -472,7 +474,7 @@ class RunState:
                 return self._grouped(action, now)
 
     def _grouped(self, action: Switch | Regroup, now: float) -> list[RunAction]:
-        for process in self._alive():  # workers that leave or come have no rank number: another worker has it
+        for process in self._alive():  # leaving and joining workers have no rank number: another worker has it
             process.label = place(process.worker)
         for rank, id_ in enumerate(self.membership.members):
             self.processes[id_].label = str(rank)
@@ -493,8 +495,8 @@ class RunState:
         return [Kill(process.worker.id, signal.SIGTERM) for process in late]
 
     def _code_at_the_end(self) -> int:
-        """A rank that failed while others trained on does not count. Ranks of programs that do not train do not help
-        each other: a failure counts unless a replacement ended well."""
+        """A rank that failed while others trained on does not count. Ranks of programs that do not train do not depend
+        on each other: a failure counts unless a replacement ended with code 0."""
         failure = self.first_failure
         if failure is None:
             return 0

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a run is asked to be, on its command line."""
+"""The settings of a run, from its command line."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Workers, the processes that train; their phases, and how many a run requires."""
+"""Workers, the processes that train: their phases, and how many a run requires."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ class Limits:
     start: int
     """Workers required to begin."""
     least: int
-    """Workers required to go on."""
+    """Workers required to continue."""
     most: int | None = None
     resets: int | None = None
     """How many generations may follow the first."""

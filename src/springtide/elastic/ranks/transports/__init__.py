@@ -2,8 +2,8 @@
 """How ranks exchange bytes: implementations of `springtide.elastic.groups.Group`.
 
     connections       data connections among ranks, made while the old group still trains
-    ring, flow        collectives over a ring of them, and the loop that moves the bytes
-    mpi               collectives over mpi4py, for ranks that mpirun has started
+    ring, flow        collectives over a ring of connections, and the loop that moves the bytes
+    mpi               collectives over mpi4py, for ranks started by mpirun
 
-Nothing here knows what is exchanged.
+Transports do not interpret the data.
 """

@@ -1,15 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
 """Data connections among ranks: a listener, and for each generation the connections to both neighbours.
 
-They are made in the background, while the old group trains, as soon as a generation is prepared, and are ready when the
-rank comes to the boundary. Every rank connects to its right neighbour and accepts its left one.
+Connections are made in the background, while the old group trains, as soon as a generation is prepared, and are ready
+when the rank reaches the boundary. Every rank connects to its right neighbour and accepts its left one.
 
-A neighbour whose host accepts no connection is reported to the launcher after a while: the launcher hears both ranks,
-and decides which one the run goes on without. A neighbour that accepts and does not answer is busy. Keep-alive probes
-find a network between two ranks that has fallen silent.
+A neighbour whose host accepts no connection is reported to the launcher after a while: the launcher is connected to
+both ranks, and decides which one is removed. A neighbour that accepts and does not answer is busy. Keep-alive probes
+detect a broken network between two ranks.
 
-With --network-interface ranks listen on those interfaces alone. Callers have a few seconds to authenticate, and the
-number of those that have not is limited.
+With --network-interface ranks listen on those interfaces only. Callers have a few seconds to authenticate, and the
+number of unauthenticated ones is limited.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ from springtide.elastic.shared.unauthenticated import Unauthenticated
 _PATIENCE: Final = 5.0
 """Seconds for one attempt to reach one address."""
 _MOST: Final = 64
-"""Callers that have not proved yet who they are."""
+"""The limit of callers that have not authenticated."""
 _PAUSE: Final = 0.2
 _UNREACHABLE: Final = 10.0
 """Seconds without a connection to a neighbour, after which it is reported."""
@@ -59,9 +59,9 @@ class Connections:
         self._called: dict[Way, socket.socket] = {}
         self._calling: dict[Way, socket.socket] = {}
         self._oldest = 0
-        """Generations before this one are over: connections for them are closed."""
+        """Earlier generations are over: their connections are closed."""
         self._cancelled: set[int] = set()
-        """Later generations that are not entered."""
+        """Prepared generations that are not entered."""
         self._closed = False
         self.on_unreachable: Callable[[int, int], None] = lambda _generation, _id: None
         """Called with a generation, and a member of it that cannot be reached."""
@@ -91,7 +91,7 @@ class Connections:
     ) -> tuple[socket.socket, socket.socket] | None:
         """The connections to the left and to the right; waits for them until `given_up` says not to."""
         mine = _place(members, self._id)
-        assert mine is not None  # nobody enters a generation it is not a member of
+        assert mine is not None  # a rank enters only generations that it is a member of
         left = Way(generation, members[mine - 1].id)
         right = Way(generation, members[(mine + 1) % len(members)].id)
         with self._changed:
@@ -130,7 +130,7 @@ class Connections:
         return self._closed or generation < self._oldest or generation in self._cancelled
 
     def wake(self) -> None:
-        """Let a thread that waits for neighbours ask again whether to give up."""
+        """Make a thread that waits for neighbours call `given_up` again."""
         with self._changed:
             self._changed.notify_all()
 
@@ -190,7 +190,7 @@ class Connections:
                 self._changed.wait(_PAUSE)
 
     def likely(self, member: Member) -> Iterable[Address]:
-        """The likeliest addresses of another rank. A loopback address of another host would lead back here."""
+        """The likeliest addresses of another rank. A loopback address of another host would lead back to this one."""
         if member.host == self._host:
             return sorted(member.addresses, key=lambda each: not _loopback(each))
         away = [each for each in member.addresses if not _loopback(each)]

@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Bytes that come from one neighbour and go to the other, both at the same time, and what is done with them meanwhile.
+"""Receives bytes from one neighbour while it sends bytes to the other, and processes them meanwhile.
 
-What comes in goes to inlets, one after the other. What goes out is a list of buffers, each of which may wait for an
-inlet: as much of it is sent as that has dealt with. So a rank passes on what has come while the rest is on its way, and
-nobody waits for anybody else's whole message.
+Received bytes go to inlets, one after the other. Sent bytes come from a list of buffers, each of which may depend on an
+inlet: only what that inlet has processed is sent. So a rank passes data on while the rest is in transit, and no rank
+waits for a whole message.
 
-One thread does it all: with a second one, Python's lock would change hands for every few hundred kilobytes.
+All is done in one thread: with a second one, Python's GIL would change hands for every few hundred kilobytes.
 """
 
 from __future__ import annotations
@@ -20,26 +20,26 @@ from typing import Final, Protocol
 from springtide.elastic.groups import BrokenError, Buffer
 
 _AT_ONCE: Final = 1 << 19
-"""Bytes that are sent before it is looked whether something has come: what has is still in a cache then."""
+"""Bytes sent before checking for received ones, which are still in a cache then."""
 _LENGTH: Final = struct.Struct("!Q")
 
 
 class Inlet(Protocol):
-    """Where bytes come in."""
+    """A destination of received bytes."""
 
     size: int
     done: int
-    """Bytes that have been dealt with."""
+    """Bytes that have been processed."""
 
     def room(self) -> Buffer:
-        """For what comes next; not empty before all is done."""
+        """The buffer for the next bytes; not empty before all is done."""
 
     def filled(self, count: int) -> None:
-        """So many bytes have come."""
+        """Called with the number of received bytes."""
 
 
 class Store:
-    """Bytes that stay as they are."""
+    """Stores bytes unchanged."""
 
     def __init__(self, into: Buffer) -> None:
         self._into = into
@@ -53,7 +53,7 @@ class Store:
 
 
 class Message:
-    """Bytes after the number of them."""
+    """Bytes preceded by their number."""
 
     def __init__(self) -> None:
         self._length, self.body = bytearray(_LENGTH.size), bytearray()
@@ -76,7 +76,7 @@ class Message:
 
 
 class Blend:
-    """Numbers that are dealt with a piece at a time, while they are in the processor's cache."""
+    """Numbers that are processed piece by piece, while they are in the processor's cache."""
 
     def __init__(self, size: int, spare: Buffer, blend: Callable[[int, int], None]) -> None:
         self._spare, self._blend = spare, blend
@@ -98,7 +98,7 @@ class Blend:
 class Outlet:
     data: Buffer
     after: Inlet | None = None
-    """What the data come from; None if they are all there."""
+    """The inlet that provides the data; None if all are there."""
     sent: int = 0
 
     @property
@@ -108,13 +108,13 @@ class Outlet:
 
 
 class Flow:
-    """Between two neighbours that do not block."""
+    """Moves bytes between two neighbours, over non-blocking sockets."""
 
     def __init__(self, left: socket.socket, right: socket.socket) -> None:
         self._left, self._right = left, right
 
     def run(self, outlets: Sequence[Outlet], inlets: Sequence[Inlet]) -> None:
-        """Until all has gone and all has come. BrokenError when a neighbour is gone."""
+        """Returns when all has been sent and received. BrokenError if a neighbour is gone."""
         try:
             self._run(
                 [each for each in reversed(outlets) if each.data], [each for each in reversed(inlets) if each.size]

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Ranks that `mpirun` has started: their numbers from its variables, and a group over mpi4py.
+"""Ranks started by `mpirun`: their numbers from its variables, and a group over mpi4py.
 
-Such a group has one generation and a fixed size. MPI cannot lose a rank: a rank that fails ends all of them.
-mpi4py and NumPy are imported when the group is made; a process that asks only for its rank needs neither.
+Such a group has one generation and a fixed size. MPI cannot lose a rank: a rank that fails ends all of them. mpi4py and
+NumPy are imported when the group is created; a process that asks only for its rank needs neither.
 """
 
 from __future__ import annotations
@@ -17,23 +17,23 @@ from typing import Any, Final
 from springtide.elastic.groups import Buffer
 
 JOINED: Final = "TIDE_MPI_JOINED"
-"""Set by a rank that has joined the group: the processes that it starts inherit its variables and are not that rank."""
+"""Set by a rank that has joined the group: its child processes inherit its variables but are not that rank."""
 _LAUNCHERS: Final = (
     ("OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE", "OMPI_COMM_WORLD_LOCAL_RANK", "OMPI_COMM_WORLD_LOCAL_SIZE"),
     ("PMI_RANK", "PMI_SIZE", "MPI_LOCALRANKID", "MPI_LOCALNRANKS"),
 )
 """Variables of Open MPI, and of the launchers of MPICH and Intel MPI."""
 _PIECE: Final = 1 << 28
-"""Elements of one call: MPI counts them in 32 bits."""
+"""Elements per call: MPI counts them in 32 bits."""
 
 
 class NoMpiError(RuntimeError):
-    """mpirun has started this rank, which cannot reach the others without mpi4py."""
+    """mpi4py is missing, without which a rank started by mpirun cannot join the others."""
 
 
 @dataclass(frozen=True, slots=True)
 class World:
-    """A rank's numbers, as mpirun sets them."""
+    """A rank's numbers, as set by mpirun."""
 
     rank: int
     size: int
@@ -80,7 +80,7 @@ class MpiGroup:
             self._communicator.Bcast([data[start : start + _PIECE], self._mpi.BYTE], root)
 
     def pass_on(self, data: Buffer, source: int, *, everybody: bool) -> None:
-        """To all: there are no newcomers that alone would need it."""
+        """Broadcasts to all ranks: a group of MPI has no new members."""
         self.broadcast(data, source)
 
     def abort(self) -> None:
@@ -91,12 +91,12 @@ class MpiGroup:
 
 
 def _is_half(dtype: Any) -> bool:
-    """MPI has no numbers of half precision."""
+    """MPI has no half-precision numbers."""
     return bool(dtype.kind == "f" and dtype.itemsize == 2)
 
 
 def joined() -> MpiGroup:
-    """The group of all ranks; every one of them calls this. NoMpiError where mpi4py cannot be used."""
+    """The group of all ranks; every one of them must call this. NoMpiError if mpi4py cannot be used."""
     try:
         mpi: Any = importlib.import_module("mpi4py.MPI")
     except (ImportError, RuntimeError) as error:
@@ -106,8 +106,8 @@ def joined() -> MpiGroup:
 
 
 def _abort_on_failure(communicator: Any) -> None:
-    """An exception ends all ranks. Otherwise the failed rank would wait for the others when it finalizes MPI, and they
-    would wait for it in the middle of a sum."""
+    """An exception ends all ranks. Otherwise the failed rank would wait for the others in MPI_Finalize, and they would
+    wait for it in a collective."""
     before = sys.excepthook
 
     def hook(kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:

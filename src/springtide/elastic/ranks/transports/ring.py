@@ -1,14 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """Collectives over a ring of TCP connections: every rank sends to the right and receives from the left.
 
-Sums go round in two laps, in as many pieces as there are ranks, so that every link carries the same and is busy all the
-time: after the first lap each rank has the whole sum of one piece, after the second all have all. A rank begins with a
-piece of its own, and passes on whatever comes, in the first lap with its own added:
+Sums take two rounds of the ring, in as many pieces as there are ranks, so that every link carries the same amount and
+is always busy: after the first round each rank has the whole sum of one piece, after the second all have all. A rank
+starts with a piece of its own, and passes on what it receives, in the first round with its own added:
 
     rank 2 of 4    out    own 2    1+2    0+1+2    3+0+1+2 = sum of 3    sum of 2    sum of 1
                    in     1        0+1    3+0+1    sum of 2              sum of 1    sum of 0
 
-Every piece is added up once, in the order of the ring, so all ranks get the same bits.
+Every piece is summed once, in the order of the ring, so all ranks get the same bits.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from springtide.elastic.groups import Buffer
 from springtide.elastic.ranks.transports.flow import Blend, Flow, Inlet, Message, Outlet, Store
 
 _PIECE: Final = 1 << 20
-"""Bytes that are added at a time: large enough to be worth a call, small enough for the processor's cache."""
+"""Bytes that are added at a time: large enough for an efficient call, small enough for the processor's cache."""
 
 
 class Ring:
@@ -63,7 +63,7 @@ class Ring:
         self.pass_on(data, root, everybody=True)
 
     def pass_on(self, data: Buffer, source: int, *, everybody: bool) -> None:
-        """Each rank passes on what has come while the rest is on its way."""
+        """Each rank passes data on while the rest is in transit."""
         place = (self.rank - source) % self.size
         length = self.size if everybody else self.size - source
         if place >= length:
@@ -74,7 +74,7 @@ class Ring:
 
     def abort(self) -> None:
         for connection in (self._left, self._right):
-            with contextlib.suppress(OSError):  # it may be gone already
+            with contextlib.suppress(OSError):  # closed already
                 connection.shutdown(socket.SHUT_RDWR)
 
     def close(self) -> None:
@@ -82,14 +82,14 @@ class Ring:
         self._right.close()
 
     def _swap(self, mine: bytes) -> bytes:
-        """What the left neighbour has, for what we have."""
+        """Sends our message to the right, and returns the left neighbour's."""
         theirs = Message()
         self._flow.run([Outlet(memoryview(Message.written(mine)))], [theirs])
         return bytes(theirs.body)
 
 
 def _divided(flat: Any, count: int) -> list[Any]:
-    """In as many pieces as there are ranks, the first ones an element longer where it does not come out even."""
+    """As many pieces as there are ranks; the first ones are an element longer if the length is not a multiple."""
     length, longer = divmod(len(flat), count)
     starts = [number * length + min(number, longer) for number in range(count + 1)]
     return [flat[start:end] for start, end in itertools.pairwise(starts)]
@@ -100,7 +100,7 @@ def _bytes(piece: Any) -> Buffer:
 
 
 def _adder(into: Any, mine: Any, arrived: Any, divisor: float | None) -> Callable[[int, int], None]:
-    """Adds ours to what has arrived."""
+    """Adds our numbers to the received ones."""
     numpy, width = sys.modules["numpy"], arrived.itemsize
 
     def add(start: int, end: int) -> None:

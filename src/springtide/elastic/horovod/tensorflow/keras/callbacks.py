@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Horovod's callbacks for `model.fit`: equal weights to begin with, means of metrics, learning rates that warm up."""
+"""Horovod's callbacks for `model.fit`: equal initial weights, means of metrics, learning-rate schedules and warm-up."""
 
 from __future__ import annotations
 
@@ -21,7 +21,8 @@ __all__ = [
 
 
 class BroadcastGlobalVariablesCallback(keras.callbacks.Callback):
-    """After the first batch, when all variables are there. A state that is elastic has been handed on before."""
+    """Broadcasts after the first batch, when all variables exist. In an elastic run the state was handed over
+    before."""
 
     def __init__(self, root_rank: int, device: str = "") -> None:
         super().__init__()
@@ -35,7 +36,7 @@ class BroadcastGlobalVariablesCallback(keras.callbacks.Callback):
 
 
 class MetricAverageCallback(keras.callbacks.Callback):
-    """Before other callbacks that look at metrics, those of this epoch become the mean of all ranks'."""
+    """Replaces the metrics of an epoch with their means over all ranks, before other callbacks read them."""
 
     def __init__(self, device: str = "") -> None:
         super().__init__()
@@ -48,10 +49,10 @@ class MetricAverageCallback(keras.callbacks.Callback):
 
 
 class LearningRateScheduleCallback(keras.callbacks.Callback):
-    """The learning rate of an epoch is the first one times a factor, or a factor of the epoch.
+    """Sets the learning rate of an epoch: the initial one times a constant factor, or a factor per epoch.
 
-    `momentum_correction` is taken and does nothing: momentum is a plain number in Keras 3, and a step that was compiled
-    keeps the one it was compiled with.
+    `momentum_correction` is accepted and has no effect: momentum is a plain number in Keras 3, and a compiled step
+    keeps the value it was compiled with.
     """
 
     def __init__(  # noqa: PLR0913 - Horovod's options
@@ -97,7 +98,7 @@ class LearningRateScheduleCallback(keras.callbacks.Callback):
 
 
 class LearningRateWarmupCallback(LearningRateScheduleCallback):
-    """From the learning rate of one rank to that of all, which is the one given, step by step."""
+    """Raises the learning rate step by step from that of one rank to the given one, which is for all ranks."""
 
     def __init__(
         self,

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Horovod's `hvd.elastic` for `model.fit`: a state, and the callbacks that keep it up to date and commit it.
+"""Horovod's `hvd.elastic` for `model.fit`: a state, and the callbacks that update and commit it.
 
-A reset ends `fit` with an interrupt, and the training function calls it again for the epochs that are left.
+A reset ends `fit` with an interrupt, and the training function calls it again for the remaining epochs.
 """
 
 from __future__ import annotations
@@ -24,18 +24,18 @@ __all__ = [
 
 
 class KerasState(TensorFlowKerasState):
-    """Of a compiled model."""
+    """The state of a compiled model."""
 
 
 class CommitStateCallback(keras.callbacks.Callback):
-    """Commits every so many batches, and at the end of every epoch."""
+    """Commits every `batches_per_commit` batches, and at the end of every epoch."""
 
     def __init__(self, state: State, batches_per_commit: int = 1) -> None:
         super().__init__()
         self._state, self._every, self._count = state, batches_per_commit, 0
 
     def on_train_begin(self, logs: Any = None) -> None:
-        self._count = 0  # newcomers begin to count here, and all must count alike
+        self._count = 0  # new members start counting here, and all ranks must count alike
 
     def on_train_batch_end(self, batch: int, logs: Any = None) -> None:
         self._count += 1
@@ -47,7 +47,7 @@ class CommitStateCallback(keras.callbacks.Callback):
 
 
 class UpdateBatchStateCallback(keras.callbacks.Callback):
-    """Keeps `state.batch`: the batch of the epoch that was trained last."""
+    """Keeps `state.batch`: the last trained batch of the epoch."""
 
     def __init__(self, state: State) -> None:
         super().__init__()
@@ -61,7 +61,7 @@ class UpdateBatchStateCallback(keras.callbacks.Callback):
 
 
 class UpdateEpochStateCallback(keras.callbacks.Callback):
-    """Keeps `state.epoch`: those that are through. `fit` counts from nought every time."""
+    """Keeps `state.epoch`: the completed epochs. `fit` counts from zero every time."""
 
     def __init__(self, state: State) -> None:
         super().__init__()

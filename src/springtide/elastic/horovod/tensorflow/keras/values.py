@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Numbers and arrays of all ranks, as NumPy has them, and models that are loaded with a distributed optimizer."""
+"""Collectives of numbers and arrays as NumPy values, and models loaded with a distributed optimizer."""
 
 from __future__ import annotations
 

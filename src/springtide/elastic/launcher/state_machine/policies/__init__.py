@@ -3,11 +3,11 @@
 
     liveness            whether a worker's process counts as dead
     failures            how workers end, and which ends are failures
-    host_backoff        hosts that rest after a failure
-    program_failures    whether a program can work at all
-    quorum              whether a run has the ranks it requires, and how long it has not
+    host_backoff        hosts in back-off after a failure
+    program_failures    whether the program fails on every host
+    quorum              whether a run has the ranks it requires, and for how long it has not
     idle_hosts          why no rank trains on a listed host
-    final_checkpoint    a checkpoint before a run that was told to end
+    final_checkpoint    a checkpoint before a run that got SIGTERM ends
 
-`run_state` asks these; none of them imports it.
+`run_state` calls these; none of them imports it.
 """

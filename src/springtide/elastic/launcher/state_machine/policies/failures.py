@@ -9,21 +9,21 @@ from dataclasses import dataclass
 from typing import Final
 
 _OWN: Final = frozenset({signal.SIGSEGV, signal.SIGABRT, signal.SIGBUS, signal.SIGILL, signal.SIGFPE})
-"""Signals of a program's own faults."""
+"""Signals that a program causes itself."""
 
 
 @dataclass(frozen=True, slots=True)
 class Failure:
-    """A worker that ended and should not have."""
+    """A worker that ended unexpectedly."""
 
     id: int
     label: str
     host: str
     why: str
     code: int = 1
-    """The exit code of the run, should it fail."""
+    """The exit code of the run, if the run fails."""
     own: bool = False
-    """The program ended itself; it was not killed by others, and no host was lost."""
+    """The program ended by itself; it was not killed from outside, and no host was lost."""
 
     def __str__(self) -> str:
         return f"[{self.label}] on {self.host} {self.why}"
@@ -36,12 +36,12 @@ def by_exit(code: int, number: int) -> str:
 
 
 def own(number: int) -> bool:
-    """Whether a program that ended by this signal, or by none, did so by itself."""
+    """Whether a program that ended with this signal, or with none, did so by itself."""
     return number == 0 or number in _OWN
 
 
 def exit_code(code: int, number: int) -> int:
-    """As shells have it."""
+    """In the convention of shells."""
     return 128 + number if number else code
 
 

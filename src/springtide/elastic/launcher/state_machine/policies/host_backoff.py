@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Back-off of hosts: nothing is started on a host after a failure, longer each time. Pure; time is a parameter.
 
-A host that was taken off the list and is listed again is not the one that failed (a new pod of the same name, a machine
-that was repaired), so it may be used at once. Hosts with fewer failures are used first.
+A host that was removed from the list and is listed again is not the one that failed (a new pod of the same name, a
+repaired machine), so it may be used at once. Hosts with fewer failures are used first.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ class HostBackoff:
         self._rests: dict[str, _Rest] = {}
 
     def failed(self, host: str, now: float) -> float:
-        """The seconds for which the host is not used now. Workers of a host that die together are one failure."""
+        """The seconds of back-off for the host. Workers of a host that die together are one failure."""
         last = self._rests.get(host)
         if last is not None and now < last.until:
             return last.until - now
@@ -42,7 +42,7 @@ class HostBackoff:
                 self._rests[host] = _Rest(rest.failures, rest.since, now)
 
     def resting(self, now: float) -> dict[str, float]:
-        """Hosts that are not used now, and until when."""
+        """Hosts in back-off, and until when."""
         return {host: rest.until for host, rest in self._rests.items() if rest.until > now}
 
     def preferred(self, hosts: Mapping[str, int]) -> dict[str, int]:

@@ -10,14 +10,14 @@ from springtide.elastic.launcher.state_machine.membership_changes import Idle
 from springtide.elastic.launcher.state_machine.policies.liveness import Process
 
 _LATE: Final = 5.0
-"""Seconds after its start from which on a rank that has not joined is reported."""
+"""Seconds after its start from which a rank that has not joined is reported."""
 
 
 def idle(
     hosts: Iterable[tuple[str, Process | None]], resting: Mapping[str, float], full: int | None, now: float
 ) -> Iterator[Idle]:
-    """Of hosts without a rank that trains, each with its youngest process. `full` is the limit of ranks, if it is
-    reached. A host that has just been listed, or whose rank is being started, is not idle yet."""
+    """Hosts without a rank that trains, each with its youngest process. `full` is the limit of ranks, if it is reached.
+    A host that was just listed, or whose rank is being started, is not idle yet."""
     for host, process in hosts:
         if (why := _why(host, process, resting, full, now)) is not None:
             yield Idle(host, why, resting.get(host))

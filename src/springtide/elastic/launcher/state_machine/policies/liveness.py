@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""When a rank or its agent counts as dead: by when the launcher last heard of them. Pure; time is a parameter."""
+"""When a rank or its agent counts as dead, by its last heartbeat. Pure; time is a parameter."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from springtide.elastic.launcher.state_machine.workers import Worker
 
 _AGENT_SILENT: Final = 2.0
 _PROGRAM_LOADS: Final = 60.0
-"""An agent sends nothing while it starts the program, which takes long on a file system that fetches it first."""
+"""An agent sends nothing while it starts the program, which takes long if the file system has to fetch it first."""
 _END_UNTOLD: Final = 1.0
 _NAMED: Final = 5
 
@@ -32,18 +32,18 @@ class Process:
     rank_heard: float = 0.0
     rank_closed: float | None = None
     left: float | None = None
-    """When the rank left the others on purpose; it is about to end."""
+    """When the rank left the others on purpose; it ends shortly."""
     ended: bool = False
 
     def lost(self, now: float) -> str | None:
-        """Why the agent counts as dead, if it does."""
+        """Why the agent counts as dead; None if it does not."""
         silent = _AGENT_SILENT if self.started else _PROGRAM_LOADS
         if self.called and now - self.agent_heard > silent:
             return f"was not heard of for {silent:g} s"
         return None
 
     def hung(self, now: float, patience: float) -> str | None:
-        """Why a rank that has joined, and is not leaving, counts as dead though its agent lives."""
+        """Why a rank that has joined, and is not leaving, counts as dead although its agent is alive."""
         if not self.joined or self.left is not None:
             return None
         if self.rank_closed is not None:

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Hosts on which the program failed by itself: whether it can work at all. Pure.
+"""Whether the program fails on every host: the hosts on which it failed by itself. Pure.
 
-A program that failed by itself on every host that it could be started on is not started again. A rank that was
-killed, or lost with its host, is no failure of the program. Neither is a failure of ranks that ran beside it: they may
-have failed because it was gone.
+A program that failed by itself on every host that it could be started on is not started again. A rank that was killed,
+or lost with its host, is not a failure of the program. Neither is a failure of ranks that ran beside it: they may have
+failed because it was gone.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ class ProgramFailures:
         self._unstarted: set[str] = set()
         """Hosts where the last start failed."""
         self._wake = 0
-        """Workers with lower numbers ran beside one that was killed or lost."""
+        """Workers with lower ids ran beside one that was killed or lost."""
         self.anybody = False
         """Whether any rank that ran has failed."""
 

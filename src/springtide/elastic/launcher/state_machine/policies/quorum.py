@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Whether a run has the ranks it requires, and for how long it has not. Pure; time is a parameter.
 
-Ranks that start and die again and again do not restart the count; only ranks that train do. Once a rank has joined, all
+Ranks that start and die again and again do not reset the time; only ranks that train do. Once a rank has joined, all
 ranks that have not joined are missing; before that, programs may take their time to load.
 """
 
@@ -17,14 +17,14 @@ _SLOW: Final = 15.0
 
 @dataclass(frozen=True, slots=True)
 class Quorum:
-    """The ranks that are there, of those that are required."""
+    """How many of the required ranks there are."""
 
     needed: int
     called: int
     """Ranks whose agents have connected."""
     joined: int
     late: str = ""
-    """The names of those that run and have not joined."""
+    """The names of ranks that run and have not joined."""
 
     @property
     def waits_to_join(self) -> bool:
@@ -43,12 +43,12 @@ class Shortage:
     def __init__(self, now: float) -> None:
         self._since: float | None = now
         self._before = 0.0
-        """Seconds of earlier stretches since any rank trained."""
+        """Seconds of earlier shortages since ranks last trained."""
         self._noticed = False
 
     @property
     def stretch(self) -> tuple[float | None, float, bool]:
-        """What changes when a shortage begins, ends or has been noticed."""
+        """The state, for comparison."""
         return self._since, self._before, self._noticed
 
     def trained(self) -> None:
@@ -56,7 +56,7 @@ class Shortage:
 
     @property
     def noticed(self) -> bool:
-        """Whether the shortage has been logged, which takes more than a moment."""
+        """Whether the shortage has been logged, which happens only after a while."""
         return self._noticed
 
     def over(self, now: float) -> None:
@@ -65,13 +65,13 @@ class Shortage:
         self._since, self._noticed = None, False
 
     def lasted(self, now: float) -> float:
-        """Seconds in all, up to now."""
+        """Seconds of shortage in total, up to now."""
         if self._since is None:
             self._since = now
         return self._before + now - self._since
 
     def notice(self, quorum: Quorum, now: float) -> str | None:
-        """What to log, once in each stretch."""
+        """The message to log, once per shortage."""
         patience = _SLOW if quorum.waits_to_join else _NOTICE
         if self._noticed or self._since is None or now - self._since <= patience:
             return None
