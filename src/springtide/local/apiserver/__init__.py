@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The HTTP face of the embedded cluster: request in, answer out."""
+"""HTTP API server of the embedded cluster."""

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""One line per write, for those who must be able to tell who changed what."""
+"""Audit log: one line per write request."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class Audit:
         self._file = path.open("ab", buffering=0)
 
     def line(self, method: str, target: str, user: User | None, code: int, *, broke_off: bool = False) -> None:
-        """`broke_off`: a second line for a request whose answer did not reach its end."""
+        """`broke_off`: a second line for a request whose response was cut off."""
         if method in ("GET", "HEAD", "OPTIONS"):
             return
         entry = {
@@ -35,7 +35,7 @@ class Audit:
             entry["answer"] = "broke off"
         try:
             self._file.write(msgspec.json.encode(entry) + b"\n")
-        except OSError as error:  # what is done is done, and its answer must not say otherwise
+        except OSError as error:  # # the write is done, so its response must not report a failure
             log.error("no audit line for %s %s by %s: %s", method, target, entry["user"], error)
 
     def close(self) -> None:

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a cluster has before anybody asks: namespaces, roles, priority classes, the `kubernetes` service.
+"""Objects that every cluster has: namespaces, roles, priority classes, the `kubernetes` service.
 
-Run at every start and repeated until all of it is there; nothing a user changed is taken back beyond what the real
-server takes back.
+Runs at every start and is repeated until all of them exist; reverts no more of a user's changes than kube-apiserver
+does.
 """
 
 from __future__ import annotations

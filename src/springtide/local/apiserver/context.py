@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What every verb has at hand: the store, the registry, who may do what, and the parts of one call.
+"""Dependencies of the verbs (store, registry, authorizer, admission) and the parts of one call.
 
-The clock and the source of names are fields, so that tests can hold them still.
+The clock and the generators of names and uids are fields, so that tests can replace them.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from springtide.local.apiserver.worker_thread import is_heavy
 from springtide.local.kinds.strategy import Obj
 from springtide.local.store.backend import Key, Record, Store
 
-# The alphabet of generated names: no vowels, so that no words come out.
+# The alphabet of generated names: without vowels, so that no words are formed.
 _SUFFIX_LETTERS = "bcdfghjklmnpqrstvwxz2456789"
 
 
@@ -55,9 +55,9 @@ class Context:
     before_write: dict[str, list[Callable[[Obj, Obj | None], None]]] = field(default_factory=dict)
     """Storage name -> functions that complete an object about to be written (service addresses)."""
     guards: dict[str, Callable[[User, Obj, Obj | None], None]] = field(default_factory=dict)
-    """Storage name -> whether this user may write this object in place of that one; raises StatusError (RBAC)."""
+    """Storage name -> check whether the user may replace the old object by the new one; raises StatusError (RBAC)."""
     long_selectors: weakref.WeakKeyDictionary[object, int] = field(default_factory=weakref.WeakKeyDictionary)
-    """Watches that are under way -> characters of their selector, where it is a long one."""
+    """Active watch -> length of its selector in characters, for long selectors."""
 
 
 @dataclass(slots=True)
@@ -70,7 +70,7 @@ class Call:
     form: Form = PLAIN
 
     def is_heavy(self, stored: bytes = b"") -> bool:
-        """Whether the loop should leave the work on the body, and on what is stored, to a thread."""
+        """Whether the body, together with the stored object, is too large to be processed on the event loop."""
         return self.resource.codec.costly or is_heavy(self.request.body, stored)
 
     def key(self, name: str = "") -> Key:
@@ -80,7 +80,7 @@ class Call:
 
 
 class StoreReader:
-    """Other objects, for admission and subresources: decoded copies of what is stored."""
+    """Read access to other objects for admission and subresources; returns decoded copies."""
 
     def __init__(self, store: Store) -> None:
         self._store = store

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""From a request to its answer: authorise, find the resource, call the verb.
+"""Request dispatch: authorise, find the resource, call the verb.
 
-This is the whole server without sockets. The HTTP edge and the in-process transport call `handle`.
+The whole server without sockets. The HTTP edge and the in-process transport call `handle`.
 """
 
 from __future__ import annotations
@@ -73,7 +73,7 @@ class Dispatcher:
         return await self._verb(call)(self._ctx, call)
 
     def _is_routed(self, target: Target) -> bool:
-        """Built-in groups answer for all their paths; in a custom one only what is defined exists."""
+        """Whether the path exists: any path of a built-in group does, in a custom group only defined resources."""
         registry = self._ctx.registry
         if registry.has_builtin_group(target.group):
             return True
@@ -112,7 +112,7 @@ class Dispatcher:
 
 
 def _check_route(method: str, target: Target, resource: Resource) -> None:
-    """Which methods a path has at all, before anybody asks what the resource can do."""
+    """Check that the path has the method at all, before the verbs of the resource are checked."""
     if is_misplaced(target, resource):
         raise status.path_not_found()
     if method in ("HEAD", "OPTIONS") or not target.verb:
@@ -125,7 +125,10 @@ def _check_route(method: str, target: Target, resource: Resource) -> None:
 
 
 def is_misplaced(target: Target, resource: Resource) -> bool:
-    """Rights in a namespace must reach nothing outside it: its path leads to no other namespace and to no node."""
+    """Whether a path does not fit the resource's scope.
+
+    Permissions in a namespace must not reach beyond it: its paths lead to no other namespace and to no node.
+    """
     itself = (target.group, target.resource, target.namespace) == ("", "namespaces", target.name)
     if resource.namespaced:
         return bool(target.name) and not target.namespace

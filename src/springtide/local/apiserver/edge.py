@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """The HTTP edge: sockets and TLS outside, `Request` and `Answer` inside.
 
-Here a connection's certificate or token becomes a user, impersonation is settled, and answers are written: compressed
-when long, piece by piece when they go on. Upgraded connections (exec, attach, port-forward) are taken over before
-aiohttp's parser sees them and never come here (`streams.takeover`).
+The edge derives the user from a connection's certificate or token, handles impersonation and writes responses: long
+ones compressed, streams piece by piece. Upgraded connections (exec, attach, port-forward) are taken over before
+aiohttp's parser sees them and never reach the edge (`streams.takeover`).
 """
 
 from __future__ import annotations
@@ -52,17 +52,17 @@ log = logging.getLogger(__name__)
 BODY_LIMIT = 3 * 1024 * 1024
 GZIP_FROM = 128 * 1024
 TURN_AFTER = 3
-"""Pieces. Only when the event loop turns does a connection learn that its client has left."""
-BODY_SECONDS = 60.0  # the real server's limit for a whole request
+"""Pieces written before the event loop runs: only then is a client's disconnect detected."""
+BODY_SECONDS = 60.0  # # kube-apiserver's limit for a whole request
 WARNINGS_LIMIT = 4096
 WARNING_CUT = 256
 _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\ud800-\udfff]")
-_UNROUTED = (401, 403, 404)  # the path may be anything: counted by name, strangers could fill the memory
+_UNROUTED = (401, 403, 404)  # # any path is possible here: counted by name, anonymous clients could fill the memory
 _IMPERSONATE = "impersonate-"
 
 
 class Front(Protocol):
-    """What the edge needs from the rest."""
+    """Dependencies of the edge."""
 
     @property
     def dispatcher(self) -> Dispatcher: ...
@@ -92,7 +92,7 @@ class Edge:
         return Service(
             self._serve,
             upgrade=taking_over(self._front.streams.upgraded),
-            auto_decompress=False,  # as the real server: bodies are not unpacked, and proxied ones go on as they came
+            auto_decompress=False,  # # as in kube-apiserver: no decompression, proxied bodies are unchanged
         )
 
     async def _serve(self, http: web.BaseRequest) -> web.StreamResponse:
@@ -115,18 +115,18 @@ class Edge:
                 request = await _request(http, path, parsed, user, begun)
                 self._bodies.shrink(place, len(request.body))
                 answer = await self._front.dispatcher.answer(request, path)
-                request.body = b""  # the answer may take as long as its reader likes
+                request.body = b""  # # not needed while the response is being written, which may take long
         except NoRoom:
             answer = refusal(status.too_many_bodies(user.name if user else ""), http.headers.get("Accept", ""))
         except StatusError as error:
             answer = refusal(error, http.headers.get("Accept", ""))
         except DamagedError as error:
             answer = refusal(status.internal(str(error)))
-        except RecursionError:  # an object that only a patch on a patch can make
+        except RecursionError:  # # an object nested too deep, which only a sequence of patches can produce
             answer = refusal(status.bad_request(bounds.TOO_DEEP))
         except (asyncio.CancelledError, ConnectionError):
             raise
-        except Exception:  # the last resort: a bug answers one request with 500 and leaves a traceback
+        except Exception:  # # last resort: a bug fails one request with 500 and logs a traceback
             log.exception("cannot answer %s %s", http.method, path)
             answer = refusal(status.internal("the server met a condition it was not written for; its log says more"))
         self._count(http.method, path, answer)
@@ -185,7 +185,7 @@ class Edge:
             await self._stream(http, response, answer, zipped and answer.compressible)
         except (asyncio.CancelledError, ConnectionError):
             raise
-        except Exception as error:  # the last resort, when it is too late for another answer
+        except Exception as error:  # # last resort: the response has begun, so no other one can be sent
             self._break_off(http, user, answer.status, error)
             raise ConnectionAbortedError from error
         finally:
@@ -197,9 +197,9 @@ class Edge:
             response.headers["Content-Encoding"] = "gzip"
         await response.prepare(http)
         chunks = _gzipped(answer.chunks) if zipped else answer.chunks
-        # aclosing: an abandoned watch must give its subscription back now, not at garbage collection
+        # aclosing: an abandoned watch must close its subscription now, not at garbage collection
         async with aclosing(cast(Any, chunks)) as pieces:
-            with suppress(ConnectionError):  # the client hung up: the usual end of a watch, nothing for the log
+            with suppress(ConnectionError):  # # the client has disconnected: the usual end of a watch, not logged
                 written = 0
                 async for piece in pieces:
                     if piece:
@@ -211,7 +211,7 @@ class Edge:
                 await response.write_eof()
 
     def _break_off(self, http: web.BaseRequest, user: User | None, code: int, error: Exception) -> None:
-        """The client has had the head of a success: only an end that is missing can tell it otherwise."""
+        """Abort the connection: after the headers of a success only a missing end shows the client that it failed."""
         path, _ = split_target(http.raw_path)
         log.error("the answer to %s %s broke off: %s: %s", http.method, path, type(error).__name__, error)
         self._audit(http, user, code, broke_off=True)
@@ -220,12 +220,12 @@ class Edge:
 
 
 def _is_chunked(http: web.BaseRequest) -> bool:
-    """Whether the body does not say how long it is."""
+    """Whether the length of the body is unknown."""
     return http.body_exists and http.content_length is None
 
 
 def _length(http: web.BaseRequest, begun: bytes) -> int:
-    """Bytes that the body may have."""
+    """Upper bound of the length of the body."""
     if not http.body_exists:
         return 0
     if http.content_length is None:
@@ -250,7 +250,7 @@ def _wanted(method: str, path: str, query: Query) -> Attributes:
 
 
 def _warn(response: web.StreamResponse, warnings: list[str]) -> None:
-    """What a header cannot carry is not said, and many or long warnings are cut short, as the real server does it."""
+    """Add Warning headers, as kube-apiserver does: texts with control characters are omitted, many or long ones cut."""
     sayable = [text for text in dict.fromkeys(warnings) if not _CONTROL.search(text)]
     if sum(map(len, sayable)) > WARNINGS_LIMIT:
         sayable = [text[:WARNING_CUT] for text in sayable][: WARNINGS_LIMIT // WARNING_CUT]
@@ -276,7 +276,7 @@ async def _gzipped(chunks: AsyncIterator[bytes | memoryview]) -> AsyncIterator[b
 
 
 async def _begun(http: web.BaseRequest) -> bytes:
-    """All of a chunked body that every request may hold, or more than that: then it may go on."""
+    """The beginning of a chunked body: all of it, or more than the free allowance."""
     _welcome(http)
     pieces: list[bytes] = []
     try:
@@ -289,11 +289,11 @@ async def _begun(http: web.BaseRequest) -> bytes:
 
 
 async def _body(http: web.BaseRequest, begun: bytes) -> bytes:
-    """Read by hand: the limit is the real server's, and so is the answer above it."""
+    """Read without aiohttp's `read`: the size limit and the error above it are kube-apiserver's."""
     length = http.content_length
     if length is not None and length > BODY_LIMIT:
         raise status.too_large(BODY_LIMIT)
-    if length is not None and http.content.is_eof():  # it came together with the head, as nearly all do
+    if length is not None and http.content.is_eof():  # # the body arrived together with the headers, as nearly all do
         return http.content.read_nowait()
     if length is not None:
         _welcome(http)
@@ -305,7 +305,7 @@ async def _body(http: web.BaseRequest, begun: bytes) -> bytes:
 
 
 def _welcome(http: web.BaseRequest) -> None:
-    """aiohttp does this only for its own router. curl waits a second for it before it sends a long body."""
+    """Send `100 Continue`: aiohttp does so only with its own router. curl waits a second for it before a long body."""
     if http.headers.get("Expect", "").lower() == "100-continue" and http.transport is not None:
         http.transport.write(b"HTTP/1.1 100 Continue\r\n\r\n")
 
@@ -325,7 +325,7 @@ _certificate_users: weakref.WeakKeyDictionary[ssl.SSLObject, tuple[User | None]]
 
 
 def _certificate_user(transport: asyncio.BaseTransport) -> User | None:
-    """Kept on the TLS object: the handshake settles it for the life of the connection."""
+    """The user of the client certificate, cached per TLS connection: the handshake determines it."""
     connection = transport.get_extra_info("ssl_object")
     if connection is None:
         return None

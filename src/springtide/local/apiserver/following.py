@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Keeping something in memory in step with stored objects: the RBAC index, the registry of custom resources."""
+"""Keeps data in memory in sync with stored objects: the RBAC index, the registry of custom resources."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from springtide.local.store.backend import Change, CompactedError, Record, Store
 
 
 async def follow(store: Store, resource: str, put: Callable[[Record], None], remove: Callable[[Record], None]) -> None:
-    """Runs until cancelled. The first look happens before the first await; later changes are taken in in turns."""
+    """Runs until cancelled. The initial list is read before the first await; later changes arrive in batches."""
     seen: dict[str, Record] = {}
     while True:
         since = store.revision
@@ -34,6 +34,6 @@ async def follow(store: Store, resource: str, put: Callable[[Record], None], rem
                         put(event.record)
             return
         except CompactedError:
-            continue  # fell behind: look again at everything
+            continue  # # fell behind: list again
         finally:
             subscription.close()

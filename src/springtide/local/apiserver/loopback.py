@@ -1,8 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The server as a transport: its own controllers talk to it in the same process, without sockets or TLS.
+"""In-process transport: the cluster's own controllers call the server without sockets or TLS.
 
-They still go through authorisation, admission and validation like anybody else, and know nothing but the
-Kubernetes API.
+Their requests pass authorisation, admission and validation like all others; they use only the Kubernetes API.
 """
 
 from __future__ import annotations

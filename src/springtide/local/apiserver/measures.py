@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Counts of what the server did, in the text form Prometheus reads."""
+"""Metrics of the API server in the Prometheus text format."""
 
 from __future__ import annotations
 

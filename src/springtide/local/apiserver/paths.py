@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Everything outside the resource API: health, version, metrics, discovery, OpenAPI, token keys."""
+"""Paths outside the resource API: health, version, metrics, discovery, OpenAPI, token keys."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def version() -> dict[str, str]:
 
 
 class Paths:
-    """Answers by path. `ready` tells whether the server may be relied on, with a line per check."""
+    """Responses by path. `ready` returns the result of each readiness check."""
 
     def __init__(
         self,
@@ -69,7 +69,7 @@ class Paths:
         return page_not_found()
 
     def _known(self) -> list[str]:
-        """What `kubectl get --raw /` shows: where one might look."""
+        """The paths that `kubectl get --raw /` lists."""
         served = {(resource.group, resource.version) for resource in self._ctx.registry.all()}
         found = {f"/apis/{group}" for group, _ in served if group}
         found |= {f"/apis/{group}/{version}" if group else f"/api/{version}" for group, version in served}
@@ -154,10 +154,10 @@ _V2_PROTOBUF = "application/com.github.proto-openapi.spec.v2@v1.0+protobuf"
 
 
 def _older_openapi(accept: str) -> Reply:
-    """A document without content. kubectl asks for it about kinds that cannot be patched (reviews), of which version 3
-    does not tell it that the server checks fields; finding nothing here, it leaves the checking to the server."""
+    """An empty document. kubectl requests it for kinds that cannot be patched (reviews), because version 3 does not
+    show that the server validates fields of those; with an empty document it leaves the validation to the server."""
     if _V2_PROTOBUF in accept:
-        # An empty protobuf message is an empty document. The "@" that clients ask with is not legal in an answer.
+        # An empty protobuf message is an empty document. The "@" in the requested type is invalid in a response.
         return Reply(b"", content_type=_V2_PROTOBUF.replace("@", "."))
     info = {"title": "Springtide embedded API server", "version": springtide.KUBERNETES_VERSION}
     return reply({"swagger": "2.0", "info": info, "paths": {}, "definitions": {}})

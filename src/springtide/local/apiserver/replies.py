@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Answers as plain data, and the choice of their form.
+"""Responses as plain data, and content negotiation.
 
-Clients ask for an object, a `Table` (kubectl get) or `PartialObjectMetadata` by the Accept header; bytes are always
-JSON (or YAML when asked), which every Kubernetes client accepts.
+Clients request an object, a `Table` (kubectl get) or `PartialObjectMetadata` by the Accept header; the bytes are always
+JSON (or YAML on request), which every Kubernetes client accepts.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ encode = msgspec.json.encode
 
 @dataclass(slots=True)
 class Reply:
-    """A complete answer."""
+    """A complete response."""
 
     body: bytes
     status: int = 200
@@ -33,14 +33,14 @@ class Reply:
 
 @dataclass(slots=True)
 class Stream:
-    """An answer that goes on: a watch, a followed log, a very long list."""
+    """A streamed response: a watch, a followed log, a very long list."""
 
     chunks: AsyncIterator[bytes | memoryview]
     status: int = 200
     content_type: str = JSON
     headers: dict[str, str] = field(default_factory=dict)
     compressible: bool = False
-    """A long list is; what a reader waits for line by line is not."""
+    """True for a long list, False for a stream that a client reads line by line."""
 
 
 Answer = Reply | Stream
@@ -48,7 +48,7 @@ Answer = Reply | Stream
 
 @dataclass(frozen=True, slots=True)
 class Form:
-    """What the client wants to see: media type, and whether as itself, as a Table or as metadata alone."""
+    """The requested form: media type, and the object itself, a Table or only metadata."""
 
     media: str = JSON
     kind: str = ""  # "", Table, PartialObjectMetadata, PartialObjectMetadataList, APIGroupDiscoveryList
@@ -58,13 +58,13 @@ class Form:
 
 PLAIN = Form()
 _CLAUSES: Final = 100
-"""Of an Accept header that are looked at; clients send three."""
+"""Clauses of an Accept header that are evaluated; clients send three."""
 PARTIAL, PARTIAL_LIST = "PartialObjectMetadata", "PartialObjectMetadataList"
 _known: dict[str, Form] = {}
 
 
 def negotiate(accept: str) -> Form:
-    """The first acceptable clause of an Accept header. Protobuf clauses are passed over: JSON follows them."""
+    """The first acceptable clause of an Accept header. Protobuf clauses are skipped: JSON follows them."""
     form = _known.get(accept)
     if form is None:
         form = _negotiate(accept)
@@ -93,7 +93,7 @@ def _negotiate(accept: str) -> Form:
             return Form(media, options["as"], "v2", options["g"])
         only_protobuf = False
     if only_protobuf:
-        return PLAIN  # JSON to a client that asked for protobuf alone: readable beats refused
+        return PLAIN  # # JSON for a client that accepts only protobuf: better than 406
     raise not_acceptable([JSON, YAML, "application/vnd.kubernetes.protobuf"], known_media=readable)
 
 
@@ -122,7 +122,7 @@ def page_not_found() -> Reply:
 
 
 def check_shape(form: Form, kind: str, *, is_list: bool) -> None:
-    """Metadata of a list is asked for by another name than that of one object."""
+    """Reject the kind for list metadata on one object, and the kind for object metadata on a list."""
     wrong = {True: (PARTIAL, "a list"), False: (PARTIAL_LIST, "not a list")}[is_list]
     if form.kind == wrong[0]:
         message = f"you requested {wrong[0]}, but the requested object is {wrong[1]} (*{kind})"

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a client asked for, as plain data.
+"""Requests as plain data.
 
-The HTTP edge and the in-process transport both make a `Request`; everything behind them sees nothing of sockets.
-Parsing follows kube-apiserver's RequestInfo, because RBAC verbs and error messages hang on it.
+The HTTP edge and the in-process transport both make a `Request`; the code behind them is independent of sockets.
+Parsing follows kube-apiserver's RequestInfo, because RBAC verbs and error messages depend on it.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from springtide.local.access.identity import User
 from springtide.local.status import bad_request, path_too_long
 
 MOST_PARAMETERS: Final = 10_000
-"""Of one query: an exec request has one for each word of its command."""
+"""Maximum number of query parameters: an exec request has one for each word of its command."""
 _LONGEST_PATH: Final = 64 << 10
 MUTATING = {"POST": "create", "PUT": "update", "PATCH": "patch", "DELETE": "delete"}
 
@@ -41,7 +41,7 @@ class Query:
         return self._values.get(name, [])
 
     def flag(self, name: str) -> bool:
-        """A boolean parameter as the real server reads it: present and not `false` or `0`."""
+        """A boolean parameter as kube-apiserver reads it: present and not `false` or `0`."""
         values = self._values.get(name, ["false"])
         return values[0].lower() not in ("false", "0")
 
@@ -63,7 +63,7 @@ class Request:
 
 @dataclass(slots=True)
 class Target:
-    """The resource a path names. `verb` is the RBAC verb."""
+    """The resource named by a path. `verb` is the RBAC verb."""
 
     verb: str
     group: str = ""
@@ -73,16 +73,16 @@ class Target:
     name: str = ""
     subresource: str = ""
     rest: str = ""
-    """What follows the subresource: the path a proxy request wants."""
+    """The path after the subresource: the target path of a proxy request."""
     selected: str = ""
-    """The one object a list or watch is limited to by its field selector: a right to that name alone suffices."""
+    """The one object that the field selector of a list or watch names: permission for that name is sufficient."""
 
     def named(self, namespace: str, name: str) -> Target:
         return replace(self, namespace=namespace, name=name)
 
 
 def attributes(target: Target) -> Attributes:
-    """What RBAC is asked about it."""
+    """The attributes that RBAC evaluates."""
     name = target.name or target.selected
     return Attributes(target.verb, target.group, target.resource, target.subresource, name, target.namespace)
 
@@ -93,13 +93,13 @@ def split_target(raw: str) -> tuple[str, str]:
 
 
 def check_path(raw: str) -> None:
-    """StatusError when it is longer than any that leads somewhere."""
+    """StatusError when the path is longer than any valid one."""
     if len(raw) > _LONGEST_PATH:
         raise path_too_long(_LONGEST_PATH)
 
 
 def parse_target(method: str, raw_path: str, query: Query) -> Target | None:
-    """The resource behind `/api/...` or `/apis/...`; None for every other path and for bare group paths."""
+    """The resource of `/api/...` or `/apis/...`; None for every other path and for bare group paths."""
     parts = (unquote(raw_path) if "%" in raw_path else raw_path).split("/")[1:]
     if parts and parts[-1] == "":
         parts.pop()

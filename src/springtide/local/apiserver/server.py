@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The API server put together: everything between a listening socket and the store.
+"""The API server: all parts between a listening socket and the store.
 
-`ApiServer` holds the parts and keeps the two things in step that depend on stored objects, RBAC and custom resources.
-It opens no socket itself; `cluster` binds one and `Loopback` needs none.
+`ApiServer` holds the parts and keeps RBAC and custom resources in sync with the stored objects. It opens no socket
+itself; `cluster` binds one and `Loopback` needs none.
 """
 
 from __future__ import annotations
@@ -62,12 +62,12 @@ class Settings:
     service_network: str = SERVICE_NETWORK
     static_tokens: dict[str, User] = field(default_factory=dict)
     node_tls: ssl.SSLContext | None = None
-    """Shown to the nodes' endpoints; None speaks to them unverified."""
+    """Client certificate for the nodes' endpoints; with None connections to them are not verified."""
     audit: Audit | None = None
     sockets: SocketFactory | None = None
     """Makes sockets that reach pods and services; None where ordinary ones do."""
     pods_on_loopback: Callable[[], bool] = lambda: True
-    """Whether pods have no network of their own; asked anew, because that is found out after the server's start."""
+    """Whether pods have no network of their own; a function, because this is known only after the server's start."""
 
 
 class ApiServer:
@@ -110,7 +110,7 @@ class ApiServer:
         self._tasks: list[asyncio.Task[None]] = []
 
     async def start(self) -> None:
-        """Begins to follow stored objects; returns when what was stored already is known."""
+        """Start following stored objects; returns when the objects stored so far are loaded."""
         jobs: list[Callable[[], Awaitable[None]]] = [CustomResources(self.context).run, self._metrics.run]
         jobs += [partial(self._follow_rbac, resource) for resource in _RBAC]
         loop = asyncio.get_running_loop()
@@ -148,7 +148,7 @@ class ApiServer:
 
 
 async def _for_ever(job: Callable[[], Awaitable[None]]) -> None:
-    """Whatever happens: a server that no longer followed its roles would go on honouring revoked ones."""
+    """Restart the job after any failure: a server that stopped following roles would keep honouring revoked ones."""
     while True:
         try:
             await job()
@@ -158,7 +158,7 @@ async def _for_ever(job: Callable[[], Awaitable[None]]) -> None:
 
 
 def _escalation_guards(index: RbacIndex) -> dict[str, Callable[[User, Obj, Obj | None], None]]:
-    """Nobody hands out rights he does not have himself."""
+    """Checks that no user grants permissions that he does not have."""
 
     def guard(check: Callable[..., None], resource: str) -> Callable[[User, Obj, Obj | None], None]:
         return lambda user, new, old: check(index, user, resource, new, old)

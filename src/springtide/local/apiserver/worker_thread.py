@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which requests are worked on in a thread beside the event loop, so that a large one does not hold up the others.
+"""Decides which requests run on a thread beside the event loop, so that large ones do not delay others.
 
-The loop keeps short requests to itself: a change of threads costs more than they do. Work is handed over only in
-pieces that touch nothing but the request's own object.
+Short requests stay on the loop: a thread switch costs more than they do. Work is handed over only in parts that access
+nothing but the request's own object.
 """
 
 from __future__ import annotations
@@ -14,21 +14,21 @@ from springtide.event_loop.long_work import in_thread
 
 LIGHT_BYTES: Final = 64 * 1024
 LIGHT_VALUES: Final = 1500
-"""What the loop does itself: some 50 microseconds for each value in the worst kind, 50 milliseconds in all."""
+"""Limit for the event loop: about 50 microseconds per value in the worst kind, 50 milliseconds in all."""
 
 _T = TypeVar("_T")
 
 
 def is_heavy(body: bytes, stored: bytes = b"") -> bool:
-    """Whether work on these JSON texts may take longer than the loop can spare. Values are counted by their commas."""
+    """Whether work on these JSON texts may block the loop too long. Values are counted by their commas."""
     size = len(body) + len(stored)
-    if size <= 2 * LIGHT_VALUES:  # a value and the comma after it take two bytes
+    if size <= 2 * LIGHT_VALUES:  # # a value and its comma take two bytes
         return False
     return size > LIGHT_BYTES or body.count(b",") + stored.count(b",") > LIGHT_VALUES
 
 
 async def beside(heavy: bool, work: Callable[[], _T]) -> _T:
-    """The outcome of the work, done on the thread if it is heavy."""
+    """The result of the work, done on the thread if it is heavy."""
     if not heavy:
         return work()
     return await in_thread(work)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Discovery documents: what there is to ask for, in the aggregated form and in the older one."""
+"""Discovery documents, in the aggregated and in the older form."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ Document = dict[str, Any]
 
 
 def version_order(version: str) -> tuple[int, int, int, str]:
-    """Kubernetes' preference: GA before beta before alpha, newest first, odd names last."""
+    """Kubernetes' order of versions: GA before beta before alpha, newest first, other names last."""
     rest = version[1:] if version.startswith("v") else ""
     for stage, rank in (("alpha", 2), ("beta", 1)):
         major, found, minor = rest.partition(stage)
@@ -80,14 +80,14 @@ def _verbs(resource: Resource) -> list[str]:
 
 
 def _response_kind(resource: Resource, group: str, version: str, kind: str) -> Document:
-    """Built-in kinds of the resource's own group go without its name, custom ones with it."""
+    """The response kind of a resource; for a built-in kind in the resource's own group without group and version."""
     if resource.custom and not version:
         group, version = resource.group, resource.version
     return {"group": group, "version": version, "kind": kind}
 
 
 def storage_hash(resource: Resource) -> str:
-    """Clients that cache by it ask again when objects are stored in another version."""
+    """Hash by which clients cache; it changes when objects are stored in another version."""
     group = "" if resource.plural == "events" else resource.group
     text = f"{group}/{resource.storage_version or resource.version}/{resource.kind}"
     return base64.b64encode(hashlib.sha256(text.encode()).digest()[:8]).decode()

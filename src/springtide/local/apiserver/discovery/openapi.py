@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """OpenAPI v3 documents: generated ones for built-in groups, made on request for custom resources.
 
-Built-in documents are megabytes; they stay compressed on disk and go out compressed, since every client accepts gzip.
-The index names a digest of each document. For custom resources it is taken from the revisions of their definitions: to
-make all documents only to look at them would take minutes where there are many.
+Built-in documents have megabytes; they are stored and sent compressed, since every client accepts gzip. The index
+contains a digest of each document. For custom resources the digest is computed from the revisions of their definitions:
+making all documents for the index would take minutes in a cluster with many of them.
 """
 
 from __future__ import annotations

@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Objects between bytes and plain data: request bodies, stored objects, lists, tables."""
+"""Conversion of objects between bytes and plain data: request bodies, stored objects, lists, tables."""

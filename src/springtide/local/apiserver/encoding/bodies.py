@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Request bodies: JSON, YAML or protobuf in, a typed working object out."""
+"""Decoding of request bodies: JSON, YAML or protobuf to a typed working object."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def media_type(request: Request) -> str:
 
 
 def read_plain(request: Request, what: str) -> tuple[Any, list[str]]:
-    """The decoded body and its duplicate keys. `what` names the expected kind for messages."""
+    """The decoded body and its duplicate keys. `what` is the expected kind, for messages."""
     media = media_type(request)
     if media == JSON:
         return parse_json(request.body, what)
@@ -49,7 +49,7 @@ def parse_json(body: bytes, what: str) -> tuple[Any, list[str]]:
 
 
 def decoded(body: bytes) -> tuple[Any, list[str]]:
-    """A JSON body and its duplicate keys; NotJsonError in Go's words."""
+    """A JSON body and its duplicate keys; NotJsonError with Go's message."""
     try:
         bounds.check_size(body)
     except bounds.TooMuch as error:
@@ -68,7 +68,7 @@ def decoded(body: bytes) -> tuple[Any, list[str]]:
 
 
 def read_yaml(body: bytes, what: str) -> tuple[Any, list[str]]:
-    """YAML, of which JSON is a part: most clients send JSON, which is parsed a hundred times faster."""
+    """YAML or JSON: most clients send JSON, which is parsed a hundred times faster than YAML."""
     if body[:1] == b"{":
         return parse_json(body, what)
     return _parse_yaml(body, what), []
@@ -83,7 +83,7 @@ def _parse_yaml(body: bytes, what: str) -> Any:
 
 def _unreadable(body: bytes, what: str, why: str) -> StatusError:
     text = f"couldn't get version/kind; json parse error: {why}"
-    if what == "DeleteOptions":  # read by another decoder, which says less
+    if what == "DeleteOptions":  # # kube-apiserver uses another decoder here, with a shorter message
         return bad_request(text)
     return _unrecognised(body, what, text)
 
@@ -94,7 +94,7 @@ def _unrecognised(body: bytes, what: str, text: str) -> StatusError:
 
 
 def read_object(call: Call, validation: str) -> Obj:
-    """The object of a create or update, of the resource's own kind and with its unknown fields dealt with."""
+    """The object of a create or update: of the resource's own kind, unknown fields handled."""
     value, duplicates = read_plain(call.request, call.resource.kind)
     if value is None:
         value = {}
@@ -114,7 +114,7 @@ def read_object(call: Call, validation: str) -> Obj:
 
 
 def typed(call: Call, value: Obj, validation: str, duplicates: list[str]) -> Obj:
-    """Drops unknown fields and speaks of them as `fieldValidation` says."""
+    """Drop unknown fields and report them as `fieldValidation` requires."""
     resource = call.resource
     if value.get("metadata") is None:
         value["metadata"] = {}

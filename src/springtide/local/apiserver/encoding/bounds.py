@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How deep and how large a body may be before it is turned into an object.
+"""Limits on the depth and size of a body, checked before it becomes an object.
 
-The real server allows 10,000 levels; here every level costs a few Python frames on the way through schema, admission
-and managedFields, and nothing real comes near this bound. YAML is far slower to read than JSON, and an alias can stand
-for a million values, so it is measured on its events before anything is built: the loader itself recurses in C, where
-too deep means a dead process.
+kube-apiserver allows 10,000 levels; here every level takes a few Python frames in schema, admission and managedFields,
+and no real object comes near this limit. YAML is far slower to read than JSON, and an alias can stand for a million
+values, so YAML is measured by its events before any object is built: the loader itself recurses in C, where too much
+depth kills the process.
 """
 
 from __future__ import annotations
@@ -17,8 +17,8 @@ import yaml
 MAX_DEPTH = 128
 MAX_CONTAINERS = 65_536
 MAX_VALUES = 120_000
-"""Objects and lists of a JSON body, and values of all of them: two letters become an object of hundreds of bytes, and
-several times that while it is defaulted, tracked and validated. The largest definitions people write have half."""
+"""Objects and lists of a JSON body, and all of its values: two characters become an object of hundreds of bytes, and
+several times that while it is defaulted, tracked and validated. The largest real definitions have half as many."""
 MAX_YAML_VALUES = 50_000
 TOO_DEEP = "exceeded max depth"
 
@@ -26,14 +26,14 @@ _Loader: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
 
 class TooMuch(ValueError):
-    """Beyond a bound; the message says which."""
+    """A limit is exceeded; the message names it."""
 
 
 _STRING = re.compile(rb'"[^"]*"')
 
 
 def check_size(body: bytes) -> None:
-    """Before a JSON body is read. Only what looks too large is looked at more closely: signs in strings are none."""
+    """Check a JSON body before it is decoded. Only a body that looks too large is examined without its strings."""
     if _is_small(body):
         return
     without_escapes = body.replace(b"\\\\", b"").replace(b'\\"', b"")
@@ -43,7 +43,7 @@ def check_size(body: bytes) -> None:
         if _is_small(structure):
             return
         if structure.count(b"{") + structure.count(b"[") > MAX_DEPTH * (structure.count(b",") + 1):
-            raise TooMuch(TOO_DEEP)  # too few branches for so many levels
+            raise TooMuch(TOO_DEEP)  # # too few branches for so many levels
     raise TooMuch(f"more than {MAX_CONTAINERS} objects and lists, or more than {MAX_VALUES} values, in one body")
 
 
@@ -54,14 +54,14 @@ def _is_small(body: bytes) -> bool:
 
 
 def check_json(body: bytes, value: Any) -> None:
-    """`value` was decoded from `body`. Counting brackets settles nearly all bodies without a look at the value."""
+    """Check the depth of `value`, decoded from `body`. For nearly all bodies a count of brackets is sufficient."""
     if body.count(b"{") + body.count(b"[") <= MAX_DEPTH:
         return
     check_depth(value)
 
 
 def check_depth(value: Any) -> None:
-    """Level by level, so that no depth can exhaust the stack."""
+    """Raise TooMuch when the value is too deep. Level by level, so that no depth can exhaust the stack."""
     level = [value]
     for _ in range(MAX_DEPTH + 1):
         level = [child for parent in level for child in _children(parent) if isinstance(child, (dict, list))]
@@ -75,9 +75,9 @@ def _children(value: Any) -> Any:
 
 
 def load_yaml(body: bytes) -> Any:
-    """The first document. YAMLError, or TooMuch before any time or stack is spent on it."""
+    """The first document. Raises YAMLError; TooMuch before any time or stack is spent."""
     _measure(body)
-    return yaml.load(body, Loader=_Loader)  # a SafeLoader, in C where there is one
+    return yaml.load(body, Loader=_Loader)  # # a SafeLoader, the C version where available
 
 
 def _measure(body: bytes) -> None:
@@ -91,11 +91,11 @@ def _measure(body: bytes) -> None:
 
 
 class _Measured:
-    """How many values the events so far stand for, aliases counted as what they repeat."""
+    """Number of values that the events so far stand for; an alias counts as the value it repeats."""
 
     def __init__(self) -> None:
         self.total = 0
-        self.open: list[tuple[str | None, int]] = []  # anchor, and how many values came before
+        self.open: list[tuple[str | None, int]] = []  # # anchor, and the number of values before it
         self._sizes: dict[str | None, int] = {}
 
     def take(self, event: yaml.Event) -> None:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The two ways a body becomes an object: by a built-in type, or by a custom resource's schema."""
+"""Codecs from body to object: by a built-in type, or by a custom resource's schema."""
 
 from __future__ import annotations
 
@@ -24,8 +24,8 @@ class BuiltinCodec:
     def __init__(self, group: str, version: str, kind: str) -> None:
         self._group, self._version, self._kind = group, version, kind
         self.costly = kind == "CustomResourceDefinition"
-        """Whether even a small object may take long: a few letters of a definition make a large program."""
-        self.validate = None  # the kind's strategy says all there is to say
+        """Whether even a small object may take long: a short definition can contain a costly rule or pattern."""
+        self.validate = None  # # the kind's strategy does all validation
 
     @cached_property
     def node(self) -> Node:
@@ -42,14 +42,14 @@ class BuiltinCodec:
 
 
 class CustomCodec:
-    """Metadata is typed as everywhere; the rest follows the CRD's schema."""
+    """Metadata has its built-in type; the rest follows the CRD's schema."""
 
     def __init__(self, version: str, kind: str, schema: CompiledSchema) -> None:
         self._version, self._kind, self._schema = version, kind, schema
 
     @property
     def costly(self) -> bool:
-        """Whether even a small object may take long: the size of a pattern says nothing about its steps."""
+        """Whether even a small object may take long: the length of a pattern does not limit its steps."""
         return self._schema.costly
 
     @cached_property
@@ -72,7 +72,7 @@ class CustomCodec:
         self._schema.default(obj, room)
 
     async def validate(self, obj: Obj, old: Obj | None, heavy: bool = False) -> list[FieldError]:
-        """Rules may take seconds on a large object; those run in a thread, and the loop goes on beside it."""
+        """Validate by the schema. Rules may take seconds on a large object; those run on a thread."""
         if self._schema.compiles_long:
             await in_thread(self._schema.compile)
         if not heavy:

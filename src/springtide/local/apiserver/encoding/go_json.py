@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Unreadable bodies in the words of Go's JSON decoder, which people look up when they see them.
+"""Error messages of Go's JSON decoder for unreadable bodies, so that users can search for them.
 
-Only called when the fast decoder has refused a body, so it may take its time.
+Called only after the fast decoder has rejected a body, so speed does not matter.
 """
 
 from __future__ import annotations
@@ -27,11 +27,11 @@ _AFTER = {
 
 
 class NotJsonError(ValueError):
-    """What Go would say."""
+    """The message is that of Go's decoder."""
 
 
 def parse(body: bytes) -> Any:
-    """The value after all (Go lets pass what stricter decoders refuse, such as half a surrogate), or NotJsonError."""
+    """The value, when Go accepts what the fast decoder rejects (such as half a surrogate pair), or NotJsonError."""
     text = body.decode("utf-8", "replace")
     try:
         value = json.loads(text, parse_constant=_no_constant, parse_int=_whole, parse_float=_finite)
@@ -49,7 +49,7 @@ def parse(body: bytes) -> Any:
 def _whole(digits: str) -> int:
     try:
         return int(digits)
-    except ValueError:  # more digits than Python is willing to read
+    except ValueError:  # # more digits than Python converts
         raise NotJsonError(f"json: cannot unmarshal number {digits[:64]}... into Go value of type float64") from None
 
 
@@ -73,7 +73,7 @@ def _complaint(text: str, error: json.JSONDecodeError) -> str:
 
 
 def _after_element(before: str) -> str:
-    """A comma was missing: in an object or in a list?"""
+    """Go's context of a missing comma: in an object or in a list."""
     depth = 0
     for character in reversed(before):
         depth += (character in "]}") - (character in "[{")
@@ -99,7 +99,7 @@ def _without_surrogates(value: Any) -> Any:
 
 
 def summary(body: bytes) -> str:
-    """The beginning of a body, for the end of a message."""
+    """The beginning of a body, for an error message."""
     if not body:
         return "<empty>"
     shown = body[:SUMMARY]

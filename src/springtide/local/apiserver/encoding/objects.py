@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Objects between their three forms: stored bytes, working dict, bytes on the wire.
+"""Conversion of objects between stored bytes, working dict and bytes on the wire.
 
-Most reads never leave bytes: a prefix is put in front of the stored body. Only the metadata is decoded when a selector
-or a metadata-only client needs it.
+Most reads only prepend a prefix to the stored body. Only the metadata is decoded when a selector or a metadata-only
+client needs it.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ def raw_metadata(body: bytes) -> bytes:
 
 
 def load(record: Record, resource: Resource) -> Obj:
-    """A fresh working copy in the resource's own version."""
+    """A new working copy in the resource's own version."""
     obj: Obj = decode(record.body)
     if resource.from_storage is not None:
         obj = resource.from_storage(obj)
@@ -53,7 +53,7 @@ def load(record: Record, resource: Resource) -> Obj:
 
 
 def dump(obj: Obj, resource: Resource, revision: int) -> bytes:
-    """The body to store: converted, without kind and apiVersion, carrying its revision."""
+    """The body to store: converted, without kind and apiVersion, with its revision."""
     body = {key: value for key, value in obj.items() if key not in ("kind", "apiVersion")}
     body["metadata"]["resourceVersion"] = str(revision)
     if resource.to_storage is not None:
@@ -64,21 +64,21 @@ def dump(obj: Obj, resource: Resource, revision: int) -> bytes:
 
 
 def shown(record: Record, resource: Resource) -> bytes:
-    """The whole object as the client sees it."""
+    """The whole object as sent to clients."""
     if resource.from_storage is not None:
         return encode(load(record, resource))
     return resource.prefix + record.body[1:]
 
 
 def shown_parts(record: Record, resource: Resource) -> tuple[Part, ...]:
-    """`shown`, without a copy of a long body."""
+    """`shown`, without copying a long body."""
     if resource.from_storage is not None or len(record.body) <= PIECE:
         return (shown(record, resource),)
     return resource.prefix, memoryview(record.body)[1:]
 
 
 def item_parts(record: Record, resource: Resource) -> tuple[Part, ...]:
-    """The object as an element of a list, without a copy of a long body."""
+    """The object as an element of a list, without copying a long body."""
     if resource.custom:
         return shown_parts(record, resource)
     if resource.from_storage is None:

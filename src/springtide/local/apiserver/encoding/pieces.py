@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Long answers in pieces.
+"""Splitting of long responses into pieces.
 
-A client that reads slowly holds one piece in the server's memory, not the whole answer, and other requests have their
-turn while the next piece is made.
+A client that reads slowly keeps one piece in the server's memory, not the whole response, and other requests are served
+while the next piece is made.
 """
 
 from __future__ import annotations
@@ -13,15 +13,15 @@ from typing import Final
 from springtide.event_loop.turns import Turns
 
 PIECE: Final = 32 * 1024
-"""Bytes that are written at once. A connection holds them several times: as they are, and encrypted."""
+"""Bytes per write. A connection holds them several times: plain and encrypted."""
 
 Part = bytes | memoryview
 
 
 async def in_pieces(parts: Iterable[Part]) -> AsyncGenerator[Part]:
-    """The bytes of all parts: short parts joined, long ones cut without a copy.
+    """The bytes of all parts: short parts joined, long ones split without a copy.
 
-    An empty part adds nothing, but the event loop may turn there.
+    An empty part adds no bytes, but lets the event loop run.
     """
     turns = Turns()
     pending: list[Part] = []

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""One stored object, or a list of them, as the client asked to see it."""
+"""Responses with one stored object or a list, in the form that the client requested."""
 
 from __future__ import annotations
 
@@ -26,13 +26,13 @@ from springtide.local.status import StatusError
 from springtide.local.store.backend import Record
 
 MOST_YAML: Final = 2 << 20
-"""Bytes of JSON that a list answered as YAML may have: YAML takes a thousand times longer to write."""
+"""Maximum JSON size of a list returned as YAML: writing YAML takes a thousand times longer."""
 _LIGHT_YAML: Final = 16 << 10
-"""What the event loop writes as YAML itself."""
+"""Maximum JSON size of what is written as YAML on the event loop."""
 
 
 async def present(ctx: Context, call: Call, record: Record, code: int = 200) -> Answer:
-    """Bytes as they are stored cost nothing; every other form of a large object is made on the thread."""
+    """The stored bytes are sent at no cost; every other form of a large object is made on the thread."""
     form = call.form
     if form.media == JSON and not form.kind:
         if len(record.body) > PIECE:
@@ -60,7 +60,7 @@ def _presented(ctx: Context, call: Call, record: Record, code: int) -> Reply:
 
 
 async def present_list(ctx: Context, call: Call, records: Sequence[Record], metadata: dict[str, Any]) -> Answer:
-    """Of a long list one piece is in memory at a time. The first is made here, where what goes wrong is answered."""
+    """Of a long list one piece is in memory at a time. The first is made here, where an error can still be returned."""
     check_list(call, records)
     form, size = call.form, _size(records)
     if form.media == JSON and size > PIECE:
@@ -73,7 +73,7 @@ async def present_list(ctx: Context, call: Call, records: Sequence[Record], meta
 
 
 def check_list(call: Call, records: Sequence[Record]) -> None:
-    """Refuses a list that cannot be written in the form the client asked for."""
+    """Reject a list that cannot be written in the requested form."""
     form = call.form
     check_shape(form, f"{call.resource.go_type}List", is_list=True)
     if form.kind == "Table":

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tables, the form in which `kubectl get` asks for everything, and objects reduced to their metadata."""
+"""The form `Table`, which `kubectl get` requests for every kind, and objects reduced to their metadata."""
 
 from __future__ import annotations
 

@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Requests that end at nodes: streams, logs, proxies, metrics."""
+"""Requests that are forwarded to nodes: streams, logs, proxies, metrics."""

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Log, exec, attach, port-forward and proxy: requests that end at a node, and are only authorised and routed here.
+"""Log, exec, attach, port-forward and proxy: authorised and routed here, served by a node.
 
-Logs are ordinary answers that go on. The others leave HTTP: the edge hands over the raw connection before aiohttp's
-parser sees it, this module asks who it is and whether he may, and `streams` carries the bytes.
+Logs are ordinary streamed responses. The others leave HTTP: the edge hands over the raw connection before aiohttp's
+parser sees it, this module authenticates and authorises the user, and `streams` forwards the bytes.
 """
 
 from __future__ import annotations
@@ -51,12 +51,12 @@ from springtide.local.streams.takeover import Upgrade
 _COMMANDS = {"exec": kubelet.exec_location, "attach": kubelet.attach_location}
 _STREAMS = (*_COMMANDS, "portforward")
 _CONNECTIONS = (*_STREAMS, "proxy")
-_METRICS_PATH = "metrics.k8s.io/resource-metrics-path"  # the metrics server minds it; one KWOK stands for many nodes
+_METRICS_PATH = "metrics.k8s.io/resource-metrics-path"  # # used by the metrics server; one KWOK serves many nodes
 _OPTIONS = WriteOptions(False, "Ignore", "")
 _START_PATIENCE, _START_POLL = 3.0, 0.05
-"""Seconds that a request for a log waits for a container that is being started, and between two looks."""
+"""Seconds that a log request waits for a container that is being started, and between two checks."""
 _PLAIN = "/:@!$&'()*+,;="
-"""What stands as it is in the path of a URL."""
+"""Characters that are not quoted in the path of a URL."""
 
 
 class NodeStreams:
@@ -69,11 +69,11 @@ class NodeStreams:
         sockets: SocketFactory | None = None,
         pods_on_loopback: Callable[[], bool] = lambda: True,
     ) -> None:
-        """`tls` holds the certificate that nodes know the API server by; `sockets` reach pods and services."""
+        """`tls` has the certificate by which nodes identify the API server; `sockets` reach pods and services."""
         self._pods_on_loopback = pods_on_loopback
         self._audit, self._sockets = audit, sockets
         self._ctx, self._authenticator, self._tls = ctx, authenticator, tls
-        self._unverified = pki.client_context(None)  # pods and services show certificates of their own
+        self._unverified = pki.client_context(None)  # # pods and services have certificates of their own
         self._reader = StoreReader(ctx.store)
         self._session: aiohttp.ClientSession | None = None
 
@@ -81,7 +81,7 @@ class NodeStreams:
         if self._session is not None:
             await self._session.close()
 
-    # Ordinary answers
+    # Ordinary responses
 
     async def log(self, ctx: Context, call: Call) -> Answer:
         query = parse_qs(call.request.query.raw, keep_blank_values=True)
@@ -90,14 +90,14 @@ class NodeStreams:
         container = kubelet.container_of(pod, call.request.query.get("container"))
         pod = await self._started(call.target, pod, container)
         if not pod["spec"].get("nodeName"):
-            return Reply(b"", 204, "")  # nobody runs it yet: nothing to say, and no mistake
+            return Reply(b"", 204, "")  # # the pod is not scheduled yet: an empty log, not an error
         location = kubelet.log_location(self._node(pod), pod, query)
         chunks = logs.stream(self._http(), location, call.target.name)
-        first = await anext(chunks, b"")  # a refusal must come before the headers
+        first = await anext(chunks, b"")  # # an error must be raised before the headers are sent
         return Stream(_with_first(first, chunks), content_type="text/plain")
 
     async def _started(self, target: Target, pod: Obj, container: str) -> Obj:
-        """`kubectl logs` right after `kubectl run` waits a little: most pods start within a fraction of a second."""
+        """Let `kubectl logs` right after `kubectl run` wait briefly: most pods start within a fraction of a second."""
         until = asyncio.get_running_loop().time() + _START_PATIENCE
         while (
             kubelet.is_starting(pod, container, datetime.now(UTC))
@@ -153,7 +153,7 @@ class NodeStreams:
         await connect
 
     def _note(self, upgrade: Upgrade, user: User | None, code: int) -> None:
-        """Whoever runs a command in a pod changes something, though a WebSocket has to ask for it with a GET."""
+        """A command in a pod is audited as a change, although a WebSocket requests it with GET."""
         if self._audit is not None:
             self._audit.line("CONNECT", upgrade.head.target, user, code)
 
@@ -167,7 +167,7 @@ class NodeStreams:
             require(self._ctx.authorizer, user, attributes(target)._replace(verb="create"))
 
     async def _connection(self, upgrade: Upgrade, target: Target, user: User, raw_query: str) -> Any:
-        """The coroutine that serves the connection; raises StatusError while refusing is still possible."""
+        """The coroutine that serves the connection; raises StatusError while a rejection is still possible."""
         await self._admit(upgrade.head.method, target, user, raw_query)
         query = parse_qs(raw_query, keep_blank_values=True)
         if target.subresource == "proxy":
@@ -183,14 +183,14 @@ class NodeStreams:
         return proxy.command(upgrade.head, upgrade.duplex, location, wanted, websocket=node.speaks_websocket)
 
     async def _admit(self, method: str, target: Target, user: User, raw_query: str) -> None:
-        """Past authorisation: whether there is such a door, and whether admission lets him through."""
+        """Checks after authorisation: whether the subresource exists, and admission."""
         resource = self._ctx.registry.find(target.group, target.version, target.resource)
         if resource is None or is_misplaced(target, resource) or target.subresource not in _CONNECTIONS:
             raise status.path_not_found()
         subresource = resource.subresources.get(target.subresource)
         if subresource is None:
             raise status.path_not_found()
-        if target.verb and target.verb not in subresource.verbs:  # OPTIONS has no verb, and passes through a proxy
+        if target.verb and target.verb not in subresource.verbs:  # # OPTIONS has no verb and is forwarded by a proxy
             raise status.method_not_allowed()
         request = Request(method, "", Query(raw_query), {}, user)
         admission = admission_request(Call(request, target, resource), CONNECT, None, None, _OPTIONS)
@@ -206,7 +206,7 @@ class NodeStreams:
         return await plain_proxy.forward(self._http(), http, location, prefix)
 
     def _destination(self, target: Target, raw_query: str) -> tuple[kubelet.Location, str]:
-        """Where a proxied path leads, and the path of ours that stands for its root."""
+        """The destination of a proxied path, and the path of this server that stands for its root."""
         name = destinations.parse_name(target.name, target.resource.removesuffix("s"))
         wanted = "/" + quote(target.rest, safe=_PLAIN) + (f"?{raw_query}" if raw_query else "")
         space = f"/namespaces/{target.namespace}" if target.namespace else ""
@@ -227,7 +227,7 @@ class NodeStreams:
         loopback, pod = self._pods_on_loopback(), self._pod(owner)
         return destinations.pod_destination(pod, name, wanted, self._unverified, loopback=loopback), prefix
 
-    # Who is at the other end
+    # Pods, nodes and connections to them
 
     def _pod(self, target: Target) -> Obj:
         return self._object("pods", target.namespace, target.name)
@@ -249,10 +249,10 @@ class NodeStreams:
 
 
 def needs_create(method: str, target: Target) -> bool:
-    """Whether the verb of the method is not enough.
+    """Whether the request needs `create` in addition to the verb of its method.
 
-    A WebSocket has to be a GET; that must not let a right to read run commands. kube-apiserver asks for `create` for
-    pods' exec, attach and portforward whatever the protocol, and not for a node's own paths; here those count as well.
+    A WebSocket is opened with GET; a permission to read must not allow commands. kube-apiserver requires `create` for
+    pods' exec, attach and portforward with any protocol, but not for a node's own paths; here those require it as well.
     """
     if target.subresource in _STREAMS:
         return method == "GET" and target.verb == "get"

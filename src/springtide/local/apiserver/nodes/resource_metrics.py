@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""metrics.k8s.io: what `kubectl top` and the autoscaler ask for, scraped from the nodes' `/metrics/resource`.
+"""metrics.k8s.io for `kubectl top` and the autoscaler, scraped from the nodes' `/metrics/resource`.
 
-Counters become rates. A rate needs two points: two scrapes or, for a container that is younger than the first of them,
-its start, when it had used nothing. Nodes are scraped regularly, and before an answer if the last scrape is not recent:
-`kubectl top` shows a pod seconds after its start, and metrics that no client reads cost little. Nothing is stored; a
-node that stops answering loses its metrics after a minute, as with the metrics server.
+Counters become rates. A rate needs two points: two scrapes or, for a container younger than the first scrape, its
+start, with zero usage. Nodes are scraped regularly, and before a response if the last scrape is not recent: `kubectl
+top` shows a pod seconds after its start, and metrics without readers cost little. Nothing is stored; a node that stops
+answering loses its metrics after a minute, as with the metrics server.
 """
 
 from __future__ import annotations
@@ -32,23 +32,23 @@ log = logging.getLogger(__name__)
 
 EVERY = 15.0
 FORGET_AFTER = 60.0
-PATIENCE = 10.0  # with one node; those that answer must not wait for one that never does
-RECENT = 2.0  # an answer may be so old
-ANSWER_WITHIN = 3.0  # nodes that have not been scraped by then are missing in the answer, or in it with older numbers
-WINDOW = 10.0  # the shortest that rates are taken over once there are readings that far apart: shorter ones jump
-SINCE_START = (0.5, 60.0)  # shorter ones are noise, and longer ones say nothing about the present
-SPACING = 1.1  # between a node's first two scrapes; a kubelet gives the same answer for a second
+PATIENCE = 10.0  # # per node; nodes that answer must not wait for one that does not
+RECENT = 2.0  # # maximum age of a scrape used for a response
+ANSWER_WITHIN = 3.0  # # nodes not scraped by then are missing in the response or have older numbers
+WINDOW = 10.0  # # shortest interval of a rate once readings are that far apart: rates over shorter ones fluctuate
+SINCE_START = (0.5, 60.0)  # # shorter intervals are noise, longer ones do not show the current usage
+SPACING = 1.1  # # between a node's first two scrapes; a kubelet repeats its answer for a second
 _SAMPLE = re.compile(r"^(\w+)(?:\{([^}]*)\})? ([0-9.eE+-]+)(?: (\d+))?$", re.MULTILINE)
 _LABEL = re.compile(r'(\w+)="((?:[^"\\]|\\.)*)"')
 _NODE = ("", "", "")
 
 Fetch = Callable[[Obj], Awaitable[str]]
-"""The text of a node's `/metrics/resource`."""
+"""Fetches the text of a node's `/metrics/resource`."""
 
 
 @dataclass(slots=True)
 class Usage:
-    """Of a node (empty key) or a container, at one moment."""
+    """Usage of a node (empty key) or a container at one moment."""
 
     cpu_seconds: float = 0.0
     memory_bytes: float = 0.0
@@ -77,7 +77,7 @@ def parse(text: str, now: float) -> Readings:
 
 @dataclass(slots=True)
 class _NodeReadings:
-    """The latest one last; the first is the newest that is at least a window older, or the oldest there is."""
+    """Oldest first. The first is the newest reading at least a window older than the last, or the oldest available."""
 
     history: list[Readings]
     scraped: float = 0.0
@@ -85,7 +85,7 @@ class _NodeReadings:
     def add(self, readings: Readings, now: float) -> None:
         self.scraped = now
         if _at(readings) <= _at(self.history[-1]):
-            return  # the kubelet's last answer once more
+            return  # # the kubelet repeated its last answer
         self.history.append(readings)
         while len(self.history) > 2 and _at(readings) - _at(self.history[1]) >= WINDOW:
             del self.history[0]
@@ -100,9 +100,9 @@ class ResourceMetrics:
         self._reader, self._fetch, self._clock = reader, fetch, clock
         self._nodes: dict[str, _NodeReadings] = {}
         self._tried: set[str] = set()
-        """Nodes that the last scrape asked, whether they answered or not."""
+        """Nodes asked by the last scrape, whether they answered or not."""
         self._begun = float("-inf")
-        """When the last scrape began."""
+        """Start of the last scrape."""
         self._asked, self._done = asyncio.Event(), asyncio.Event()
         self._runs = False
 
@@ -121,7 +121,7 @@ class ResourceMetrics:
             self._runs = False
 
     async def _refreshed(self, age: float) -> None:
-        """Return once nodes have been scraped that recently, or when an answer is due."""
+        """Return once nodes have been scraped that recently, or when the response must be sent."""
         if not self._runs or self._clock() - self._begun < age:
             return
         self._done.clear()
@@ -146,7 +146,7 @@ class ResourceMetrics:
             now = self._clock()
             readings = parse(text, now)
         except (status.StatusError, TimeoutError, ValueError) as error:
-            # ValueError: what looks like a number is none, or an address is no address.
+            # ValueError: an invalid number or address.
             log.debug("no metrics of node %s: %s", name, error or "no answer in time")
             return
         if name in self._nodes:
@@ -154,7 +154,7 @@ class ResourceMetrics:
         else:
             self._nodes[name] = _NodeReadings([readings], now)
 
-    # Answers
+    # Responses
 
     async def node_metrics(self, ctx: Context, call: Call) -> Answer:
         return _answer(call, "NodeMetrics", await self._figures(call, "nodes", self._of_node))
@@ -182,7 +182,7 @@ class ResourceMetrics:
         return [decode(record.body) for record in records if wanted is None or wanted(record)]
 
     def _is_new(self, obj: Obj) -> bool:
-        """Whether it is a node, or a pod on a node, that has been scraped only once."""
+        """Whether the node, or the pod's node, has been scraped only once."""
         readings = self._nodes.get(_node_of(obj))
         return self._runs and readings is not None and len(readings.history) == 1
 
@@ -208,7 +208,7 @@ class ResourceMetrics:
 
 
 def _node_of(obj: Obj) -> str:
-    """Of a pod the node it is on, of a node its own name."""
+    """The node of a pod; the name of a node."""
     spec = obj.get("spec") or {}
     return str(spec.get("nodeName", "") if "containers" in spec else obj["metadata"]["name"])
 
@@ -232,9 +232,9 @@ def _usage(readings: _NodeReadings, key: tuple[str, str, str]) -> Obj | None:
 
 
 def _base(history: Sequence[Readings], key: tuple[str, str, str], now: Usage) -> Usage | None:
-    """What the latest reading is compared with."""
+    """The earlier point with which the latest reading is compared."""
     earlier = (readings[key] for readings in history[:-1] if key in readings)
-    # One that is older than the container is of another container of that name.
+    # A reading older than the container belongs to an earlier container of that name.
     base = next((usage for usage in earlier if usage.at >= now.started), None)
     if base is None and SINCE_START[0] <= now.at - now.started <= SINCE_START[1]:
         return Usage(at=now.started)

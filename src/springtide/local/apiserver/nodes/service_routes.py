@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Where a service leads: the address and port behind its name, for webhooks and the proxy subresource."""
+"""Resolves a service to the address and port of an endpoint, for webhooks and the proxy subresource."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ def service_resolver(reader: StoreReader) -> Callable[[str, str, int], Route]:
 
 
 def route(reader: StoreReader, namespace: str, name: str, port: int) -> Route:
-    """A ready endpoint behind a service's port. LookupError says what is missing."""
+    """A ready endpoint behind a service's port. LookupError names what is missing."""
     service = reader.get("services", namespace, name)
     if service is None:
         raise LookupError(f'service "{name}" not found')

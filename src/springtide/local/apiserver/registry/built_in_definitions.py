@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Definitions that come with the cluster stay as they are, whoever applies others of the same name.
+"""Protects built-in CustomResourceDefinitions from other definitions of the same name.
 
-Manifests of training operators bring CustomResourceDefinitions. Applied over a built-in one they would change what its
-objects may hold, and deleted with the manifest they would take all objects with them. A change is answered with the
-definition as it is and a warning, which kubectl prints, so that the rest of a manifest is applied; a deletion is
-refused.
+Manifests of training operators contain CustomResourceDefinitions. Applied over a built-in one they would change the
+schema of its objects, and deleted with the manifest they would delete all of its objects. The response to a change is
+the unchanged definition with a warning, which kubectl prints, so that the rest of a manifest is applied; a deletion is
+rejected.
 """
 
 from __future__ import annotations
@@ -21,11 +21,11 @@ from springtide.local.kinds.groups.apiextensions import BUILT_IN
 from springtide.local.store.backend import Record
 
 _OWNERS: Final = frozenset({"system:springtide", "system:kube-scheduler"})
-"""Who brings them, and brings them up to date."""
+"""Users who create and update the built-in definitions."""
 
 
 async def handle(ctx: Context, call: Call) -> Answer:
-    """Any verb on definitions."""
+    """Handle any verb on definitions."""
     verb = call.target.verb
     if verb == "deletecollection":
         for record in ctx.store.list(call.resource.storage):

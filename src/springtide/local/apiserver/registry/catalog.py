@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The built-in resources, put together: discovery data, strategies, codecs, and the few behaviours of single kinds."""
+"""Catalog of the built-in resources: discovery data, strategies, codecs, and special behaviour of single kinds."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ DEFAULT_GRACE = 30
 
 
 def pod_grace(pod: Obj, wanted: int | None) -> int:
-    """Seconds a pod is given to end; none when no node runs it or it has ended already."""
+    """Grace period of a pod in seconds; 0 when it runs on no node or has ended."""
     spec, phase = pod.get("spec", {}), pod.get("status", {}).get("phase")
     grace = wanted if wanted is not None else spec.get("terminationGracePeriodSeconds", DEFAULT_GRACE)
     if grace < 0:
@@ -41,7 +41,7 @@ _BEHAVIOURS: dict[tuple[str, str, str], dict[str, Any]] = {
     ("", "v1", "pods"): {"grace": pod_grace},
     ("", "v1", "namespaces"): {"held": namespace_held, "on_deletion": namespace_deletion},
     ("events.k8s.io", "v1", "events"): {"to_storage": events.as_core, "from_storage": events.as_events},
-    # For `kubectl autoscale` of older releases. No updates: v1 has no place for what v2 may hold, and would lose it.
+    # For `kubectl autoscale` of older releases. No updates: v1 lacks fields that v2 has, and would drop them.
     ("autoscaling", "v1", "horizontalpodautoscalers"): {
         "strategy": autoscaling.HORIZONTAL_POD_AUTOSCALER_V1,
         "to_storage": autoscaling.stored_from_v1,
@@ -71,7 +71,7 @@ def builtin_resources() -> list[Resource]:
 
 
 def _metrics() -> list[Resource]:
-    """metrics.k8s.io: answers are made when asked for, nothing is stored."""
+    """metrics.k8s.io: computed on request, not stored."""
     return [
         Resource(
             "metrics.k8s.io", "v1beta1", plural, kind, "", namespaced, Strategy(),

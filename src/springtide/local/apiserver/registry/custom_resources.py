@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""CustomResourceDefinitions come and go: this keeps the registry and their status in step.
+"""Keeps the registry and the status of CustomResourceDefinitions in sync with the stored definitions.
 
-A definition is served as soon as its record is seen, milliseconds after it was written. A deleted one first loses its
-objects, then its finalizer; every step is repeated until it holds, so a crash in between costs nothing.
+A definition is served as soon as its record is seen, milliseconds after it was written. When one is deleted, first its
+objects are removed, then its finalizer; every step is repeated until it succeeds, so a crash in between is harmless.
 """
 
 from __future__ import annotations
@@ -93,7 +93,7 @@ class CustomResources:
         task.add_done_callback(self._tasks.discard)
 
     async def _save(self, record: Record, crd: Obj) -> None:
-        """A lost race is no loss: the newer record comes by here too."""
+        """Write the definition's status. StaleError is ignored: the newer record is handled too."""
         definition = self._ctx.registry.find("apiextensions.k8s.io", "v1", "customresourcedefinitions")
         assert definition is not None
         try:
@@ -113,8 +113,8 @@ class CustomResources:
             await asyncio.sleep(_RETRY)
 
     async def _delete_objects(self, spec: Obj) -> int:
-        """How many are left."""
-        # As they are stored: they must go even if no version is served any more.
+        """Delete all objects; returns how many are left."""
+        # In the stored version: they must be deleted even if no version is served any more.
         resource = custom_resource(spec, _stored_version(spec))
         async for record in in_turns(self._ctx.store.list(resource.storage)):
             if load(record, resource)["metadata"].get("deletionTimestamp"):
@@ -129,7 +129,7 @@ class CustomResources:
         return len(self._ctx.store.list(resource.storage))
 
     async def _drop_finalizer(self, record: Record, crd: Obj) -> bool:
-        """False on a full disk, which is to be tried again."""
+        """False on a full disk: the caller must retry."""
         definition = self._ctx.registry.find("apiextensions.k8s.io", "v1", "customresourcedefinitions")
         assert definition is not None
         kept = [name for name in crd["metadata"]["finalizers"] if name != CLEANUP]
@@ -138,7 +138,7 @@ class CustomResources:
         try:
             await change(record.key, record, partial(dump, released, definition))
         except StaleError:
-            return True  # the newer record comes by here too
+            return True  # # the newer record is handled too
         except FullError as error:
             log.warning("%s is not yet deleted: %s", record.key.name, error)
             return False
@@ -150,7 +150,7 @@ def _is_true(status: Obj, condition: str) -> bool:
 
 
 def custom_resource(spec: Obj, version: Obj) -> Resource:
-    """What one served version of a CRD amounts to."""
+    """The resource of one served version of a CRD."""
     names, group = spec["names"], spec["group"]
     schema = (version.get("schema") or {}).get("openAPIV3Schema")
     declared = version.get("subresources") or {}
@@ -214,7 +214,7 @@ def _schema_of(version: Obj) -> Obj | None:
 def _conversions(
     version: Obj, stored: Obj
 ) -> tuple[Conversion, Conversion, Callable[[Obj, Room], None]] | tuple[None, None, None]:
-    """To the stored version and back: each version keeps only the fields its own schema knows. The third is
+    """Conversions to and from the stored version, in which each version keeps only the fields of its schema, and
     `Resource.check_stored`."""
     if version["name"] == stored["name"] or _schema_of(version) == _schema_of(stored):
         return None, None, None

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The names that CustomResourceDefinitions hold, each definition decoded once for each revision.
+"""Names used by CustomResourceDefinitions; each definition is decoded once per revision.
 
-After every change of one definition the names of all others are read. Their schemas, up to a megabyte each, are not.
+After a change of one definition the names of all others are read, but not their schemas of up to a megabyte each.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The resources this server serves: built-in ones from the generated discovery data, custom ones from their CRDs.
+"""The registry of served resources: built-in ones from generated discovery data, custom ones from CRDs.
 
-A `Resource` is one (group, version, plural). All that differs between kinds is data on it or on its `Strategy`, so the
-verbs are written once. The registry is the only thing that changes while the server runs, when CRDs come and go.
+A `Resource` is one (group, version, plural). All differences between kinds are data on it or on its `Strategy`, so the
+verbs are written once. Only the registry changes while the server runs, when CRDs are created or deleted.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ ALL_VERBS = frozenset({"create", "delete", "deletecollection", "get", "list", "p
 
 
 class Codec(Protocol):
-    """How bytes from outside become an object of the resource."""
+    """Converts a request body to an object of the resource."""
 
     @property
     def node(self) -> Node: ...
@@ -33,14 +33,14 @@ class Codec(Protocol):
     def costly(self) -> bool: ...
 
     def decode(self, obj: Obj) -> tuple[Obj, list[str]]:
-        """The object as the schema keeps it, and the paths of the fields it does not know."""
+        """The object with the fields of the schema, and the paths of unknown fields."""
 
     def default(self, obj: Obj, room: Room) -> None:
-        """Fills in what the object does not say; TooManyDefaults when that is more than there is room for."""
+        """Fill in defaults; TooManyDefaults when they exceed the room."""
 
     @property
     def validate(self) -> Callable[[Obj, Obj | None, bool], Awaitable[list[FieldError]]] | None:
-        """(new, old, heavy) -> what is wrong with the values; None where the kind's strategy says it all."""
+        """(new, old, heavy) -> errors in the values; None where the kind's strategy does all validation."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +54,7 @@ class Subresource:
 
 @dataclass(frozen=True, slots=True)
 class ScalePaths:
-    """Where a custom resource keeps its replica count; each a tuple of field names."""
+    """Paths of a custom resource's replica count; each a tuple of field names."""
 
     spec: tuple[str, ...]
     status: tuple[str, ...]
@@ -71,7 +71,7 @@ class Resource:
     namespaced: bool
     strategy: Strategy
     make_codec: Callable[[], Codec]
-    """Called on first use: schemas cost time and memory, and most clusters use few kinds."""
+    """Called on first use: schemas take time and memory, and most clusters use few kinds."""
     list_kind: str = ""
     short_names: tuple[str, ...] = ()
     categories: tuple[str, ...] = ()
@@ -80,32 +80,32 @@ class Resource:
     custom: bool = False
     scale_paths: ScalePaths | None = None
     unconditional_update: bool = True
-    """Whether a PUT without resourceVersion is taken as "whatever is there"."""
+    """Whether a PUT without resourceVersion replaces any version."""
     create_on_update: bool = False
     answers_deleted: bool = False
-    """Whether DELETE answers with the object instead of a Status."""
+    """Whether DELETE returns the object instead of a Status."""
     orphans_by_default: bool = False
     collected: bool = True
-    """Whether propagation policies mean anything to the kind; nothing hangs on an event."""
+    """Whether propagation policies apply to the kind; events have no dependents."""
     storage_version: str = ""
-    """The version objects are kept in, where it is another one."""
+    """The stored version, where it is another one."""
     deprecation: str = ""
-    """The warning that every answer about the kind carries."""
+    """Warning in every response about the kind."""
     to_storage: Callable[[Obj], Obj] | None = None
     from_storage: Callable[[Obj], Obj] | None = None
-    """For the few kinds whose versions differ in shape (events); None: the stored body serves every version."""
+    """For the few kinds whose versions differ in shape (events); None: the stored body is valid in every version."""
     check_stored: Callable[[Obj, Room], None] | None = None
-    """Raises TooManyDefaults when those of the stored version do not fit in the room; `to_storage` then leaves them
-    out, since what exists must be able to change and to go."""
+    """Raises TooManyDefaults when the stored version's defaults exceed the room; `to_storage` then omits them, because
+    existing objects must remain changeable and deletable."""
     held: Callable[[Obj], bool] | None = None
-    """Whether something besides metadata.finalizers keeps a deleted object (a namespace: its content)."""
+    """Whether something besides metadata.finalizers holds a deleted object (a namespace: its content)."""
     on_deletion: Callable[[Obj], None] | None = None
-    """What the object itself shows when its deletion begins (a namespace: phase Terminating)."""
+    """Changes the object itself when its deletion begins (a namespace: phase Terminating)."""
     grace: Callable[[Obj, int | None], int] | None = None
-    """(object, wanted) -> seconds between the request to delete and the end (pods)."""
+    """(object, requested) -> grace period in seconds (pods)."""
     name_rule: Callable[[str], Sequence[str]] | None = None
     terminating: bool = False
-    """Its definition is being deleted, with all objects: no new ones are let in."""
+    """Its definition is being deleted with all objects: creates are rejected."""
 
     @cached_property
     def codec(self) -> Codec:
@@ -117,24 +117,24 @@ class Resource:
 
     @cached_property
     def go_type(self) -> str:
-        """The Go type behind the kind, which a few messages name."""
+        """The Go type of the kind, used in a few messages."""
         if self.custom:
             return "unstructured.Unstructured"
         return f"{(self.group or 'core').partition('.')[0]}.{self.kind}"
 
     @cached_property
     def error_group(self) -> str:
-        """Refused events are named by the group they are stored in."""
+        """The group in errors; for events that of the stored resource."""
         return "" if self.plural == "events" else self.group
 
     @cached_property
     def storage(self) -> str:
-        group = "" if self.plural == "events" else self.group  # both event groups show the same objects
+        group = "" if self.plural == "events" else self.group  # # both event groups serve the same objects
         return f"{self.plural}.{group}" if group else self.plural
 
     @cached_property
     def prefix(self) -> bytes:
-        """What an encoded body gets in front, in place of its opening brace."""
+        """Replaces the opening brace of a stored body."""
         return f'{{"kind":"{self.kind}","apiVersion":"{self.api_version}",'.encode()
 
 
@@ -155,7 +155,7 @@ class Registry:
         return group in self._builtin_groups
 
     def replace_custom(self, group: str, plural: str, resources: Iterable[Resource]) -> None:
-        """All versions of one CRD at once."""
+        """Replace all versions of one CRD at once."""
         kept = {
             key: r for key, r in self._resources.items() if not (r.custom and (r.group, r.plural) == (group, plural))
         }
@@ -165,7 +165,7 @@ class Registry:
 
 _GENERATED = Path(__file__).parents[1] / "generated"
 
-# Facts about built-in kinds that no discovery document tells.
+# Properties of built-in kinds that are not in the discovery data.
 _ANSWERS_DELETED = frozenset(
     {"storageclasses", "resourcequotas", "persistentvolumes", "serviceaccounts", "persistentvolumeclaims",
      "namespaces", "pods", "services"}
@@ -189,7 +189,7 @@ def openapi_file(group: str, version: str) -> Path:
 
 
 def builtin_resource(group: str, version: str, entry: Mapping[str, Any], **parts: Any) -> Resource:
-    """A resource from one entry of the discovery data; `parts` are strategy, codec factory and whatever is special."""
+    """A resource from one entry of the discovery data; `parts` are the strategy, the codec factory and overrides."""
     plural = entry["resource"]
     subresources = {
         sub["subresource"]: Subresource(

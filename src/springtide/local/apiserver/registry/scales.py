@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The Scale that stands for an object with replicas: what `kubectl scale` reads and writes, and what webhooks are shown
-when somebody does."""
+"""The Scale of an object with replicas, as read and written by `kubectl scale` and shown to webhooks."""
 
 from __future__ import annotations
 
@@ -27,7 +26,7 @@ def _at(obj: Any, path: tuple[str, ...]) -> Any:
 
 
 def scale_of(obj: Obj, resource: Resource) -> Obj:
-    """The Scale that stands for an object."""
+    """The Scale of an object."""
     paths = paths_of(resource)
     meta = obj["metadata"]
     kept = ("name", "namespace", "uid", "resourceVersion", "creationTimestamp")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""namespaces/finalize: the one door through which a namespace's spec.finalizers change."""
+"""namespaces/finalize: the only request that changes a namespace's spec.finalizers."""
 
 from __future__ import annotations
 

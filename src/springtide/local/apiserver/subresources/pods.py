@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Binding and eviction: the two subresources through which the scheduler and `kubectl drain` act on a pod."""
+"""Binding and eviction: the subresources by which the scheduler and `kubectl drain` act on a pod."""
 
 from __future__ import annotations
 
@@ -101,7 +101,7 @@ def _read(call: Call, kind: str) -> Obj:
 
 
 async def evict(ctx: Context, call: Call) -> Answer:
-    """POST pods/NAME/eviction: a deletion that disruption budgets may refuse."""
+    """POST pods/NAME/eviction: a deletion that disruption budgets may reject."""
     eviction = _read(call, "Eviction")
     if eviction.get("metadata", {}).get("name", call.target.name) != call.target.name:
         raise status.bad_request("name in URL does not match name in Eviction object")
@@ -121,7 +121,7 @@ async def evict(ctx: Context, call: Call) -> Answer:
 
 
 def _delete_options(call: Call, eviction: Obj) -> Obj:
-    """The body's, but a dry run asked for on the URL is one whatever else the body says."""
+    """The body's options; a dry run requested in the URL applies as well."""
     asked, options = call.request.query.all("dryRun"), eviction.get("deleteOptions") or {}
     if asked and options.get("dryRun") and options["dryRun"] != asked:
         raise status.bad_request(
@@ -131,7 +131,7 @@ def _delete_options(call: Call, eviction: Obj) -> Obj:
 
 
 async def _mark_disrupted(ctx: Context, call: Call) -> None:
-    """Whoever looks at the pod afterwards can tell an eviction from a failure."""
+    """Add the condition DisruptionTarget, which distinguishes an eviction from a failure."""
     target = call.target.named(call.target.namespace, call.target.name)
     target.subresource = "status"
 
@@ -154,7 +154,7 @@ async def _mark_disrupted(ctx: Context, call: Call) -> None:
 
 
 def _counts(pod: Obj) -> bool:
-    """Pods that have ended, are not yet running or are going anyway disturb nobody."""
+    """Whether disruption budgets apply: not to pods that have ended, are not yet running or are being deleted."""
     ended = pod.get("status", {}).get("phase") in ("Succeeded", "Failed", "Pending")
     return not ended and not pod["metadata"].get("deletionTimestamp")
 

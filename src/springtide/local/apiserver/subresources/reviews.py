@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Reviews and token requests: questions that are answered at once and never stored."""
+"""Reviews and token requests: answered at once and never stored."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _TOKEN_REQUEST = Resource(
     lambda: BuiltinCodec("authentication.k8s.io", "v1", "TokenRequest"),
 )  # fmt: skip
 
-_MADE_ANEW = ("selfsubjectreviews", "selfsubjectrulesreviews")  # their answers keep nothing of the question
+_MADE_ANEW = ("selfsubjectreviews", "selfsubjectrulesreviews")  # # their responses contain nothing of the request
 
 
 def review_verbs(

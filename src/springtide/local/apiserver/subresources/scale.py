@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The scale subresource: one small object through which anything with replicas is resized.
+"""The scale subresource: reads and sets the replica count of any resource with replicas.
 
-`kubectl scale`, the autoscaler and people's scripts use it; a change of it is an update of the object behind it.
+`kubectl scale`, the autoscaler and scripts use it; a change is an update of the object behind it.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ async def patch(ctx: Context, call: Call) -> Answer:
 
 
 async def _apply(ctx: Context, call: Call, options: WriteOptions) -> Answer:
-    """Who applies a Scale owns the replica count of the object behind it."""
+    """Server-side apply of a Scale: the manager owns the replica count of the object behind it."""
     config = read_applied(_as_scale(call), options)
     head, replicas = (config.get("apiVersion"), config.get("kind")), (config.get("spec") or {}).get("replicas")
     if head != (f"{GROUP}/{VERSION}", KIND):
@@ -92,7 +92,7 @@ async def _replace(ctx: Context, call: Call, change: writes.Change, options: Any
 
 
 def _as_scale(call: Call) -> Call:
-    """The same request, its body read as a Scale."""
+    """The same request with its body read as a Scale."""
     return Call(call.request, call.target, _SCALE, call.form)
 
 

@@ -24,7 +24,7 @@ from springtide.local.store.backend import FullError, Record, StaleError
 
 _MODEL = "io.k8s.apimachinery.pkg.apis.meta.v1.DeleteOptions"
 TOGETHER = 16
-"""Objects of a collection that are deleted at once: one durable write then serves them all."""
+"""Objects of a collection that are deleted concurrently: one durable write then serves them all."""
 _ORPHANS = (
     "child pods are preserved by default when jobs are deleted; set propagationPolicy=Background to remove them "
     "or set propagationPolicy=Orphan to suppress this warning"
@@ -65,7 +65,7 @@ def _typed(body: dict[str, Any]) -> dict[str, Any]:
 
 
 async def delete_object(ctx: Context, call: Call, options: DeleteOptions) -> tuple[Record, bool]:
-    """The object's last state, and whether it is gone already."""
+    """Delete the object; returns its last state and whether it is removed already."""
     resource, key = call.resource, call.key()
     write = WriteOptions(options.dry_run, "Ignore", "")
     for _ in range(writes.ATTEMPTS):
@@ -80,13 +80,13 @@ async def delete_object(ctx: Context, call: Call, options: DeleteOptions) -> tup
         gone = mark(obj, resource, options, ctx.now())
         if options.dry_run:
             return (_seen_last(record, obj, resource) if gone else _with_body(record, obj, resource)), gone
-        if obj == before and not gone:  # gone: released before, by one who died before it could go
+        if obj == before and not gone:  # # gone: released by an earlier request that ended before it removed the object
             return record, False
         try:
             if gone:
                 if resource.grace is not None and before["metadata"].get("deletionGracePeriodSeconds"):
                     record = await ctx.store.write(key, record, writes.encoder(resource, obj))
-                    before = load(record, resource)  # watchers see the grace end before they see the pod go
+                    before = load(record, resource)  # # watchers see the grace period end before the pod is deleted
                 last = await ctx.store.delete(key, record, writes.encoder(resource, before))
                 return _seen_last(last, obj, resource), True
             return await ctx.store.write(key, record, writes.encoder(resource, obj)), False
@@ -98,7 +98,7 @@ async def delete_object(ctx: Context, call: Call, options: DeleteOptions) -> tup
 
 
 def _seen_last(record: Record, marked: dict[str, Any], resource: Resource) -> Record:
-    """What the one who deleted is shown: an object that knows grace with its marks, any other as it was."""
+    """The response to a DELETE: with deletion marks for a kind with grace period, otherwise the object as it was."""
     return record if resource.grace is None else _with_body(record, marked, resource)
 
 
@@ -137,14 +137,14 @@ async def delete_collection(ctx: Context, call: Call) -> Answer:
     revision, records = ctx.store.revision, ctx.store.list(resource.storage, namespace)
     if wanted is not None:
         records = await wanted.among(records)
-    check_list(call, records)  # now, while nothing is deleted
+    check_list(call, records)  # # before anything is deleted
 
     async def delete_one(record: Record) -> Record | None:
         target = call.target.named(record.key.namespace, record.key.name)
         try:
             await delete_object(ctx, Call(call.request, target, resource), options)
         except status.StatusError as error:
-            if error.code == 404:  # somebody else deleted it meanwhile
+            if error.code == 404:  # # deleted by another request meanwhile
                 return None
             raise
         return record

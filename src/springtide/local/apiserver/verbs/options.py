@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Query parameters and option bodies of the verbs, checked with the real server's words."""
+"""Query parameters and option bodies of the verbs, validated with kube-apiserver's messages."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from springtide.local.apiserver.requests import Query, Request
 from springtide.local.status import StatusError, bad_request, invalid
 
 _VALIDATIONS = ("", "Ignore", "Strict", "Warn")
-_INT64_DIGITS = 4000  # leading zeros are allowed, but Python reads no more than so many digits at all
+_INT64_DIGITS = 4000  # # leading zeros are allowed, but Python converts no more digits
 _POLICIES = ("Foreground", "Background", "Orphan")
 
 
@@ -24,11 +24,11 @@ class WriteOptions:
     manager: str
     force: bool = False
     applied: bool = False
-    """Server-side apply has already worked out managedFields."""
+    """Server-side apply has already computed managedFields."""
 
 
 def write_options(request: Request, kind: str, *, apply: bool = False) -> WriteOptions:
-    """`kind` is CreateOptions, UpdateOptions or PatchOptions, as error messages name them."""
+    """`kind` is CreateOptions, UpdateOptions or PatchOptions, for error messages."""
     query = request.query
     if not query.raw and not apply:
         return WriteOptions(False, "Warn", _from_user_agent(request))
@@ -82,7 +82,7 @@ class DeleteOptions:
 
 
 def delete_options(query: Query, body: Mapping[str, Any]) -> DeleteOptions:
-    """From the body, or, when there is none, from the query."""
+    """From the body or, without one, from the query."""
     source: Mapping[str, Any] = body or _from_query(query)
     errors: list[FieldError] = []
     policy = source.get("propagationPolicy") or ""

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """PATCH in its four forms: JSON patch, merge patch, strategic merge patch and server-side apply.
 
-A custom resource takes no strategic merge patch, as on Kubernetes. So a merge patch replaces its lists whole, and only
-server-side apply merges them, by their `x-kubernetes-list-type`. `springtide.local.patches` has a module for each form.
+As in Kubernetes, custom resources do not support strategic merge patch. A merge patch replaces their lists, and only
+server-side apply merges them, by `x-kubernetes-list-type`. `springtide.local.patches` has a module for each form.
 """
 
 from __future__ import annotations
@@ -81,7 +81,7 @@ def patched(call: Call, stored: Obj, options: WriteOptions) -> Obj:
 
 
 def _check_depth(changed: Obj, media: str) -> None:
-    """Only JSON patches can put values into each other that were all shallow."""
+    """Only JSON patches can nest values so that shallow ones become deep."""
     if media == JSON_PATCH:
         try:
             bounds.check_depth(changed)
@@ -90,13 +90,13 @@ def _check_depth(changed: Obj, media: str) -> None:
 
 
 def _unfit(shown: str, error: StatusError, resource: Resource) -> StatusError:
-    """What a patch made of the object is no longer one of its kind."""
+    """Error for a patched object that is no longer valid for its kind."""
     why = error.message.partition(f"cannot be handled as a {resource.kind}: ")[2] or error.message
     return invalid("", "", "", [field.invalid("patch", shown, why)])
 
 
 async def _apply(ctx: Context, call: Call, options: WriteOptions) -> Answer:
-    """Server-side apply. The merge sees the schema; ownership and conflicts are worked out there too."""
+    """Server-side apply. The merge uses the schema, and also determines ownership and conflicts."""
     heavy = call.is_heavy()
     wanted = await in_thread(read_applied, call, options) if heavy else read_applied(call, options)
     writer = writes.writer(ctx, call, options.manager)
@@ -119,7 +119,7 @@ async def _apply(ctx: Context, call: Call, options: WriteOptions) -> Answer:
 
 
 def _first(obj: Obj, call: Call) -> Obj:
-    """What apply creates: a version says nothing where there is no object yet, a uid too much."""
+    """The object that apply creates: without resourceVersion; a uid is rejected."""
     obj["metadata"].pop("resourceVersion", None)
     if uid := obj["metadata"].get("uid"):
         error = field.invalid("metadata.uid", uid, "field is immutable")
@@ -128,7 +128,7 @@ def _first(obj: Obj, call: Call) -> Obj:
 
 
 def _converted(call: Call, merged: Obj) -> Obj:
-    """The merged object as its kind has it. What does not fit is the server's failure, as it is on the real one."""
+    """The merged object, typed by its kind. A mismatch is reported as a server error, as in kube-apiserver."""
     meta, resource = merged.get("metadata") or {}, call.resource
     try:
         return bodies.typed(call, merged, "Ignore", [])
@@ -145,8 +145,8 @@ def _converted(call: Call, merged: Obj) -> Obj:
 
 
 def read_applied(call: Call, options: WriteOptions) -> Obj:
-    """The applied configuration, as sent: YAML or JSON, nothing typed or defaulted, because who sends a field owns it
-    in the very form he sent."""
+    """The applied configuration as sent: YAML or JSON, neither typed nor defaulted, because the manager owns fields in
+    exactly the form sent."""
     try:
         value, duplicates = bodies.read_yaml(call.request.body, call.resource.kind)
     except StatusError as error:

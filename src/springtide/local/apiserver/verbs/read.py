@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """GET of one object, and of a collection in whole or in pages.
 
-A page is continued at the revision it began with, rebuilt from the store's history, so that a client that pages sees
-one moment.
+All pages are read at the revision of the first one, rebuilt from the store's history, so that a client sees one
+consistent state.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ async def get(ctx: Context, call: Call) -> Answer:
 
 
 class Token(msgspec.Struct):
-    """Where the next page begins, and in which moment."""
+    """Continue token: start of the next page, and the revision."""
 
     revision: int
     after: tuple[str, str]
@@ -50,7 +50,7 @@ async def list_collection(ctx: Context, call: Call) -> Answer:
         records = await wanted.among(records)
     metadata: dict[str, Any] = {"resourceVersion": str(revision)}
     if call.resource.custom and not call.form.kind:
-        metadata["continue"] = ""  # the real server writes it for custom resources, and only for them
+        metadata["continue"] = ""  # # kube-apiserver sets it for custom resources only
     if options.limit > 0 and len(records) > options.limit:
         left = len(records) - options.limit
         records = records[: options.limit]
@@ -62,7 +62,7 @@ async def list_collection(ctx: Context, call: Call) -> Answer:
 
 
 def _moment(ctx: Context, call: Call, options: ListOptions) -> tuple[int, Sequence[Record]]:
-    """The revision to list at and what was there then."""
+    """The revision to list at, and the records at that revision."""
     resource = call.resource
     namespace = call.target.namespace if resource.namespaced else ""
     if options.token:
@@ -73,7 +73,7 @@ def _moment(ctx: Context, call: Call, options: ListOptions) -> tuple[int, Sequen
             records = ctx.store.list_at(resource.storage, token.revision, namespace)
         except CompactedError:
             raise _expired() from None
-        except FutureRevisionError:  # written by somebody else, or before the cluster's files were put back
+        except FutureRevisionError:  # # a token made by another server, or before the cluster's files were restored
             raise too_new(token.revision, ctx.store.revision, retry=False) from None
         return token.revision, [r for r in records if (r.key.namespace, r.key.name) > token.after]
     wanted = _listed_revision(options.version)

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The values of an object's selectable fields, read once for all watches and without the rest of the object.
+"""Values of an object's selectable fields, read once for all watches and without decoding the rest.
 
-Every watch with a field selector asks about every change, before and after. A record keeps what was read from it, and
-only the maps on the way to a field are taken apart: the rest of a large object is passed over.
+Every watch with a field selector checks every change, before and after. A record caches the values read from it, and
+only the maps on the path to a field are decoded: the rest of a large object is skipped.
 """
 
 from __future__ import annotations
@@ -16,13 +16,13 @@ from springtide.local.apiserver.registry.resources import Resource
 from springtide.local.store.backend import Record
 
 _LONGEST_KEPT: Final = 4096
-"""Characters of all values of one record; longer ones would double the memory that the object needs."""
+"""Maximum characters of all cached values of one record; longer ones would double the object's memory."""
 
 _parts = msgspec.json.Decoder(dict[str, msgspec.Raw])
 
 
 class Parts(dict[str, Any]):
-    """A JSON object whose values are decoded when they are asked for."""
+    """A JSON object whose values are decoded on access."""
 
     @classmethod
     def of(cls, encoded: bytes | msgspec.Raw) -> Parts:
@@ -42,12 +42,12 @@ class Parts(dict[str, Any]):
 
 
 def field_values(record: Record, resource: Resource) -> dict[str, str]:
-    """By the names that field selectors use."""
+    """Values by the field names that selectors use."""
     readers = resource.strategy.fields
     known = record.fields
     if known is not None and known[0] is readers:
         return known[1]
-    # A version that is not the stored one is converted, which needs the whole object.
+    # A version other than the stored one is converted, which needs the whole object.
     obj = Parts.of(record.body) if resource.from_storage is None else load(record, resource)
     values = {name: read(obj) for name, read in readers.items()}
     if sum(map(len, values.values())) <= _LONGEST_KEPT:

@@ -24,7 +24,7 @@ _KEY_FIELDS = ("metadata.name", "metadata.namespace")
 
 @dataclass(frozen=True, slots=True)
 class Selection:
-    """What a request selects; a long selector is left to the thread beside the loop."""
+    """The selection of a request; a long selector is evaluated on the thread beside the event loop."""
 
     wanted: Predicate
     heavy: bool
@@ -34,14 +34,14 @@ class Selection:
 
 
 async def selection(resource: Resource, labels: str, fields: str) -> Selection | None:
-    """None when everything is wanted, which is the fast and the common case."""
+    """None when everything is selected, which is the fast and common case."""
     heavy = len(labels) + len(fields) > LIGHT_SELECTOR
     wanted = await beside(heavy, lambda: predicate(resource, labels, fields))
     return None if wanted is None else Selection(wanted, heavy)
 
 
 def predicate(resource: Resource, labels: str, fields: str, name: str = "") -> Predicate | None:
-    """None when everything is wanted, which is the fast and the common case."""
+    """None when everything is selected, which is the fast and common case."""
     checks: list[Predicate] = []
     if name:
         checks.append(lambda record: record.key.name == name)
@@ -61,7 +61,7 @@ def predicate(resource: Resource, labels: str, fields: str, name: str = "") -> P
 
 def _by_labels(selector: label_selectors.Selector) -> Predicate:
     if selector.long:
-        # Alone: a watch that kept the selector as well would need twice the memory.
+        # Without the selector itself: a watch that kept both would need twice the memory.
         index = LabelIndex(selector.requirements)
         return lambda record: index.matches(labels_of(record.body) or {})
     return lambda record: selector.matches(labels_of(record.body))
@@ -83,7 +83,7 @@ def _by_fields(resource: Resource, wanted: tuple[label_selectors.FieldRequiremen
 
 @dataclass(slots=True)
 class _Values:
-    """What one field may be; a watch asks for every change, however many conditions there are."""
+    """Permitted values of one field: a watch checks every change, whatever the number of conditions."""
 
     equal: set[str] = field(default_factory=set)
     unequal: set[str] = field(default_factory=set)

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""GET with `watch`: changes as they happen.
+"""GET with `watch`: streams changes.
 
-An event is encoded once and shared by all watchers that want it in the same form. A selector turns a change into what
-it means for this watcher: an object that no longer matches is DELETED for it, one that begins to match is ADDED.
+An event is encoded once and shared by all watchers with the same form. A selector translates a change for its watcher:
+an object that no longer matches is DELETED, one that begins to match is ADDED.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from springtide.local.kinds.label_selectors import LIGHT_SELECTOR
 from springtide.local.store.backend import Change, CompactedError, Event, FutureRevisionError, Record, Subscription
 
 BOOKMARK_EVERY = 60.0
-SHORTEST = 1800.0  # the real server ends a watch after a random time between 30 and 60 minutes
+SHORTEST = 1800.0  # # kube-apiserver ends a watch after a random time between 30 and 60 minutes
 LONG_SELECTORS = 8 << 20
 INITIAL_EVENTS_END = "k8s.io/initial-events-end"
 
@@ -41,14 +41,14 @@ async def watch(ctx: Context, call: Call) -> Answer:
     )
     since = revision_of(options.version)
     if call.form.kind == "Table":
-        tables.include_object(call.request.query.get("includeObject"))  # now: a stream that runs cannot say 400
+        tables.include_object(call.request.query.get("includeObject"))  # # a running stream cannot return 400
     try:
         initial, subscription = _begin(ctx, call, options, since)
     except CompactedError:
         error = status.expired(f"too old resource version: {since} ({ctx.store.compacted})")
         return Stream(_single(_line(b"ERROR", encode(error.as_object()))))
     except FutureRevisionError:
-        # The real server holds such a watch open until that revision comes or the time is up.
+        # kube-apiserver keeps such a watch open until that revision is reached or the timeout expires.
         return Stream(_single(_line(b"ERROR", encode(too_new(since, ctx.store.revision).as_object()))))
     watcher = _Watcher(ctx, call, options, wanted)
     try:
@@ -60,7 +60,7 @@ async def watch(ctx: Context, call: Call) -> Answer:
 
 
 def _count_selector(ctx: Context, watcher: _Watcher, length: int) -> None:
-    """A watch keeps its selector, ten times as large as it was written, for up to an hour."""
+    """Limit the selectors of all watches: each takes ten times its length in memory, for up to an hour."""
     if length <= LIGHT_SELECTOR:
         return
     if sum(ctx.long_selectors.values()) + length > LONG_SELECTORS:
@@ -73,7 +73,7 @@ def _count_selector(ctx: Context, watcher: _Watcher, length: int) -> None:
 
 
 def _begin(ctx: Context, call: Call, options: ListOptions, since: int) -> tuple[Iterable[Record], Subscription]:
-    """What to send first and the subscription that follows without a gap."""
+    """The initial records and the subscription that follows without a gap."""
     storage = call.resource.storage
     namespace = call.target.namespace if call.resource.namespaced else ""
     if since > ctx.store.revision:
@@ -126,7 +126,7 @@ class _Watcher:
                 yield piece
             if self._options.initial_events and self._options.bookmarks:
                 yield self._bookmark(subscription.revision, {INITIAL_EVENTS_END: "true"})
-            yield b""  # it makes the edge send the headers even if there is nothing yet
+            yield b""  # # makes the edge send the headers before the first event
             async for piece in self._live_lines(subscription):
                 yield piece
         finally:
@@ -137,7 +137,7 @@ class _Watcher:
             if self._wanted is None or self._wanted(record):
                 yield from _line_parts(b"ADDED", self._show(record))
             else:
-                yield b""  # looking at it took time, too
+                yield b""  # # checking the record took time, too
 
     async def _live_lines(self, subscription: Subscription) -> AsyncIterator[Part]:
         loop = asyncio.get_running_loop()
@@ -188,7 +188,9 @@ class _Watcher:
 
 
 def _shown_for(event: Event, change: Change) -> Record:
-    """Who loses sight of an object gets it as he last saw it, with the version of the change that took it away."""
+    """The record to show. An object that no longer matches is shown in its last matching state, with the revision of
+    the change that removed it from the selection.
+    """
     if change is not Change.DELETED or event.change is Change.DELETED or event.previous is None:
         return event.record
     obj = decode(event.previous.body)
@@ -197,7 +199,7 @@ def _shown_for(event: Event, change: Change) -> Record:
 
 
 def _meaning(event: Event, wanted: Predicate) -> Change | None:
-    """What the change means to one who sees only the objects he wants."""
+    """The change as seen by a watcher that selects some objects."""
     before = event.previous is not None and wanted(event.previous)
     if event.change is Change.DELETED:
         return Change.DELETED if before else None

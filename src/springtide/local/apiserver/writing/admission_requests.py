@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What admission is asked about a request."""
+"""The admission request of an API request."""
 
 from __future__ import annotations
 

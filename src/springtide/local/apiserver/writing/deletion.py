@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a deletion does to one object: gone at once, or marked and held by grace or finalizers. Pure.
+"""Effect of a deletion on one object: removed at once, or marked and held by grace or finalizers. Pure.
 
-Whoever removes the last hold (a controller its finalizer, a node agent with grace 0) makes the object go.
+The request that removes the last hold (a controller its finalizer, a kubelet with grace 0) removes the object.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ _STAMP = "%Y-%m-%dT%H:%M:%SZ"
 
 
 def mark(obj: Obj, resource: Resource, options: DeleteOptions, now: str) -> bool:
-    """Marks `obj` as deleted, in place; True when nothing holds it and it must go now."""
+    """Mark `obj` as deleted, in place; True when nothing holds it and it must be removed now."""
     meta = obj["metadata"]
     if resource.collected:
         _set_finalizers(meta, resource, options)
@@ -26,7 +26,7 @@ def mark(obj: Obj, resource: Resource, options: DeleteOptions, now: str) -> bool
     first = not meta.get("deletionTimestamp")
     if first or (options.grace is not None and grace < (meta.get("deletionGracePeriodSeconds") or 0)):
         _stamp(meta, grace, now)
-        if resource.held is not None:  # a namespace has no grace: it ends when it is empty
+        if resource.held is not None:  # # a namespace has no grace period: it is removed when it is empty
             del meta["deletionGracePeriodSeconds"]
         if resource.on_deletion is not None:
             resource.on_deletion(obj)
@@ -34,7 +34,7 @@ def mark(obj: Obj, resource: Resource, options: DeleteOptions, now: str) -> bool
 
 
 def _stamp(meta: Obj, grace: int, now: str) -> None:
-    """A second, shorter deletion moves the end forward, counted from when the first was asked for."""
+    """A second deletion with a shorter grace period moves the end forward, counted from the first request."""
     first = not meta.get("deletionTimestamp")
     begun = datetime.strptime(meta.get("deletionTimestamp") or now, _STAMP).replace(tzinfo=UTC)
     begun -= timedelta(seconds=meta.get("deletionGracePeriodSeconds") or 0)
@@ -49,7 +49,7 @@ def _set_finalizers(meta: Obj, resource: Resource, options: DeleteOptions) -> No
     kept = [name for name in before if name not in (ORPHAN, FOREGROUND)]
     policy = options.policy
     if not policy:
-        # Without a wish the object's own finalizer decides, then the kind's habit.
+        # Without a requested policy the object's own finalizer decides, then the kind's default.
         wished = [name for name in before if name in (ORPHAN, FOREGROUND)]
         kept += wished or ([ORPHAN] if resource.orphans_by_default else [])
     elif policy == "Orphan":

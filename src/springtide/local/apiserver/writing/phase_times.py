@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""When a volume's phase last changed: said by the server, which has the clock, unless the writer says it."""
+"""lastPhaseTransitionTime of a volume: set by the server unless the writer sets it."""
 
 from __future__ import annotations
 

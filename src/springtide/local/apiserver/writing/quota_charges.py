@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Writing what admission charged to a quota, so that two creates cannot both take the last piece."""
+"""Writes the quota usage that admission computed, so that two creates cannot both take the last unit."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from springtide.local.store.backend import FullError, Key, StaleError
 
 
 async def reserve_quota(ctx: Context, charge: Charge) -> bool:
-    """False when the quota changed since the charge was worked out."""
+    """False when the quota changed since the charge was computed."""
     resource = ctx.registry.find("", "v1", "resourcequotas")
     assert resource is not None
     meta = charge.quota["metadata"]

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Cluster addresses and node ports of services, handed out when a service is written.
+"""Allocation of cluster addresses and node ports when a service is written.
 
-What is taken is read off the stored services each time: there are few of them, and nothing can get out of step. An
-address or port given to a write that has not reached the store yet is remembered for a short while, and no longer: it
-must be free again when that write was refused, or its service deleted.
+Addresses in use are read from the stored services each time: there are few, and no second record can become
+inconsistent. An address or port given to a write that has not reached the store yet is reserved for a short while only:
+it must be free again when that write was rejected, or its service deleted.
 """
 
 from __future__ import annotations
@@ -28,11 +28,11 @@ _PROMISE = 2.0
 
 class ServiceAddresses:
     def __init__(self, store: Store, network: str, pick: Callable[[int], int], clock: Clock = time.monotonic) -> None:
-        """`pick(n)` gives a number below n; addresses are spread so that a new service rarely gets an old one's."""
+        """`pick(n)` returns a number below n; addresses are spread so that a new service rarely reuses an old one."""
         self._store, self._pick, self._clock = store, pick, clock
         self._network = ipaddress.ip_network(network)
         self._promised: dict[str | int, tuple[str, float]] = {}
-        """Address or node port -> the service it was promised to, and until when."""
+        """Address or node port -> the service it is reserved for, and until when."""
 
     def complete(self, service: Obj, old: Obj | None) -> None:
         spec = service.get("spec") or {}
@@ -41,7 +41,7 @@ class ServiceAddresses:
                 spec.pop(gone, None)
             return
         if self._promised:
-            self._taken()  # promises that have been kept are forgotten, so that a deletion frees the address
+            self._taken()  # # drops reservations of stored services, so that a deletion frees the address
         before = (old or {}).get("spec") or {}
         if old is None and (errors := field.collected(validate_before_allocation, service)):
             raise status.invalid("", "Service", service["metadata"].get("name", ""), errors)
@@ -64,7 +64,7 @@ class ServiceAddresses:
         try:
             inside = ipaddress.ip_address(address) in self._network
         except ValueError:
-            return  # validation words it better
+            return  # # validation has the better message
         if not inside:
             why = (
                 f"failed to allocate IP {address}: the provided IP ({address}) is not in the valid range. "
@@ -102,7 +102,7 @@ class ServiceAddresses:
         by_port = {port["port"]: port["nodePort"] for port in spec.get("ports") or () if port.get("nodePort")}
         for port in spec.get("ports") or ():
             if not port.get("nodePort") and port["port"] in by_port:
-                port["nodePort"] = by_port[port["port"]]  # the same port over another protocol
+                port["nodePort"] = by_port[port["port"]]  # # the same port with another protocol
             elif not port.get("nodePort"):
                 start = self._pick(len(NODE_PORTS))
                 port["nodePort"] = _free_port(start, unfree)
@@ -120,7 +120,7 @@ class ServiceAddresses:
                 raise _invalid(service, f"spec.ports[{index}].nodePort", wanted, "provided port is already allocated")
 
     def _taken(self) -> set[str | int]:
-        """Addresses and node ports."""
+        """Addresses and node ports in use."""
         stored: set[str | int] = set()
         for spec in self._specs():
             stored.update((spec.get("clusterIP", ""), *_ports(spec)))
@@ -138,7 +138,7 @@ class ServiceAddresses:
         self._promised[thing] = (_name(service), self._clock() + _PROMISE)
 
     def _take_back(self, thing: str | int, service: Obj) -> None:
-        """A service may ask again for its own: refused the first time, or deleted since."""
+        """Release the service's own reservation: it may ask again after a rejected write or a deletion."""
         if self._promised.get(thing, ("", 0.0))[0] == _name(service):
             del self._promised[thing]
 

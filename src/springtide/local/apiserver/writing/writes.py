@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How an object gets into the store: the steps that create, update, patch and apply share.
+"""The write path to the store that create, update, patch and apply share.
 
-`create` and `replace` take care of defaults, admission, validation, managedFields and optimistic locking. A write
-whose outcome equals what is stored is answered without one. Every loop is bounded: a writer that keeps losing the race
-gets a Conflict, as on the real server.
+`create` and `replace` handle defaults, admission, validation, managedFields and optimistic locking. A write that
+changes nothing is answered without writing. Every loop is bounded: a writer that loses too many races gets a Conflict,
+as in kube-apiserver.
 
-Work on the object itself is done by functions that touch nothing else. The event loop calls them directly for a small
-object; a large one (`heavy`) goes through the same functions on a thread, so that other requests do not wait for it.
+Functions that work on the object access nothing else. The event loop calls them directly for a small object; for a
+large one (`heavy`) the same functions run on a thread, so that other requests do not wait.
 """
 
 from __future__ import annotations
@@ -36,12 +36,12 @@ from springtide.local.schema.defaults import Room, TooManyDefaults
 from springtide.local.status import StatusError
 from springtide.local.store.backend import FullError, Key, Record, StaleError
 
-ATTEMPTS = 100  # lost races with other writers; each means that another one succeeded
+ATTEMPTS = 100  # # lost races with other writers; each means that another write succeeded
 NAME_ATTEMPTS = 8
 Arguments = TypeVarTuple("Arguments")
 Outcomes = TypeVar("Outcomes")
 BODY_LIMIT = 3 * 1024 * 1024 // 2
-"""etcd's request limit; the real server answers a built-in object above it with 413 too."""
+"""etcd's request limit; kube-apiserver rejects a larger built-in object with 413 too."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,7 +81,7 @@ async def create(ctx: Context, call: Call, obj: Obj, options: WriteOptions, heav
 async def _settled(
     heavy: bool, settle: Callable[[*Arguments, Room], Outcomes], *arguments: *Arguments
 ) -> tuple[Outcomes, bool]:
-    """What `settle` returns, and whether the object is heavy now: defaults make large objects of small ones."""
+    """The result of `settle`, and whether the object is heavy now: defaults can make a small object large."""
     try:
         if not heavy:
             with suppress(TooManyDefaults):
@@ -92,7 +92,7 @@ async def _settled(
 
 
 def _settle(resource: Resource, obj: Obj, room: Room) -> list[str]:
-    """Fills in defaults and drops repeated owners; what is returned are warnings."""
+    """Fill in defaults and drop repeated owners; returns warnings."""
     resource.codec.default(obj, room)
     return _settle_rest(resource, obj)
 
@@ -167,7 +167,7 @@ def _warnings(resource: Resource, new: Obj, old: Obj | None) -> list[str]:
 
 
 def _check_served(ctx: Context, resource: Resource) -> None:
-    """Asked last, because admission takes time: an object that comes in behind its definition's back would stay."""
+    """Checked last, because admission takes time: an object created after its definition's deletion would remain."""
     if not resource.custom:
         return
     current = ctx.registry.find(resource.group, resource.version, resource.plural)
@@ -215,15 +215,15 @@ def _fill_metadata(ctx: Context, resource: Resource, obj: Obj) -> None:
 # -- replace ----------------------------------------------------------------------------------------------------------
 
 Change = Callable[[Obj], Obj]
-"""From a private copy of the stored object to the one that shall replace it."""
+"""From a private copy of the stored object to its replacement."""
 
 
 async def replace(
     ctx: Context, call: Call, change: Change, options: WriteOptions, *, missing: Obj | None = None, raw: bool = False
 ) -> Outcome:
-    """`missing` is created when nothing is there (apply, and PUT of the kinds that allow it).
+    """`missing` is created when the object does not exist (apply, and PUT of the kinds that allow it).
 
-    `raw` is for changes the server makes itself (a binding): they touch what a client's update could not.
+    `raw` is for changes made by the server (a binding): they change fields that a client's update cannot.
     """
     resource, key = call.resource, call.key()
     for _ in range(ATTEMPTS):
@@ -231,7 +231,7 @@ async def replace(
         if record is None:
             if missing is None:
                 raise status.not_found(resource.group, resource.plural, key.name)
-            # Whoever may only change what is there makes nothing new by changing what is not.
+            # A permission to update does not include creation by updating a missing object.
             require(ctx.authorizer, call.request.user, attributes(call.target)._replace(verb="create"))
             return await create(ctx, call, missing, options, call.is_heavy())
         heavy = call.is_heavy(record.body)
@@ -258,7 +258,7 @@ def _changed(record: Record, resource: Resource, change: Change) -> tuple[Obj, O
 
 
 def _check_version(new: Obj, old: Obj, resource: Resource, key: Key) -> None:
-    """A writer who names a version means that one and no other."""
+    """A resourceVersion in the new object must be the stored one."""
     named = new["metadata"].get("resourceVersion")
     if named and not named.isdecimal():
         raise status.bad_request(f'strconv.ParseUint: parsing "{field.cut(named)}": invalid syntax')
@@ -269,12 +269,12 @@ def _check_version(new: Obj, old: Obj, resource: Resource, key: Key) -> None:
 async def _store_update(
     ctx: Context, resource: Resource, record: Record, new: Obj, options: WriteOptions
 ) -> Outcome | None:
-    """None when somebody else was faster."""
+    """None when another write was faster."""
     gone = is_released(resource, new)
     if options.dry_run:
         return Outcome(Record(record.key, record.revision, dump(new, resource, record.revision)), deleted=gone)
     try:
-        if gone:  # watchers see the last stored state go, the writer sees what he made of it
+        if gone:  # # watchers receive the last stored state, the writer the result of his change
             await ctx.store.delete(record.key, record, encoder(resource, load(record, resource)))
             return Outcome(Record(record.key, record.revision, dump(new, resource, record.revision)), deleted=True)
         return Outcome(await ctx.store.write(record.key, record, encoder(resource, new)))
@@ -285,7 +285,7 @@ async def _store_update(
 
 
 def is_released(resource: Resource, obj: Obj) -> bool:
-    """Marked for deletion, and nothing holds it any longer."""
+    """Marked for deletion and no longer held."""
     meta = obj["metadata"]
     return (
         bool(meta.get("deletionTimestamp"))
@@ -301,7 +301,7 @@ def _unchanged(new: Obj, old: Obj) -> bool:
 
 
 async def _prepare_update(ctx: Context, call: Call, new: Obj, old: Obj, options: WriteOptions, heavy: bool) -> bool:
-    """Whether the object is heavy now."""
+    """Returns whether the object is heavy now."""
     resource, meta = call.resource, new["metadata"]
     _check_identity(call, meta, old["metadata"])
     if not meta.get("resourceVersion") and not resource.unconditional_update and call.request.method == "PUT":
@@ -342,9 +342,9 @@ def _settle_update(ctx: Context, call: Call, new: Obj, old: Obj, options: WriteO
 
 
 def _is_ending(call: Call, old: Obj) -> bool:
-    """Whether somebody reports on an object, or lets go of one that is being deleted.
+    """Whether the write reports status, or concerns an object that is being deleted.
 
-    Defaults that do not fit are left out then: whoever adds one must not keep what exists from going on to its end.
+    Defaults that do not fit are then left out: a new default must not keep existing objects from ending.
     """
     return call.target.subresource == "status" or "deletionTimestamp" in old["metadata"]
 
@@ -367,7 +367,7 @@ def _finish_update(call: Call, new: Obj, old: Obj) -> None:
 
 
 def check_name(call: Call, meta: Obj) -> None:
-    """A body may name no other object than the path; that of a PUT must name one, and no patch may take it away."""
+    """The name in the body must match that in the path; a PUT must contain one, and a patch must not remove it."""
     given, name = meta.get("name"), call.target.name
     if call.request.method in ("PUT", "PATCH") and not given:
         raise status.bad_request(
@@ -381,7 +381,7 @@ def check_name(call: Call, meta: Obj) -> None:
 
 
 def _bare(resource: Resource, new: Obj, old: Obj | None) -> list[str]:
-    """Warnings of new finalizers without a domain; only custom resources may have them at all."""
+    """Warnings for new finalizers without a domain; only custom resources may have such finalizers."""
     if not resource.custom:
         return []
     known = set((old or {"metadata": {}})["metadata"].get("finalizers") or ()) | metadata_rules.STANDARD_FINALIZERS
@@ -416,7 +416,7 @@ def wrong_uid(call: Call, wanted: str, found: str) -> str:
 
 
 def _carry_over(call: Call, new: Obj, old: Obj) -> None:
-    """Puts back what this door may not change, and counts the generation."""
+    """Restore the parts that this endpoint must not change, and increment the generation."""
     resource, strategy = call.resource, call.resource.strategy
     if call.target.subresource == "status":
         _keep_all_but_status(resource, new, old)
@@ -435,7 +435,7 @@ def _validate_update(call: Call, new: Obj, old: Obj) -> list[FieldError]:
 
 def _update_errors(call: Call, new: Obj, old: Obj) -> list[FieldError]:
     strategy = call.resource.strategy
-    errors = 2 * metadata_rules.validate_metadata_update(new, old)  # listed twice, as by the real server
+    errors = 2 * metadata_rules.validate_metadata_update(new, old)  # # listed twice, as by kube-apiserver
     if call.target.subresource == "status":
         return errors + strategy.validate_status(new, old)
     return errors + strategy.validate(new) + strategy.validate_update(new, old)
@@ -475,7 +475,7 @@ def _complete(ctx: Context, call: Call, new: Obj, old: Obj | None) -> None:
 
 
 async def _bound(call: Call, obj: Obj, before: bytes, heavy: bool) -> None:
-    """No object above etcd's limit gets in. Light ones cannot reach it, but with defaults of the stored version."""
+    """Reject objects above etcd's limit. Small ones exceed it only with the stored version's defaults."""
     resource, ending = call.resource, bool(before) and _is_ending(call, obj)
     if resource.check_stored is not None and not ending:
         _, heavy = await _settled(heavy, resource.check_stored, obj)
@@ -484,7 +484,7 @@ async def _bound(call: Call, obj: Obj, before: bytes, heavy: bool) -> None:
 
 
 def _check_size(resource: Resource, obj: Obj, before: bytes, ending: bool) -> None:
-    """What defaults made too large has some room for its end."""
+    """An object that defaults made too large may still grow while it ends."""
     size = len(encode(obj)) if ending else len(dump(obj, resource, 0))
     if size > (2 * BODY_LIMIT if ending and len(before) > BODY_LIMIT else BODY_LIMIT):
         raise status.too_large(BODY_LIMIT)
@@ -507,7 +507,7 @@ _CUSTOM_STATUS_DOOR = field_sets.only("status")
 
 
 def writer(ctx: Context, call: Call, manager: str) -> managed_fields.Writer:
-    """Who writes, for managedFields: nobody owns what his door does not let him change."""
+    """The writer for managedFields: no manager owns fields that the endpoint does not let it change."""
     resource, subresource = call.resource, call.target.subresource
     reset = None
     if subresource == "status":
@@ -519,11 +519,11 @@ def writer(ctx: Context, call: Call, manager: str) -> managed_fields.Writer:
 
 
 def _track(ctx: Context, call: Call, old: Obj | None, new: Obj, options: WriteOptions) -> None:
-    if not options.applied:  # server-side apply has filed its fields already
+    if not options.applied:  # # server-side apply has recorded its fields already
         managed_fields.track(old, new, call.resource.codec.node, writer(ctx, call, options.manager))
     if (
         call.target.subresource == scales.SUBRESOURCE
-    ):  # entries made through this door have no time on the real server either
+    ):  # # entries of this subresource have no time in kube-apiserver either
         for entry in new["metadata"].get("managedFields") or ():
             if entry.get("subresource") == scales.SUBRESOURCE:
                 entry.pop("time", None)
