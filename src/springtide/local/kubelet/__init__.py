@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The node agent: pods bound to its node become shims and containers, and their state goes back to the API."""
+"""The node agent: runs the pods bound to its node as shims and containers, and reports their state to the API."""

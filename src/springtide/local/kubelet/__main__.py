@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """`python -m springtide.local.kubelet`: the node agent as a process of its own.
 
-SIGTERM and SIGINT end it and leave its pods running; SIGUSR1 ends its pods within their grace first.
+SIGTERM and SIGINT end it and leave its pods running; SIGUSR1 ends its pods within their grace periods first.
 """
 
 from __future__ import annotations
@@ -22,11 +22,11 @@ from springtide.local.kubelet.node import file_lock
 logger = logging.getLogger(__name__)
 
 _PREDECESSOR = 10.0
-"""Seconds that the agent of a supervisor that was killed may take to be gone."""
+"""Seconds to wait for the exit of an earlier agent, whose supervisor was killed."""
 _SETTLING = 3.0
-"""Seconds that an agent told to end its pods may still take to find them."""
+"""Seconds that an agent asked to end its pods may still take to find them."""
 _RARELY = 50_000
-"""New objects between two looks for garbage: most of what an agent makes lives as long as its pods."""
+"""New objects between two garbage collections: most objects of an agent live as long as its pods."""
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
@@ -70,7 +70,7 @@ async def _live(options: Options, settled: asyncio.Future[Agent]) -> None:
 
 
 async def _close(closing: asyncio.Event, settled: asyncio.Future[Agent]) -> None:
-    """When told so, end all pods. An agent that cannot reach the server knows none; then its supervisor ends them."""
+    """On SIGUSR1, end all pods. An agent that cannot reach the server knows none; then its supervisor kills them."""
     await closing.wait()
     try:
         agent = await asyncio.wait_for(asyncio.shield(settled), _SETTLING)
@@ -81,7 +81,7 @@ async def _close(closing: asyncio.Event, settled: asyncio.Future[Agent]) -> None
 
 
 async def _first(*works: Coroutine[Any, Any, object]) -> None:
-    """Until one of them is done, which ends the others; what broke one of them is raised."""
+    """Wait until one of them is done and cancel the others; exceptions are raised."""
     tasks = [asyncio.create_task(work) for work in works]
     try:
         await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)

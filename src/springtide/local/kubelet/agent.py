@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""One node agent, composed: what it reads from the API, the pods it keeps, the port it serves, its sign of life.
+"""One node agent, composed: informers, the controller of its pods, the port it serves, its heartbeat.
 
-Ending an agent leaves its pods as they are, and the next one takes them over. `end_pods` is the other ending, in which
-pods get their grace and their objects are left alone.
+Ending an agent leaves its pods running, and the next agent adopts them. `end_pods` is the other way to end: pods get
+their grace periods and their objects are left unchanged.
 """
 
 from __future__ import annotations
@@ -39,9 +39,9 @@ from springtide.local.runtime.fork_client import ForkClient
 logger = logging.getLogger(__name__)
 
 BACKOFF = Backoff(base=0.05, limit=5.0)
-"""Between tries to tell the API server something: when it is back, it should know soon."""
+"""Between retries of writes to the API server: short, so that it is informed soon after it is back."""
 WORKERS = 16
-"""Pods looked at in parallel; few, for starting them all at once would make each of them late."""
+"""Pods reconciled in parallel; few, because starting all pods at once would make each of them late."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,7 +90,7 @@ class Agent:
         return self._deps.pods
 
     async def run(self, settled: Callable[[], None]) -> None:
-        """Until cancelled; calls `settled` when what was found on disk is known, before which no pod is touched."""
+        """Run until cancelled; calls `settled` when the pods on disk are adopted, before which no pod is touched."""
         options = self._options
         async with asyncio.TaskGroup() as group:
             group.create_task(self._informers.run(), name="informers")
@@ -118,7 +118,7 @@ class Agent:
         known: set[tuple[str, str]] = set()
 
         def look(key: Key) -> None:
-            """Report at once to a node that was made anew or given another capacity, and not at every heartbeat."""
+            """Report at once to a node that was recreated or got another capacity, but not at every heartbeat."""
             node = nodes.get(key)
             if node is not None and (word := registration.word_of(node)) not in known:
                 known.clear()
@@ -141,13 +141,13 @@ class Agent:
             self._sync.nudge(obj["metadata"]["uid"])
 
     async def end_pods(self) -> None:
-        """Within their grace, while `run` goes on; their objects stay as they are."""
+        """End all pods within their grace periods, while `run` continues; their objects are left unchanged."""
         await self._sync.close()
 
 
 @asynccontextmanager
 async def connected(options: Options) -> AsyncIterator[Agent]:
-    """An agent that is ready to run; waits for the API server and for the node to be made."""
+    """An agent that is ready to run; waits for the API server and for its node object."""
     connection = await config.from_kubeconfig(str(options.kubeconfig))
     async with Client.over_http(connection) as client:
         node = await heartbeat.own_node(client, options.node)

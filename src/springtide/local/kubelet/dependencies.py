@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What all parts of the agent that do something work with, and what they expect of the rooms beside them."""
+"""What the acting parts of the agent depend on, and the interfaces of the packages they use."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from springtide.local.runtime.shim_client import Shim
 
 
 class Bodies(Protocol):
-    """Makes what shims are told; `bodies.Maker` is one."""
+    """Builds the bodies of shims and containers; implemented by `bodies.Maker`."""
 
     def sandbox(self, pod: Obj, directory: Path) -> PodBody: ...
 
@@ -41,7 +41,7 @@ class Bodies(Protocol):
 
 
 class Runtime(Protocol):
-    """Starts and finds shims; `runtime.nurseries.ForkClient` does."""
+    """Starts and finds shims; implemented by `runtime.fork_client.ForkClient`."""
 
     async def spawn(self, directory: Path) -> Shim: ...
 
@@ -57,7 +57,7 @@ class Runtime(Protocol):
 
 
 class Devices(Protocol):
-    """Hands out GPUs; `devices.Devices` does."""
+    """Allocates GPUs; implemented by `devices.Devices`."""
 
     def release(self, pod_uid: str) -> None: ...
 
@@ -73,11 +73,11 @@ class Dependencies:
     devices: Devices
     recorder: EventRecorder
     wake: Callable[[str, float], None]
-    """Have a pod looked at again, by uid, after so many seconds."""
+    """Enqueue a pod, by uid, after so many seconds."""
     clock: Callable[[], float] = time.time
 
     def announce(self, pod: LocalPod, container: str, reason: str, message: str, *, kind: str = "Warning") -> None:
-        """An event about a pod, or about one of its containers."""
+        """Record an event about a pod, or about one of its containers."""
         metadata: Mapping[str, Any] = pod.obj["metadata"]
         about = {"apiVersion": "v1", "kind": "Pod"}
         about |= {part: metadata[part] for part in ("namespace", "name", "uid", "resourceVersion") if part in metadata}

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""ConfigMaps, secrets and services that pods here refer to, followed while somebody needs them.
+"""ConfigMaps, secrets and services that pods here refer to, watched as long as a pod needs them.
 
-One watch for each namespace that has pods of this node, not one for each object as kubelet has: a hundred connections
-cost more than a few objects nobody asked for. Reading never waits. What was written this very moment may not have come
-through the watch yet; `load` asks the server for what is missing, so that a pod created right after its configMap
-starts at once, and for everything when told that it has changed.
+One watch for each namespace that has pods of this node, not one for each object as in kubelet: a hundred connections
+cost more than a few unneeded objects. Reading never waits. The watch may not have delivered the latest writes yet;
+`load` requests missing objects from the server, so that a pod created right after its configMap starts at once, and all
+objects if `fresh` is set.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from springtide.kube.resources import CONFIGMAPS, SECRETS, SERVICES, Key, Resour
 from springtide.local.kubelet.specs.variables import Service
 
 PATIENCE = 10.0
-"""Seconds to wait for the first contents of a watch."""
+"""Seconds to wait for the initial list of a watch."""
 
 
 class Reference(NamedTuple):
@@ -38,7 +38,7 @@ class _Need(NamedTuple):
 
 
 class _Early(NamedTuple):
-    """What the server said before the watch did."""
+    """An object read from the server before the watch delivered it."""
 
     version: int
     object: Any
@@ -84,7 +84,7 @@ class Sources:
         return found
 
     def holds_keys(self, key: Key) -> bool:
-        """Whether a secret holds the keys by which the pods of a job log in to each other."""
+        """Whether a secret holds the SSH keys by which the pods of a job log in to each other."""
         found = self.secret(key)
         return found is not None and found.type == "kubernetes.io/ssh-auth"
 
@@ -103,19 +103,19 @@ class Sources:
         return informer.get(reference.key) if informer is not None else None
 
     def _version(self, reference: Reference) -> int:
-        """Of what came through the watch, 0 for nothing; versions are numbers on every server."""
+        """The version delivered by the watch, 0 for none; versions are numbers on every server."""
         informer = self._followed.get((reference.kind, reference.key.namespace))
         return int((informer.version(reference.key) if informer is not None else "") or 0)
 
-    # Following
+    # Watching
 
     def on_change(self, handler: Callable[[Key], None]) -> None:
-        """Call `handler` with the key of each pod that refers to something that came, changed or went."""
+        """Call `handler` with the key of each pod that refers to an object that was added, changed or deleted."""
         self._handlers.append(handler)
 
     async def load(self, pod: Mapping[str, Any], *, fresh: bool = False) -> None:
-        """From now on know what this pod refers to, `fresh` as it is at the server now. TimeoutError when that does not
-        answer."""
+        """Watch the objects that this pod refers to; with `fresh`, read them from the server now. TimeoutError when it
+        does not answer."""
         wanted = frozenset(references_of(pod))
         self._needed[pod["metadata"]["uid"]] = _Need(Key.of(pod), wanted)
         async with asyncio.timeout(PATIENCE):
@@ -126,7 +126,7 @@ class Sources:
             await asyncio.gather(*(self._ask(reference) for reference in missing))
 
     def forget(self, uid: str) -> None:
-        """Stop following what only this pod needed."""
+        """Stop watching what only this pod needed."""
         self._needed.pop(uid, None)
         references = {reference for need in self._needed.values() for reference in need.references}
         for followed in self._followed.keys() - {(kind, key.namespace) for kind, key in references}:
@@ -135,7 +135,7 @@ class Sources:
             del self._early[reference]
 
     def pod(self, uid: str) -> Key | None:
-        """The name of a pod that was loaded and not forgotten."""
+        """The key of a pod that was loaded and not forgotten."""
         need = self._needed.get(uid)
         return None if need is None else need.pod
 
@@ -168,7 +168,7 @@ class Sources:
 
 
 def references_of(pod: Mapping[str, Any]) -> set[Reference]:
-    """Every configMap and secret that a pod's volumes and variables name."""
+    """Every configMap and secret that a pod's volumes and variables refer to."""
     namespace, spec = pod["metadata"]["namespace"], pod["spec"]
     found: set[tuple[str, str]] = set()
     for volume in spec.get("volumes") or ():

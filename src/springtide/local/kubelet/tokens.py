@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Service-account tokens for pods: asked for once, kept, and renewed when four fifths of their life are over.
+"""Service-account tokens for pods: requested once, cached, and renewed when four fifths of their life are over.
 
-A renewal that fails changes nothing while the old token is still good, so an API server that is away for a while takes
-no pod its rights. Time is wall-clock time because that is what a token's expiry is; a suspended machine renews late,
-and a clock that was set back makes tokens invalid until their time has come, so they are renewed at once.
+When a renewal fails the old token is used while it is valid, so a temporary outage of the API server deprives no pod of
+its rights. Time is wall-clock time because a token's expiry is; a suspended machine renews late, and after the clock
+was set back tokens are not valid yet, so they are renewed at once.
 """
 
 from __future__ import annotations
@@ -19,18 +19,18 @@ from springtide.kube.client import Client
 from springtide.kube.resources import SERVICEACCOUNTS, Key
 
 LONGEST_LIFE = 24 * 3600.0
-"""However long a token lives, a fresh one comes every day."""
+"""However long a token lives, it is renewed every day."""
 HOUR = 3600
 CLOCK_STEP = 1.0
 """Seconds that a clock may be set back, as small corrections do, without a token becoming invalid."""
 
 
 class TokenError(Exception):
-    """There is no good token, and none could be had."""
+    """There is no valid token, and none could be requested."""
 
 
 class Wanted(NamedTuple):
-    """One token: whose, for whom, for how long, and bound to which pod."""
+    """One token: account, audience, lifetime, and the pod it is bound to."""
 
     account: Key
     audience: str
@@ -40,7 +40,7 @@ class Wanted(NamedTuple):
 
     @classmethod
     def by(cls, pod: Mapping[str, Any], source: Mapping[str, Any]) -> Wanted:
-        """The token that a serviceAccountToken source of a projected volume means."""
+        """The token that a serviceAccountToken source of a projected volume asks for."""
         metadata = pod["metadata"]
         account = Key(metadata["namespace"], pod["spec"].get("serviceAccountName") or "default")
         seconds = int(source.get("expirationSeconds") or HOUR)
@@ -61,7 +61,7 @@ class Token:
     expires: float
 
     def is_due(self, now: float) -> bool:
-        """Whether to ask for the next one."""
+        """Whether to renew the token."""
         life = min((self.expires - self.issued) * 0.8, LONGEST_LIFE)
         return not self.issued - CLOCK_STEP <= now < self.issued + life
 
@@ -92,7 +92,7 @@ class Tokens:
         return bool(self._known)
 
     def due(self) -> set[str]:
-        """The uids of pods with a token that should be renewed by now."""
+        """The uids of pods with a token that should be renewed now."""
         now = self._clock()
         return {wanted.uid for wanted, token in self._known.items() if token.is_due(now)}
 

@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""From a pod object to what its shim runs: sandbox, mounts, files in /etc, programs, logs."""
+"""From a Pod object to what its shim runs: sandbox, mounts, files in /etc, programs, logs."""

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""From a Pod object to what its shim is told: the sandbox, and each attempt to run a container.
+"""From a Pod object to its bodies: of the sandbox, and of each attempt to run a container.
 
     maker.sandbox(pod, directory)                    at once: etc files and body.json, enough to start the shim
     prepared = await maker.prepare(pod, directory)   the same, and all volumes
@@ -7,8 +7,8 @@
     await maker.refresh(pod, directory)              volumes follow configMaps, secrets, labels and tokens
     await maker.remove(pod)                          nothing of the pod is left outside its directory
 
-All of it may be done again at any time, by another agent too; only differences are written. What cannot be had now is
-`NotReady`, in kubelet's words, and worth another try.
+Every step may be repeated at any time, by another agent too; only differences are written. What is missing raises
+`NotReady` with kubelet's wording, and is worth a retry.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ from springtide.local.runtime.contract import ContainerBody, PodBody
 __all__ = ["Devices", "Facts", "Maker", "NotReady", "Prepared"]
 
 TOKEN_CHECK = 5.0
-"""Seconds between two looks at the clock for tokens that should be renewed."""
+"""Seconds between two checks for tokens that should be renewed."""
 
 
 class Maker:
@@ -58,7 +58,7 @@ class Maker:
         programs.install(facts.program_directory, facts.node)
 
     def environment(self, image: str) -> Environment:
-        """What stands in for an image here. NotReady while that is a preset that was not made yet."""
+        """The environment that replaces an image here. NotReady while that is a preset that was not created yet."""
         if (made := self._environments.made_for(image)) is not None:
             return made
         if (operator := operators.for_image(image)) is not None:
@@ -68,12 +68,12 @@ class Maker:
         return self._environments.fallback
 
     def stands_in(self, image: str) -> bool:
-        """Whether containers of an image do nothing, as those of an operator that is built in; an environment that was
-        made for it runs what they ask for."""
+        """Whether containers of an image do nothing, like those of an operator that is built in. An environment made
+        for the image runs their commands instead."""
         return operators.for_image(image) is not None and self._environments.made_for(image) is None
 
     def on_change(self, callback: Callable[[Key], None]) -> None:
-        """Call with the key of each pod whose volumes are out of date."""
+        """Call `callback` with the key of each pod whose volumes are out of date."""
         self._callbacks.append(callback)
         self._sources.on_change(callback)
 
@@ -82,7 +82,8 @@ class Maker:
         return sandboxes.write(pod, directory, self._facts)
 
     async def prepare(self, pod: Obj, directory: Path, body: PodBody | None = None) -> Prepared:
-        """The sandbox, if it is not yet written, and all volumes; from now on `on_change` tells of this pod."""
+        """Write the sandbox, if `body` is not given, and set up all volumes; from now on `on_change` covers this
+        pod."""
         body = body or self.sandbox(pod, directory)
         if place := zero_byte(pod["spec"].get("volumes"), "spec.volumes"):
             raise NotReady("FailedMount", f"{place} holds a zero byte, which no path can")
@@ -97,9 +98,10 @@ class Maker:
         return Prepared(body, directory, volumes, self._warnings(pod))
 
     def container(self, pod: Obj, name: str, attempt: int, prepared: Prepared) -> ContainerBody:
-        """One attempt. Makes parts of volumes and the file for the termination message where they are missing."""
+        """The body of one attempt. Creates parts of volumes and the file for the termination message where they are
+        missing."""
         container = _container(pod, name)
-        plain = {field: value for field, value in container.items() if field != "env"}  # values may come from elsewhere
+        plain = {field: value for field, value in container.items() if field != "env"}  # values may be references
         if place := zero_byte(plain, name):
             why = f"container {place} holds a zero byte, which no command and no path can"
             raise NotReady("CreateContainerConfigError", why)
@@ -107,8 +109,8 @@ class Maker:
         return self._containers.make(pod, container, environment, attempt, prepared)
 
     async def refresh(self, pod: Obj, directory: Path, *, fresh: bool = False) -> None:
-        """Bring up to date what the agent writes into volumes; `fresh` from what the server has now, which may be more
-        than its watches have told."""
+        """Update what the agent writes into volumes; with `fresh` from the server's current state, which may be newer
+        than its watches."""
         await self._load(pod, fresh)
         try:
             await self._volumes.refresh(pod, directory)
@@ -116,7 +118,8 @@ class Maker:
             raise NotReady("FailedMount", str(error)) from None
 
     async def remove(self, pod: Obj) -> None:
-        """Give back what a pod holds outside its directory. Nothing of it may run any more; its uid is all it takes."""
+        """Release what a pod holds outside its directory. Nothing of the pod may run any more; only its uid is
+        needed."""
         uid = pod["metadata"]["uid"]
         self._sources.forget(uid)
         self._tokens.forget(uid)
@@ -173,7 +176,8 @@ def _account_volume(pod: Mapping[str, Any]) -> str | None:
 
 
 def zero_byte(value: Any, path: str) -> str:
-    """The path of a text in it that holds a zero byte: Kubernetes takes one anywhere, the system calls nowhere."""
+    """The path of a string in `value` that holds a zero byte, which Kubernetes allows everywhere and no system call
+    does."""
     if isinstance(value, str):
         return path if "\0" in value else ""
     parts: Iterable[tuple[str, Any]] = ()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""One attempt to run a container, complete: program, variables, user, and what it sees where."""
+"""The complete body of one attempt to run a container: program, variables, user and mounts."""
 
 from __future__ import annotations
 
@@ -39,15 +39,15 @@ from springtide.local.kubelet.volumes.setup import Volume
 from springtide.local.runtime.contract import ContainerBody, Mount, PodBody
 
 _LONGEST_ENV_FILE = 64 << 10
-"""Bytes of a file of variables, as kubelet has it."""
+"""Size limit of a file of variables in bytes, as in kubelet."""
 
 
 class Devices(Protocol):
     def allocate(self, pod_uid: str, container: str, wanted: Mapping[str, int]) -> dict[str, str]:
-        """The variables that tell a container which devices are its own."""
+        """Variables with the devices allocated to a container."""
 
     def release(self, pod_uid: str) -> None:
-        """Others may have them now."""
+        """Release a pod's devices."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +58,7 @@ class Prepared:
     directory: Path
     volumes: Mapping[str, Volume] = field(default_factory=dict)
     warnings: tuple[tuple[str, str], ...] = ()
-    """Reasons and messages of events: what of the pod has no effect here."""
+    """Reasons and messages of events about parts of the pod's spec that have no effect here."""
 
 
 class ContainerBodies:
@@ -71,7 +71,8 @@ class ContainerBodies:
     def make(
         self, pod: Obj, container: Obj, environment: Environment, attempt: int, prepared: Prepared
     ) -> ContainerBody:
-        """One attempt. Makes parts of volumes and the file for the termination message where they are missing."""
+        """The body of one attempt. Creates parts of volumes and the file for the termination message where they are
+        missing."""
         namespace, name = pod["metadata"]["namespace"], container["name"]
         user = self._user(pod, container)
         given = self._variables(pod, container, prepared)
@@ -163,13 +164,13 @@ class ContainerBodies:
         return devices | given
 
     def _service_variables(self, services: list[Service]) -> Mapping[str, str]:
-        """Made again when a service has changed: the containers of a namespace mostly start with the same ones."""
+        """Cached until a service changes: most containers of a namespace start with the same services."""
         if services != self._last_services[0]:
             self._last_services = (services, variables.of_services(services))
         return self._last_services[1]
 
     def _services(self, pod: Obj) -> list[Service]:
-        """The API server, and all services of the pod's namespace unless it wants none."""
+        """The API server's service, and all services of the pod's namespace unless enableServiceLinks is false."""
         namespace, links = pod["metadata"]["namespace"], pod["spec"].get("enableServiceLinks", True)
         found = {service.metadata.name: service for service in self._sources.services(namespace) if links}
         on_host = pod["spec"].get("hostNetwork") or not self._facts.isolated
@@ -198,7 +199,7 @@ class ContainerBodies:
     def _login(
         self, name: str, user: users.User, keys: ssh.Keys | None, told: Mapping[str, str], directory: Path
     ) -> list[Mount]:
-        """What lets others of the job in."""
+        """The files by which other pods of the job can log in."""
         if keys is None:
             return []
         uid, gid = (user.uid or 0, user.gid or 0) if self._facts.is_root else (self._facts.uid, self._facts.gid)
@@ -206,7 +207,7 @@ class ContainerBodies:
         return ssh.write(directory / "containers" / name / "etc", keys, told, own)
 
     def _without_mounts(self, body: ContainerBody, prepared: Prepared) -> ContainerBody:
-        """The same where nothing can be mounted: paths rewritten, and a home of its own."""
+        """The same body for a machine without mounts: paths rewritten, and a home of its own."""
         home = prepared.directory / "containers" / body.name / "home"
         home.mkdir(parents=True, exist_ok=True)
         visible = {f"/etc/{name}" for name in mounts.ETC}
@@ -234,7 +235,7 @@ def _file(volume: Volume | None, name: str, path: str) -> str:
 
 
 def _server_on_host(url: str) -> Service:
-    """The service's address leads nowhere on the host's network; the server's own does."""
+    """A service with the server's real address: the cluster IP is not reachable from the host's network."""
     server = urlsplit(url)
     port = ServicePort(server.port or 443, "https")
     return Service(ServiceName("kubernetes", "default"), ServiceSpec(server.hostname or "", (port,)))
@@ -271,7 +272,7 @@ def _layer(environment: Environment, directory: Path) -> list[Mount]:
 
 
 def _memory_limit(pod: Mapping[str, Any], container: Mapping[str, Any]) -> int | None:
-    """The container's own, or the whole pod's where only that is set."""
+    """The container's own limit, or the whole pod's where only that is set."""
     for holder in (container, pod["spec"]):
         text = ((holder.get("resources") or {}).get("limits") or {}).get("memory")
         if text and quantity.parse(str(text)):

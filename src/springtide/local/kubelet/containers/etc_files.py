@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """A pod's own /etc: hosts, resolv.conf, hostname, passwd and group.
 
-The texts are made by plain functions. They are bound into containers as files, so a changed one is written in place:
-a bind mount goes on showing the file that a rename would have replaced.
+The texts are built by pure functions. They are bound into containers as files, so a changed one is written in place:
+after a rename, a bind mount would still show the old file.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 from springtide.local.kubelet.containers import pod_files
 
 LONGEST = 1 << 20
-"""Bytes of a file that we wrote, and programs may write to."""
+"""Size limit in bytes of files that the agent wrote and programs may write to."""
 _HEADER = "# Kubernetes-managed hosts file.\n"
 _HOST_NETWORK_HEADER = "# Kubernetes-managed hosts file (host network).\n"
 _LOCALHOST = (
@@ -32,7 +32,7 @@ _LONGEST_NODENAME = 64
 
 
 class HostnameError(ValueError):
-    """A name that the kernel would not take; the message is kubelet's."""
+    """A hostname that the kernel rejects; the message is kubelet's."""
 
 
 class Hostname(NamedTuple):
@@ -59,7 +59,7 @@ def _shortened(name: str) -> str:
 
 
 def nodename(pod: Mapping[str, Any], hostname: Hostname) -> str:
-    """What the kernel calls the pod: the short name unless setHostnameAsFQDN says otherwise."""
+    """The hostname set in the kernel: the short name unless setHostnameAsFQDN is set."""
     if not (hostname.domain and pod["spec"].get("setHostnameAsFQDN")):
         return hostname.name
     if len(hostname.full) > _LONGEST_NODENAME:
@@ -170,7 +170,7 @@ def _unique(values: Iterable[str]) -> tuple[str, ...]:
 
 
 class Account(NamedTuple):
-    """Whoever programs run as."""
+    """The user that programs run as."""
 
     name: str
     uid: int
@@ -180,10 +180,11 @@ class Account(NamedTuple):
 
 
 def passwd(host_file: str, own: Account) -> str:
-    """The host's users, with root's home at /root and a home for whoever programs run as.
+    """The host's users, with root's home at /root and a home for the user that programs run as.
 
-    An ordinary user's programs run under his own uid, and sshd and ssh look up home and shell by it. His password is
-    said to be no shadow's business: nothing in his pod may read that file, and sshd's PAM would turn him away.
+    An ordinary user's programs run under that user's uid, and sshd and ssh look up home and shell by it. The password
+    field is `*` instead of a reference to the shadow file: nothing in the pod may read that file, and sshd's PAM would
+    reject the user.
     """
     lines = [line for line in host_file.splitlines() if line.count(":") == 6]
     kept = [line for line in lines if line.split(":")[2] not in ("0", str(own.uid))]
@@ -194,7 +195,7 @@ def passwd(host_file: str, own: Account) -> str:
 
 
 def group(host_file: str, own: Account) -> str:
-    """The host's groups, and the own one where the host's file does not have it."""
+    """The host's groups, and the user's own group where the host's file does not have it."""
     lines = [line for line in host_file.splitlines() if line.count(":") == 3]
     if not any(line.split(":")[2] == str(own.gid) for line in lines):
         lines.append(f"{own.name}:x:{own.gid}:")
@@ -202,7 +203,7 @@ def group(host_file: str, own: Account) -> str:
 
 
 def home_of(passwd_file: str, uid: int) -> str:
-    """As a container runtime finds it: `/` for a uid that nobody has."""
+    """The home of a uid as a container runtime finds it: `/` for an unknown uid."""
     for line in passwd_file.splitlines():
         parts = line.split(":")
         if len(parts) == 7 and parts[2] == str(uid):
@@ -214,21 +215,21 @@ def home_of(passwd_file: str, uid: int) -> str:
 
 
 def write(directory: Path, files: Mapping[str, str]) -> None:
-    """Each file under its name, in place, and only where it is different."""
+    """Write each file under its name, in place, and only where it differs."""
     directory.mkdir(parents=True, exist_ok=True)
     for name, text in files.items():
         path = directory / name
         try:
             if pod_files.read(path, LONGEST).decode(errors="surrogateescape") == text:
                 continue
-        except OSError:  # missing, or a program has filled it
+        except OSError:  # missing, or overwritten by a program
             pass
         _rewrite(path, text.encode(errors="surrogateescape"))
         path.chmod(0o644)
 
 
 def _rewrite(path: Path, text: bytes) -> None:
-    """In place, and never a part of it: where the disk is full, what was there before is there again."""
+    """Write in place, completely or not at all: where the disk is full, the previous content is restored."""
     descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
     try:
         before = os.pread(descriptor, LONGEST, 0)

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which exec sockets a pod sees: none but those of pods in which the API server let it run a command.
+"""The exec sockets that a pod can see: only those of pods in which the API server allowed it to run a command.
 
-    <data>/exec/<uid>.sock           where the shim of pod <uid> listens; no container sees this directory
-    <data>/exec/<other>/             what the containers of pod <other> see at /run/springtide/exec
+    <data>/exec/<uid>.sock           the exec socket of pod <uid>'s shim; no container sees this directory
+    <data>/exec/<other>/             mounted into the containers of pod <other> at /run/springtide/exec
     <data>/exec/<other>/pod          the uid of <other>, which the built-in kubectl sends with its requests
     <data>/exec/<other>/<uid>.sock   a hard link to the first, made with the first ticket that <other> gets for <uid>
 
@@ -22,7 +22,7 @@ NOTE = "pod"
 
 
 def make(facts: Facts, uid: str) -> Path:
-    """The directory that a pod's containers see; may be made again at any time."""
+    """Create the directory mounted into a pod's containers; may be repeated at any time."""
     directory = facts.shown_sockets(uid)
     directory.mkdir(parents=True, exist_ok=True)
     directory.chmod(0o755)  # a program may run as any user
@@ -38,7 +38,8 @@ def name_of(uid: str) -> str:
 
 
 def show(directory: Path, uid: str, client: str) -> None:
-    """Let the pod `client` see the socket of another. ValueError or OSError when there is no such pod here."""
+    """Link a pod's socket into the directory of the pod `client`. ValueError or OSError when there is no such pod
+    here."""
     if not client.replace("-", "").isalnum():
         raise ValueError(f"{client[:100]!r} is no uid of a pod")
     socket, link = directory / name_of(uid), directory / client / name_of(uid)
@@ -46,11 +47,11 @@ def show(directory: Path, uid: str, client: str) -> None:
         return
     draft = link.with_name(f"{link.name}.{secrets.token_hex(8)}")
     draft.hardlink_to(socket)
-    draft.replace(link)  # of a shim before this one, maybe
+    draft.replace(link)  # replaces the link to an earlier shim's socket
 
 
 def remove(directory: Path, uid: str) -> None:
-    """Of a pod that is gone: its socket, what it was shown, and what others were shown of it."""
+    """Remove the socket of a deleted pod, its directory, and the links to its socket in other pods' directories."""
     name = name_of(uid)
     (directory / name).unlink(missing_ok=True)
     for shown in _listed(directory):
@@ -61,7 +62,7 @@ def remove(directory: Path, uid: str) -> None:
 
 
 def _listed(directory: Path) -> list[str]:
-    """The agents of other nodes remove their pods' directories meanwhile; `Path.glob` fails when one disappears."""
+    """Agents of other nodes remove their pods' directories concurrently; `Path.glob` fails when one disappears."""
     try:
         return os.listdir(directory)
     except (FileNotFoundError, NotADirectoryError):

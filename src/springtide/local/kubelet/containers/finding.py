@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Whether a container's program is on this machine at all, looked up before the container is started.
+"""Checking whether a container's program exists on this machine, before the container is started.
 
-A container runtime finds out when it starts the program, and then the container has failed. For an image that no
-environment was made for, a program that is missing means that the image is not here yet, which is no failure.
+A container runtime detects a missing program when it starts it, and then the container has failed. For an image without
+an environment, a missing program means that the image is not available yet, which is not a failure.
 """
 
 from __future__ import annotations
@@ -16,8 +16,8 @@ from springtide.local.runtime.contract import Mount
 def is_missing(
     program: str, search_path: str, cwd: str, mounts: Sequence[Mount], private: Iterable[str], volumes: Iterable[str]
 ) -> bool:
-    """Whether a container would surely not find it. Only the container itself sees into its `volumes`; in `private`
-    directories there is nothing but what is mounted there."""
+    """Whether a container would certainly not find the program. Only the container itself sees into its `volumes`;
+    `private` directories contain nothing but mounts."""
     named = "/" in program
     places = [os.path.join(cwd, program)] if named else [f"{each}/{program}" for each in search_path.split(":")]
     kept, hidden = tuple(volumes), tuple(private)
@@ -31,7 +31,7 @@ def is_missing(
 
 
 def _real(place: str, mounts: Sequence[Mount], hidden: Sequence[str]) -> str:
-    """Where a container's path lies on this machine; empty for nowhere."""
+    """The path on this machine of a container's path; empty if there is none."""
     inner = max(
         (each for each in mounts if _inside(place, [each.target])), key=lambda each: len(each.target), default=None
     )

@@ -1,13 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A container's log as a person wants to read it, out of the files its shim writes.
+"""Reading a container's log from the files that its shim writes.
 
 A shim writes records (`2026-11-16T04:30:00.123456789Z stdout F text`), one per line, and starts a new file when one has
 grown large. `AttemptLog` reads the files of one attempt in the order they were written, also while they are being
-written and rotated; `Shaper` turns records into text; `text` puts them together and waits for more where the reader
-follows.
+written and rotated; `Shaper` turns records into text; `text` combines both and waits for more when the log is followed.
 
-A followed file is looked at every 50 ms: a `stat` costs microseconds, works on every system, and nobody who reads along
-notices the delay.
+A followed file is polled every 50 ms: a `stat` costs microseconds, works on every system, and readers do not notice the
+delay.
 """
 
 from __future__ import annotations
@@ -22,7 +21,7 @@ from typing import BinaryIO, Final
 
 CHUNK: Final = 64 << 10
 POLL: Final = 0.05
-# A line that was cut into records is shown as one, unless somebody writes megabytes without a line break.
+# A line that was split into records is shown as one, unless a program writes megabytes without a line break.
 MAX_HELD: Final = 1 << 20
 
 Files = Callable[[], list[Path]]
@@ -42,31 +41,31 @@ def files_of(directory: Path, attempt: int) -> list[Path]:
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """What of a log is wanted, and how it is to look."""
+    """Which part of a log to read, and its format."""
 
     follow: bool = False
     tail: int | None = None
     limit: int | None = None
-    """Bytes after which the answer ends, in the middle of a line if need be."""
+    """Bytes after which the output ends, in the middle of a line if need be."""
     since: str = ""
-    """A timestamp in the form of the records; older lines are left out."""
+    """A timestamp in the format of the records; older lines are left out."""
     timestamps: bool = False
     stream: str = ""
-    """`stdout` or `stderr`; empty for both as they came."""
+    """`stdout` or `stderr`; empty for both in the order written."""
 
 
 @dataclass(slots=True)
 class _Held:
-    """The beginning of a line whose end has not come yet."""
+    """The beginning of a line whose end was not read yet."""
 
     stamp: bytes
     text: bytes = b""
     begun: bool = False
-    """Part of it was shown already: what follows gets no timestamp."""
+    """Part of the line was shown already: the rest gets no timestamp."""
 
 
 class Shaper:
-    """Records in, text out. Keeps the halves of lines, of either stream, until they are whole."""
+    """Records in, text out. Buffers incomplete lines of either stream."""
 
     def __init__(self, options: Options) -> None:
         self._since, self._timestamps = options.since.encode(), options.timestamps
@@ -84,7 +83,7 @@ class Shaper:
         return self._cut(b"".join([self._shaped(record) for record in records]))
 
     def end(self) -> bytes:
-        """What was written of lines that were never finished. Half a record is nothing: its writer died over it."""
+        """The text of unfinished lines. Half a record is dropped: its writer died during the write."""
         unfinished = b"".join(self._shown(held) for held in self._held.values())
         self._held.clear()
         return self._cut(unfinished)
@@ -139,7 +138,7 @@ class AttemptLog:
             following = self._following()
             if following is None:
                 return b""
-            # Once there is a next file nobody writes to this one any more, so now its end is its end.
+            # Once there is a next file this one is not written any more, so its present end is final.
             if self._file is not None and (data := self._file.read(CHUNK)):
                 return data
             self._open(following, 0)
@@ -153,12 +152,12 @@ class AttemptLog:
         self._file = None
         try:
             self._file = path.open("rb", buffering=0)
-        except FileNotFoundError:  # rotated away since the listing: the next read looks again
+        except FileNotFoundError:  # rotated away since the listing: the next read lists again
             return
         self._file.seek(offset)
 
     def _following(self) -> Path | None:
-        """The file written after the one at hand, if there is one."""
+        """The file written after the current one, if there is one."""
         at_hand = _identity(os.fstat(self._file.fileno())) if self._file is not None else None
         found = self._snapshot()
         identities = [identity for _, identity in found]
@@ -166,7 +165,7 @@ class AttemptLog:
         return found[index][0] if index < len(found) else None
 
     def _snapshot(self) -> list[tuple[Path, tuple[int, int]]]:
-        """Files with what they are, taken in a moment when none was renamed."""
+        """Files with their identities, listed consistently, with no renaming in between."""
         while True:
             paths = self._files()
             found = [(path, identity) for path in paths if (identity := _identity_of(path)) is not None]
@@ -186,9 +185,10 @@ def _identity_of(path: Path) -> tuple[int, int] | None:
 
 
 def tail_start(paths: Sequence[Path], lines: int) -> tuple[int, int]:
-    """Where the last `lines` lines begin: which of the files, and the offset in it. Reads backwards, and no further.
+    """Where the last `lines` lines begin: index of the file, and offset in it. Reads backwards, and no further than
+    needed.
 
-    A line that was cut into several records is one line.
+    A line that was split into several records is one line.
     """
     seen = 0
     newest = True
@@ -208,7 +208,7 @@ def _is_part(record: bytes) -> bool:
 
 
 def _backwards(file: BinaryIO) -> Iterator[tuple[bytes, int]]:
-    """Records from the last to the first, each with the offset behind it. One that is still being written is none."""
+    """Records from the last to the first, each with the offset of its end. An incomplete last record is skipped."""
     position = file.seek(0, os.SEEK_END)
     pending = b""  # the end of a record whose beginning was not read yet, with its line break
     while position > 0:
@@ -226,15 +226,15 @@ def _backwards(file: BinaryIO) -> Iterator[tuple[bytes, int]]:
 
 
 async def text(files: Files, options: Options, running: Callable[[], bool]) -> AsyncGenerator[bytes, None]:
-    """The log in pieces; where it is followed, until the attempt is over (`running` says so) and all was read."""
+    """The log in chunks; when followed, until `running` is false and everything was read."""
     shaper = Shaper(options)
     with closing(AttemptLog(files, options.tail)) as tape:
         while not shaper.full:
-            over = not options.follow or not running()  # asked before reading: what came until then is read below
+            over = not options.follow or not running()  # checked before reading: earlier output is read below
             while not shaper.full and (data := tape.read()):
                 if shown := shaper.feed(data):
                     yield shown
-                await asyncio.sleep(0)  # a long log must not hold up the others
+                await asyncio.sleep(0)  # a long log must not block other tasks
             if over:
                 break
             await asyncio.sleep(POLL)

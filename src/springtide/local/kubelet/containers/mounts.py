@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a container sees where: its environment, its own /etc, its volumes. Outermost first, one thing at one path.
+"""A container's mounts: its environment, its own /etc, its volumes. Outermost first, one mount per path.
 
-Containers have their own /root, /tmp, /run and /dev/shm. What an environment needs from under the host's is bound
+Containers have their own /root, /tmp, /run and /dev/shm. Files below the host's that an environment needs are bound
 back, read-only: a pod never changes the environment that others run in.
 """
 
@@ -19,10 +19,10 @@ from springtide.local.kubelet.volumes.setup import Volume
 from springtide.local.runtime.contract import Mount
 
 PRIVATE = ("/root", "/tmp", "/run", "/dev/shm")
-"""Directories that every container has to itself."""
+"""Directories of which every container has its own."""
 BIN, EXEC = "/run/springtide/bin", "/run/springtide/exec"
 KUBECTL = "/opt/kube"
-"""Where launchers look for the kubectl that their operator has brought."""
+"""Where launchers expect the kubectl that their operator would have delivered."""
 _LONGEST_PATH: Final = 4096
 ETC = ("hosts", "resolv.conf", "hostname", "passwd", "group")
 
@@ -32,8 +32,9 @@ class MountError(ValueError):
 
 
 def of_environment(environment: Environment, hidden: Sequence[str] = ()) -> list[Mount]:
-    """The environment itself, and whatever else its Python reads from a place that is private in a container."""
-    system = ("/", "/usr", "/usr/local")  # root sees a copy of these, and nobody else may write to them
+    """The environment itself, and everything else that its Python reads from a directory that is private in a
+    container."""
+    system = ("/", "/usr", "/usr/local")  # root sees a copy of these, and other users cannot write to them
     own = [] if environment.prefix in system else [Mount(environment.prefix, environment.prefix, read_only=True)]
     return [*of_paths(environment.paths, hidden), *own] + [
         Mount(os.path.normpath(files.target), files.source) for files in environment.files if not files.copied
@@ -41,7 +42,7 @@ def of_environment(environment: Environment, hidden: Sequence[str] = ()) -> list
 
 
 def of_paths(paths: Iterable[str], hidden: Sequence[str] = ()) -> list[Mount]:
-    """Those that lie in a place that is private in a container, or hidden from it."""
+    """The paths that lie in a directory that is private in a container, or hidden from it."""
     return [Mount(path, path, read_only=True) for path in paths if _under(path, (*PRIVATE, *hidden))]
 
 
@@ -56,7 +57,7 @@ def of_etc(directory: Path) -> list[Mount]:
 def of_volumes(
     container: Mapping[str, Any], volumes: Mapping[str, Volume], variables: Mapping[str, str]
 ) -> list[Mount]:
-    """A container's volumeMounts. Parts of volumes that are missing are made."""
+    """A container's volumeMounts. Missing parts of volumes are created."""
     for device in container.get("volumeDevices") or ():
         raise MountError(f'cannot find volume "{device["name"]}" to pass into container "{container["name"]}"')
     known = {name: value for name, value in variables.items() if value}
@@ -86,7 +87,7 @@ def _subpath(mount: Mapping[str, Any], known: Mapping[str, str]) -> str:
 
 
 def _part(volume: Volume, part: str, name: str, container: str) -> tuple[Path, str]:
-    """Where it is, or what is left to find for the shim."""
+    """The path of the part, or the volume and the part for the shim to resolve."""
     try:
         if volume.in_memory:
             subpaths.check(part)
@@ -103,8 +104,7 @@ def _part(volume: Volume, part: str, name: str, container: str) -> tuple[Path, s
 
 
 def together(needed: Iterable[Mount], stand_ins: Iterable[Mount], chosen: Sequence[Mount]) -> tuple[Mount, ...]:
-    """What every container needs, what was chosen for this one, and what stands in for parts of an image, unless it
-    would lie in a directory that was chosen."""
+    """Required and chosen mounts, and the stand-ins for parts of an image, except those inside a chosen directory."""
     kept = [mount for mount in stand_ins if not any(_covers(other.target, mount.target) for other in chosen)]
     return ordered((*needed, *kept, *chosen))
 
@@ -114,6 +114,6 @@ def _covers(directory: str, path: str) -> bool:
 
 
 def ordered(mounts: Iterable[Mount]) -> tuple[Mount, ...]:
-    """Of several at one path the last, and what contains others before them."""
+    """The last of several mounts at one path, and outer mounts before inner ones."""
     by_target = {mount.target: mount for mount in mounts}
     return tuple(sorted(by_target.values(), key=lambda mount: mount.target.count("/")))

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Files that programs of a pod can write, as the node agent reads them.
+"""Safe reading of files that programs of a pod can write.
 
-A program may put a link, a pipe that blocks whoever opens it, or a file of any size in the place of what is expected.
+A program may replace the expected file by a link, a pipe that blocks its reader, or a file of any size.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ def read_end(path: Path, most: int) -> bytes:
 
 
 def _check_regular(file: int, path: Path) -> int:
-    """Its size."""
+    """The size of a regular file; OSError for everything else."""
     status = os.fstat(file)
     if not stat.S_ISREG(status.st_mode):
         raise OSError(errno.EINVAL, "not a regular file", str(path))

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Programs that every container finds: the built-in kubectl, whatever Python and whatever PATH the container has.
+"""Programs that every container finds: the built-in kubectl, whatever Python and PATH the container has.
 
-<data>/bin/kubectl      a few lines of shell that look for a Python
-<data>/bin/kubectl.py   the program itself
+  <data>/bin/kubectl      a few lines of shell that look for a Python
+  <data>/bin/kubectl.py   the program itself
 """
 
 from __future__ import annotations
@@ -21,15 +21,16 @@ _OTHERS = ("python3", "/usr/bin/python3", "/usr/local/bin/python3")
 
 
 def install(directory: Path, owner: str) -> None:
-    """Agents of several nodes may be at it: `owner` keeps their drafts apart, and all of them write the same."""
+    """Agents of several nodes may do this concurrently: `owner` keeps their drafts apart, and all write the same
+    content."""
     directory.mkdir(parents=True, exist_ok=True)
     _write(directory / "kubectl.py", (Path(runtime.__path__[0]) / "kubectl.py").read_bytes(), owner)
     _write(directory / "kubectl", launcher("kubectl.py", interpreter()).encode(), owner)
 
 
 def launcher(program: str, python: str) -> str:
-    """Runs a Python program beside it. PATH may have been reset by whoever calls it, and what runs the agent may lie
-    where only its own user goes, so that several are tried."""
+    """A shell script that runs a Python program beside it. The caller may have reset PATH, and the agent's interpreter
+    may be inaccessible to other users, so several are tried."""
     candidates = " ".join(shlex.quote(each) for each in (python, *_OTHERS))
     lines = (
         "#!/bin/sh",

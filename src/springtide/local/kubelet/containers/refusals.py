@@ -1,16 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How the making of a pod's body says that something is missing."""
+"""The error for pods and containers that cannot be started yet."""
 
 from __future__ import annotations
 
 from typing import Final
 
 NOT_HERE: Final = "ErrImagePull"
-"""The reason of an image that is not here: what a kubelet says of one that cannot be pulled."""
+"""The reason for an image that is not available here: kubelet's for one that cannot be pulled."""
 
 
 class NotReady(Exception):
-    """Worth another try: `reason` is the waiting reason or the event's, `message` says in kubelet's words why."""
+    """Worth a retry: `reason` is that of the waiting state or of the event, `message` explains in kubelet's wording."""
 
     def __init__(self, reason: str, message: str) -> None:
         super().__init__(message)

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Paths where there are no mounts: a pod's absolute paths, replaced by where things really lie.
+"""Rewriting a pod's absolute paths to paths of this machine, where nothing can be mounted.
 
-Only command, arguments and variables are rewritten. A path inside a program or a file cannot be, and the in-cluster
-files have a place of their own in every client library, so programs are pointed to a KUBECONFIG instead. Pure.
+Only command, arguments and variables are rewritten. Paths inside programs and files cannot be, and client libraries
+read the in-cluster files at a fixed path, so programs get a KUBECONFIG instead. Pure.
 """
 
 from __future__ import annotations
@@ -39,7 +39,8 @@ class Rewriter:
 
 
 def kubeconfig(server: str, account: Path, namespace: str) -> str:
-    """The rights that a pod's token gives, for whoever reads $KUBECONFIG. JSON, which is YAML as well."""
+    """A kubeconfig with the rights of a pod's token, for programs that read $KUBECONFIG. JSON, which is YAML as
+    well."""
     cluster = {"server": server, "certificate-authority": str(account / "ca.crt")}
     context = {"cluster": "in-cluster", "user": "in-cluster", "namespace": namespace}
     config = {
@@ -54,7 +55,7 @@ def kubeconfig(server: str, account: Path, namespace: str) -> str:
 
 
 def cannot_work(pod: Mapping[str, Any]) -> str:
-    """What of this pod has no chance without namespaces, in one sentence; empty when nothing."""
+    """What of this pod cannot work without namespaces, in one sentence; empty if there is nothing."""
     spec = pod["spec"]
     containers = (*(spec.get("initContainers") or ()), *(spec.get("containers") or ()))
     mounts = (mount["mountPath"] for container in containers for mount in container.get("volumeMounts") or ())

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A pod's sandbox on disk: its own /etc and `body.json`, which are all that a shim needs to begin."""
+"""A pod's sandbox on disk: its own /etc and `body.json`, all that a shim needs to start."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _ETC = Path("/etc")
 
 
 def write(pod: Obj, directory: Path, facts: Facts) -> PodBody:
-    """May be done again at any time: programs that run see the new /etc."""
+    """Write both. May be repeated at any time: running programs see the new /etc."""
     metadata, spec = pod["metadata"], pod["spec"]
     on_host = bool(spec.get("hostNetwork"))
     hostname = etc_files.hostname_of(pod, facts.cluster_domain)
@@ -75,7 +75,7 @@ def _texts(pod: Obj, address: str, hostname: etc_files.Hostname, facts: Facts) -
 
 
 def _address(directory: Path) -> str:
-    """What the agent wrote down when it gave the pod its address."""
+    """The address that the agent recorded when it assigned one to the pod."""
     try:
         return str(msgspec.json.decode((directory / "pod.json").read_bytes()).get("address", ""))
     except FileNotFoundError:
@@ -90,7 +90,7 @@ def _text(path: Path) -> str:
 
 
 def account(uid: int, gid: int, home: str = "/root") -> etc_files.Account:
-    """Whoever has that uid on this machine, as pods know him."""
+    """The account of a uid of this machine, as pods see it."""
     return etc_files.Account(_user_name(uid), uid, gid, _shell(), home)
 
 

@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """The /etc/ssh of containers that hold the keys of a job: `sshd` and `ssh HOST` work in them without an option.
 
-    the keys     a volume of a secret of type kubernetes.io/ssh-auth; where it is mounted tells where they are
-    passwd       whoever the container runs as lives beside the keys, and may log in
-    .sshd_config beside the keys: images for MPI have it there, for sshd that is not root's
+    the keys     a volume of a secret of type kubernetes.io/ssh-auth, found at its mount path
+    passwd       the container's user has its home beside the keys, and may log in
+    .sshd_config beside the keys: images for MPI have it there, for an sshd that is not run by root
 
-All pods of a job have one key. It is the key of their hosts, too: who has it may enter them anyway, and the names of
-pods are too short-lived for anything to be known about their hosts.
+All pods of a job share one key. It is their host key, too: its owner may log in to them anyway, and pod names are too
+short-lived for known hosts.
 """
 
 from __future__ import annotations
@@ -22,14 +22,14 @@ from springtide.local.runtime.contract import Mount
 
 PORT = 2222
 PRIVATE_KEY = "ssh-privatekey"
-"""What every secret of that type has."""
+"""The key that every secret of that type has."""
 HOME = "/root"
 _FILES = ("passwd", "shadow")
 
 
 @dataclass(frozen=True, slots=True)
 class Keys:
-    """Where a container sees them."""
+    """The paths of the keys in a container."""
 
     folder: str
     private: str
@@ -40,7 +40,7 @@ class Keys:
 
 
 def keys_of(pod: Mapping[str, Any], container: Mapping[str, Any], holds_keys: Callable[[str], bool]) -> Keys | None:
-    """The first secret among a container's volumes that holds keys."""
+    """The keys from the first secret among a container's volumes that holds keys."""
     secrets = {volume["name"]: volume.get("secret") or {} for volume in pod["spec"].get("volumes") or ()}
     for mount in container.get("volumeMounts") or ():
         secret = secrets.get(mount["name"]) or {}
@@ -52,7 +52,8 @@ def keys_of(pod: Mapping[str, Any], container: Mapping[str, Any], holds_keys: Ca
 
 
 def client(keys: Keys) -> str:
-    """Errors only: otherwise every connection is told of as a host that was added to those that are known."""
+    """The client's configuration. Errors only: otherwise every connection would print that its host was added to the
+    known hosts."""
     return (
         "Host *\n"
         f"    Port {PORT}\n"
@@ -65,9 +66,9 @@ def client(keys: Keys) -> str:
 
 
 def server(keys: Keys, variables: Mapping[str, str]) -> str:
-    """Those of the environment are set, PATH above all: launchers call bare names, which only the environment has. Many
-    may come at once: a launcher that starts a thousand ranks asks for them all together. Of errors only the last one is
-    told, for every probe of the port is an error."""
+    """The server's configuration. It sets the environment's variables, above all PATH: launchers call bare names, which
+    only the environment has. MaxStartups is high because a launcher of a thousand ranks connects to all at once.
+    LogLevel is FATAL because every probe of the port would log an error."""
     return (
         f"Port {PORT}\n"
         f"HostKey {_quoted(keys.private)}\n"
@@ -87,12 +88,12 @@ def server(keys: Keys, variables: Mapping[str, str]) -> str:
 
 
 def shadow(names: list[str]) -> str:
-    """No password fits. The host's file may have locked an account, which sshd takes as closed to keys as well."""
+    """No password matches. The host's file may have locked an account, for which sshd would reject keys as well."""
     return "".join(f"{name}:*:::::::\n" for name in dict.fromkeys(names))
 
 
 def write(directory: Path, keys: Keys, variables: Mapping[str, str], own: etc_files.Account) -> list[Mount]:
-    """The container's files, and where it sees them."""
+    """Write the container's files; returns their mounts."""
     host = Path("/etc/passwd").read_text(errors="surrogateescape")
     etc_files.write(directory / "ssh", {"ssh_config": client(keys), "sshd_config": server(keys, variables)})
     etc_files.write(directory, {"passwd": etc_files.passwd(host, own), "shadow": shadow(["root", own.name])})

@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""GPUs of this machine, and which container gets which."""
+"""GPUs of this machine and their allocation to containers."""

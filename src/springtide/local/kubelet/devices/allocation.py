@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Who has which GPU of this machine.
+"""The register of GPUs of this machine and the containers that hold them.
 
-All nodes of a cluster are cut out of one machine, so their agents share one register, `devices/register.json` in the
-data directory, and no GPU is given to two of them. What a container got stands in it until its pod is released or the
-pod's directory is gone, so agents may die at any moment: make the directory first, then ask for devices.
+All nodes of a cluster share one machine, so their agents share one register, `devices/register.json` in the data
+directory, and no GPU is allocated twice. A grant stays in the register until its pod is released or the pod's directory
+is removed, so agents may die at any moment: create the directory first, then allocate devices.
 
-GPUs that do not exist, for trying things out, get numbers after the real ones: a program that is shown one finds none.
+Fake GPUs, for experiments, get numbers after the real ones: a program that is given one finds no device.
 """
 
 from __future__ import annotations
@@ -39,13 +39,13 @@ class _Grant(msgspec.Struct):
 
 class _Register(msgspec.Struct):
     claims: dict[str, int | None] = {}
-    """By node: how many GPUs it says to have; null for those that say nothing."""
+    """By node: how many GPUs it claims to have; null for nodes without a claim."""
     grants: dict[str, _Grant] = {}
     """By the pod's uid."""
 
 
 class Devices:
-    """What the agent of one node knows. `asked` is the node's own word about its capacity."""
+    """The devices of one node. `asked` is the capacity that the user gave the node."""
 
     def __init__(
         self,
@@ -61,7 +61,7 @@ class Devices:
         self._path = data_dir / "devices" / "register.json"
 
     def capacity(self) -> dict[str, str]:
-        """What the node has of GPUs as far as it was not told otherwise; other nodes come and go, so ask again."""
+        """The node's GPU resources that `asked` does not override; changes as other nodes are added and removed."""
         if self._fakes is not None:
             count, memory = len(self._fakes), min((gpu.memory for gpu in self._fakes), default=0)
         else:
@@ -72,10 +72,8 @@ class Devices:
         return {name: str(amount) for name, amount in found.items() if amount and name not in self._asked}
 
     def allocate(self, pod_uid: str, container: str, wanted: Mapping[str, int]) -> dict[str, str]:
-        """Environment variables that show the container its GPUs, the same ones however often it is asked for.
-
-        NoDeviceError when there are none free.
-        """
+        """Environment variables that show the container its GPUs; repeated calls return the same GPUs. NoDeviceError
+        when not enough are free."""
         wanted = {name: wanted[name] for name in RESOURCES if wanted.get(name)}
         if not wanted:
             return dict(_NONE) if self._real else {}
@@ -91,7 +89,7 @@ class Devices:
         return _variables([by_uuid[part.uuid] for part in parts if part.uuid in by_uuid])
 
     def release(self, pod_uid: str) -> None:
-        if pod_uid.encode() not in _read(self._path):  # as of nearly all pods
+        if pod_uid.encode() not in _read(self._path):  # true of nearly all pods
             return
         with self._changing() as register:
             register.grants.pop(pod_uid, None)
@@ -100,7 +98,7 @@ class Devices:
         return self._real if self._fakes is None else self._fakes
 
     def _made_up(self, count: int | None) -> list[Gpu]:
-        """As many as the node says to have, or enough for the shares it says to have."""
+        """As many fake GPUs as the node claims to have, or enough for the shares it claims to have."""
         shares, memory = (_whole(self._asked.get(name)) for name in (SHARES, MEMORY))
         wanted = max(_whole(self._asked.get(WHOLE)), math.ceil(shares / SHARES_PER_GPU))
         wanted = wanted if WHOLE in self._asked or SHARES in self._asked else count or 0
@@ -118,7 +116,7 @@ class Devices:
 
     @contextmanager
     def _changing(self) -> Iterator[_Register]:
-        """The register, for one agent at a time; written back when it was changed without an error."""
+        """The register, locked for one agent at a time; written back when it was changed without an error."""
         self._path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         with self._path.with_name("lock").open("ab") as lock:
             fcntl.flock(lock, fcntl.LOCK_EX)
@@ -130,7 +128,7 @@ class Devices:
                 write_private(self._path, after)
 
     def _without_the_gone(self, encoded: bytes) -> _Register:
-        """Nodes and pods that were removed while their agent could not say so."""
+        """The register without nodes and pods that were removed while no agent could release their grants."""
         register = msgspec.json.decode(encoded, type=_Register) if encoded else _Register()
         nodes, pods = self._data_dir / "nodes", self._data_dir / "pods"
         register.claims = {node: claim for node, claim in register.claims.items() if (nodes / node).exists()}

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The GPUs that this machine really has, asked of nvidia-smi or, where there is none, of the driver's library."""
+"""The real GPUs of this machine, read from nvidia-smi or, where that is missing, from the driver's library."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 _FIELDS = "index,uuid,memory.total,name"
 _PATIENCE = 20.0
-"""Seconds; a driver that is not kept loaded takes some to wake up."""
+"""Seconds; a driver without persistence mode takes some to initialize."""
 _MIB = 1024 * 1024
 
 
@@ -25,11 +25,11 @@ class Gpu:
 
 
 class DriverError(Exception):
-    """There is a driver, and it does not work; the message is what it says."""
+    """A driver is installed, and it does not work; the message is the driver's."""
 
 
 def found() -> list[Gpu]:
-    """None where there is no driver."""
+    """The GPUs; empty where there is no driver."""
     if (program := shutil.which("nvidia-smi")) is not None:
         return _from_program(program)
     return _from_library()
@@ -48,12 +48,12 @@ def _from_program(program: str) -> list[Gpu]:
 
 
 def parsed(listing: str) -> list[Gpu]:
-    """What nvidia-smi prints, a line per GPU; `0, GPU-9e…, 143771, NVIDIA H200`. Others' names may hold commas."""
+    """Parse nvidia-smi's output, a line per GPU: `0, GPU-9e…, 143771, NVIDIA H200`. Names may hold commas."""
     gpus = []
     for line in listing.splitlines():
         fields = [field.strip() for field in line.split(",", 3)]
         if len(fields) == 4 and fields[0].isdecimal():
-            # Cards whose memory is the machine's own say [N/A].
+            # Cards that share the machine's memory print [N/A].
             gpus.append(Gpu(int(fields[0]), fields[1], int(fields[2]) if fields[2].isdecimal() else 0, fields[3]))
     return gpus
 
@@ -83,7 +83,7 @@ def _described(library: ctypes.CDLL, index: int) -> Gpu:
     _check(library.nvmlDeviceGetUUID(device, uuid, len(uuid)), "nvmlDeviceGetUUID")
     _check(library.nvmlDeviceGetName(device, name, len(name)), "nvmlDeviceGetName")
     if library.nvmlDeviceGetMemoryInfo(device, ctypes.byref(memory)) != 0:
-        memory.total = 0  # the machine's own
+        memory.total = 0  # shared with the machine
     return Gpu(index, uuid.value.decode(), memory.total // _MIB, name.value.decode())
 
 

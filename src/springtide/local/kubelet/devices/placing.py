@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which GPU a container gets: whole ones, or shares of some. Pure.
+"""Choosing GPUs for a container: whole ones, or shares of some. Pure.
 
 `nvidia.com/gpu` counts whole GPUs. `nvidia.com/vgpu` counts shares, each on a GPU of its own, of which ten fit on one;
-`nvidia.com/gpumem` is the memory in MiB that each share takes of its GPU. A GPU is either given away or shared. Shares
-go where the fullest GPU still has room, so that whole ones stay free.
+`nvidia.com/gpumem` is the memory in MiB that each share takes of its GPU. A GPU is either allocated as a whole or
+shared. Shares are placed on the fullest GPU with enough space, so that whole ones stay free.
 """
 
 from __future__ import annotations
@@ -22,26 +22,26 @@ SHARES_PER_GPU: Final = 10
 
 
 class NoDeviceError(Exception):
-    """No GPU can be had now; the message says what is in the way. Another pod's end may change it."""
+    """Not enough GPUs are free now; the message explains why. They may be after another pod ends."""
 
 
 @dataclass(frozen=True, slots=True)
 class Held:
-    """What one container has of one GPU."""
+    """What one container holds of one GPU."""
 
     uuid: str
     shares: int = 0
-    """0 for all of it."""
+    """0 for the whole GPU."""
     memory: int = 0
 
 
 def place(gpus: Sequence[Gpu], held: Iterable[Held], wanted: Mapping[str, int]) -> list[Held]:
-    """In the order of the GPUs. `held` is what all other containers have."""
+    """The GPUs for a container, in the order of `gpus`. `held` is what all other containers have."""
     others = list(held)
     whole, shares, memory = (wanted.get(name, 0) for name in RESOURCES)
     given = _whole(gpus, others, whole)
     if memory and not shares:
-        shares = 1  # memory of a GPU is of no use without the GPU
+        shares = 1  # memory of a GPU is useless without the GPU
     given += _shared(gpus, [*others, *given], shares, memory)
     order = {gpu.uuid: position for position, gpu in enumerate(gpus)}
     return sorted(given, key=lambda part: order[part.uuid])
@@ -75,7 +75,7 @@ class _Room:
 
 
 def _room(gpu: Gpu, held: Sequence[Held]) -> _Room | None:
-    """None for a GPU that was given away."""
+    """None for a GPU that is allocated as a whole."""
     parts = [part for part in held if part.uuid == gpu.uuid]
     if any(part.shares == 0 for part in parts):
         return None
@@ -87,7 +87,7 @@ def _gpus(count: int) -> str:
 
 
 def portion(total: int, claims: Mapping[str, int | None], node: str) -> int:
-    """How many of so many GPUs a node has that did not say how many: what others did not claim, in equal parts."""
+    """The number of GPUs of a node without a claim: the unclaimed GPUs are divided equally among such nodes."""
     undecided = sorted(name for name, claim in claims.items() if claim is None)
     rest = max(0, total - sum(claim or 0 for claim in claims.values()))
     each, more = divmod(rest, len(undecided))

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which pod of this node has which address.
+"""Allocation of addresses to the pods of this node.
 
-Pods with a network of their own get one of the node's /24; without, one of the node's part of 127/8. Who has which is
-written in the pods' directories and told to this book at start. Addresses are given round and round, so that one just
-given back is the last to be used again: others may still have connections to it or its name in their caches. 127/8
-belongs to all clusters of a machine, so each begins somewhere else.
+Pods with a network of their own get one of the node's /24; without, one of the node's part of 127/8. Allocations are
+recorded in the pods' directories and passed to `keep` at start. Addresses are allocated round-robin, so that a released
+one is reused last: other pods may still have connections to it or its name in their caches. 127/8 is shared by all
+clusters of a machine, so each cluster starts at a different address.
 """
 
 from __future__ import annotations
@@ -15,27 +15,28 @@ from itertools import chain
 
 
 class NoAddressLeft(Exception):
-    """Every address of the node's range is taken."""
+    """Every address of the node's range is in use."""
 
 
 class Addresses:
     def __init__(self, network: IPv4Network, cluster: str = "") -> None:
         first, last = int(network.network_address), int(network.broadcast_address)
         self._range = range(first + 2, last)
-        """Without the network's own address, its first, where gateways are expected, and its broadcast address."""
+        """Without the network's own address, its first, which is usually a gateway, and its broadcast address."""
         self._network = network
         self._taken: dict[int, str] = {}
         self._owners: dict[str, int] = {}
         self._next = self._range[zlib.crc32(cluster.encode()) % len(self._range)] if cluster else self._range.start
 
     def take(self, uid: str) -> str:
-        """The pod's address, now or already its own."""
+        """The pod's address, allocated if it has none yet."""
         if uid not in self._owners:
             self._give(uid, self._free())
         return str(IPv4Address(self._owners[uid]))
 
     def keep(self, uid: str, address: str) -> None:
-        """What a pod's directory says. An address outside the range (the node's changed) or another's is not kept."""
+        """Restore an address from a pod's directory. One outside the range (the node's changed) or in use is
+        dropped."""
         number = int(IPv4Address(address))
         if number in self._range and number not in self._taken:
             self._give(uid, number)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a node agent knows about its node and machine, fixed for as long as it runs."""
+"""Facts about a node and its machine, fixed for the lifetime of its agent."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def _resolver() -> Path:
 
 
 def _kubeconfigs() -> tuple[Path, ...]:
-    """Where this user's credentials for clusters lie, and the keys of his other clusters."""
+    """The directories and files with this user's credentials for this cluster and others."""
     home = Path.home()
     share = Path(os.environ.get("XDG_DATA_HOME") or home / ".local" / "share")
     named = (Path(part) for part in os.environ.get("KUBECONFIG", "").split(os.pathsep) if part)
@@ -36,15 +36,15 @@ class Facts:
     gid: int = field(default_factory=os.getgid)
     host_ip: str = "127.0.0.1"
     server: str = "https://127.0.0.1:6443"
-    """The API server as processes on the host's network reach it."""
+    """The URL of the API server for processes on the host's network."""
     cluster_dns: str = "10.96.0.10"
     cluster_domain: str = "cluster.local"
     allocatable: Mapping[str, str] = field(default_factory=dict)
-    """What the node has to give: limits that a container does not set read as this."""
+    """The node's allocatable resources: the default of limits that a container does not set."""
     resolver: Path = field(default_factory=_resolver)
-    """Which servers the machine itself asks for names."""
+    """The resolv.conf with the machine's own name servers."""
     kubeconfigs: tuple[Path, ...] = field(default_factory=_kubeconfigs)
-    """Files and directories with credentials for this cluster and others, which no container is to see."""
+    """Files and directories with credentials for this cluster and others, hidden from all containers."""
 
     @property
     def is_root(self) -> bool:
@@ -62,7 +62,8 @@ class Facts:
 
     @property
     def hidden(self) -> tuple[str, ...]:
-        """What of the host no container sees: the cluster's own files, sockets and keys, and other credentials."""
+        """Paths of the host hidden from containers: the cluster's own files, sockets and keys, and other
+        credentials."""
         paths = [str(path.absolute()) for path in (self.data_dir, *self.kubeconfigs)]
         return tuple(path for path in dict.fromkeys(paths) if not any(path.startswith(f"{other}/") for other in paths))
 
@@ -72,14 +73,14 @@ class Facts:
 
     @property
     def program_directory(self) -> Path:
-        """What every container finds in its PATH."""
+        """The programs that every container has in its PATH."""
         return self.data_dir / "bin"
 
     @property
     def exec_directory(self) -> Path:
-        """The exec sockets of all pods, which no pod sees, and a directory per pod with links to those it was shown."""
+        """The exec sockets of all pods, not visible to pods, and a directory per pod with links to those it may use."""
         return self.data_dir / "exec"
 
     def shown_sockets(self, uid: str) -> Path:
-        """What a pod sees of the exec sockets: those of pods in which it was allowed to run a command."""
+        """The directory with the exec sockets of the pods in which a pod was allowed to run a command."""
         return self.exec_directory / uid

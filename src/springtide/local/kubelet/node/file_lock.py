@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""One agent per node at a time: two would start every container twice and end what the other has just begun."""
+"""The lock of a node's only agent: two would start every container twice and end each other's."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ class TakenError(Exception):
 
 
 def take(lock: Path, patience: float) -> int:
-    """Wait for the end of a predecessor that is just being killed. The turn lasts as long as the process."""
+    """Take the lock, waiting for an earlier agent that is being killed. It is held until the process exits."""
     lock.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
     descriptor = os.open(lock, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
     deadline = time.monotonic() + patience

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The node's sign of life: its Lease every ten seconds, its status at the beginning and every five minutes."""
+"""The node's heartbeat: its Lease every ten seconds, its status at the beginning and every five minutes."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ RENEW = 10.0
 STATUS = 300.0
 RETRY = 1.0
 SOON = Backoff(base=0.02, limit=1.0)
-"""Between two looks for a node that is about to be made, while somebody waits for `tide up`."""
+"""Between two lookups of a node that is about to be created, while a user waits for `tide up`."""
 
 
 async def own_node(client: Client, name: str) -> Obj:
-    """The node's object, as soon as it is there and has its number."""
+    """The node's object, as soon as it exists and has its index."""
     for tries in itertools.count():
         try:
             node = await client.find(NODES, Key("", name))
@@ -53,11 +53,11 @@ class Heartbeat:
         self._said: dict[str, str] = {}
 
     def report_soon(self) -> None:
-        """The node's capacity may have changed."""
+        """Report soon: the node's capacity may have changed."""
         self._asked.set()
 
     async def run(self, port: int) -> None:
-        """Until cancelled. Whatever the server answers is tried again: a node that falls silent loses its pods."""
+        """Run until cancelled. Every error of the server is retried: a node without heartbeat loses its pods."""
         reported = float("-inf")
         loop = asyncio.get_running_loop()
         while True:
@@ -75,7 +75,8 @@ class Heartbeat:
                 await asyncio.wait_for(self._asked.wait(), pause)
 
     def _has_changed(self) -> bool:
-        """Whether the node has other resources than it said: devices are shared with nodes that come and go."""
+        """Whether the node's resources differ from the reported ones: devices are shared with nodes that are added and
+        removed."""
         return self._node is not None and self._resources(self._node) != self._said
 
     async def _report(self, port: int) -> None:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What this machine is: the numbers and names that a node reports. Read once; none of it changes under an agent."""
+"""Facts about this machine that a node reports. Read once; none of them changes while an agent runs."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ class Machine:
     memory: int
     """Bytes."""
     disk: int
-    """Bytes of the file system that pods are kept on."""
+    """Bytes of the file system that holds the pods."""
     kernel: str
     os_image: str
     operating_system: str
@@ -43,7 +43,7 @@ def look(data_dir: Path) -> Machine:
 
 
 def capacity(machine: Machine) -> dict[str, str]:
-    """What a node has that is not told otherwise."""
+    """The default capacity of a node."""
     return {
         "cpu": str(machine.cpus),
         "memory": f"{machine.memory // 1024}Ki",

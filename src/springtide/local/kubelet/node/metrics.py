@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the pods of this node use, as the kubelet's `/metrics/resource` says it; `kubectl top` and autoscalers read it.
+"""Resource usage of this node's pods in the format of kubelet's `/metrics/resource`, for `kubectl top` and autoscalers.
 
-Shims know the processor time and the working set of their containers. The node's own numbers are the sums: several
-nodes share a machine here, and each answers for its own pods. Processor time is a counter and must not fall when a pod
-goes, so it is added up as it grows.
+Shims report the processor time and the working set of their containers. The node's own numbers are the sums: several
+nodes share a machine here, and each reports only its own pods. Processor time is a counter and must not fall when a pod
+is removed, so its increments are summed up.
 """
 
 from __future__ import annotations
@@ -18,11 +18,11 @@ from springtide.local.kubelet.serving.hosting import HostedPod, Hosting, PodShim
 from springtide.local.kubelet.specs import pod_specs
 from springtide.local.runtime.shim_client import ShimError
 
-FRESH: Final = 1.0  # seconds for which an answer is good enough for the next who asks
+FRESH: Final = 1.0  # seconds for which an answer is reused
 
 
 class Usage(NamedTuple):
-    """Of one container, at one moment."""
+    """The usage of one container at one moment."""
 
     namespace: str
     pod: str
@@ -44,18 +44,18 @@ class Reading:
 
 
 class Counter:
-    """Processor seconds of all containers together, those that are gone included."""
+    """Processor seconds of all containers together, including those that are gone."""
 
     def __init__(self) -> None:
         self._seen: dict[tuple[str, str], float] = {}
         self.total = 0.0
 
     def add(self, usages: Iterable[Usage], here: Collection[str]) -> None:
-        """`here` are the uids of all pods of the node: one that did not answer is not forgotten."""
+        """`here` are the uids of all pods of the node: one that did not answer keeps its last value."""
         now = {(usage.uid, usage.container): usage.cpu for usage in usages}
         for key, cpu in now.items():
             before = self._seen.get(key, 0.0)
-            self.total += cpu - before if cpu >= before else cpu  # less than before: it was started anew
+            self.total += cpu - before if cpu >= before else cpu  # less than before: the container was restarted
         self._seen = {key: cpu for key, cpu in self._seen.items() if key[0] in here} | now
 
 
@@ -81,7 +81,7 @@ class ResourceMetrics:
 
 
 async def _of_pod(pod: HostedPod, shim: PodShim) -> list[Usage] | None:
-    """None when the shim does not say: a pod that has ended meanwhile, most often."""
+    """None when the shim does not answer, usually because the pod has ended meanwhile."""
     try:
         used = await shim.usage()
     except ShimError:
@@ -120,7 +120,7 @@ _FAMILIES: Final = {
 
 
 def render(reading: Reading) -> str:
-    """The families in alphabetical order, with the words that the kubelet describes them in."""
+    """The families in alphabetical order, with kubelet's help texts."""
     stamp = f" {int(reading.at * 1000)}"
     samples: dict[str, list[str]] = {name: [] for name in _FAMILIES}
     for usage in reading.usages:

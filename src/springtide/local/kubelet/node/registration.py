@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a node says of itself: capacity, addresses, health, what it runs on. `heartbeat` sends it.
+"""The node's status and lease: capacity, addresses, health, machine. `heartbeat` sends them.
 
-The Node object is made by the supervisor, with the capacity that the user asked for in an annotation; the agent fills
-in the rest. As with a kubelet, conditions carry a heartbeat that is refreshed every few minutes, while the Lease tells
-within seconds whether the agent lives. Pure, but for a log line about a capacity annotation that cannot be read.
+The Node object is created by the supervisor, with the capacity that the user asked for in an annotation; the agent
+fills in the rest. As with kubelet, conditions carry a heartbeat that is refreshed every few minutes, while the Lease
+shows within seconds whether the agent lives. Pure, except for logging a capacity annotation that cannot be parsed.
 """
 
 from __future__ import annotations
@@ -34,18 +34,18 @@ _HEALTHY = (
 
 
 def index_of(node: Mapping[str, Any]) -> int | None:
-    """The number that decides the node's addresses; None until the supervisor has given it one."""
+    """The number that decides the node's addresses; None until the supervisor has assigned one."""
     text = (node["metadata"].get("annotations") or {}).get(INDEX, "")
     return int(text) if text.isdigit() else None
 
 
 def word_of(node: Mapping[str, Any]) -> tuple[str, str]:
-    """Which object it is and what capacity it was given: when either changes, the status has to be written anew."""
+    """The object's uid and its capacity annotation: when either changes, the status has to be written again."""
     return node["metadata"]["uid"], (node["metadata"].get("annotations") or {}).get(CAPACITY, "")
 
 
 def asked_of(node: Mapping[str, Any]) -> dict[str, str]:
-    """The capacity that the user gave the node; what makes no sense counts as nothing."""
+    """The capacity that the user gave the node; empty where the annotation cannot be parsed."""
     text = (node["metadata"].get("annotations") or {}).get(CAPACITY) or "{}"
     try:
         return msgspec.json.decode(text, type=dict[str, str])
@@ -55,7 +55,7 @@ def asked_of(node: Mapping[str, Any]) -> dict[str, str]:
 
 
 def capacity_of(node: Mapping[str, Any], machine: Machine, devices: Mapping[str, str]) -> dict[str, str]:
-    """What the machine has, what its devices add, and over both what the user asked for."""
+    """The machine's capacity and its devices, overridden by what the user asked for."""
     return capacity(machine) | dict(devices) | asked_of(node)
 
 
@@ -71,7 +71,7 @@ def labels(node: str, machine: Machine) -> dict[str, str]:
 
 
 def status(node: Mapping[str, Any], machine: Machine, resources: Mapping[str, str], port: int, now: float) -> Obj:
-    """The whole status. What is there can all be handed out: nothing is held back for the system."""
+    """The whole status. All capacity is allocatable: nothing is reserved for the system."""
     old = (node.get("status") or {}).get("conditions") or ()
     before = {condition["type"]: condition for condition in old}
     return {

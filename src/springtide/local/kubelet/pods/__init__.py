@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Pods of this node: what is observed, the plan, and what carries it out."""
+"""The pods of this node: their observed state, the plan for each, and its execution."""

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What may have to be done about a pod: the steps that a plan is made of. Plain data; `sync` does them."""
+"""The actions that a plan for a pod consists of. Plain data; `sync` performs them."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class StartContainer:
 
 @dataclass(frozen=True, slots=True)
 class BackOffRestart:
-    """Say that a container has to wait, and come back at `until`."""
+    """Report that a container waits for its restart, and reconcile again at `until`."""
 
     name: str
     delay: int
@@ -28,7 +28,7 @@ class BackOffRestart:
 
 @dataclass(frozen=True, slots=True)
 class BeginStop:
-    """Announce the end of a container and run its preStop hook within the grace."""
+    """Announce the end of a container and run its preStop hook within the grace period."""
 
     name: str
     attempt: int
@@ -38,7 +38,7 @@ class BeginStop:
 
 @dataclass(frozen=True, slots=True)
 class SignalStop:
-    """TERM now, KILL after the grace."""
+    """Send the stop signal now, SIGKILL after the grace period."""
 
     name: str
     grace: float
@@ -46,7 +46,7 @@ class SignalStop:
 
 @dataclass(frozen=True, slots=True)
 class StartOver:
-    """Forget all attempts so far: everything begins again, in the same sandbox."""
+    """Forget all attempts so far: all containers start from the beginning, in the same sandbox."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,17 +56,17 @@ class EndSandbox:
 
 @dataclass(frozen=True, slots=True)
 class Finish:
-    """Report the last state; everything that the pod held on this node is free again."""
+    """Report the last state and release everything that the pod held on this node."""
 
 
 @dataclass(frozen=True, slots=True)
 class DeletePod:
-    """Nothing of it is left: the API server may forget it."""
+    """Nothing of the pod is left on the node: delete its object from the API server."""
 
 
 @dataclass(frozen=True, slots=True)
 class Forget:
-    """Remove what is left on disk; the object is gone."""
+    """Remove what is left on disk; the object is deleted."""
 
 
 @dataclass(frozen=True, slots=True)

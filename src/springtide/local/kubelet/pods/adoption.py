@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What an agent finds when it starts: pods in directories, some of them running.
+"""Adopting the pods that an agent finds on disk when it starts, some of them running.
 
-A shim that lives is taken over as it is; its containers notice nothing. Where the shim is gone (killed, or the machine
-was rebooted) the files tell how far its containers came, and marks beside them which ended with the node. A pod whose
-object is gone is ended and removed by its first reconcile; all that is known of it stands in its record.
+A living shim is adopted as it is; its containers are not affected. Where the shim is gone (killed, or the machine was
+rebooted) the state files show how far its containers got, and marks beside them which ended with the node. A pod whose
+object is deleted is ended and removed by its first reconcile, from its record alone.
 """
 
 from __future__ import annotations
@@ -25,11 +25,11 @@ logger = logging.getLogger(__name__)
 
 
 async def found(deps: Dependencies, informer: Informer[Obj]) -> list[LocalPod]:
-    """This node's pods on disk. The informer is filled already, and knows them by uid."""
+    """This node's pods on disk. The informer must be synced and have an index by uid."""
     facts = deps.facts
     left = list(records(facts.data_dir / "pods", facts.node))
     objects = [informer.where("uid", record.uid) for record in left]
-    # All at once: one whose shim does not answer must not keep the others waiting.
+    # In parallel: a shim that does not answer must not delay the adoption of other pods.
     return await asyncio.gather(
         *(_adopt(deps, record, found[0] if found else None) for record, found in zip(left, objects, strict=True))
     )
@@ -41,7 +41,7 @@ async def _adopt(deps: Dependencies, record: Record, obj: Obj | None) -> LocalPo
     shim = await deps.runtime.adopt(directory)
     try:
         states = await shim.states() if shim is not None else []
-    except ShimGoneError:  # in this moment
+    except ShimGoneError:  # the shim exited just now
         shim = None
     status = dict((obj or {}).get("status") or {})
     if shim is None:
@@ -65,9 +65,9 @@ async def _adopt(deps: Dependencies, record: Record, obj: Obj | None) -> LocalPo
 
 
 def _left(deps: Dependencies, directory: Path, status: Obj) -> list[ContainerState]:
-    """The last states of a pod whose shim is gone, with those marked that its node interrupted.
+    """The last states of a pod whose shim is gone; attempts that the node interrupted are marked.
 
-    No agent looked when the shim ended: everything was killed, or the machine was rebooted.
+    No agent was running when the shim ended: everything was killed, or the machine was rebooted.
     """
     runtime = deps.runtime
     interruptions.mark(directory, interruptions.running(runtime.left(directory)))
@@ -78,7 +78,7 @@ def _left(deps: Dependencies, directory: Path, status: Obj) -> list[ContainerSta
 
 
 def _images(pod: LocalPod) -> dict[str, str]:
-    """What running attempts were started with, as reported; of others there is nothing to know."""
+    """The images of the newest attempts, as far as the reported status covers these attempts."""
     fields = ("containerStatuses", "initContainerStatuses")
     reported = [status for field in fields for status in pod.status.get(field) or ()]
     return {
@@ -89,7 +89,7 @@ def _images(pod: LocalPod) -> dict[str, str]:
 
 
 def _remains(record: Record, names: list[str]) -> Obj:
-    """As much of an object as it takes to end its pod."""
+    """A minimal pod object, sufficient to end the pod."""
     metadata = {"namespace": record.namespace, "name": record.name, "uid": record.uid}
     return {
         "metadata": metadata | {"deletionGracePeriodSeconds": record.grace},

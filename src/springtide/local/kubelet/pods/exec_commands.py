@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Commands that the agent itself runs in a container, for probes and hooks: short, and only their end matters."""
+"""Commands that the agent itself runs in a container, for probes and hooks: short, and only their outcome matters."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ class Outcome:
 
 
 class TimedOut(Exception):
-    """The command took too long, and was killed."""
+    """The command exceeded its timeout and was killed."""
 
 
 async def run(shim: Shim, container: str, argv: Sequence[str], timeout: float | None = None) -> Outcome:
-    """Both streams together. ShimError when the command cannot be started."""
+    """Run a command; the outcome has stdout and stderr together. ShimError when the command cannot be started."""
     with ExitStack() as stack:
         output = _Output()
         stack.callback(output.close)
@@ -48,7 +48,7 @@ async def run(shim: Shim, container: str, argv: Sequence[str], timeout: float | 
 
 
 class _Output:
-    """A pipe whose reading end is emptied as it fills. Nobody waits for its end: a daemon may hold it open for ever."""
+    """A pipe that is drained as it fills. Its end is not waited for: a daemon may hold it open forever."""
 
     def __init__(self) -> None:
         self._reader, self.writer = os.pipe()
@@ -72,4 +72,4 @@ class _Output:
         with suppress(BlockingIOError):
             while data := os.read(self._reader, 1 << 16):
                 self._data = (self._data + data)[:OUTPUT]
-            self._loop.remove_reader(self._reader)  # its end was reached
+            self._loop.remove_reader(self._reader)  # end of file

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""postStart and preStop: a command, a request or a pause, run in or towards a container that is running."""
+"""postStart and preStop hooks: a command, an HTTP request or a sleep, for a container that is running."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ from springtide.local.runtime.shim_client import Shim, ShimError
 
 
 class HookError(Exception):
-    """The hook failed; the message is the kubelet's."""
+    """The hook failed; the message has kubelet's wording."""
 
 
 async def run(handler: Obj, container: Mapping[str, Any], pod: LocalPod) -> None:
-    """Until the hook is done. HookError when it failed; how long it may take is the caller's business."""
+    """Run a hook to its end. HookError when it fails; the caller sets the timeout."""
     shim = pod.shim
     if shim is None:
         raise HookError(f"the sandbox of pod {pod_specs.long_name(pod.obj)} is gone")
@@ -49,7 +49,7 @@ async def _exec(command: list[str], container: Mapping[str, Any], shim: Shim, pl
 
 
 async def _http(action: Obj, container: Mapping[str, Any], address: str, shim: Shim, place: str) -> None:
-    """Any answer will do: the request is the message."""
+    """Every response counts as success, whatever its status code."""
     try:
         answer = await connections.ask_http(action, container, address, partial(shim.socket, "tcp"))
     except (ProbeError, ShimError) as error:

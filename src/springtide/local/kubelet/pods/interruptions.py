@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """Attempts that ended with their node: by a shutdown of the cluster, a reboot, or because everything was killed.
 
-How such an attempt ended says nothing about its program: also one that answers SIGTERM with exit code 0 is not done.
-Each is marked by an empty file beside its state, because a full disk still has room for that. The supervisor marks
-what runs on all nodes before it stops any: a launcher may fail because workers on another node are gone already. At
-the next start a pod that may run again does so; one with restart policy Never has failed, as after a graceful
-shutdown of a Kubernetes node.
+The exit code of such an attempt does not show whether its program is done: a program may handle SIGTERM and exit with
+0. Each is marked by an empty file beside its state, because a full disk still has room for that. The supervisor marks
+what runs on all nodes before it stops any: a launcher may fail because workers on another node have stopped already. At
+the next start a pod that may restart does so; one with restart policy Never has failed, as after a graceful shutdown of
+a Kubernetes node.
 """
 
 from __future__ import annotations
@@ -29,9 +29,9 @@ def running(states: Iterable[ContainerState]) -> dict[str, int]:
 
 
 def unreported_failures(states: Iterable[ContainerState], reported: Mapping[str, Any]) -> dict[str, int]:
-    """Attempts that failed without the API server having heard of it.
+    """Attempts that failed without the API server having received their end.
 
-    Of a machine that was rebooted since: its service manager sends SIGTERM to all processes, programs in pods included.
+    Used after a reboot: the service manager sends SIGTERM to all processes, including programs in pods.
     """
     fields = ("containerStatuses", "initContainerStatuses")
     known = {
@@ -48,7 +48,7 @@ def unreported_failures(states: Iterable[ContainerState], reported: Mapping[str,
 
 
 def mark(directory: Path, attempts: Mapping[str, int]) -> None:
-    """Remember them for the next start. Without a mark the next start reads off how they ended."""
+    """Mark attempts as interrupted for the next start, which otherwise relies on their exit codes."""
     for container, attempt in attempts.items():
         try:
             _mark(directory, container, attempt).touch()
@@ -57,12 +57,12 @@ def mark(directory: Path, attempts: Mapping[str, int]) -> None:
 
 
 def marked(directory: Path, states: Iterable[ContainerState]) -> dict[str, int]:
-    """Those of the newest attempts that are marked."""
+    """The newest attempts that are marked."""
     return {state.name: state.attempt for state in states if _mark(directory, state.name, state.attempt).exists()}
 
 
 def killed(state: ContainerState, interrupted: Mapping[str, int]) -> ContainerState:
-    """An interrupted attempt that ended with exit code 0, as one that was killed with its node."""
+    """Replace exit code 0 of an interrupted attempt by that of one killed with its node; others are unchanged."""
     if interrupted.get(state.name) != state.attempt or state.status != "exited" or state.exit_code != 0:
         return state
     return msgspec.structs.replace(state, **LOST)

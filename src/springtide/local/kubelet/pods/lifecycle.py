@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A pod's life as a pure plan: from what is seen of it to what is to be done now.
+"""A pod's life as a pure plan: from its observed state to the actions that are due now.
 
     sandbox ─► init containers, one after the other (sidecars stay) ─► containers ─► … ─► wind-down ─► finished
 
-`plan` is asked again whenever anything about the pod changed, and gives the next steps, never all of them: it looks at
-what is, not at what was planned before, so that an agent that died anywhere finds its place again. The order and the
-words of it are the kubelet's. Winding down has one way, whatever the cause (deleted, too long active, all containers
-done, the agent told to end its pods): preStop hooks, then TERM, main containers before sidecars and sidecars in
-reverse order, KILL by the shim at the end of the grace, then the sandbox, then the last word to the API.
+`plan` is called whenever the pod changes and returns the next actions, never all: it depends on the observed state
+only, not on earlier plans, so that a restarted agent continues where its predecessor died. Order and wording are
+kubelet's. There is one way to wind down, whatever the cause (deleted, deadline exceeded, all containers done, agent
+ending its pods): preStop hooks, then SIGTERM, main containers before sidecars and sidecars in reverse order, SIGKILL by
+the shim at the end of the grace period, then the end of the sandbox, then the last report to the API.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ from springtide.local.kubelet.specs import pod_specs
 from springtide.local.runtime.contract import ContainerState
 
 MINIMUM_GRACE = 2.0
-"""Seconds between TERM and KILL that even a container without any grace left gets."""
+"""Seconds between SIGTERM and SIGKILL for a container whose grace period is already used up."""
 
 
 class Ending(StrEnum):
@@ -68,7 +68,7 @@ def plan(pod: Mapping[str, Any], seen: Observed, now: float) -> tuple[Action, ..
 
 
 def ending(pod: Mapping[str, Any], seen: Observed, now: float) -> Ending | None:
-    """Why the pod winds down, if it does."""
+    """Why the pod winds down; None if it does not."""
     if seen.removed or pod_specs.is_deleted(pod):
         return Ending.DELETED
     if seen.closing:
@@ -81,7 +81,7 @@ def ending(pod: Mapping[str, Any], seen: Observed, now: float) -> Ending | None:
 
 
 def _is_late(pod: Mapping[str, Any], seen: Observed, now: float) -> bool:
-    """Whether the pod outran its deadline, be it that nothing of it runs any more: then the deadline ended it."""
+    """Whether the pod exceeded its deadline, including a pod whose containers have ended only because of it."""
     deadline = pod_specs.deadline_of(pod, seen.start)
     if deadline is None or now < deadline:
         return False
@@ -91,7 +91,8 @@ def _is_late(pod: Mapping[str, Any], seen: Observed, now: float) -> bool:
 
 
 def is_done(pod: Mapping[str, Any], seen: Observed) -> bool:
-    """Whether no container will run again: all are done, or initialization failed, or the sandbox broke for good."""
+    """Whether no container will run again: all are done, or initialization failed, or a pod that never restarts lost
+    its sandbox."""
     policy = _policy(pod)
     if not seen.sandbox and policy == "Never" and any(_latest(name, seen) for name in seen.states):
         return True
@@ -107,7 +108,7 @@ def is_done(pod: Mapping[str, Any], seen: Observed) -> bool:
 
 
 def starts_over(pod: Mapping[str, Any], seen: Observed) -> bool:
-    """Whether a container ended in a way that makes all of them begin again."""
+    """Whether a container ended in a way that restarts all containers."""
     containers = (*pod_specs.init_containers(pod), *pod_specs.main_containers(pod))
     ends = [(container, _current(container["name"], seen)) for container in containers]
     return any(
@@ -116,7 +117,7 @@ def starts_over(pod: Mapping[str, Any], seen: Observed) -> bool:
 
 
 def is_initialized(pod: Mapping[str, Any], seen: Observed) -> bool:
-    """Whether, in this sandbox, a main container was started already or the last init container is through."""
+    """Whether, in this sandbox, a main container was started already or the last init container is complete."""
     if any(_current(container["name"], seen) for container in pod_specs.main_containers(pod)):
         return True
     inits = pod_specs.init_containers(pod)
@@ -128,7 +129,7 @@ def _policy(pod: Mapping[str, Any]) -> str:
 
 
 def _latest(name: str, seen: Observed) -> ContainerState | None:
-    """The newest attempt, if it was made since everything last began again."""
+    """The newest attempt, if it was made since all containers last started over."""
     state = seen.states.get(name)
     return state if state is not None and state.attempt > seen.reset.get(name, -1) else None
 
@@ -147,7 +148,7 @@ def _failed_for_good(container: Obj, seen: Observed, policy: str) -> bool:
 
 
 def _is_through(container: Obj, seen: Observed) -> bool:
-    """Whether an init container lets the next one start."""
+    """Whether an init container allows the next one to start."""
     state = _current(container["name"], seen)
     if state is None:
         return False
@@ -159,7 +160,7 @@ def _is_through(container: Obj, seen: Observed) -> bool:
     return verdict.startup is True or not container.get("startupProbe")
 
 
-# Going up
+# Starting
 
 
 def _sandbox(seen: Observed, now: float) -> tuple[Action, ...]:
@@ -176,10 +177,10 @@ def _ephemeral(pod: Mapping[str, Any], seen: Observed) -> Iterator[Action]:
 
 
 def _initialization(pod: Mapping[str, Any], seen: Observed, now: float) -> Iterator[Action]:
-    """The first init container that is not through; and sidecars before it are kept running."""
+    """Run the first init container that is not complete, and keep the sidecars before it running."""
     inits = pod_specs.init_containers(pod)
     if any(_current(container["name"], seen) for container in pod_specs.main_containers(pod)):
-        # Ordinary ones had their time; also a sidecar that broke down no longer holds anything up.
+        # Ordinary init containers are complete; a sidecar that failed no longer delays main containers.
         yield from _keep_all([container for container in inits if pod_specs.is_sidecar(container)], pod, seen, now)
         return
     reached = max((number for number, one in enumerate(inits) if _current(one["name"], seen)), default=-1)
@@ -196,7 +197,7 @@ def _keep_all(containers: Iterable[Obj], pod: Mapping[str, Any], seen: Observed,
 
 
 def _keep(container: Obj, pod: Mapping[str, Any], seen: Observed, now: float) -> Iterator[Action]:
-    """Whatever it takes to have this container running, or done."""
+    """The actions that keep this container running until it is done."""
     name = container["name"]
     state = _latest(name, seen)
     if state is None:
@@ -229,7 +230,7 @@ def _start(name: str, attempt: int, seen: Observed, now: float) -> Iterator[Acti
 
 
 def _check_health(container: Obj, pod: Mapping[str, Any], seen: Observed, now: float) -> Iterator[Action]:
-    """Stop a container that its probes condemn or that is no longer what the pod asks for, or go on stopping it."""
+    """Stop a container whose probes failed or whose image was changed, or continue its stop."""
     name = container["name"]
     why, probe = _complaint(container, seen)
     if not why and not _stop_of(name, seen):
@@ -244,7 +245,7 @@ def _check_health(container: Obj, pod: Mapping[str, Any], seen: Observed, now: f
 
 
 def _complaint(container: Obj, seen: Observed) -> tuple[str, Obj]:
-    """What is wrong with a running container, and the probe that found it."""
+    """What is wrong with a running container, and the probe that detected it."""
     verdict = seen.verdicts.get(container["name"], Verdict())
     if seen.images.get(container["name"], container.get("image")) != container.get("image"):
         return "definition changed", {}
@@ -256,7 +257,7 @@ def _complaint(container: Obj, seen: Observed) -> tuple[str, Obj]:
 
 
 def _without_overtaking(steps: list[Action], seen: Observed) -> Iterator[Action]:
-    """No container starts while another's postStart hook runs, and only the next requeue counts."""
+    """Drop starts while a postStart hook of any container runs, and keep only the earliest requeue."""
     waits = [step.seconds for step in steps if isinstance(step, RequeueAfter)]
     for step in steps:
         if isinstance(step, RequeueAfter) or (isinstance(step, StartContainer) and seen.starting):
@@ -267,7 +268,7 @@ def _without_overtaking(steps: list[Action], seen: Observed) -> Iterator[Action]
 
 
 def _start_over(pod: Mapping[str, Any], seen: Observed, now: float) -> Iterator[Action]:
-    """Kill what still runs, without any grace; then forget it all."""
+    """Kill what still runs, without a grace period; then forget all attempts."""
     running = [one["name"] for one in pod_specs.all_containers(pod) if _runs(one["name"], seen)]
     for name in running:
         yield from _stop(name, seen, 0.0, "killing", now)
@@ -275,7 +276,7 @@ def _start_over(pod: Mapping[str, Any], seen: Observed, now: float) -> Iterator[
         yield StartOver()
 
 
-# Going down
+# Winding down
 
 
 def _wind_down(pod: Mapping[str, Any], seen: Observed, now: float) -> Iterator[Action]:
@@ -293,12 +294,12 @@ def _wind_down(pod: Mapping[str, Any], seen: Observed, now: float) -> Iterator[A
 
 
 def _stop(name: str, seen: Observed, grace: float, message: str, now: float) -> Iterator[Action]:
-    """The next step of one container's stop. A shorter grace than before begins it anew."""
+    """The next action of one container's stop. A grace period shorter than before restarts the stop."""
     stop = _stop_of(name, seen)
     if stop is None or (now + grace < stop.deadline and grace < stop.grace):
         yield BeginStop(name, seen.states[name].attempt, grace, message)
     elif not stop.hook_running and not stop.signalled:
-        left = min(stop.deadline - now, stop.grace)  # more than at first it can only be if the clock was set back
+        left = min(stop.deadline - now, stop.grace)  # exceeds the grace only if the clock was set back
         yield SignalStop(name, max(left, MINIMUM_GRACE))
 
 
@@ -313,7 +314,8 @@ def _runs(name: str, seen: Observed) -> bool:
 
 
 def _has_to_wait(name: str, pod: Mapping[str, Any], seen: Observed, now: float) -> bool:
-    """Whether a sidecar's turn has not come: main containers, or sidecars after it, still run and grace is left."""
+    """Whether a sidecar must wait: main containers, or sidecars after it, still run and its grace period is not
+    over."""
     sidecars = [container["name"] for container in pod_specs.init_containers(pod) if pod_specs.is_sidecar(container)]
     if name not in sidecars or now >= seen.stops[name].deadline:
         return False

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The pods of this node, as the agent knows them: object, directory, shim, and what became of their containers.
+"""The pods of this node, as the agent knows them: object, directory, shim, and the states of their containers.
 
-Everything here can be put together again from the API and the pods' directories, so an agent may die at any moment.
-`Record` is the little that only the agent knows and therefore writes down itself, in `pod.json`.
+Everything here can be restored from the API and the pods' directories, so an agent may die at any moment. `Record` is
+what only the agent knows and therefore writes to disk itself, as `pod.json`.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ _RECORD = "pod.json"
 
 
 class Record(msgspec.Struct, frozen=True, omit_defaults=True):
-    """Whose directory this is."""
+    """The owner of a pod directory, and facts that exist nowhere else."""
 
     node: str
     namespace: str
@@ -39,11 +39,11 @@ class Record(msgspec.Struct, frozen=True, omit_defaults=True):
     uid: str
     address: str
     grace: float = pod_specs.DEFAULT_GRACE
-    """For a pod whose object is gone by the time an agent looks again."""
+    """Used for a pod whose object is deleted when the next agent starts."""
     earlier: dict[str, int] = {}
-    """The newest attempt of each container when the present sandbox was made."""
+    """The newest attempt of each container when the present sandbox was created."""
     reset: dict[str, int] = {}
-    """The same, when all containers were last made to start over."""
+    """The newest attempt of each container when all containers last started over."""
 
     def write(self, directory: Path) -> None:
         fresh = directory / f"{_RECORD}.new"
@@ -52,7 +52,7 @@ class Record(msgspec.Struct, frozen=True, omit_defaults=True):
 
     @classmethod
     def read(cls, directory: Path) -> Record | None:
-        """None when there is none, or none that makes sense: its agent died before the pod had anything."""
+        """None when there is no readable record: the agent died before the pod was set up."""
         try:
             return msgspec.json.decode((directory / _RECORD).read_bytes(), type=cls)
         except (FileNotFoundError, NotADirectoryError, msgspec.DecodeError):
@@ -60,7 +60,7 @@ class Record(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 def records(pods: Path, node: str) -> Iterator[Record]:
-    """Those of one node's pods. All nodes of a machine share the directory."""
+    """The records of one node's pods. All nodes of a machine share the directory."""
     names = sorted(os.listdir(pods)) if pods.is_dir() else []
     for name in names:
         record = Record.read(pods / name)
@@ -69,7 +69,7 @@ def records(pods: Path, node: str) -> Iterator[Record]:
 
 
 def read_state(directory: Path, container: str, attempt: int) -> ContainerState | None:
-    """What the shim wrote about one attempt."""
+    """The state file that the shim wrote for one attempt."""
     try:
         data = (directory / "containers" / container / f"{attempt}.json").read_bytes()
         return msgspec.json.decode(data, type=ContainerState)
@@ -83,7 +83,7 @@ class LocalPod:
     directory: Path
     logs: Path
     address: str
-    """Its own; the host's for a pod on the host's network."""
+    """The pod's own address; the host's for a pod on the host's network."""
     shim: Shim | None = None
     states: dict[str, ContainerState] = field(default_factory=dict)
     """The newest attempt of each container."""
@@ -101,11 +101,12 @@ class LocalPod:
     failures: dict[str, Failure] = field(default_factory=dict)
     sandbox_failure: Failure | None = None
     prepared: Prepared | None = None
-    """What all containers of this sandbox need; made once by the bodies' maker."""
+    """What all containers of this sandbox need; computed once by `bodies.Maker`."""
     stale: bool = False
     """What the agent writes into the pod's volumes may be out of date."""
     nudged: bool = False
-    """Its labels or annotations were changed, by which operators tell that what it refers to has changed, too."""
+    """Its labels or annotations were changed, by which operators signal that an object the pod refers to has changed,
+    too."""
     removed: bool = False
     closing: bool = False
     finished: bool = False
@@ -119,7 +120,7 @@ class LocalPod:
         return Key.of(self.obj)
 
     def log_files(self, container: str, previous: bool = False) -> list[Path]:
-        """Of the newest attempt or the one before, oldest first, with those that were rotated away."""
+        """The log files of the newest attempt or the one before, oldest first, including rotated ones."""
         state = self.states.get(container)
         attempt = (state.attempt if state is not None else 0) - (1 if previous else 0)
         return self.attempt_log(container, attempt) if attempt >= 0 else []
@@ -132,7 +133,7 @@ class LocalPod:
         return {name: state.attempt for name, state in self.states.items()}
 
     def take_in(self, state: ContainerState) -> bool:
-        """What the shim says; whether that is news."""
+        """Record a state reported by the shim; returns whether it was new."""
         known = self.states.get(state.name)
         if known is not None and (known.attempt > state.attempt or known == state):
             return False
@@ -173,7 +174,7 @@ class LocalPod:
 
 
 class Pods:
-    """All of them, by uid: a new pod may have the name of one that is still ending."""
+    """All pods of this node, by uid: a new pod may have the name of one that is still ending."""
 
     def __init__(self) -> None:
         self._pods: dict[str, LocalPod] = {}
@@ -182,7 +183,7 @@ class Pods:
         if uid:
             return self._pods.get(uid)
         named = [pod for pod in self._pods.values() if pod.key == Key(namespace, name)]
-        # Of two with one name, the one whose object is still there is meant.
+        # Of two pods with one name, the one whose object still exists.
         return min(named, key=lambda pod: pod.removed, default=None)
 
     def get(self, uid: str) -> LocalPod | None:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What is seen of a pod, at one moment: all that its plan and its status are made from."""
+"""The observed state of a pod at one moment, from which its plan and its status are derived."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from springtide.local.runtime.contract import ContainerState
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """What a running attempt's probes say; None as long as they have said nothing."""
+    """Results of a running attempt's probes; None for a probe without a result so far."""
 
     startup: bool | None = None
     liveness: bool | None = None
@@ -22,7 +22,7 @@ class Verdict:
 
 @dataclass(frozen=True, slots=True)
 class Stop:
-    """A stop under way."""
+    """A stop in progress."""
 
     attempt: int
     began: float
@@ -37,14 +37,14 @@ class Stop:
 
 @dataclass(frozen=True, slots=True)
 class Failure:
-    """Why a container is not running although it should be, and when it may be tried again."""
+    """Why a container is not running although it should be, and when the next attempt is due."""
 
     reason: str
     message: str
     until: float = 0.0
 
     def pause(self, now: float) -> float:
-        """Seconds until then; none where it is so far away that somebody has set the clock back."""
+        """Seconds until the next attempt; 0 where `until` is so far away that the clock must have been set back."""
         left = self.until - now
         return left if 0 < left <= restarts.LONGEST_DELAY else 0.0
 
@@ -56,28 +56,28 @@ class Observed:
     states: Mapping[str, ContainerState] = field(default_factory=dict)
     """The newest attempt of each container."""
     previous: Mapping[str, ContainerState] = field(default_factory=dict)
-    """The attempts before those."""
+    """The attempt before the newest one of each container."""
     images: Mapping[str, str] = field(default_factory=dict)
-    """What the newest attempts were started with."""
+    """The images of the newest attempts."""
     earlier: Mapping[str, int] = field(default_factory=dict)
-    """The newest attempts that belong to a sandbox before this one."""
+    """The newest attempts that belong to an earlier sandbox."""
     reset: Mapping[str, int] = field(default_factory=dict)
-    """The newest attempts when all containers were last made to start over: as if they had never been."""
+    """The newest attempts when all containers last started over; they and all earlier ones are ignored."""
     verdicts: Mapping[str, Verdict] = field(default_factory=dict)
     stops: Mapping[str, Stop] = field(default_factory=dict)
     starting: frozenset[str] = frozenset()
-    """Containers whose postStart hook runs."""
+    """Containers whose postStart hook is running."""
     back_offs: Mapping[str, BackOff] = field(default_factory=dict)
     failures: Mapping[str, Failure] = field(default_factory=dict)
     sandbox_failure: Failure | None = None
     start: float | None = None
-    """When the pod was first seen here."""
+    """When the pod was first seen on this node."""
     phase: str = ""
     """As last reported."""
     removed: bool = False
-    """The object is gone from the API."""
+    """The object is deleted from the API."""
     closing: bool = False
-    """The agent was told to end its pods and to leave their objects alone."""
+    """The agent is ending its pods and leaves their objects unchanged."""
     interrupted: Mapping[str, int] = field(default_factory=dict)
     """Attempts that ended with the node; see `interruptions`."""
     finished: bool = False

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The way back to the API: statuses when they changed, and the deletion of pods that have ended."""
+"""Reporting to the API: changed statuses, and the deletion of pods that have ended."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ INVALID_PAUSE = 5.0
 
 
 async def report(deps: Dependencies, pod: LocalPod) -> None:
-    """Write the pod's status if there is news. ApiError when the server does not take it: to be tried again.
+    """Write the pod's status if it changed. ApiError, to be retried, when the server rejects it.
 
-    Also when it says that there is no such pod: then the watch will say so, too, and there is nothing to report.
+    That includes NotFound: the watch will report the deletion, too, and then there is nothing left to report.
     """
     if pod.removed or pod.closing:
         return
@@ -35,14 +35,14 @@ async def report(deps: Dependencies, pod: LocalPod) -> None:
     try:
         await deps.client.patch(PODS, pod.key, patch, Patch.STRATEGIC, subresource="status")
     except errors.Invalid as error:
-        # As with a kubelet, init containers that run again in a new sandbox are not believed until they are through.
+        # As with kubelet, the server rejects init containers that run again in a new sandbox until they are complete.
         logger.info("the status of pod %s is not accepted: %s", pod.key, error)
         raise Retry(f"the server does not accept the status: {error}", INVALID_PAUSE) from error
     pod.status = fresh
 
 
 async def delete(deps: Dependencies, pod: LocalPod) -> None:
-    """The agent's last word: now the object may go."""
+    """Delete the object of a pod that has ended."""
     try:
         await deps.client.delete(PODS, pod.key, DeleteOptions(grace=0, uid=pod.uid))
     except (errors.NotFound, errors.Conflict):

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How sandboxes and containers come up, and what is said when they do not.
+"""Starting sandboxes and containers, and reporting why a start failed.
 
-Whatever fails is told in an event and in the container's status, and tried again after a pause that grows; a change of
-what was missing (a ConfigMap, a claim) shortens the pause.
+A failure is reported by an event and in the container's status, and retried after a growing pause; a change of what was
+missing (a ConfigMap, a claim) shortens the pause.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ logger = logging.getLogger(__name__)
 FIRST_PAUSE = 0.5
 LONGEST_PAUSE = 10.0
 LONGEST_PULL_PAUSE = 3.0
-"""Seconds between two looks for an environment: whoever has just made one waits for its pods."""
+"""Seconds between two lookups of an environment: a user who has just created one waits for its pods."""
 BACK_OFF = "ImagePullBackOff"
 
 
@@ -44,10 +44,10 @@ class Starter:
         self._tasks = tasks
         self._tries: dict[str, int] = {}
 
-    # The sandbox
+    # Sandbox
 
     async def sandbox(self, pod: LocalPod) -> bool:
-        """Whether the pod has one now."""
+        """Create the pod's sandbox; returns whether it exists now."""
         if pod.states:
             message = "Pod sandbox changed, it will be killed and re-created."
             self._deps.announce(pod, "", "SandboxChanged", message, kind="Normal")
@@ -67,7 +67,7 @@ class Starter:
         return True
 
     def _settle(self, pod: LocalPod) -> None:
-        """Directory and address, and the note that says whose they are."""
+        """Assign directory and address, and write the record of their owner."""
         if not pod.obj["spec"].get("hostNetwork"):
             pod.address = self._deps.addresses.take(pod.uid)
         pod.earlier = pod.attempts()
@@ -88,14 +88,14 @@ class Starter:
         ).write(pod.directory)
 
     def over(self, pod: LocalPod) -> None:
-        """All containers begin again."""
+        """Make all containers start over."""
         pod.reset = pod.attempts()
         pod.back_offs.clear()
         pod.failures.clear()
         self._note(pod)
 
     async def _spawn_and_prepare(self, pod: LocalPod, body: PodBody) -> Shim:
-        """Both at once. What volumes lack is told by the first container, which tries again."""
+        """Both in parallel. Missing volumes are reported when the first container starts, which prepares again."""
         preparing = asyncio.create_task(self._prepare(pod, body))
         try:
             return await self._deps.runtime.spawn(pod.directory)
@@ -122,7 +122,7 @@ class Starter:
         return min(FIRST_PAUSE * 2.0 ** min(tries, 20), LONGEST_PAUSE)
 
     def follow(self, pod: LocalPod, shim: Shim) -> None:
-        """From now on, hear of everything that happens in this sandbox."""
+        """From now on process all state changes in this sandbox."""
         pod.shim = shim
         self._tasks.start(pod.uid, self._follow(pod, shim), "sandbox")
 
@@ -136,7 +136,7 @@ class Starter:
                 logger.error("cannot follow the shim of pod %s: %s", pod_specs.long_name(pod.obj), error)
                 await asyncio.sleep(FIRST_PAUSE)
         if pod.shim is not shim:
-            return  # ended by us
+            return  # ended by the agent
         logger.warning("the shim of pod %s is gone", pod_specs.long_name(pod.obj))
         pod.shim = None
         shim.close()
@@ -155,7 +155,7 @@ class Starter:
     # Containers
 
     async def container(self, pod: LocalPod, name: str, attempt: int) -> bool:
-        """Whether it runs now."""
+        """Start one attempt; returns whether it runs now."""
         shim, container = pod.shim, pod_specs.container_of(pod.obj, name)
         if shim is None or container is None:
             return False
@@ -198,7 +198,7 @@ class Starter:
         try:
             await shim.start(name, attempt)
         except ShimGoneError:
-            return False  # who follows it will tell
+            return False  # `_follow` reports it
         except ShimError as error:
             self._deps.announce(pod, name, "Failed", f"Error: {error}")
             reason = "RunContainerError" if error.reason == "StartError" else error.reason
@@ -214,13 +214,13 @@ class Starter:
         return True
 
     def _take_in_attempt(self, pod: LocalPod, name: str, attempt: int) -> None:
-        """Not to be told of it by the shim a moment later: the plan goes on at once."""
+        """Read the state from disk instead of waiting for the shim's report: the plan continues at once."""
         state = read_state(pod.directory, name, attempt)
         if state is not None:
             pod.take_in(with_last_words(pod, state))
 
     def _fail_to_make(self, pod: LocalPod, name: str, lack: NotReady) -> None:
-        """Of what all containers share, the pod speaks; of what one container lacks, that container."""
+        """What all containers share is reported for the pod; what one container lacks, for that container."""
         own = lack.reason.startswith("CreateContainer")
         self._deps.announce(
             pod,
@@ -233,7 +233,7 @@ class Starter:
         self._deps.wake(pod.uid, pause)
 
     def _await_image(self, pod: LocalPod, container: Obj, message: str) -> None:
-        """Say it as a kubelet says that an image cannot be pulled, once, and look again."""
+        """Report the missing image once, as kubelet reports a failed pull, and look again later."""
         name, image = container["name"], container.get("image") or ""
         known = pod.failures.get(name)
         pause = min(self._pause(f"{pod.uid}/{name}"), LONGEST_PULL_PAUSE)
@@ -279,20 +279,20 @@ class Starter:
 
 
 def _why(pod: LocalPod, error: Exception) -> str:
-    """What went wrong, without Python's decoration."""
+    """The error message without Python's decoration."""
     if not isinstance(error, OSError):
         return str(error)
     return f"{error.filename or pod.directory}: {(error.strerror or str(error)).lower()}"
 
 
 def mend_log(pod: LocalPod, state: ContainerState) -> None:
-    """Of an attempt whose shim is gone: killed in the middle of a write, it leaves half a record."""
+    """Repair the log of an attempt whose shim is gone: a shim killed during a write leaves half a record."""
     for path in pod.attempt_log(state.name, state.attempt)[-1:]:
         shim_logs.mend(str(path))
 
 
 def with_last_words(pod: LocalPod, state: ContainerState) -> ContainerState:
-    """The state of an attempt that ended, with its termination message."""
+    """The state of an attempt, with its termination message once it has ended."""
     container = pod_specs.container_of(pod.obj, state.name)
     if state.status != "exited" or state.message or container is None:
         return state

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How containers and sandboxes go down: the announcement, the preStop hook, the signal, and what is left on disk."""
+"""Stopping containers and sandboxes: the announcement, the preStop hook, the signal, and the cleanup on disk."""
 
 from __future__ import annotations
 
@@ -70,18 +70,18 @@ class Stopper:
     async def end_sandbox(self, pod: LocalPod) -> None:
         shim, pod.shim = pod.shim, None
         if shim is not None:
-            with suppress(ShimError):  # gone by itself in this moment
+            with suppress(ShimError):  # the shim exited by itself just now
                 await shim.end()
             shim.close()
 
     async def release(self, pod: LocalPod) -> None:
-        """Give back what an ended pod held; its logs and the states of its containers stay."""
+        """Release what an ended pod held; its logs and the states of its containers are kept."""
         self._deps.addresses.release(pod.uid)
         self._deps.devices.release(pod.uid)
         await self._deps.bodies.remove(pod.obj)
 
     async def forget(self, pod: LocalPod) -> None:
-        """Nothing of it is left after this."""
+        """Remove everything of the pod from this node."""
         self._tasks.cancel(pod.uid)
         await self._deps.bodies.remove(pod.obj)
         await asyncio.to_thread(shutil.rmtree, pod.logs, ignore_errors=True)

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The shell around the plan: look at one pod, ask `lifecycle.plan`, do as it says, report.
+"""The reconciler of pods: observe one pod, call `lifecycle.plan`, perform its actions, report.
 
-Called with a pod's uid, for one pod never twice at a time, for different pods in parallel. Nothing here waits for a
-container: whatever takes its time goes on in a task of its own and wakes the pod when it is done.
+Called with a pod's uid, never twice at a time for one pod, in parallel for different pods. Nothing here waits for a
+container: long operations run in tasks of their own and requeue the pod when they are done.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from springtide.local.kubelet.specs import pod_specs
 from springtide.local.kubelet.status.moments import duration
 
 ROUNDS = 100
-"""Of planning in one go; more than any pod has containers, and an end for a plan that goes round in circles."""
+"""Maximum of plans in one reconcile: more than any pod has containers, and a limit for a plan that loops."""
 REFRESH_PAUSE = 1.0
 
 
@@ -41,10 +41,10 @@ class Sync:
         self._stopper = Stopper(deps, self.tasks)
         self._probers: dict[str, Prober] = {}
         self._late: set[str] = set()
-        """Pods of which it was said that they were active for too long."""
+        """Pods whose exceeded deadline was announced."""
         self._closing = False
         self._closed = asyncio.Event()
-        """Set whenever a pod that is being closed has come a step further."""
+        """Set whenever a pod that is being closed was reconciled."""
 
     async def reconcile(self, uid: str) -> Result | None:
         pod = self._look(uid)
@@ -69,10 +69,10 @@ class Sync:
             self._closed.set()
         return None if requeue is None else Result(requeue)
 
-    # Looking
+    # Observing
 
     def _look(self, uid: str) -> LocalPod | None:
-        """What is known of the pod, brought up to date; None when there is nothing to do about it."""
+        """The pod, brought up to date; None when there is nothing to reconcile."""
         objects, pod = self._informer.where("uid", uid), self._deps.pods.get(uid)
         if not objects:
             return pod
@@ -88,12 +88,12 @@ class Sync:
         if not pod.status or (
             reported.get("phase") in pod_specs.TERMINAL and pod.status["phase"] not in pod_specs.TERMINAL
         ):
-            pod.status = reported  # the first look, or somebody else said the end
+            pod.status = reported  # first observation, or another client reported the end
         return pod
 
     async def _confirm_removal(self, pod: LocalPod) -> None:
-        """A pod that is not listed is ended only when the server says that it does not exist: an object that cannot be
-        read (damaged on disk) is not listed either. ApiError or Retry: to be asked again."""
+        """Mark an unlisted pod as removed only when the server confirms that it does not exist: an unreadable object
+        (damaged on disk) is not listed either. ApiError or Retry: to be retried."""
         if not pod_specs.is_deleted(pod.obj):
             found = await self._deps.client.find(PODS, pod.key)
             if found is not None and found["metadata"]["uid"] == pod.uid:
@@ -108,15 +108,15 @@ class Sync:
         return pod
 
     def adopt(self, pod: LocalPod) -> None:
-        """A pod that was found on disk: known, and followed if it runs."""
+        """Register a pod that was found on disk, and follow its shim if it runs."""
         self._deps.pods.add(pod)
         if pod.shim is not None:
             self._starter.follow(pod, pod.shim)
 
-    # Doing
+    # Acting
 
     async def _act(self, pod: LocalPod, action: Action) -> bool:
-        """Whether the plan should be asked again."""
+        """Perform an action; returns whether to plan again."""
         match action:
             case actions.StartSandbox():
                 return await self._starter.sandbox(pod)
@@ -175,7 +175,7 @@ class Sync:
             self._deps.announce(pod, "", "DeadlineExceeded", message, kind="Normal")
 
     async def _finish(self, pod: LocalPod) -> None:
-        """With `closing` the pod only sleeps: at the next start it goes on as after a reboot."""
+        """With `closing` the pod keeps its resources: the next start continues as after a reboot."""
         if not pod.closing:
             await self._stopper.release(pod)
         pod.finished = True
@@ -189,7 +189,7 @@ class Sync:
         await self._stopper.forget(pod)
 
     async def _refresh(self, pod: LocalPod) -> None:
-        """Bring up to date what the pod reads in its volumes."""
+        """Update what the pod reads in its volumes."""
         if not pod.stale or pod.shim is None:
             return
         fresh, pod.stale, pod.nudged = pod.nudged, False, False
@@ -200,10 +200,10 @@ class Sync:
             pod.stale, pod.nudged = True, pod.nudged or fresh
             self._deps.wake(pod.uid, REFRESH_PAUSE)
 
-    # Asking
+    # Watching
 
     def _watch(self, pod: LocalPod) -> None:
-        """Keep the pod's probes up to what runs."""
+        """Adapt the pod's probes to the containers that run."""
         ending = lifecycle.ending(pod.obj, pod.observed(), self._deps.clock()) is not None
         prober = self._probers.get(pod.uid)
         if prober is None:
@@ -213,7 +213,7 @@ class Sync:
         prober.keep_up(ending)
 
     def nudge(self, uid: str) -> None:
-        """Something that a pod uses or waited for changed: read it anew, and try at once what failed before."""
+        """An object that a pod uses or waits for changed: read it again, and retry at once what failed before."""
         pod = self._deps.pods.get(uid)
         if pod is not None:
             pod.stale = True
@@ -224,7 +224,7 @@ class Sync:
             self._deps.wake(uid, 0)
 
     async def close(self) -> None:
-        """End all pods within their grace, and leave their objects alone. None starts any more."""
+        """End all pods within their grace periods, and leave their objects unchanged. No pod starts any more."""
         self._closing = True
         for pod in self._deps.pods.all():
             pod.closing = True
@@ -240,7 +240,7 @@ class Sync:
 
 
 def _described(obj: Obj) -> tuple[object, object]:
-    """What of a pod's metadata its volumes may show and others may change."""
+    """The part of a pod's metadata that its volumes may show and that may change."""
     return obj["metadata"].get("labels"), obj["metadata"].get("annotations")
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What goes on for a pod in the background: following its shim, running hooks. All of it ends with the pod."""
+"""Background tasks of pods: following shims, running hooks. All tasks of a pod end with it."""
 
 from __future__ import annotations
 
@@ -40,6 +40,6 @@ class Tasks:
 
 
 def complain(task: asyncio.Task[None]) -> None:
-    """Nobody waits for such tasks, so somebody has to say when one of them breaks."""
+    """Log the exception of a failed task: background tasks are not awaited, so it would be lost otherwise."""
     if not task.cancelled() and (error := task.exception()) is not None:
         logger.error("%s broke", task.get_name(), exc_info=error)

@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Probes: asking running containers how they are, and what follows from several answers in a row."""
+"""Probes: checking the health of running containers, and the verdict after several results in a row."""

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a probe may find, and where it has to ask."""
+"""The result of one probe, and the port that it connects to."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ class Answer:
     healthy: bool
     output: str = ""
     warning: bool = False
-    """Healthy, but somebody should look."""
+    """Healthy, but reported to the user as a warning."""
 
 
 class ProbeError(Exception):
-    """The question could not be asked; that says nothing about the container."""
+    """The probe could not be executed; the container's health is unknown."""
 
 
 def port_number(port: int | str, container: Mapping[str, Any]) -> int:
-    """A port by number, or by the name that the container gives it."""
+    """A port by number, or by its name in the container's ports."""
     if isinstance(port, str) and not port.isdigit():
         for known in container.get("ports") or ():
             if known.get("name") == port:
@@ -35,9 +35,9 @@ def port_number(port: int | str, container: Mapping[str, Any]) -> int:
 
 
 def refusal(error: OSError, address: str) -> str:
-    """A failed connection in the words that users know from kubelet events."""
+    """A failed connection in the wording of kubelet events."""
     if isinstance(error, TimeoutError):
         return f"dial tcp {address}: i/o timeout"
-    # The loop words the text of some of these itself; the number is the system's.
+    # asyncio rewords some of these errors; the errno is the system's.
     cause = os.strerror(error.errno) if error.errno else str(error)
     return f"dial tcp {address}: connect: {cause.lower()}"

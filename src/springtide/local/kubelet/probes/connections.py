@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Asking over the network: does a port accept, does an HTTP path answer well, does a gRPC service say SERVING.
+"""Network probes: whether a port accepts, an HTTP path returns success, or a gRPC service reports SERVING.
 
-Sockets come from the pod's shim, made in the pod's own network: the agent itself stands outside it.
+Sockets are created by the pod's shim in the pod's own network, which the agent is not part of.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from springtide.local.kubelet.probes import grpc_health
 from springtide.local.kubelet.probes.answers import Answer, ProbeError, port_number, refusal
 
 Sockets = Callable[[], Awaitable[socket.socket]]
-"""A fresh unconnected TCP socket in the pod's network."""
+"""Creates an unconnected TCP socket in the pod's network."""
 
 BODY = 10 * 1024
 REDIRECTS = 10
@@ -40,7 +40,7 @@ async def connected(
     try:
         yield reader, writer
     finally:
-        writer.transport.abort()  # nothing of it is wanted any more, and the other side may be stuck
+        writer.transport.abort()  # no more data is needed, and the peer may hang
 
 
 async def ask_tcp(action: Mapping[str, Any], container: Mapping[str, Any], address: str, sockets: Sockets) -> Answer:
@@ -53,7 +53,7 @@ async def ask_tcp(action: Mapping[str, Any], container: Mapping[str, Any], addre
 
 
 async def ask_http(action: Mapping[str, Any], container: Mapping[str, Any], address: str, sockets: Sockets) -> Answer:
-    """Redirects on the same host are followed; one that leads elsewhere counts as an answer, with a warning."""
+    """Redirects on the same host are followed; a redirect to another host counts as healthy, with a warning."""
     url = first = url_of(action, container, address)
     for _ in range(REDIRECTS):
         try:
@@ -118,13 +118,13 @@ def _request(path: str, query: str, host: str, action: Mapping[str, Any]) -> byt
     asked = {str(one["name"]).title(): str(one["value"]) for one in action.get("httpHeaders") or ()}
     headers = {"Host": host, "User-Agent": AGENT, "Accept": "*/*", "Connection": "close"} | asked
     if not headers["Accept"]:
-        del headers["Accept"]  # an empty one asks for none at all
+        del headers["Accept"]  # an empty value removes the header
     lines = [f"GET {path}{'?' + query if query else ''} HTTP/1.1", *(f"{name}: {headers[name]}" for name in headers)]
     return ("\r\n".join(lines) + "\r\n\r\n").encode()
 
 
 def _any_certificate() -> ssl.SSLContext:
-    """Probes ask whether somebody answers, not who."""
+    """Accepts every certificate: probes check that a server answers, not its identity."""
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
     context.check_hostname = False
     context.verify_mode = ssl.CERT_NONE

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`grpc.health.v1.Health/Check` by hand: one request over HTTP/2 without TLS, and as much of the answer as it takes.
+"""`grpc.health.v1.Health/Check` by hand: one request over HTTP/2 without TLS, and the necessary part of the response.
 
-A health check sends two frames and needs a single byte of the answer, for which no HTTP/2 library is worth its weight.
-Headers are sent as plain literals, which every server must understand, and those received are not decoded: the verdict
-stands in the message; an answer without a message is a refusal, whatever its trailers say.
+A health check sends two frames and needs a single byte of the response, which does not justify an HTTP/2 library.
+Headers are sent as plain literals, which every server must understand, and received ones are not decoded: the status is
+in the message; a response without a message counts as a failure, whatever its trailers are.
 """
 
 from __future__ import annotations

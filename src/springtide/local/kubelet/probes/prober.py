@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Who asks: a task for each probe of each running attempt.
+"""Running probes: a task for each probe of each running attempt.
 
-Startup probes are asked first; liveness and readiness wait until the container has started. A startup or liveness
-verdict against the container is the last: it will be killed, and its next attempt gets a prober of its own.
+Startup probes run first; liveness and readiness probes wait until the container has started. A failed startup or
+liveness probe ends its task: the container will be killed, and its next attempt gets new tasks.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ logger = logging.getLogger(__name__)
 
 KINDS = ("startup", "liveness", "readiness")
 Announce = Callable[[LocalPod, str, str, str], None]
-"""Pod, container, reason, message: what the user should read in an event."""
+"""Records an event from pod, container, reason and message."""
 
 
 class Prober:
@@ -39,7 +39,7 @@ class Prober:
     def __init__(
         self, pod: LocalPod, announce: Announce, changed: Callable[[], None], stands_in: Callable[[str], bool]
     ) -> None:
-        """`stands_in` says of an image whether its containers do nothing."""
+        """`stands_in` returns whether containers of an image do nothing."""
         self._pod = pod
         self._stands_in = stands_in
         self._announce = announce
@@ -48,7 +48,7 @@ class Prober:
         self._started: dict[tuple[str, int], asyncio.Event] = {}
 
     def keep_up(self, ending: bool) -> None:
-        """Ask those that run now, and nobody else. Of a pod that is ending only readiness is still of interest."""
+        """Probe exactly the containers that run now. For a pod that is ending only readiness probes continue."""
         wanted = {
             (container["name"], state.attempt, kind): (container, state)
             for container in pod_specs.all_containers(self._pod.obj)
@@ -76,7 +76,7 @@ class Prober:
         probe, streak = container[f"{kind}Probe"], Streak()
         started = self._started.setdefault((state.name, state.attempt), asyncio.Event())
         if self._stands_in(str(container.get("image") or "")):
-            self._judge(container, state, kind, True)  # it does nothing, and does it well
+            self._judge(container, state, kind, True)  # it does nothing, so it is always healthy
             return
         if kind == "startup" and self._had_started(container):
             self._judge(container, state, "startup", True)
@@ -95,7 +95,7 @@ class Prober:
             await asyncio.sleep(period_of(probe))
 
     def _had_started(self, container: Obj) -> bool:
-        """Whether a former agent saw this very attempt pass its startup probe."""
+        """Whether an earlier agent saw this very attempt pass its startup probe."""
         reported = (*self._pod.status.get("containerStatuses", ()), *self._pod.status.get("initContainerStatuses", ()))
         attempt = self._pod.states[container["name"]].attempt
         return any(
@@ -116,7 +116,7 @@ class Prober:
         self._changed()
 
     async def _ask(self, probe: Obj, container: Obj, kind: str) -> bool | None:
-        """One answer, announced if it is a bad one; None when the question could not be asked."""
+        """One result, with an event if it is bad; None when the probe could not be executed."""
         try:
             answer = await self._answer(probe, container)
         except (ProbeError, ShimError, OSError) as error:
@@ -154,7 +154,7 @@ class Prober:
 
 
 def late(probe: Obj, container: Obj, address: str, timeout: float) -> str:
-    """An answer that did not come in time, in the kubelet's words."""
+    """The output for a probe that timed out, in kubelet's wording."""
     if "grpc" in probe:
         return f"timeout: health rpc did not complete within {timeout:g}s"
     if "tcpSocket" in probe:
@@ -166,7 +166,8 @@ def late(probe: Obj, container: Obj, address: str, timeout: float) -> str:
 
 
 def _command(action: Obj, container: Obj) -> list[str]:
-    """With references to variables whose values stand in the container; of others a probe knows nothing."""
+    """The command, with references to the container's literal variables expanded; the values of others are not known
+    here."""
     known = {one["name"]: one.get("value", "") for one in container.get("env") or () if "valueFrom" not in one}
     try:
         return list(expansion.argv(action.get("command") or (), (), known))

@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a node serves: the kubelet's own HTTPS paths, asked by the API server alone."""
+"""The node's server: kubelet's HTTPS paths, for the API server only."""

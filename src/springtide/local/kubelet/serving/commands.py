@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Exec and attach: a client's streams joined to a process that belongs to a pod's shim.
+"""Exec and attach: connecting a client's streams to a process of a pod's shim.
 
-The shim gets pipes or a terminal and keeps the process; this end only copies. So a client that goes away, or a stream
-that breaks, takes nothing with it: the process reads the end of its input, and what it still writes is dropped.
+The shim gets pipes or a terminal and owns the process; the agent only copies. So a client that disconnects, or a stream
+that breaks, does not affect the process: it reads the end of its input, and further output is dropped.
 """
 
 from __future__ import annotations
@@ -26,8 +26,8 @@ from springtide.local.streams import channels
 from springtide.local.streams.channels import Command, Status, Wanted
 from springtide.local.streams.duplex import Input, Output
 
-# What a process has written before it exits is read whole. What a daemon that it left behind may still write to the
-# same pipe is waited for only while it comes without a pause of this many seconds.
+# Everything that a process has written before it exits is read. Output that a daemon left behind by it writes to the
+# same pipe is read until it pauses for this many seconds.
 QUIET: Final = 0.2
 
 _NOT_STARTED: Final = (
@@ -39,7 +39,7 @@ Resize = Callable[[int, int], Awaitable[None]]
 
 
 async def execute(shim: PodShim, container: str, argv: Sequence[str], wanted: Wanted, command: Command) -> Status:
-    """Run a program in a container until it ends. Cancelled, it leaves the program running."""
+    """Run a program in a container until it exits. Cancelling leaves the program running."""
     ours = ends.terminal() if wanted.tty else ends.pipes(wanted, lasting=True)
     given = ours.theirs[:1] if wanted.tty else ours.theirs
     try:
@@ -70,7 +70,7 @@ async def execute(shim: PodShim, container: str, argv: Sequence[str], wanted: Wa
 
 
 async def attach(shim: PodShim, container: str, wanted: Wanted, command: Command) -> Status:
-    """Join a container's own streams until it ends or the client leaves."""
+    """Connect to a container's own streams until it ends or the client disconnects."""
     ours = ends.pipes(wanted)
     stdin, stdout, stderr = ours.theirs
     try:
@@ -95,7 +95,7 @@ async def attach(shim: PodShim, container: str, wanted: Wanted, command: Command
 
 
 class _Pump:
-    """Copies one output, and can tell whether it waits for the process or for the client."""
+    """Copies one output; `waiting` is true while it waits for the process, not for the client."""
 
     def __init__(self, source: Descriptor, target: Output | None) -> None:
         self._source, self._target = source, target
@@ -115,7 +115,7 @@ class _Pump:
 
 
 async def _carry(ours: Ends, command: Command, resize: Resize, process: Running) -> int | None:
-    """Copy in all directions until the process has ended."""
+    """Copy in all directions until the process has exited."""
     outputs = ((ours.stdout, command.stdout), (ours.stderr, command.stderr))
     pumps = [_Pump(source, target) for source, target in outputs if source is not None]
     copying = [asyncio.ensure_future(pump.run()) for pump in pumps]
@@ -134,7 +134,7 @@ async def _carry(ours: Ends, command: Command, resize: Resize, process: Running)
 
 
 async def _until(exiting: asyncio.Future[int | None], copying: Sequence[asyncio.Future[None]]) -> None:
-    """Until the process has ended; a client that takes no more output ends it for us at once."""
+    """Wait until the process has exited; raises at once when the client accepts no more output."""
     pending: set[asyncio.Future[int | None] | asyncio.Future[None]] = {exiting, *copying}
     while not exiting.done():
         done, pending = await asyncio.wait(pending, return_when=asyncio.FIRST_COMPLETED)
@@ -155,7 +155,7 @@ async def _feed(source: Input | None, ours: Ends) -> None:
     target = ours.stdin
     if source is None or target is None:
         return
-    with contextlib.suppress(OSError):  # the process reads no more
+    with contextlib.suppress(OSError):  # the process has closed its input
         while data := await source.read():
             await target.write(data)
     if target is not ours.stdout:
@@ -173,15 +173,15 @@ class _Size(msgspec.Struct, rename="pascal"):
 async def _sizes(source: Input | None, resize: Resize) -> None:
     while source is not None and (data := await source.read()):
         for line in data.splitlines():
-            with contextlib.suppress(ValueError, OSError):  # a size that is none changes nothing
-                check_depth(line.decode())  # the decoder walks into fields that it does not know
+            with contextlib.suppress(ValueError, OSError):  # invalid sizes are ignored
+                check_depth(line.decode())  # the decoder recurses into unknown fields
                 size = msgspec.json.decode(line, type=_Size)
                 await resize(size.width, size.height)
 
 
 @contextlib.contextmanager
 def _or_nothing(numbers: Sequence[int | None]) -> Iterator[list[int]]:
-    """Streams that nobody asked for lead nowhere."""
+    """Replace the streams that were not requested by /dev/null."""
     nowhere = os.open(os.devnull, os.O_RDWR)
     try:
         yield [nowhere if number is None else number for number in numbers]

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Pipes and terminals on the event loop: the agent's ends of what a process in a pod reads and writes.
+"""Pipes and terminals on the event loop: the agent's ends of the streams of a process in a pod.
 
-asyncio's own pipe transports close what they carry when they are cancelled; here a descriptor can be handed on, because
-a process that runs in a pod must not die of SIGPIPE when the client that started it goes away.
+asyncio's own pipe transports close their descriptor when they are cancelled; here it can be kept, because a process in
+a pod must not die of SIGPIPE when the client that started it disconnects.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ CHUNK: Final = 32 << 10
 
 
 class Descriptor:
-    """One open file of ours that is a pipe's end or a terminal's master."""
+    """A descriptor owned by the agent: a pipe's end or a terminal's master."""
 
     def __init__(self, number: int) -> None:
         os.set_blocking(number, False)
@@ -28,7 +28,7 @@ class Descriptor:
         return self._number
 
     def take(self) -> bytes | None:
-        """What is there now: None when nothing is, empty when nothing will come any more."""
+        """The data available now: None if there is none yet, empty at the end of the stream."""
         try:
             return os.read(self._number, CHUNK)
         except BlockingIOError:
@@ -42,7 +42,7 @@ class Descriptor:
         return data
 
     async def write(self, data: bytes) -> None:
-        """All of it; BrokenPipeError or another OSError when nobody reads any more."""
+        """Write all data; BrokenPipeError or another OSError when the reading end is closed."""
         left = memoryview(data)
         while left:
             try:
@@ -62,7 +62,7 @@ class Descriptor:
                 remove(self._number)
 
     def drain(self) -> None:
-        """Read and drop whatever comes until its writers are gone, then close."""
+        """Read and drop all data until its writers are gone, then close."""
         loop = asyncio.get_running_loop()
 
         def drop() -> None:
@@ -73,7 +73,7 @@ class Descriptor:
         loop.add_reader(self._number, drop)
 
     def close(self) -> None:
-        """The event loop lets go of it first: it knows the number only, which is soon another's."""
+        """Unregister from the event loop, then close: the loop knows only the number, which is soon reused."""
         if not self._closed:
             self._closed = True
             loop = asyncio.get_running_loop()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Both ends of what a process in a pod reads and writes: its own go to the shim, ours stay with the agent."""
+"""Both ends of the streams of a process in a pod: the process's go to the shim, ours stay with the agent."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from springtide.local.streams.channels import Wanted
 
 @dataclass(slots=True)
 class Ends:
-    """Streams that were not asked for are None on both sides. With a terminal, `stdin` and `stdout` are the same."""
+    """Streams that were not requested are None on both sides. With a terminal, `stdin` and `stdout` are the same."""
 
     stdin: Descriptor | None
     stdout: Descriptor | None
@@ -24,13 +24,13 @@ class Ends:
     theirs: tuple[int | None, int | None, int | None]
 
     def hand_over(self) -> None:
-        """The shim has copies of the other ends: ours must not keep them open."""
+        """Close the process's ends: the shim has copies, and ours must not keep them open."""
         for number in {number for number in self.theirs if number is not None}:
             os.close(number)
         self.theirs = (None, None, None)
 
     def leave(self) -> None:
-        """Nobody is at this end any more; whoever still writes must not notice."""
+        """Disconnect without disturbing the process: its input ends, its output is read and dropped."""
         if self.stdin is not None and self.stdin is not self.stdout:
             self.stdin.close()
         for output in (self.stdout, self.stderr):
@@ -45,7 +45,7 @@ class Ends:
 
 
 def pipes(wanted: Wanted, *, lasting: bool = False) -> Ends:
-    """`lasting`: whoever writes into them may go on doing so when this process is killed."""
+    """Create pipes; with `lasting` the process may keep writing into them when the agent is killed."""
     stdin = os.pipe() if wanted.stdin else None
     stdout = os.pipe() if wanted.stdout else None
     stderr = os.pipe() if wanted.stderr else None
@@ -59,9 +59,10 @@ def pipes(wanted: Wanted, *, lasting: bool = False) -> Ends:
 
 
 def _lasting(number: int) -> int:
-    """The end of a pipe, opened for both directions: its holder is a reader himself, and never writes in vain.
+    """Reopen the end of a pipe for both directions: its holder is a reader as well, and gets no SIGPIPE.
 
-    Container runtimes open their pipes like this. Where the system cannot, a killed agent is noticed with SIGPIPE.
+    Container runtimes open their pipes like this. Where the system cannot, a process gets SIGPIPE when the agent is
+    killed.
     """
     try:
         opened = os.open(f"/proc/self/fd/{number}", os.O_RDWR | os.O_CLOEXEC)
@@ -72,14 +73,14 @@ def _lasting(number: int) -> int:
 
 
 def terminal() -> Ends:
-    """One of the machine, for a container that has no terminals of its own."""
+    """A terminal of the machine, for a container without terminals of its own."""
     ours, theirs = pty.openpty()
     end = Descriptor(ours)
     return Ends(end, end, None, (theirs, theirs, theirs))
 
 
 def master(number: int) -> Ends:
-    """Of a terminal that the shim has made."""
+    """Our end of a terminal that the shim has created."""
     end = Descriptor(number)
     return Ends(end, end, None, (None, None, None))
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What serving needs to know of pods and of their shims, and nothing more of either."""
+"""The interfaces of pods and their shims that serving depends on."""
 
 from __future__ import annotations
 
@@ -12,21 +12,21 @@ from springtide.local.runtime.contract import ContainerState
 
 
 class Running(Protocol):
-    """A process that a shim was asked to run, or to show."""
+    """A process that a shim runs for a client, or to which a client is attached."""
 
     async def wait(self) -> int | None:
-        """The code it exits with."""
+        """The exit code."""
         ...
 
     def close(self) -> None:
-        """Ask no more; the process goes on."""
+        """Stop waiting; the process keeps running."""
         ...
 
 
 class Command(Running, Protocol):
     @property
     def terminal(self) -> int | None:
-        """The master of the terminal that it has in place of the given one."""
+        """The master of the terminal that was created instead of the given one."""
         ...
 
 
@@ -64,7 +64,7 @@ class HostedPod(Protocol):
 
     @property
     def states(self) -> Mapping[str, ContainerState]:
-        """Of the newest attempt of each container."""
+        """The newest attempt of each container."""
         ...
 
 

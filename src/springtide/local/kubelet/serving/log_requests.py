@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a request for a log means for a pod as it is: which attempt is asked for, or why there is nothing to read.
+"""Resolving a request for a log: the attempt and options it asks for, or why there is no such log.
 
-Pure. The refusals are the kubelet's, word for word; people search for them.
+Pure. The error messages are kubelet's, word for word; users search for them.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ _LISTS: Final = ("containerStatuses", "initContainerStatuses", "ephemeralContain
 
 
 class Refused(Exception):
-    """There is nothing to answer with; `code` is HTTP's."""
+    """The request is rejected; `code` is HTTP's."""
 
     def __init__(self, code: int, message: str) -> None:
         super().__init__(message)
@@ -56,7 +56,7 @@ def _since(asked: Asked, now: datetime) -> str:
 
 
 def attempt_of(pod: HostedPod, container: str, previous: bool) -> int:
-    """The attempt whose log is asked for."""
+    """The attempt whose log is requested."""
     name, state = pod.obj["metadata"]["name"], pod.states.get(container)
     if pod_specs.container_of(pod.obj, container) is None:
         raise Refused(404, f'container "{container}" not found in pod "{name}"')

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The paths of a kubelet, taken apart. Pure: a request target in, what it asks for out."""
+"""Parsing the request paths of a kubelet. Pure."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _ALONE: Final = ("/healthz", "/pods", "/metrics/resource")
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """`verb` is the first part of a pod's path, or the whole of a path that names no pod."""
+    """`verb` is the first part of a pod's path, or the whole of a path without a pod."""
 
     verb: str
     namespace: str = ""
@@ -33,7 +33,7 @@ class Asked:
         return values[0] if values else ""
 
     def flag(self, name: str) -> bool:
-        """Streams are asked for as `input=1`, log options as `follow=true`."""
+        """Streams are requested by `input=1`, log options by `follow=true`."""
         return self.first(name).lower() in ("1", "true")
 
     @property
@@ -44,7 +44,7 @@ class Asked:
 
 
 def parse(target: str) -> Asked | None:
-    """What a target asks for; None for a path that a node does not have."""
+    """Parse a request target; None for an unknown path."""
     path, _, raw_query = target.partition("?")
     query = parse_qs(raw_query, keep_blank_values=True)
     if path in _ALONE:

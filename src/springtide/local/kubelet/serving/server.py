@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """The node's HTTPS endpoint: logs, exec, attach, port-forward, metrics, and tickets for direct exec.
 
-The API server is the only caller: it shows a certificate of the cluster's CA, and has decided who may do what before it
-asks. Everybody else gets the health check and nothing more.
+The API server is the only caller: it presents a certificate of the cluster's CA, and has authorized the user before it
+sends a request. All other clients can only use the health check.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ TEXT: Final = "text/plain; version=0.0.4; charset=utf-8"
 async def serve(
     pods: Hosting, certificate: Path, key: Path, client_ca: Path, exec_directory: Path
 ) -> AsyncIterator[int]:
-    """Serve on a free port of 127.0.0.1, which is given; the server ends with the context."""
+    """Serve on a free port of 127.0.0.1, which is yielded; the server ends with the context."""
     endpoint = Endpoint(pods, exec_directory)
     service = Service(endpoint.answer, upgrade=takeover.taking_over(endpoint.upgraded))
     listener = Listener(service, socket.create_server((LOOPBACK, 0)), _tls(certificate, key, client_ca))
@@ -65,7 +65,7 @@ def _tls(certificate: Path, key: Path, client_ca: Path) -> ssl.SSLContext:
     context.minimum_version = ssl.TLSVersion.TLSv1_2
     context.load_cert_chain(certificate, key)
     context.load_verify_locations(client_ca)
-    context.verify_mode = ssl.CERT_OPTIONAL  # the health check is for everybody
+    context.verify_mode = ssl.CERT_OPTIONAL  # the health check needs no certificate
     context.set_alpn_protocols(["http/1.1"])
     return context
 
@@ -76,7 +76,7 @@ class Endpoint:
         self._exec_directory = exec_directory
         self._metrics = ResourceMetrics(pods)
 
-    # Ordinary answers
+    # Ordinary responses
 
     async def answer(self, request: web.BaseRequest) -> web.StreamResponse:
         tls = request.transport.get_extra_info("ssl_object") if request.transport else None
@@ -127,7 +127,7 @@ class Endpoint:
         return state is not None and state.attempt == attempt and state.status == "running"
 
     async def _direct(self, asked: Asked) -> web.Response:
-        """A ticket with which a client on this machine may have this one command run, past this server."""
+        """Issue a ticket with which a client on this machine may run this one command without this server."""
         pod, shim = self._running(asked)
         ticket = secrets.token_hex(16)
         try:
@@ -141,7 +141,7 @@ class Endpoint:
         given = {"socket": exec_sockets.name_of(pod_specs.uid_of(pod.obj)), "ticket": ticket}
         return web.Response(body=msgspec.json.encode(given), content_type="application/json")
 
-    # Connections that leave HTTP
+    # Upgraded connections
 
     async def upgraded(self, upgrade: Upgrade) -> None:
         try:
@@ -159,7 +159,7 @@ class Endpoint:
         pod, shim = self._running(asked)
         wanted, words = asked.wanted, asked.query.get("command", ())
         if asked.verb == "attach":
-            # Whether there is a terminal was settled when the container started.
+            # Whether there is a terminal was decided when the container started.
             spec = pod_specs.container_of(pod.obj, asked.container) or {}
             wanted = replace(wanted, tty=bool(spec.get("tty")), stderr=wanted.stderr and not spec.get("tty"))
         if not (wanted.stdin or wanted.stdout or wanted.stderr):
@@ -177,7 +177,7 @@ class Endpoint:
         if pod.shim is None:
             raise Refused(500, f'pod not found ("{asked.pod}_{asked.namespace}")')
         shim = pod.shim
-        # Without a network of its own a pod listens on an address of its own.
+        # Without a network of its own a pod has a loopback address of its own.
         host = pod.address if pod.address.startswith("127.") else "127.0.0.1"
 
         async def dial(port: int) -> Duplex:
@@ -195,7 +195,7 @@ class Endpoint:
 
         await forwarding.serve(upgrade.head, upgrade.duplex, dial, f"{asked.pod}, uid {pod_specs.uid_of(pod.obj)}")
 
-    # Who is asked for
+    # Finding pods
 
     def _found(self, asked: Asked) -> HostedPod:
         pod = self._pods.find(asked.namespace, asked.pod, asked.uid)
@@ -213,7 +213,7 @@ class Endpoint:
 
 
 def _admitted(target: str, certificate: bytes | None) -> Asked:
-    """What is asked for, if there is such a thing and the caller may ask for it."""
+    """The parsed request, if its path exists and the caller may use it."""
     asked = paths.parse(target)
     if asked is not None and asked.verb == "/healthz":
         return asked

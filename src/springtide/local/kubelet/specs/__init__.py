@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a pod object asks for: containers, variables, users, fields of the pod itself."""
+"""Reading pod specs: containers, variables, users, fields of the pod itself."""

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Files of variables that an init container leaves for the others (`fileKeyRef`): `NAME='value'`, strictly. Pure.
+"""Files of variables that an init container writes for the others (`fileKeyRef`), in the strict form `NAME='value'`.
+Pure.
 
 Values are in single quotes, taken literally, and may span lines; a comment may follow. `NAME= 'value'` means an empty
-value, as it does to a shell.
+value, as in a shell.
 """
 
 from __future__ import annotations
@@ -16,11 +17,11 @@ _ASSIGNMENT = re.compile(
 
 
 class EnvFileError(ValueError):
-    """The text is no such file."""
+    """The text is not a valid file of variables."""
 
 
 def value_of(text: str, key: str) -> str:
-    """The first value of a variable; empty when there is none. What comes after it is not looked at."""
+    """The first value of a variable; empty when there is none. The text after it is not parsed."""
     position = 0
     while position < len(text):
         if skipped := _SKIPPED.match(text, position):

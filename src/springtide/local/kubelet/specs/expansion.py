@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`$(VAR)` in commands, arguments, variables and subPathExpr, as Kubernetes expands it.
+"""Expansion of `$(VAR)` in commands, arguments, variables and subPathExpr, as in Kubernetes.
 
-A reference to something unknown stays as it is written, and `$$(VAR)` is a way to write `$(VAR)` itself. A shell has no
-part in this: `$VAR` and `${VAR}` pass untouched. Pure.
+An unknown reference is kept as it is written, and `$$(VAR)` yields a literal `$(VAR)`. No shell is involved: `$VAR` and
+`${VAR}` are not expanded. Pure.
 """
 
 from __future__ import annotations
@@ -14,16 +14,16 @@ from typing import Final
 LONGEST: Final = 2**21
 """Characters of a program's arguments, or of its variables: Linux starts no program with more."""
 
-# Only for text that ends with a parenthesis: then every `$(` is closed, and none is read to the end in vain.
+# Only for text that ends with a parenthesis: then every `$(` is closed, so that the search for the end never fails.
 _REFERENCE = re.compile(r"\$(?:\$|\(([^)]*)\))")
 
 
 class TooLongError(ValueError):
-    """A text that no program could be given; it was not made."""
+    """The expanded text would be too long for any program; expansion was stopped."""
 
 
 def expand(text: str, *variables: Mapping[str, str], room: int = LONGEST) -> str:
-    """Every reference replaced by the value in the first mapping that knows it; TooLongError beyond `room`."""
+    """Replace every reference by the value in the first mapping that has it; TooLongError beyond `room`."""
     left = room - len(text)
 
     def value(match: re.Match[str]) -> str:
@@ -42,7 +42,7 @@ def expand(text: str, *variables: Mapping[str, str], room: int = LONGEST) -> str
 
 
 def unknown_references(text: str, variables: Mapping[str, str]) -> list[str]:
-    """The names that `expand` would leave alone; where a path is made of them they are an error."""
+    """The names that `expand` would keep unexpanded; in paths these are an error."""
     names = (match[1] for match in _REFERENCE.finditer(text[: text.rfind(")") + 1]))
     return [name for name in names if name is not None and name not in variables]
 
@@ -54,15 +54,15 @@ def with_image(
     args: Sequence[str],
     variables: Mapping[str, str],
 ) -> tuple[str, ...]:
-    """What a container runs: its `command` replaces both words of its image, its `args` replace the second one. What
-    the image says is not expanded. TooLongError when its own part is too long."""
+    """A container's command line: `command` replaces entrypoint and cmd of the image, `args` replaces cmd. The image's
+    part is not expanded. TooLongError when the container's part is too long."""
     before = () if command else tuple(entrypoint)
     after = () if command or args else tuple(cmd)
     return (*before, *argv(command, args, variables), *after)
 
 
 def argv(command: Sequence[str], args: Sequence[str], variables: Mapping[str, str]) -> tuple[str, ...]:
-    """TooLongError when all of it together is too long."""
+    """Expand a command and its arguments; TooLongError when they are too long together."""
     parts, room = [], LONGEST
     for part in (*command, *args):
         parts.append(expand(part, variables, room=room))

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """A pod's own fields and amounts as text: `fieldRef` and `resourceFieldRef`, for variables and downwardAPI files.
 
-Limits that a container does not set read as what the node has, as on Kubernetes. Pure.
+Limits that a container does not set default to the node's allocatable resources, as in Kubernetes. Pure.
 """
 
 from __future__ import annotations
@@ -15,11 +15,11 @@ _DEFAULTED = ("cpu", "memory", "ephemeral-storage")
 
 
 class FieldError(ValueError):
-    """A reference to something that a pod does not have; worded as kubelet does."""
+    """A reference to a field that a pod does not have; the message is kubelet's."""
 
 
 def field(pod: Mapping[str, Any], path: str) -> str:
-    """What a fieldRef of a file or a variable names in the metadata."""
+    """The value of a fieldRef in the metadata, for a file or a variable."""
     metadata = pod["metadata"]
     base, bracket, rest = path.partition("['")
     if bracket and rest.endswith("']"):
@@ -56,7 +56,7 @@ _ESCAPES = {
 
 
 def _quoted(text: str) -> str:
-    """Go's way to write a string, which readers of these files know how to undo."""
+    """A quoted string in Go's syntax, which readers of these files can parse."""
     return '"' + "".join(_ESCAPES.get(char) or (char if char.isprintable() else _escaped(char)) for char in text) + '"'
 
 
@@ -66,7 +66,7 @@ def _escaped(char: str) -> str:
 
 
 def runtime_field(pod: Mapping[str, Any], path: str, address: str, host_ip: str) -> str:
-    """What a variable's fieldRef names; beyond the metadata also what only the node knows."""
+    """The value of a variable's fieldRef: of the metadata, or of fields that only the node knows."""
     match path:
         case "spec.nodeName" | "spec.serviceAccountName":
             return str(pod["spec"].get(path.removeprefix("spec."), ""))
@@ -78,7 +78,7 @@ def runtime_field(pod: Mapping[str, Any], path: str, address: str, host_ip: str)
 
 
 def amount(container: Mapping[str, Any], reference: Mapping[str, Any], allocatable: Mapping[str, str]) -> str:
-    """What a resourceFieldRef names, counted in its divisor and rounded up."""
+    """The value of a resourceFieldRef, in units of its divisor and rounded up."""
     wanted = str(reference.get("resource", ""))
     kind, _, name = wanted.partition(".")
     if kind not in ("limits", "requests") or not (name in _DEFAULTED or name.startswith("hugepages-")):

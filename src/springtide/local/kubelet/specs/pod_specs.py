@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a pod object says: its containers by role, its grace, its deadline. Pure questions to a plain mapping."""
+"""Reading a pod object: its containers by type, its grace period, its deadline. Pure functions of a plain mapping."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def container_of(pod: Mapping[str, Any], name: str) -> Obj | None:
 
 
 def is_sidecar(container: Mapping[str, Any]) -> bool:
-    """Of an init container: whether it is one that stays."""
+    """Whether an init container is a sidecar, which keeps running."""
     return container.get("restartPolicy") == "Always"
 
 
@@ -47,7 +47,7 @@ def is_deleted(pod: Mapping[str, Any]) -> bool:
 
 
 def grace_of(pod: Mapping[str, Any]) -> float:
-    """Seconds that the pod's containers get to end: what the deletion asked for, else what the pod asks for."""
+    """The grace period in seconds: the deletion's, or else the pod's own."""
     for asked in (
         pod["metadata"].get("deletionGracePeriodSeconds"),
         pod["spec"].get("terminationGracePeriodSeconds"),
@@ -58,7 +58,7 @@ def grace_of(pod: Mapping[str, Any]) -> float:
 
 
 def deadline_of(pod: Mapping[str, Any], start: float | None) -> float | None:
-    """When the pod has been active for too long, if it may not be active for ever."""
+    """When the pod exceeds its activeDeadlineSeconds, if it has any."""
     allowed = pod["spec"].get("activeDeadlineSeconds")
     return None if allowed is None or start is None else start + float(allowed)
 
@@ -79,13 +79,13 @@ def stop_signal_of(container: Mapping[str, Any]) -> str:
 
 
 def long_name(pod: Mapping[str, Any]) -> str:
-    """The pod as the kubelet's messages name it."""
+    """The pod's name in kubelet's messages."""
     metadata = pod["metadata"]
     return f"{metadata['name']}_{metadata['namespace']}({metadata['uid']})"
 
 
 def field_path(pod: Mapping[str, Any], name: str) -> str:
-    """Where a container stands in its pod, as events point to it."""
+    """The path of a container in its pod, as events refer to it."""
     for field, containers in (
         ("containers", main_containers(pod)),
         ("initContainers", init_containers(pod)),

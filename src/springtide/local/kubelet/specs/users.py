@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Who a container's program runs as: securityContext where the agent is root, its own user otherwise. Pure."""
+"""The user of a container's program: from the securityContext if the agent is root, the agent's user otherwise.
+Pure."""
 
 from __future__ import annotations
 
@@ -7,22 +8,22 @@ from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 IGNORED = ("runAsUser", "runAsGroup", "fsGroup", "supplementalGroups")
-"""What only root can do."""
+"""Fields that only root can apply."""
 
 
 class NotAllowed(ValueError):
-    """The pod forbids root, and root is what it would run as; the message is kubelet's."""
+    """The pod forbids root but would run as root; the message is kubelet's."""
 
 
 class User(NamedTuple):
     uid: int | None = None
-    """None: whoever the agent is."""
+    """None: the agent's own user."""
     gid: int | None = None
     groups: tuple[int, ...] = ()
 
 
 def of_container(pod: Mapping[str, Any], container: Mapping[str, Any]) -> User:
-    """For an agent that is root. A container's own securityContext goes before the pod's."""
+    """The user, for an agent that is root. A container's own securityContext overrides the pod's."""
     whole = pod["spec"].get("securityContext") or {}
     context = whole | {k: v for k, v in (container.get("securityContext") or {}).items() if v is not None}
     uid = context.get("runAsUser")
@@ -40,7 +41,7 @@ def of_container(pod: Mapping[str, Any], container: Mapping[str, Any]) -> User:
 
 
 def ignored(pod: Mapping[str, Any], uid: int) -> str:
-    """What of a pod's securityContext an ordinary user's agent cannot do, in one sentence; empty when nothing."""
+    """Which fields of a pod's securityContext an agent that is not root ignores, in one sentence; empty if none."""
     spec = pod["spec"]
     containers = (*(spec.get("initContainers") or ()), *(spec.get("containers") or ()))
     contexts = [spec.get("securityContext") or {}, *(each.get("securityContext") or {} for each in containers)]

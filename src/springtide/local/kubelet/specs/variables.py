@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """A container's environment variables: services, envFrom, env, in kubelet's order of precedence.
 
-Later wins: what the runtime sets (PATH, HOSTNAME, HOME, TERM), devices, services, envFrom, env. Values in `env` may
-refer to anything that stands before them. Pure: configMaps and secrets come in as functions.
+In increasing precedence: what the runtime sets (PATH, HOSTNAME, HOME, TERM), devices, services, envFrom, env. Values in
+`env` may refer to everything defined before them. Pure: configMaps and secrets are passed in as functions.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ STANDARD_PATH = ("/usr/local/sbin", "/usr/local/bin", "/usr/sbin", "/usr/bin", "
 
 
 class VariableError(ValueError):
-    """A variable that cannot be made; the message is kubelet's."""
+    """A variable without a valid value; the message is kubelet's."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +42,7 @@ class World:
 
 
 def of_container(pod: Mapping[str, Any], container: Mapping[str, Any], world: World) -> dict[str, str]:
-    """Everything the pod's author asked for, and the services. VariableError where a reference leads nowhere."""
+    """The variables of the pod's spec, and those of services. VariableError where a reference cannot be resolved."""
     found: dict[str, str] = {}
     room = LONGEST - _length(world.services)
     for source in container.get("envFrom") or ():
@@ -70,7 +70,7 @@ def _expanded(name: str, value: str, found: Mapping[str, str], world: World) -> 
 
 
 def _room_after(added: Mapping[str, str], room: int) -> int:
-    """Counted with every variable: a few short ones that hold each other can stand for gigabytes."""
+    """Checked after every variable: a few short ones that contain each other can expand to gigabytes."""
     left = room - _length(added)
     if left < 0:
         raise VariableError(
@@ -81,7 +81,7 @@ def _room_after(added: Mapping[str, str], room: int) -> int:
 
 
 def _length(variables: Mapping[str, str]) -> int:
-    """Characters, with what stands between a name and its value and after it."""
+    """Characters of all variables, including the `=` after each name and the zero byte after each value."""
     return sum(len(name) + len(value) + 2 for name, value in variables.items())
 
 
@@ -105,7 +105,7 @@ def _data(kind: str, reference: Mapping[str, Any], find: Find) -> Data | None:
 def _value_from(
     pod: Mapping[str, Any], container: Mapping[str, Any], source: Mapping[str, Any], world: World
 ) -> str | bytes | None:
-    """None for something optional that is not there: the variable is left out then."""
+    """None for a missing optional source: the variable is left out then."""
     try:
         if reference := source.get("fieldRef"):
             return fields.runtime_field(pod, reference["fieldPath"], world.address, world.host_ip)
@@ -152,7 +152,7 @@ def _from_file(reference: Mapping[str, Any], world: World) -> str | None:
 
 
 def _text(name: str, value: str | bytes) -> str:
-    """What programs can be given as a variable: text, and no zero byte, which ends a variable."""
+    """A valid value of a variable: text without a zero byte, which would end the variable."""
     try:
         text = value if isinstance(value, str) else value.decode()
     except UnicodeDecodeError:
@@ -163,7 +163,7 @@ def _text(name: str, value: str | bytes) -> str:
 
 
 def search_path(prefixes: Iterable[str]) -> str:
-    """PATH: the environment's own programs first, the built-in kubectl only where nothing else has that name."""
+    """PATH: the environment's own programs first, the built-in kubectl last, used only where no other is installed."""
     return ":".join(dict.fromkeys((*(f"{prefix}/bin" for prefix in prefixes), *STANDARD_PATH, "/run/springtide/bin")))
 
 
@@ -187,16 +187,16 @@ class ServiceName(msgspec.Struct, frozen=True):
 
 
 class Service(msgspec.Struct, frozen=True):
-    """The little of a service that becomes variables; every agent keeps all services in memory."""
+    """The fields of a service that become variables; every agent keeps all services in memory."""
 
     metadata: ServiceName
     spec: ServiceSpec
 
 
 def of_services(services: Iterable[Service]) -> dict[str, str]:
-    """Where services are found; those without an address of their own have no variables.
+    """The addresses of services as variables; services without a cluster IP have none.
 
-    VariableError where a container cannot have so many, mostly before they are made.
+    VariableError where they exceed the limit of a container, in most cases before they are built.
     """
     found = [service for service in services if service.spec.cluster_ip not in ("", "None") and service.spec.ports]
     if sum(map(_least_length, found)) > LONGEST:
@@ -222,7 +222,7 @@ _OF_A_PORT = len("_PORT_1_TCP=tcp://:1" + "_PORT_1_TCP_PROTO=tcp" + "_PORT_1_TCP
 
 
 def _least_length(service: Service) -> int:
-    """Of the four variables of each port, without looking at the ports."""
+    """A lower bound: the length of the four variables of each port, without iterating over the ports."""
     once = 4 * len(service.metadata.name) + 2 * len(service.spec.cluster_ip) + _OF_A_PORT
     return len(service.spec.ports) * once
 

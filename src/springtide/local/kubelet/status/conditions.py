@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The pod conditions that a kubelet owns. Reasons and messages are its own, also the way Go prints a list of names."""
+"""The pod conditions that kubelet owns, with its reasons and messages, including the way Go prints a list of names."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _PHASE_REASONS = {"Succeeded": "PodCompleted", "Failed": "PodFailed"}
 
 
 class Signs(NamedTuple):
-    """What conditions tell that container statuses do not."""
+    """Inputs of conditions that are not part of container statuses."""
 
     sandbox: bool
     starting_over: bool = False
@@ -25,7 +25,7 @@ class Signs(NamedTuple):
 def conditions(
     pod: Mapping[str, Any], phase: str, containers: Mapping[str, Obj], signs: Signs, old: Iterable[Obj], now: str
 ) -> list[Obj]:
-    """The kubelet's own, with the time of their last change; `containers` are init and main statuses by name."""
+    """Kubelet's own conditions, with the time of their last change; `containers` are init and main statuses by name."""
     old = list(old)
     before = {condition["type"]: condition for condition in old}
     ready = _containers_ready(pod, phase, containers)
@@ -41,7 +41,7 @@ def conditions(
 
 
 def disruption_target(pod: Mapping[str, Any], message: str, old: Iterable[Obj], now: str) -> Obj:
-    """Of a pod that ended with its node. The condition belongs to others as well, and is only ever added."""
+    """The condition of a pod that ended with its node. Others set it as well, so it is only ever added."""
     before = next((condition for condition in old if condition["type"] == "DisruptionTarget"), None)
     return _dated(pod, _condition("DisruptionTarget", True, "TerminationByKubelet", message), before, now)
 
@@ -80,7 +80,7 @@ def _was_started(status: Obj) -> bool:
 
 
 def _restarting(pod: Mapping[str, Any], phase: str, starting_over: bool) -> list[Obj]:
-    """Only of pods that have a rule for it."""
+    """Only for pods that have such a restart rule."""
     if not restarts.could_restart_all((*pod_specs.init_containers(pod), *pod_specs.main_containers(pod))):
         return []
     if not starting_over or phase in _PHASE_REASONS:

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""One container's part of a pod's status: from its attempts and its probes to what `kubectl get pod -o yaml` shows.
+"""The status of one container of a pod, from its attempts and its probes.
 
-Pure, and with the kubelet's choices: a container that will run again but cannot yet is *waiting*, with the end of its
-last attempt in `lastState`; one whose postStart hook still runs has not started; what nothing is known of any more is
-taken from the status reported before.
+Pure, and with kubelet's choices: a container that will run again but cannot yet is *waiting*, with the end of its last
+attempt in `lastState`; one whose postStart hook is running has not started; what the agent no longer knows is taken
+from the status reported before.
 """
 
 from __future__ import annotations
@@ -78,7 +78,7 @@ def _mount(mount: Obj) -> Obj:
 
 
 def _of_none(pod: Mapping[str, Any], container: Obj, seen: Observed, old: Obj | None) -> Obj:
-    """Nothing of the container is on this node: not yet, or no longer."""
+    """No attempt of the container is on this node: not yet, or no longer."""
     old = old or {}
     old_state = old.get("state") or {}
     if "terminated" in old_state:
@@ -128,7 +128,7 @@ def _runs_again(pod: Mapping[str, Any], container: Obj, field: str, state: Conta
 
 
 def _older_end(pod: Mapping[str, Any], state: ContainerState, old: Obj | None) -> Obj:
-    """The end of the attempt before, as reported when it was still known."""
+    """The end of the previous attempt, from the status reported when it was still known."""
     if old is None or state.attempt == 0:
         return {}
     ours = container_id(pod_specs.uid_of(pod), state)
@@ -185,5 +185,5 @@ def _is_ready(container: Obj, status: Obj, field: str, seen: Observed, old: Obj 
 
 
 def _said_before(field: str, status: Obj, old: Obj | None) -> bool:
-    """After a restart of the agent, what was reported of a running attempt holds until its probes speak again."""
+    """After a restart of the agent, the reported result for a running attempt holds until its probes have a new one."""
     return old is not None and old.get("containerID") == status.get("containerID") and bool(old.get(field))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Moments and durations as the kubelet writes them. Inside the agent a moment is seconds since the epoch."""
+"""Timestamps and durations in kubelet's format. Inside the agent a moment is seconds since the epoch."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A pod's phase, from the statuses of its containers, as the kubelet decides it."""
+"""A pod's phase, derived from the statuses of its containers as in kubelet."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from springtide.local.kubelet.specs import pod_specs
 @dataclass(slots=True)
 class _Count:
     pending: int = 0
-    """Ordinary init containers that are not through."""
+    """Ordinary init containers that are not complete."""
     unstarted: int = 0
     """Sidecars that have not started."""
     broken: int = 0
@@ -28,9 +28,9 @@ class _Count:
 
 
 def phase(pod: Mapping[str, Any], containers: Mapping[str, Obj], initialized: bool, terminal: bool) -> str:
-    """Of a pod that is not about to start over.
+    """The phase of a pod that is not about to start over.
 
-    `terminal`: nothing runs any more and nothing will, whatever the restart policy says.
+    `terminal`: nothing runs and nothing will run again, whatever the restart policy is.
     """
     count = _counted(pod, containers)
     if count.broken:

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The whole status of a pod, from what is seen of it; and the patch that brings the API up to date.
+"""The whole status of a pod, derived from its observed state, and the patch that updates the API.
 
-Pure. `derive` gives the status as a kubelet would write it; a phase that says the end is held back until nothing runs
-any more. `difference` gives the smallest patch: only fields that changed, and of the conditions only the kubelet's own,
-merged by type, so that those of others (readiness gates, disruption) are never touched.
+Pure. `derive` returns the status as kubelet would write it; a terminal phase is held back until nothing runs any more.
+`difference` returns the smallest patch: only fields that changed, and of the conditions only kubelet's own, merged by
+type, so that those of others (readiness gates, disruption) are never touched.
 """
 
 from __future__ import annotations
@@ -42,15 +42,15 @@ _LOST = {
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """Where the pod is."""
+    """The addresses of the pod and its host."""
 
     host_address: str
     pod_address: str
-    """Empty as long as it has none."""
+    """Empty until the pod has one."""
 
 
 def derive(pod: Mapping[str, Any], seen: Observed, old: Mapping[str, Any], place: Place, now: float) -> Obj:
-    """`old` is the status last reported. With `seen.finished` it is the last one that there will be."""
+    """Derive the new status; `old` is the last reported one. With `seen.finished` it is the final status."""
     status: Obj = {
         "containerStatuses": statuses(pod, "containers", seen, old),
         "hostIP": place.host_address,
@@ -83,7 +83,7 @@ def derive(pod: Mapping[str, Any], seen: Observed, old: Mapping[str, Any], place
 
 
 def _lacks_volumes(seen: Observed) -> bool:
-    """A kubelet makes the sandbox after the volumes: until they are there, containers cannot start."""
+    """Kubelet creates the sandbox after the volumes: until these are ready, containers cannot start."""
     return any(not failure.reason for failure in seen.failures.values())
 
 
@@ -120,7 +120,7 @@ def _is_interrupted(seen: Observed) -> bool:
 
 
 def _account_for_all(pod: Mapping[str, Any], status: Obj) -> None:
-    """After the end no container may look as if it were to come: what cannot be accounted for counts as lost."""
+    """In the final status no container may be waiting: those without a known end are reported as lost."""
     inits = status.get("initContainerStatuses") or []
     reached = max((number for number, one in enumerate(inits) if _has_begun(one)), default=-1)
     lost = list(inits[: reached + 1])
@@ -136,10 +136,10 @@ def _has_begun(container: Obj) -> bool:
 
 
 def difference(pod: Mapping[str, Any], old: Mapping[str, Any], new: Obj) -> Obj | None:
-    """A strategic merge patch from one status to the next, bound to this very pod; None when nothing changed."""
+    """A strategic merge patch from one status to the next, bound to the pod's uid; None when nothing changed."""
     changed = {name: value for name, value in new.items() if name != "conditions" and old.get(name) != value}
     changed |= {name: None for name in ("reason", "message") if old.get(name) and name not in new}
-    # Merged by address otherwise, and a pod that was given another one would have both.
+    # These lists are merged by address otherwise, and a pod with a new address would have both.
     changed |= {name: [{"$patch": "replace"}, *changed[name]] for name in ("podIPs", "hostIPs") if name in changed}
     before = {condition["type"]: _essence(condition) for condition in old.get("conditions") or ()}
     fresh = [one for one in new["conditions"] if before.get(one["type"]) != _essence(one)]
@@ -151,10 +151,10 @@ def difference(pod: Mapping[str, Any], old: Mapping[str, Any], new: Obj) -> Obj 
 
 
 def _essence(condition: Obj) -> Obj:
-    """A condition without what the API server adds."""
+    """A condition without the null fields that the API server adds."""
     return {name: value for name, value in condition.items() if value is not None}
 
 
 def _replacing(condition: Obj) -> Obj:
-    """Merged by type, so what no longer holds has to be taken away by name."""
+    """Conditions are merged by type, so fields that no longer apply have to be set to null."""
     return {"reason": None, "message": None} | condition

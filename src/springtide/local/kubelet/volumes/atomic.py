@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A directory of files that change all at once, laid out on disk as kubelet does it.
+"""A directory of files that change atomically, laid out on disk as in kubelet.
 
     volume/..2026_11_16_04_30_00.123456789/hosts    the files
     volume/..data -> ..2026_11_16_04_30_00.123456789
     volume/hosts  -> ..data/hosts
 
 New contents are written beside the old, then `..data` is renamed over: a reader sees the old files or the new ones,
-never a mixture, and a program may watch `..data`. A crash anywhere leaves a volume that the next write sets right.
+never a mixture, and a program may watch `..data`. After a crash at any point the next write repairs the volume.
 """
 
 from __future__ import annotations
@@ -28,15 +28,16 @@ class File(NamedTuple):
     data: bytes
     mode: int
     owner: int | None = None
-    """A uid, where the agent may give files away."""
+    """A uid, where the agent may change owners."""
 
 
 class PathError(ValueError):
-    """A path inside a volume that kubelet refuses; the message is kubelet's."""
+    """A path inside a volume that kubelet rejects; the message is kubelet's."""
 
 
 def write(volume: Path, files: Mapping[str, File], now: datetime, own: Callable[[Path], None] | None = None) -> bool:
-    """Make the volume hold exactly these files; says whether anything changed. `own` sees the tree before it shows."""
+    """Make the volume hold exactly these files; returns whether they changed. `own` is applied before they are
+    visible."""
     wanted = {_clean(path): file for path, file in files.items()}
     _make_directory(volume)
     current = _current(volume)
@@ -92,7 +93,7 @@ def _fresh_directory(volume: Path, now: datetime) -> Path:
 
 
 def _make_directory(path: Path) -> None:
-    """Open to other users whatever the umask: a container need not run as who writes its volumes."""
+    """Open to other users whatever the umask: a container may run as another user than the agent."""
     if not path.exists():
         _make_directory(path.parent)
         path.mkdir(exist_ok=True)
@@ -124,7 +125,7 @@ def _show(volume: Path, files: Mapping[str, File]) -> None:
 
 
 def _sweep(volume: Path) -> None:
-    """Remove links that lead nowhere now, and every generation of files but the one that shows."""
+    """Remove dangling links, and every generation of files but the current one."""
     current = os.readlink(volume / DATA)
     for entry in list(os.scandir(volume)):
         if entry.is_symlink():

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Volumes behind a PersistentVolumeClaim: claim → PersistentVolume → a directory of this machine.
+"""Volumes of a PersistentVolumeClaim: claim → PersistentVolume → a directory of this machine.
 
-Only hostPath and local volumes can be one; every node is this machine, so it does not matter which node they name. An
-ephemeral volume is a claim that its pod owns.
+Only hostPath and local volumes are supported; every node is this machine, so it does not matter which node they name.
+An ephemeral volume is a claim that its pod owns.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ PROTECTION = "kubernetes.io/pvc-protection"
 
 
 class ClaimError(Exception):
-    """The claim gives no volume yet; the message is kubelet's."""
+    """The claim has no usable volume yet; the message is kubelet's."""
 
 
 class Claimed(NamedTuple):
@@ -28,7 +28,7 @@ class Claimed(NamedTuple):
 
 
 async def resolve(client: Client, pod: Mapping[str, Any], volume: Mapping[str, Any]) -> Claimed:
-    """The PersistentVolume behind a pod's `persistentVolumeClaim` or `ephemeral` volume."""
+    """The PersistentVolume of a pod's `persistentVolumeClaim` or `ephemeral` volume."""
     source = volume.get("persistentVolumeClaim")
     namespace = pod["metadata"]["namespace"]
     name = source["claimName"] if source else f"{pod['metadata']['name']}-{volume['name']}"
@@ -83,7 +83,7 @@ async def _volume(client: Client, name: str, claim_uid: str) -> Obj:
 
 
 def directory_of(volume: Mapping[str, Any]) -> Mapping[str, Any]:
-    """The hostPath source that a PersistentVolume comes down to."""
+    """The hostPath source that is equivalent to a PersistentVolume."""
     spec = volume["spec"]
     if spec.get("volumeMode") == "Block":
         raise ClaimError(

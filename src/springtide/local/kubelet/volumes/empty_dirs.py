@@ -1,9 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """emptyDir volumes: a directory of the pod's own, on disk or in memory, for as long as the pod is on its node.
 
-Volumes in memory are made by the pod's shim, of which they are a part of the sandbox: each a file system of its own
-with a size of its own, and no mount on the host that somebody would have to undo. Where nothing can be mounted they
-lie on disk like the others.
+Volumes in memory are created by the pod's shim as part of the sandbox: each is a file system of its own with its own
+size, and there is no mount on the host to clean up. Where nothing can be mounted they lie on disk like the others.
 """
 
 from __future__ import annotations
@@ -16,7 +15,7 @@ from springtide.api import quantity
 from springtide.local.runtime.contract import Memory
 
 _DEFAULT = 1 << 40
-"""Bytes of a volume that nobody limits; the machine's memory does."""
+"""Bytes of a volume without a limit; the machine's memory limits it."""
 
 
 class MediumError(ValueError):
@@ -24,7 +23,7 @@ class MediumError(ValueError):
 
 
 def in_memory(pod: Mapping[str, Any], volumes: Path, allocatable: Mapping[str, str], *, is_root: bool) -> list[Memory]:
-    """The volumes of a pod that its shim shall make, as large as kubelet would make them."""
+    """The volumes of a pod that its shim has to create, with the sizes that kubelet would use."""
     spec = pod["spec"]
     group = (spec.get("securityContext") or {}).get("fsGroup") if is_root else None
     most = min((size for size in (_bytes(allocatable.get("memory")), _pod_limit(spec)) if size), default=_DEFAULT)
@@ -36,7 +35,7 @@ def in_memory(pod: Mapping[str, Any], volumes: Path, allocatable: Mapping[str, s
 
 
 def _pod_limit(spec: Mapping[str, Any]) -> int:
-    """What all containers together may hold; 0 where one of them has no limit."""
+    """The memory limit of all containers together; 0 where one of them has no limit."""
     limits = [
         _bytes(((container.get("resources") or {}).get("limits") or {}).get("memory"))
         for container in spec.get("containers") or ()
@@ -49,11 +48,11 @@ def _bytes(text: Any) -> int:
 
 
 def make(source: Mapping[str, Any], directory: Path) -> Path:
-    """The directory of an emptyDir on disk, made if it is not there yet."""
+    """The directory of an emptyDir on disk, created if it is missing."""
     medium = source.get("medium") or ""
     if medium not in ("", "Memory"):
         raise MediumError(f'unknown storage medium "{medium}"')
     if not directory.exists():
         directory.mkdir(parents=True)
-        directory.chmod(0o777)  # whoever a container runs as, it may use its scratch space
+        directory.chmod(0o777)  # a container of any user may use its scratch space
     return directory

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""hostPath volumes: a path of this machine, after a look at what it is."""
+"""hostPath volumes: a path of this machine, after its type was checked."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any
 
 
 class HostPathError(ValueError):
-    """The path is not what the volume says it is; the message is kubelet's."""
+    """The path is not of the volume's type; the message is kubelet's."""
 
 
 _CHECKS: Mapping[str, tuple[Callable[[int], bool], str]] = {
@@ -25,13 +25,13 @@ _CHECKS: Mapping[str, tuple[Callable[[int], bool], str]] = {
 
 
 def path_of(source: Mapping[str, Any]) -> Path:
-    """Where the volume is; made first where the type says so. OSError when that is refused."""
+    """The path of the volume; created first where the type requires it. OSError when that fails."""
     path, kind = Path(source["path"]), source.get("type") or ""
     if ".." in path.parts:
         raise HostPathError(f"invalid HostPath `{path}`: must not contain '..'")
     if not kind:
         if not path.exists():
-            # A container runtime makes a missing directory here, whatever the pod may have meant.
+            # Container runtimes create a directory for a missing path without a type.
             path.mkdir(parents=True)
         return path
     if kind not in _CHECKS:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""fsGroup: a volume's files belong to a group that all containers of the pod are in. Only root can do this."""
+"""fsGroup: gives a volume's files to a group that all containers of the pod are in. Only root can do this."""
 
 from __future__ import annotations
 
@@ -11,21 +11,21 @@ from pathlib import Path
 
 _WRITE, _READ, _ENTER = 0o660, 0o440, 0o110
 _DEEPEST = 200
-"""Levels of directories; each takes two descriptors while it is gone through."""
+"""Maximum depth of directories; each level takes two descriptors during the walk."""
 
 
 def give_to_group(root: Path, group: int, *, read_only: bool = False, only_on_mismatch: bool = False) -> None:
-    """Give everything under `root` to the group, and directories the bit that makes new files follow.
+    """Give everything under `root` to the group, and set the setgid bit of directories, so that new files inherit it.
 
-    Programs of other pods may move things about meanwhile, so that nothing is done by path: a link that takes the place
-    of a file or of a directory above it leads nowhere.
+    Programs of other pods may move files concurrently, so nothing is done by path: replacing a file or a directory
+    above it by a link has no effect.
     """
     if only_on_mismatch and _fits(root.stat(), group, read_only):
         return
     folder = os.open(root, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     try:
         _give_below(folder, group, read_only, _DEEPEST)
-        _give(folder, group, read_only)  # last: it is what tells that all is done
+        _give(folder, group, read_only)  # last: a matching root marks the whole tree as done
     finally:
         os.close(folder)
 
@@ -37,7 +37,7 @@ def _give_below(folder: int, group: int, read_only: bool, levels: int) -> None:
         try:
             found = os.open(name, os.O_PATH | os.O_NOFOLLOW | os.O_CLOEXEC, dir_fd=folder)
         except FileNotFoundError:
-            continue  # a program removed it under our eyes
+            continue  # removed by a program in the meantime
         try:
             mode = os.fstat(found).st_mode
             if stat.S_ISLNK(mode):

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""configMap, secret, downwardAPI and projected volumes as files: which path, which bytes, which mode. Pure.
+"""configMap, secret, downwardAPI and projected volumes as files: paths, contents and modes. Pure.
 
-What cannot be had is an error in kubelet's words. Tokens are not made here: they are given by what was asked for.
+What is missing is an error with kubelet's wording. Tokens are not requested here: the caller passes them in.
 """
 
 from __future__ import annotations
@@ -22,12 +22,12 @@ Find = Callable[[str], Mapping[str, str | bytes] | None]
 
 
 class PayloadError(ValueError):
-    """A volume whose contents cannot be had yet."""
+    """A volume whose contents are not available yet."""
 
 
 @dataclass(frozen=True, slots=True)
 class Contents:
-    """What the files of one pod's volumes are made from."""
+    """The sources of the files of one pod's volumes."""
 
     pod: Mapping[str, Any]
     config_map: Find
@@ -35,13 +35,13 @@ class Contents:
     token: Callable[[Source], str]
     allocatable: Mapping[str, str]
     owner: int | None = None
-    """The uid that tokens are given to when all containers run as the same user."""
+    """The uid that owns tokens when all containers run as the same user."""
     shared: bool = False
-    """Whether an fsGroup will be given the right to read what is private otherwise."""
+    """Whether an fsGroup will be given the right to read files that are private otherwise."""
     holds_keys: Callable[[str], bool] = lambda name: False
-    """Whether a secret holds keys for ssh, which refuses those that others than their owner may read."""
+    """Whether a secret holds keys for ssh, which rejects keys that other users than their owner may read."""
     reader: int | None = None
-    """The uid that keys are given to when all containers that see the volume run as the same user."""
+    """The uid that owns keys when all containers that see the volume run as the same user."""
 
 
 def of_volume(volume: Source, contents: Contents) -> dict[str, File]:
@@ -147,7 +147,7 @@ def _part(source: Source, mode: int, contents: Contents) -> dict[str, File]:
 
 
 def _complain(complaints: Iterable[str]) -> None:
-    """All that is wrong at once, joined as Go joins errors."""
+    """Raise all distinct complaints as one error, joined as Go joins errors."""
     different = list(dict.fromkeys(complaints))
     if len(different) == 1:
         raise PayloadError(different[0])
@@ -156,6 +156,6 @@ def _complain(complaints: Iterable[str]) -> None:
 
 
 def token_sources(volume: Source) -> list[Source]:
-    """The tokens that a volume holds."""
+    """The serviceAccountToken sources of a volume."""
     sources = (volume.get("projected") or {}).get("sources") or ()
     return [source["serviceAccountToken"] for source in sources if source.get("serviceAccountToken")]

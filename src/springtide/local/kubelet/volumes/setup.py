@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""All volumes of a pod: made before its first container starts, and brought up to date while it runs.
+"""All volumes of a pod: created before its first container starts, and brought up to date while it runs.
 
-What they are made of is gathered first, awaiting the API server where it must; then one thread does the files, because
-a slow disk or a large fsGroup must not hold up other pods. Doing it all again changes only what is different.
+Their contents are gathered first, awaiting the API server if necessary; then one thread writes the files, because a
+slow disk or a large fsGroup must not delay other pods. Repeating it changes only what differs.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from springtide.local.kubelet.tokens import TokenError, Tokens, Wanted
 from springtide.local.kubelet.volumes import atomic, claims, empty_dirs, host_paths, ownership, payloads
 
 FILES = ("configMap", "secret", "downwardAPI", "projected")
-"""Volumes whose contents the agent writes, and keeps up to date."""
+"""Volumes whose contents the agent writes and keeps up to date."""
 
 _REFUSALS = (
     atomic.PathError,
@@ -37,7 +37,7 @@ _REFUSALS = (
 
 
 class VolumeError(Exception):
-    """A volume that cannot be had now; the message is that of kubelet's event."""
+    """A volume that is not available now; the message is that of kubelet's event."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +47,7 @@ class Volume:
     path: Path
     read_only: bool = False
     in_memory: bool = False
-    """It is there only for the pod's shim, which has made it."""
+    """It exists only for the pod's shim, which has created it."""
 
 
 Make = Callable[[], Volume]
@@ -61,11 +61,11 @@ class Volumes:
         self._facts = facts
 
     async def set_up(self, pod: Obj, directory: Path) -> dict[str, Volume]:
-        """Every volume that a container uses."""
+        """Create every volume that a container uses."""
         return await self._made(pod, _used(pod), directory)
 
     async def refresh(self, pod: Obj, directory: Path) -> None:
-        """Bring what the agent writes up to date, and leave alone what programs write."""
+        """Update the volumes that the agent writes, and leave the others alone."""
         await self._made(pod, [volume for volume in _used(pod) if _is_written(volume)], directory)
 
     async def _made(self, pod: Obj, wanted: list[Obj], directory: Path) -> dict[str, Volume]:
@@ -73,7 +73,7 @@ class Volumes:
         return await asyncio.to_thread(_make_all, makes)
 
     async def _planned(self, pod: Obj, volume: Obj, directory: Path) -> Make:
-        """What is left to do for a volume when everything has been asked that must be asked."""
+        """Gather what a volume needs; returns the function that creates it."""
         name = volume["name"]
         place = directory / "volumes" / name
         try:

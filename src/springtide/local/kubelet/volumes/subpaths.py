@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A part of a volume by subPath. Whatever links a program put into its volume, this never leads out of it."""
+"""A part of a volume by subPath. It never leads out of the volume, whatever links a program created in it."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from pathlib import Path
 
 
 class SubpathError(ValueError):
-    """A part that no volume can have; the message is kubelet's."""
+    """An invalid subPath; the message is kubelet's."""
 
 
 class EscapeError(Exception):
@@ -17,7 +17,7 @@ class EscapeError(Exception):
 
 
 def inside(volume: Path, subpath: str) -> Path:
-    """The real path of a volume's part, made as a directory where it is missing. OSError when that is refused."""
+    """The real path of a volume's part, created as a directory where it is missing. OSError when that fails."""
     check(subpath)
     found = real_path(volume, subpath)
     if not found.exists():
@@ -26,7 +26,7 @@ def inside(volume: Path, subpath: str) -> Path:
 
 
 def check(subpath: str) -> None:
-    """SubpathError for what no volume can have."""
+    """SubpathError for an invalid subPath."""
     if subpath.startswith("/"):
         raise SubpathError(f"error SubPath `{subpath}` must not be an absolute path")
     if ".." in subpath.split("/"):
@@ -34,7 +34,7 @@ def check(subpath: str) -> None:
 
 
 def real_path(volume: Path, subpath: str) -> Path:
-    """Where a part of a volume really is, all links followed; nothing is made."""
+    """The real path of a part of a volume, all links followed; nothing is created."""
     root = Path(os.path.realpath(volume))
     found = Path(os.path.realpath(root / subpath))
     if not found.is_relative_to(root):
@@ -43,7 +43,7 @@ def real_path(volume: Path, subpath: str) -> Path:
 
 
 def _make(root: Path, path: Path) -> None:
-    """Directory by directory from the volume's own, never through a link: a program may put one in our way."""
+    """Create directories one by one below the volume's own, never through a link, which a program may have planted."""
     mode = stat.S_IMODE(root.stat().st_mode)
     here = os.open(root, os.O_DIRECTORY | os.O_CLOEXEC)
     try:
