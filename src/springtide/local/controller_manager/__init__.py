@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The embedded cluster's controllers. They know nothing but the Kubernetes API."""
+"""The embedded cluster's controllers, which use only the Kubernetes API."""

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The `conditions` of a status: lists of mappings of which each type occurs once.
+"""The `conditions` of a status: lists of mappings in which each type occurs once.
 
-Lists are never changed in place: what is in an informer's cache belongs to everybody.
+Lists are never changed in place, because they may belong to a shared informer cache.
 """
 
 from __future__ import annotations

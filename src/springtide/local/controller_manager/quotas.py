@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""ResourceQuota: adding up what a namespace uses.
+"""ResourceQuota: counting the usage of a namespace.
 
-Admission books what a write adds; here everything is counted afresh when a quota changes, when something that it
-counts goes, and every few minutes, which also puts right what a failed write left booked. Objects are counted on the
-server, not in caches: a quota must not be generous because a watch is slow.
+Admission adds the usage of each write; this controller recounts everything when a quota changes, when a counted object
+is deleted, and every few minutes, which also corrects the usage added for a failed write. Objects are counted on the
+server, not in caches: a slow watch must not loosen a quota.
 """
 
 from __future__ import annotations
@@ -42,17 +42,17 @@ COMPONENT = "resourcequota-controller"
 EVERY = 300.0
 _METADATA = Scope(metadata_only=True)
 _WEIGHED = (PODS, SERVICES, PERSISTENTVOLUMECLAIMS)
-"""What counts by its content; of everything else each object counts as one."""
+"""Resources counted by their content; of all others each object counts as one."""
 
 
 def is_unsettled(quota: Obj) -> bool:
-    """Whether the status does not answer the spec yet. Bookings change the status too, and must not cause a count."""
+    """Whether the status is older than the spec. Admission changes the status too, which must not cause a recount."""
     status = quota.get("status") or {}
     return "used" not in status or status.get("hard") != quota["spec"].get("hard", {})
 
 
 def new_status(quota: Obj, counted: Mapping[str, Usage]) -> Obj:
-    """The whole new status. What nobody could count keeps its old number, if it has one."""
+    """The whole new status. Names that could not be counted keep their old number, if they have one."""
     hard = quota["spec"].get("hard") or {}
     before = (quota.get("status") or {}).get("used") or {}
     now = {name: str(amount) for usage in counted.values() for name, amount in usage.items()}
@@ -61,7 +61,7 @@ def new_status(quota: Obj, counted: Mapping[str, Usage]) -> Obj:
 
 
 async def add_up(names: Iterable[str], usages: Iterable[Usage]) -> Usage:
-    """The sums for these names; zero for those that nothing uses. Usages are worked out in turns."""
+    """The sums for these names; zero for unused ones. Yields to the event loop between usages."""
     total = dict.fromkeys(names, quantity.ZERO)
     async for usage in in_turns(usages):
         for name in total:
@@ -82,7 +82,7 @@ class Quotas:
         self.controller.watches(informers.of(CUSTOMRESOURCEDEFINITIONS, _METADATA, into=Head), keys=self._counting_kind)
 
     def _counting_kind(self, definition: Head) -> list[Key]:
-        self._served = []  # to be discovered again
+        self._served = []  # rediscovered on the next count
         name = f"count/{definition.metadata.name}"
         return [Key.of(quota) for quota in self._quotas.objects() if name in (quota["spec"].get("hard") or {})]
 
@@ -115,10 +115,10 @@ class Quotas:
         in_scope = (obj for obj in objects if quota_usage.in_scope(quota, storage, obj))
         return await add_up(names, (quota_usage.usage(storage, obj, now) for obj in in_scope))
 
-    # What frees quota
+    # Changes that free quota
 
     def _follow(self, resource: Resource) -> None:
-        """Hear of deletions, through a cache that others keep anyway."""
+        """Watches deletions, through a cache that other controllers keep anyway."""
         informer: Informer[Any]
         if resource == PODS:
             informer = views.pods(self._informers)
@@ -144,7 +144,7 @@ class Quotas:
 
 
 def _may_free(resource: Resource, obj: Any) -> bool:
-    """Whether an object in this state, or gone, may use less than it did: a finished pod, a service of another type."""
+    """Whether an object in this state, or gone, may use less: a finished pod, a service of another type."""
     return obj is None or resource == SERVICES or (isinstance(obj, views.PodView) and obj.terminal)
 
 

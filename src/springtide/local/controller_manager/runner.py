@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""All upkeep controllers in one process over one set of informers.
+"""Runs all controllers in one process over one set of informers.
 
-They are strangers to the API server: what they know they read through the Kubernetes API or are told in `Facts`, and
-what they do anybody with their rights could do. Adding one is a line in `CONTROLLERS`.
+The controllers are independent of the API server: they use the Kubernetes API and `Facts`, and have no special rights.
+A new controller is a line in `CONTROLLERS`.
 """
 
 from __future__ import annotations
@@ -35,26 +35,26 @@ from springtide.local.controller_manager.workloads import deployments, disruptio
 
 
 class Upkeep(Protocol):
-    """What a module of this room offers."""
+    """The interface of a controller's module."""
 
     COMPONENT: str
-    """Who speaks in its events."""
+    """The reporting component of its events."""
 
     def controller(self, informers: Informers, client: Client, recorder: EventRecorder, /) -> Controller[Any]: ...
 
 
 @dataclass(frozen=True, slots=True)
 class Facts:
-    """What cannot be read through the API."""
+    """Facts that cannot be read through the API."""
 
     authority: str
-    """The certificate, in PEM, that signs the server's."""
+    """The PEM certificate of the CA of the server's certificate."""
     service_address: str
-    """Of the service `kubernetes`."""
+    """The address of the service `kubernetes`."""
     port: int
-    """Where the server listens."""
+    """The server's port."""
     volumes: Path
-    """Where volumes of the local storage class are made."""
+    """The directory of the local storage class's volumes."""
 
 
 CONTROLLERS: Sequence[Upkeep] = (

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""One status write at the end of a reconcile, and none when nothing is new.
+"""One status write at the end of a reconcile, and none when nothing changed.
 
-A write holds for the version of the object that the decision was made on: Conflict otherwise, which the controller
-loop answers by deciding again. Most of those conflicts would be with ourselves, because a cache lags behind what was
-just written; `OwnWrites` tells when it has caught up.
+A write is conditional on the version of the object that the decision was based on. On a Conflict the controller loop
+reconciles again. Most such conflicts would be caused by this controller's own previous write, because a cache lags
+behind; `OwnWrites` shows when the cache has caught up.
 """
 
 from __future__ import annotations
@@ -15,13 +15,13 @@ from springtide.kube.client import Client
 from springtide.kube.resources import Key, Obj, Resource
 
 LOOK_AGAIN = 1.0
-"""Seconds to wait for a cache that has not caught up; its change usually comes within milliseconds."""
+"""Seconds to wait for a lagging cache; its update usually arrives within milliseconds."""
 
 
 async def write_status(
     client: Client, resource: Resource, obj: Obj, status: Obj, *, annotations: Mapping[str, str] | None = None
 ) -> Obj:
-    """The object as it stands afterwards; annotations travel along where the resource's status allows it."""
+    """The object after the write; annotations are included where the resource's status allows it."""
     patch: Obj = {}
     if changed := changes(obj.get("status") or {}, status):
         patch["status"] = changed
@@ -37,7 +37,7 @@ async def write_status(
 
 
 def changes(old: Mapping[str, Any], new: Mapping[str, Any]) -> Obj:
-    """The merge patch from one mapping to the other; empty when they say the same."""
+    """The merge patch from one mapping to the other; empty when they are equal."""
     patch: Obj = {}
     for name, value in new.items():
         before = old.get(name)
@@ -65,5 +65,5 @@ class OwnWrites:
         self._versions.pop(key, None)
 
     def shown_by(self, cached: Obj) -> bool:
-        """Whether this object is at least as new as what was written. If not, a change is on its way to the cache."""
+        """Whether this object is at least as new as the last write. If not, the cache lags behind."""
         return int(cached["metadata"]["resourceVersion"]) >= self._versions.get(Key.of(cached), 0)

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Moments as Kubernetes writes them, and the clock that controllers are given.
+"""Times in Kubernetes' format, and the clock passed to controllers.
 
-Pure code takes `now`; only the outermost `controller(...)` functions reach for `utc_now`.
+Pure code takes `now`; only the outermost `controller(...)` functions use `utc_now`.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Pods as the upkeep controllers keep them: only the fields that some controller reads.
+"""Pods as the controllers cache them: only the fields that some controller reads.
 
-Every controller asks for pods with `pods(informers)`, so there is one cache of one type however many controllers
-look at it; 5,000 whole pods would cost tens of megabytes. A controller that needs one more field adds it here. The
-predicates are those of kube-controller-manager. Nothing here does I/O.
+Every controller gets pods by `pods(informers)`, so that all share one cache of one type; 5,000 whole pods would cost
+tens of megabytes. A controller that needs another field adds it here. The predicates are those of
+kube-controller-manager. Nothing here does I/O.
 """
 
 from __future__ import annotations
@@ -22,9 +22,9 @@ BY_CONTROLLER = "controller uid"
 BY_LABEL = "label"
 """Index of pods for `label_postings`."""
 UNMANAGED = "label, unmanaged"
-"""The same of pods that nobody manages: those that a controller may adopt."""
+"""The same for pods without a managing owner: those that a controller may adopt."""
 BY_NODE = "node name"
-"""Index of pods by the node that they are bound to; empty for those that wait for one."""
+"""Index of pods by the node that they are bound to; empty for unbound pods."""
 
 
 Amounts = dict[str, str | int | float]
@@ -32,7 +32,7 @@ Amounts = dict[str, str | int | float]
 
 
 class View(msgspec.Struct, frozen=True, gc=False, rename="camel"):
-    """Never part of a reference cycle, so the garbage collector need not look at thousands of them."""
+    """Never part of a reference cycle, so Python's garbage collector need not track thousands of them."""
 
 
 class OwnerView(View, frozen=True):
@@ -52,7 +52,7 @@ class OwnerView(View, frozen=True):
 
 
 class Annotations(View, frozen=True):
-    """The few that mean something to a controller; all others would only take room."""
+    """The annotations that a controller reads; all others would waste memory."""
 
     deletion_cost: str = msgspec.field(default="", name="controller.kubernetes.io/pod-deletion-cost")
     completion_index: str = msgspec.field(default="", name="batch.kubernetes.io/job-completion-index")
@@ -201,7 +201,7 @@ class PodView(View, frozen=True):
 
     @property
     def active(self) -> bool:
-        """Neither finished nor on its way out."""
+        """Neither finished nor terminating."""
         return self.metadata.deletion_timestamp is None and self.status.phase not in ("Succeeded", "Failed")
 
     @property
@@ -228,18 +228,18 @@ class PodView(View, frozen=True):
         return {"apiVersion": "v1", "kind": "Pod", **named}
 
     def condition(self, kind: str) -> Condition | None:
-        # Plain loops here and above: controllers of a thousand pods ask this of each of them after every change.
+        # Plain loops here and above: controllers of a thousand pods call this for each of them after every change.
         for condition in self.status.conditions:
             if condition.type == kind:
                 return condition
         return None
 
     def available(self, min_ready_seconds: int, now: datetime) -> bool:
-        """Ready for long enough."""
+        """Whether it has been ready for long enough."""
         return self.ready and self.available_in(min_ready_seconds, now) == 0
 
     def available_in(self, min_ready_seconds: int, now: datetime) -> float:
-        """Seconds until a ready pod counts as available; 0 when it does, infinite when it is not known."""
+        """Seconds until a ready pod counts as available; 0 when it does, infinite when unknown."""
         if min_ready_seconds == 0:
             return 0
         condition = self.ready_condition
@@ -250,7 +250,7 @@ class PodView(View, frozen=True):
 
 
 def pods(informers: Informers) -> Informer[PodView]:
-    """The one pod cache of the upkeep controllers, with its indexes."""
+    """The controllers' only pod cache, with its indexes."""
     informer = informers.of(PODS, into=PodView)
     informer.add_index(BY_CONTROLLER, _controller_uids)
     informer.add_index(BY_LABEL, _labels)
@@ -260,7 +260,7 @@ def pods(informers: Informers) -> Informer[PodView]:
 
 
 def managed_by(resource: Resource) -> Callable[[PodView], list[Key]]:
-    """A `keys` function: the managing owner of a pod, if that is one of `resource`."""
+    """A `keys` function: the managing owner of a pod, if its kind is `resource`."""
 
     def keys(pod: PodView) -> list[Key]:
         owner = pod.controller

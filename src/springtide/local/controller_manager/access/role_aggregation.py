@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""ClusterRoles that are the sum of others: admin, edit and view take in the rules of the roles that carry their label.
+"""Aggregated ClusterRoles: admin, edit and view include the rules of the roles that carry their label.
 
-Any change of any ClusterRole may concern any of them, so there is one key for all.
+A change of any ClusterRole may affect any other, so all share one key.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ class Aggregated(NamedTuple):
 
 
 def plan(roles: Collection[Obj]) -> Iterator[Aggregated]:
-    """The roles whose rules are not what they should be. Of roles that take in each other, this is one step."""
+    """The roles whose rules are out of date. For roles that aggregate each other, this is one step."""
     for role in roles:
         if not role.get("aggregationRule"):
             continue

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Every namespace has the cluster's CA in a ConfigMap, from which pods know whom to trust.
+"""Publishes the cluster's CA in a ConfigMap of every namespace, so that pods can verify the API server.
 
-What somebody changes in it is changed back; other annotations and labels than ours are left alone.
+Changes to it are reverted; foreign annotations and labels are kept.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ def wanted(namespace: str, authority: str) -> Obj:
 
 
 def repaired(present: Obj, authority: str) -> Obj | None:
-    """The ConfigMap as it should be, or None when it is."""
+    """The corrected ConfigMap, or None if it is correct."""
     metadata = present["metadata"]
     annotations = metadata.get("annotations") or {}
     data = {"ca.crt": authority}

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Every active namespace has a ServiceAccount `default`; without it no pod is let in.
+"""Creates the ServiceAccount `default` in every active namespace; without it pods are rejected.
 
-The accounts are seen through the metadata cache that garbage collection keeps anyway.
+The accounts are read from the metadata cache of garbage collection.
 """
 
 from __future__ import annotations
@@ -21,12 +21,12 @@ _METADATA = Scope(metadata_only=True)
 
 
 def is_active(namespace: Obj | None) -> bool:
-    """Whether things may still be made in it."""
+    """Whether objects can still be created in the namespace."""
     return namespace is not None and (namespace.get("status") or {}).get("phase") == "Active"
 
 
 async def create_in_namespace(client: Client, resource: Resource, obj: Obj) -> None:
-    """Create what every namespace has; it does not matter if it is there already or the namespace is on its way out."""
+    """Creates an object of every namespace; ignores an existing object and a terminating namespace."""
     try:
         await client.create(resource, obj)
     except (AlreadyExists, NotFound):

@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""HorizontalPodAutoscalers, and the scale of anything that has one."""
+"""HorizontalPodAutoscalers, and the `scale` subresource of any resource."""

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How fast and how far an autoscaler may go: stabilization windows, scaling policies, minimum and maximum. Pure.
+"""The limits of an autoscaler: stabilization windows, scaling policies, minimum and maximum. Pure.
 
-What was recommended and done before is kept in a `Memory`, which every step hands on renewed.
+Earlier recommendations and resizes are kept in a `Memory`; every step returns an updated one.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from typing import NamedTuple
 from springtide.kube.resources import Obj
 
 DOWNSCALE_WINDOW = 300
-"""Seconds for which the highest recommendation holds when the user says nothing else."""
+"""The default seconds during which the highest recommendation holds."""
 _DEFAULT_FACTOR, _DEFAULT_STEP = 2, 4
 
 
@@ -28,7 +28,7 @@ class Past(NamedTuple):
 class Memory:
     recommendations: tuple[Past, ...] = ()
     grown: tuple[Past, ...] = ()
-    """By how many replicas, and when."""
+    """How many replicas were added, and when."""
     shrunk: tuple[Past, ...] = ()
 
 
@@ -85,7 +85,7 @@ def limit(autoscaler: Obj, bounds: Bounds, desired: int, memory: Memory, now: da
 
 
 def _highest_recent(desired: int, memory: Memory, now: datetime) -> tuple[int, tuple[str, str]]:
-    """Without a behavior: grow at once, shrink only to what was enough all the time."""
+    """Without a behavior: grows at once, shrinks only to the highest recommendation of the window."""
     highest = max([desired, *_recent(memory.recommendations, DOWNSCALE_WINDOW, now)])
     return highest, _READY if highest == desired else ("ScaleDownStabilized", _HIGHER)
 
@@ -93,7 +93,7 @@ def _highest_recent(desired: int, memory: Memory, now: datetime) -> tuple[int, t
 def _stabilized(
     current: int, desired: int, memory: Memory, windows: tuple[int, int], now: datetime
 ) -> tuple[int, tuple[str, str]]:
-    """As little change as the recommendations of both windows, up and down, agree on."""
+    """The smallest change that the recommendations of both windows, up and down, allow."""
     up, down = windows
     lowest = min([desired, *_recent(memory.recommendations, up, now)])
     highest = max([desired, *_recent(memory.recommendations, down, now)])
@@ -118,7 +118,7 @@ def _remembered(memory: Memory, desired: int, window: int, now: datetime) -> Mem
 
 
 def _within_rules(bounds: Bounds, desired: int) -> tuple[int, tuple[str, str]]:
-    """Without a behavior: at most double, or four."""
+    """Without a behavior: at most double the current number, or four."""
     ceiling = max(_DEFAULT_FACTOR * bounds.current, _DEFAULT_STEP)
     most, why = (ceiling, _UP_LIMIT) if bounds.most > ceiling else (bounds.most, _TOO_MANY)
     if desired < bounds.least:
@@ -166,7 +166,7 @@ def _selected(
     proposed: Callable[[Obj, int], int],
     boldest: Callable[[list[int]], int],
 ) -> int:
-    """The limit of the policy that the user selects: the boldest by default, or the most careful."""
+    """The limit of the selected policy: the largest change by default, or the smallest."""
     choice = rules.get("selectPolicy", "Max")
     if choice == "Disabled":
         return current
@@ -183,7 +183,7 @@ def _selected(
 
 
 def scaled(autoscaler: Obj, memory: Memory, before: int, after: int, now: datetime) -> Memory:
-    """The memory after the target was resized; only policies ask for it."""
+    """The memory after the target was resized; used only with a behavior."""
     behavior = autoscaler["spec"].get("behavior")
     if behavior is None:
         return memory

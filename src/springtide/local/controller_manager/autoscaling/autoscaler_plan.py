@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What an autoscaler decides in one round: a new size, the status that explains it, what to tell the user. Pure."""
+"""One round of an autoscaler: the new size, the status that explains it, and events. Pure."""
 
 from __future__ import annotations
 
@@ -30,12 +30,12 @@ ABLE, ACTIVE, LIMITED = "AbleToScale", "ScalingActive", "ScalingLimited"
 class Observed:
     autoscaler: Obj
     replicas: int = 0
-    """What the target's scale asks for."""
+    """The replicas in the target's scale."""
     unfit: tuple[str, str, str] | None = None
-    """Event reason, condition reason and message when the target's selector is of no use."""
+    """Event reason, condition reason and message when the target's selector is unusable."""
     pods: tuple[PodView, ...] = ()
     metrics: Sequence[Obj] | str = ()
-    """PodMetrics of those pods, or why there are none."""
+    """PodMetrics of these pods, or why there are none."""
     memory: limits.Memory = limits.NOTHING
 
 
@@ -51,7 +51,7 @@ class Plan:
 
 @dataclass(slots=True)
 class _Round:
-    """What has been found out so far."""
+    """The results of this round so far."""
 
     observed: Observed
     now: datetime
@@ -100,7 +100,7 @@ def plan(observed: Observed, now: datetime) -> Plan:
         wanted, metric = _by_metrics(found)
     except NoAnswer as error:
         found.events.append(("FailedComputeMetricsReplicas", str(error)))
-        # An empty entry for a metric that could not be read is what the real controller writes, too.
+        # The real controller also writes an empty entry for a metric that could not be read.
         return Plan(found.status(found.before.get("desiredReplicas", 0)), events=tuple(found.events), memory=memory)
     reason = _reason(wanted, current, metric)
     limited = limits.limit(observed.autoscaler, limits.Bounds(current, least, most), wanted, memory, now)
@@ -117,7 +117,7 @@ def _reason(wanted: int, current: int, metric: str) -> str:
 
 
 def after_resize(decided: Plan, observed: Observed, now: datetime) -> Plan:
-    """The plan when the target has been resized."""
+    """The plan after the target was resized."""
     assert decided.resize is not None
     message = f"the HPA controller was able to update the target scale to {decided.resize}"
     found = with_condition(decided.status["conditions"], ABLE, "True", ("SucceededRescale", message), now)
@@ -154,7 +154,7 @@ def with_condition(present: Sequence[Obj], kind: str, status: str, why: tuple[st
 
 
 def _by_metrics(found: _Round) -> tuple[int, str]:
-    """The largest of what the metrics ask for, and the name of that metric; NoAnswer when it cannot be known."""
+    """The largest proposal of all metrics, and the name of that metric; NoAnswer when it is unknown."""
     observed = found.observed
     if observed.unfit is not None:
         event, reason, message = observed.unfit

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""From what pods use to how many there should be: the arithmetic of horizontal autoscaling. Pure.
+"""The arithmetic of horizontal autoscaling: from the pods' usage to a number of replicas. Pure.
 
-Pods that have just started or tell nothing are guessed at on the safe side: as idle when growing, as fully busy when
-shrinking. All amounts are in thousandths, as in kube-controller-manager, whose whole-number divisions are kept.
+Pods that have just started or have no metrics are estimated conservatively: as idle when scaling out, as fully busy
+when scaling in. All amounts are in thousandths, as in kube-controller-manager, whose integer divisions are kept.
 """
 
 from __future__ import annotations
@@ -28,12 +28,12 @@ _UNITS = {"h": 3600.0, "m": 60.0, "s": 1.0, "ms": 1e-3, "us": 1e-6, "µs": 1e-6,
 
 
 class NoAnswer(Exception):
-    """A number of replicas cannot be worked out; the text is what users read."""
+    """The number of replicas cannot be computed; the message is for users."""
 
 
 @dataclass(frozen=True, slots=True)
 class Sample:
-    """What one pod uses."""
+    """The usage of one pod."""
 
     amount: int
     at: datetime
@@ -63,16 +63,16 @@ class Tolerance:
 class Proposal:
     replicas: int
     average: int
-    """Of what pods use, in thousandths."""
+    """The average usage per pod, in thousandths."""
     utilization: int | None = None
-    """In percent of what they requested."""
+    """In percent of the pods' requests."""
 
 
-# What pods use, from metrics.k8s.io
+# Usage, from metrics.k8s.io
 
 
 def samples(metrics: Sequence[Obj], resource: str, container: str = "") -> dict[str, Sample]:
-    """Usage by pod name; pods that do not tell it all are left out."""
+    """Usage by pod name; pods with incomplete metrics are omitted."""
     found: dict[str, Sample] = {}
     for item in metrics:
         containers = item.get("containers") or ()
@@ -90,7 +90,7 @@ def _window(text: str) -> timedelta:
     return timedelta(seconds=sum(float(number) * _UNITS[unit] for number, unit in _DURATION.findall(text)))
 
 
-# What pods requested
+# Requests
 
 
 def requests(pods: Iterable[PodView], resource: str, container: str = "") -> dict[str, int]:
@@ -161,7 +161,7 @@ def _grouped(pods: Iterable[PodView], used: Mapping[str, Sample], resource: str,
 
 
 def _warming_up(pod: PodView, sample: Sample, now: datetime) -> bool:
-    """Whether what a pod uses says nothing yet about what it will use."""
+    """Whether the pod's usage is not yet representative."""
     condition, start = pod.ready_condition, pod.status.start_time
     if condition is None or start is None:
         return True
@@ -173,7 +173,7 @@ def _warming_up(pod: PodView, sample: Sample, now: datetime) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Situation:
-    """Everything one metric is judged by."""
+    """The inputs for one metric."""
 
     replicas: int
     pods: Sequence[PodView]
@@ -184,7 +184,7 @@ class Situation:
 
 
 def by_utilization(situation: Situation, target: int, container: str = "") -> Proposal:
-    """Replicas that bring usage to `target` percent of what pods requested."""
+    """Replicas that bring usage to `target` percent of the pods' requests."""
     groups, known = _known(situation)
     asked = requests(situation.pods, situation.resource, container)
 
@@ -247,7 +247,7 @@ def _replicas(
         amounts |= dict.fromkeys(groups.unready, 0)
     second = ratio(amounts)
     if tolerance.within(second) or (first < 1.0 < second) or (second < 1.0 < first):
-        return current  # the guesses turned the direction: better do nothing
+        return current  # the estimates reversed the direction: do nothing
     wanted = math.ceil(second * len(amounts))
     turned = (second < 1.0 and wanted > current) or (second > 1.0 and wanted < current)
     return current if turned else wanted

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""HorizontalPodAutoscaler: the size of anything with a scale, by what its pods use.
+"""HorizontalPodAutoscaler: resizes anything with a scale by the usage of its pods.
 
-Every autoscaler is looked at every 15 seconds, and at once when its spec changes. `autoscaler_plan` decides; here the
-target, its pods and their metrics are fetched, and the target is resized.
+Every autoscaler is reconciled every 15 seconds, and at once when its spec changes. `autoscaler_plan` decides; this
+module fetches the target, its pods and their metrics, and resizes the target.
 """
 
 from __future__ import annotations
@@ -73,7 +73,7 @@ class Autoscalers:
         self._autoscalers.on_change(self._changed)
 
     def _changed(self, key: Key) -> None:
-        """Only a new spec is news: most changes are our own status writes."""
+        """Ignores changes that leave the spec as it is: most are our own status writes."""
         autoscaler = self._autoscalers.get(key)
         known = self._known.get(key)
         if autoscaler is None or known is None or autoscaler["spec"] != known.spec:
@@ -87,12 +87,12 @@ class Autoscalers:
         known = self._known.setdefault(key, _Known(autoscaler["spec"]))
         known.spec = autoscaler["spec"]
         status = await self._look_at(autoscaler, known)
-        with suppress(errors.Conflict):  # the next round is never far away
+        with suppress(errors.Conflict):  # the next round retries
             await write_status(self._client, HORIZONTALPODAUTOSCALERS, autoscaler, status)
         return Result(requeue_after=PERIOD)
 
     async def _look_at(self, autoscaler: Obj, known: _Known) -> Obj:
-        """The new status, after everything that had to be done."""
+        """Resizes the target if needed, and returns the new status."""
         try:
             target = await self._target(autoscaler)
         except (NoSuchKind, NotScalable, errors.ApiError) as error:

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The `scale` subresource of anything that has one, found by the kind that users write in `scaleTargetRef`.
+"""The `scale` subresource of any resource, found by the kind written in `scaleTargetRef`.
 
-Used by autoscalers and disruption budgets. Which resource serves a kind is asked from discovery once and remembered;
-a kind that is not known is asked for again, because its CustomResourceDefinition may have come meanwhile.
+Used by autoscalers and disruption budgets. The resource of a kind is found by discovery once and cached; discovery is
+repeated for an unknown kind, because its CustomResourceDefinition may have been installed meanwhile.
 """
 
 from __future__ import annotations
@@ -17,11 +17,11 @@ _DISCOVERY = {"Accept": f"{JSON};g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscovery
 
 
 class NoSuchKind(Exception):
-    """No resource of that kind is served; the text is for users."""
+    """No resource of that kind is served; the message is for users."""
 
 
 class NotScalable(Exception):
-    """The kind is served but has no size; the text is for users."""
+    """The kind is served but has no scale; the message is for users."""
 
 
 class Scales:
@@ -31,7 +31,7 @@ class Scales:
         self._scalable: set[Resource] = set()
 
     async def resource_of(self, api_version: str, kind: str) -> Resource:
-        """The resource with a scale of this group and kind, in the version that the server prefers."""
+        """The resource with a scale of this group and kind, in the server's preferred version."""
         group = api_version.rpartition("/")[0]
         wanted = (group, kind)
         if wanted not in self._known:

@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Jobs: their pods, their endings and their cleaning up."""
+"""Jobs: their pods, their completion and failure, and their cleanup."""

@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Counting finished pods exactly once, although a pod and its Job cannot be written together. Pure.
+"""Counting finished pods exactly once, although a pod and its Job cannot be written atomically. Pure.
 
     1. `enter`  finished pods are listed by uid in `status.uncountedTerminatedPods`; that status is written
-    2.          the pods listed lose their finalizer
-    3. `close`  those without a finalizer move from the list into the counts; that status is written
+    2.          the finalizer of the listed pods is removed
+    3. `close`  pods without a finalizer move from the list into the counts; that status is written
 
-Killed between any two of these, the next round goes on where this one stopped. An indexed Job needs no list of
-successes: its set of completed indexes cannot count twice.
+After a crash between any two of these, the next round continues there. An indexed Job needs no list of successes: its
+set of completed indexes cannot count twice.
 """
 
 from __future__ import annotations
@@ -32,18 +32,18 @@ from springtide.local.controller_manager.batch.job_tally import Observed
 from springtide.local.controller_manager.views import PodView
 
 MOST_UNCOUNTED = 500
-"""Uids in the status at one time, which keeps it under 20 kB."""
+"""The maximum number of uids in the status, which keeps it under 20 kB."""
 
 
 @dataclass(frozen=True, slots=True)
 class Entry:
     status: Obj
     release: tuple[PodView, ...]
-    """Pods to take the finalizer from once the status is written."""
+    """Pods whose finalizer is removed once the status is written."""
     held: frozenset[str]
     """Uids of pods that have their finalizer now."""
     ending: Obj | None
-    """Complete or Failed, to be set when nothing is left to count."""
+    """Complete or Failed, set when no pods are left to count."""
     terminating: int
 
 
@@ -99,7 +99,7 @@ class _Ledger:
             self._failed(pod)
 
     def _waits(self, pod: PodView) -> bool:
-        """The last failure of an index stays in sight until its successor is made: it carries the failure count."""
+        """The last failed pod of an index is kept until its successor exists: it carries the failure count."""
         kept = self.tally.replaceable.get(completion_index(pod))
         return kept is not None and kept.uid == pod.uid
 
@@ -125,7 +125,7 @@ class _Ledger:
 
 
 def _ending(status: Obj, decided: Obj | None, now: datetime) -> Obj | None:
-    """Note in the status that the end is decided, and say which condition will seal it."""
+    """Records the decided end in the status, and returns the final condition."""
     if decided is None:
         return None
     if decided["type"] == FAILURE_TARGET:
@@ -139,7 +139,7 @@ def _ending(status: Obj, decided: Obj | None, now: datetime) -> Obj | None:
 
 
 def close(entry: Entry, written: Obj, released: Set[str], now: datetime) -> tuple[Obj, Obj | None]:
-    """The status after finalizers were taken, and the condition that ended the Job if it is over now."""
+    """The status after finalizers were removed, and the condition that ended the Job if it is over now."""
     status = _without_gone(dict(written), entry.held - released)
     uncounted = status.get("uncountedTerminatedPods") or {}
     if entry.ending is None or any(uncounted.values()) or entry.terminating:
@@ -151,7 +151,7 @@ def close(entry: Entry, written: Obj, released: Set[str], now: datetime) -> tupl
 
 
 def _without_gone(status: Obj, held: Set[str]) -> Obj:
-    """Move pods without a finalizer from the list into the counts."""
+    """Moves pods without a finalizer from the list into the counts."""
     uncounted = status.get("uncountedTerminatedPods") or {}
     left: dict[str, list[str]] = {}
     for name in ("succeeded", "failed"):
@@ -165,7 +165,7 @@ _ALWAYS = frozenset({"ready", "terminating", "failedIndexes", "uncountedTerminat
 
 
 def shown(status: Obj) -> Obj:
-    """Without what is zero, empty or absent, but for the fields that tell nothing from unknown."""
+    """Drops zero, empty and absent fields, except those where absence means unknown."""
     found = {name: value for name, value in status.items() if value or name in _ALWAYS}
     uncounted = status.get("uncountedTerminatedPods") or {}
     return {**found, "uncountedTerminatedPods": {name: uids for name, uids in uncounted.items() if uids}}

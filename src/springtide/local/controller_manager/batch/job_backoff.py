@@ -1,8 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How long a batch Job waits before it replaces failed pods: 10 s, 20 s, 40 s ... ten minutes. Pure.
+"""The back-off of a batch Job before it replaces failed pods: 10 s, 20 s, 40 s ... ten minutes. Pure.
 
-The count starts again after a success. It lives in the controller's memory only, as in kube-controller-manager: a
-restart forgives.
+The count is reset by a success. It is kept only in memory, as in kube-controller-manager: a restart resets it.
 """
 
 from __future__ import annotations
@@ -24,7 +23,7 @@ class Backoff:
     last: datetime | None = None
 
     def after(self, succeeded: Sequence[PodView], failed: Sequence[PodView]) -> Backoff:
-        """The record with pods taken in that have just finished."""
+        """The back-off after these pods have finished."""
         ends = sorted(finished_at(pod) for pod in failed)
         if succeeded:
             success = max(finished_at(pod) for pod in succeeded)

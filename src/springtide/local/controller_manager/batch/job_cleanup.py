@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Finished Jobs go when their time is up: `ttlSecondsAfterFinished`.
+"""Deletes finished Jobs after `ttlSecondsAfterFinished`.
 
-The server itself is asked before the deletion, because the user may just have given the Job more time.
+The Job is read from the server before the deletion, because the user may just have raised the limit.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ COMPONENT = "ttl-after-finished-controller"
 
 
 def time_left(job: Obj, now: datetime) -> float | None:
-    """Seconds that a Job may still stay, or None when nothing limits them."""
+    """Seconds until the Job is deleted, or None without a limit."""
     limit = job["spec"].get("ttlSecondsAfterFinished")
     if limit is None or "deletionTimestamp" in job["metadata"]:
         return None

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Why a batch Job is over: an ordered list of reasons, of which the first that applies decides. Pure.
+"""Why a batch Job ends: an ordered list of reasons, of which the first that applies decides. Pure.
 
-A reason gives the condition that announces the end (SuccessCriteriaMet or FailureTarget); Complete and Failed follow
+A reason yields the condition that announces the end (SuccessCriteriaMet or FailureTarget); Complete and Failed follow
 when the last pod is gone.
 """
 

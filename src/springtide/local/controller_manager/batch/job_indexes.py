@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Sets of completion indexes and the text that a Job's status keeps of them: `0-3,5,7,8`."""
+"""Sets of completion indexes, and their text form in a Job's status: `0-3,5,7,8`."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from springtide.api import whole_numbers
 Indexes = Set[int]
 NONE: frozenset[int] = frozenset()
 MOST = 1_000_000
-"""Of one Job: a forged status may name two thousand million in a dozen characters."""
+"""The maximum per Job: a forged status may name two billion indexes in a dozen characters."""
 
 
 def parse(text: str, completions: int) -> frozenset[int]:
-    """Indexes at or beyond `completions` are dropped: an elastic Job may have shrunk. So is nonsense."""
+    """Drops indexes at or beyond `completions`, since an elastic Job may have shrunk, and invalid parts."""
     found: set[int] = set()
     for part in text.split(","):
         first, _, last = part.partition("-")

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Pods that wait to be counted by a Job which will not count them any more lose their finalizer.
+"""Removes the tracking finalizer from pods that no Job will count any more.
 
-Their Job is gone, is over, or has let them go; without this they could never be deleted.
+Their Job was deleted, has finished, or has released them; with the finalizer they could never be deleted.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ COMPONENT = "job-controller"
 
 @dataclass(frozen=True, slots=True)
 class PodsOf:
-    """All pods of a Job, which may be thousands: they are looked up in a turn of their own, once for many changes."""
+    """A work item for all pods of a Job, which may be thousands: looked up once for many changes."""
 
     uid: str
 
@@ -65,11 +65,11 @@ class OrphanedPods:
         if owner is None:
             return False
         if not owner.is_one_of(JOBS):
-            return True  # not for us to judge
+            return True  # another controller's pod
         key = Key(pod.metadata.namespace, owner.name)
         job = self._jobs.get(key)
         if job is None or job["metadata"]["uid"] != owner.uid:
-            # The cache of Jobs may lag behind that of pods: only the server knows that there is none.
+            # The cache of Jobs may lag behind that of pods: only the server knows whether the Job exists.
             job = await self._client.find(JOBS, key)
         if job is None or job["metadata"]["uid"] != owner.uid:
             return False
@@ -77,7 +77,7 @@ class OrphanedPods:
 
 
 def _is_over(job: Obj) -> bool:
-    """Whether the Job counts no more pods; one that another controller manages is not judged."""
+    """Whether the Job counts no more pods; never true for a Job that another controller manages."""
     return not managed_elsewhere(job) and is_finished(job)
 
 

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What to do next for a batch Job: which pods to make or delete, and whether it is over. Pure.
+"""The next step for a batch Job: which pods to create or delete, and whether it is over. Pure.
 
-    plan(observed, now)          counts, and decides about pods
-    conclude(plan, outcome, now) what that comes to, once it is known which of it could be done
+    plan(observed, now)                         counts, and decides about pods
+    conclude(plan, observed, outcome, now)      the new status, once the outcome is known
 
-How finished pods get into the status is the matter of `job_accounting`.
+`job_accounting` adds finished pods to the status.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ class Plan:
     ending: Obj | None = None
     """The condition that ends the Job."""
     managed: bool = False
-    """Whether the number of pods was looked at, so that suspension is known to be carried out."""
+    """Whether the number of pods was checked, so that a suspension is known to be carried out."""
     delete: tuple[PodView, ...] = ()
     create: tuple[Wanted, ...] = ()
     backoff: Backoff = NO_FAILURES
@@ -90,13 +90,13 @@ def _manage(decided: Plan, observed: Observed, now: datetime) -> Plan:
 
 def _wanted_active(terms: Terms, tally: Tally) -> int:
     if terms.completions is None:
-        # A work queue: once one pod has succeeded no new ones are started.
+        # A work queue: once one pod has succeeded, no new pods are started.
         return len(tally.active) if tally.succeeded else terms.parallelism
     return max(0, min(terms.completions - tally.succeeded, terms.parallelism))
 
 
 def _to_remove(terms: Terms, pods: tuple[PodView, ...], at_least: int) -> list[PodView]:
-    """Pods whose index is taken twice or out of range, and then as many more as needed."""
+    """Pods with a duplicate index or one out of range, and then as many more as needed."""
     removed: list[PodView] = []
     kept: list[PodView] = []
     if terms.indexed:
@@ -141,7 +141,7 @@ def _looking_again(decided: Plan, wait: float) -> Plan:
     return replace(decided, look_again=sooner)
 
 
-# What comes of it
+# Results
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,7 +153,7 @@ class Conclusion:
     conditions: tuple[Obj, ...]
     ending: Obj | None
     event: tuple[str, str] | None = None
-    """Reason and message, when the Job was suspended or taken up again."""
+    """Reason and message, when the Job was suspended or resumed."""
 
 
 def conclude(decided: Plan, observed: Observed, outcome: Outcome, now: datetime) -> Conclusion:

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a batch Job asks for, what its pods say, and how they are made. Pure.
+"""A batch Job's terms, its pods' fields, and the creation of its pods. Pure.
 
 Every pod of a Job carries a finalizer until it has been counted in the Job's status, so that no result is lost when a
-pod is deleted early. An indexed Job gives each pod one index of its own: in its name, hostname, annotation, label and
-in the environment of its containers.
+pod is deleted early. An indexed Job gives each pod an index: in its name, hostname, annotation, label and in the
+environment of its containers.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ _LONGEST_PREFIX = 58
 
 @dataclass(frozen=True, slots=True)
 class Terms:
-    """The parts of a Job's spec that are asked for again and again."""
+    """The frequently used fields of a Job's spec."""
 
     completions: int | None
     parallelism: int
@@ -43,7 +43,7 @@ class Terms:
     """`restartPolicy: OnFailure`: failures are restarts of containers, not pods."""
     failure_rules: tuple[Obj, ...] | None
     replaces_failed_only: bool
-    """A terminating pod keeps its place until it has really ended."""
+    """A terminating pod is replaced only after it has ended."""
 
     @classmethod
     def of(cls, job: Obj) -> Terms:
@@ -67,7 +67,7 @@ class Terms:
 
 
 def managed_elsewhere(job: Obj) -> bool:
-    """Another controller was asked to look after this Job."""
+    """Whether the Job is assigned to another controller."""
     return bool(job["spec"].get("managedBy", OURS) != OURS)
 
 
@@ -88,7 +88,7 @@ def completion_index(pod: PodView) -> int:
 
 
 def index_failures(pod: PodView) -> int:
-    """Failures of its index before this pod, those that count."""
+    """Counted failures of its index before this pod."""
     return _count(pod.metadata.annotations.index_failures, 0)
 
 
@@ -107,7 +107,7 @@ def restarts(pod: PodView) -> int:
 
 
 def finished_at(pod: PodView) -> datetime:
-    """When a pod ended: as its containers tell it, else as near as one can know."""
+    """When a pod ended: by its container statuses, else the best estimate."""
     ends = [_end(status) for status in pod.status.container_statuses]
     known = [end for end in ends if end is not None]
     if known and len(known) == len(ends):
@@ -126,12 +126,12 @@ def _end(status: ContainerStatus) -> datetime | None:
     return None if status.state.terminated is None else status.state.terminated.finished_at
 
 
-# Making them
+# Creating them
 
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """One pod to make. Failures are those of its index so far, for jobs that limit them per index."""
+    """A pod to create. The failures are those of its index so far, for jobs that limit them per index."""
 
     index: int = NO_INDEX
     failures: int | None = None

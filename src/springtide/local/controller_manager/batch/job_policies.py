@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The two policies a user may give a batch Job: which pod failures count, and what suffices for success. Pure."""
+"""The two policies of a batch Job: which pod failures count, and what suffices for success. Pure."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from springtide.local.controller_manager.views import PodView
 
 
 class Handling(NamedTuple):
-    """What the failure policy makes of a failed pod."""
+    """The result of the failure policy for a failed pod."""
 
     action: str = ""
     """FailJob, FailIndex, Ignore, Count, or empty when no rule matches."""
@@ -27,7 +27,7 @@ class Handling(NamedTuple):
 
 
 def handle_failure(rules: Sequence[Obj] | None, pod: PodView) -> Handling:
-    """The first rule that matches decides."""
+    """The first matching rule decides."""
     for number, rule in enumerate(rules or ()):
         reason = _matched(rule, pod)
         if reason:
@@ -55,7 +55,7 @@ def _matched(rule: Obj, pod: PodView) -> str:
 
 
 def success_met(policy: Obj | None, completions: int, succeeded: Indexes) -> str:
-    """Which rule of the success policy is met, in words, or nothing."""
+    """A message naming the first success policy rule that is met, or ""."""
     if not policy or not succeeded:
         return ""
     for number, rule in enumerate(policy.get("rules") or ()):

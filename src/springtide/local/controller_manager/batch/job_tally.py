@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Counting a batch Job's pods: who is active, who has finished since the last time, which indexes are done. Pure."""
+"""Counting a batch Job's pods: active pods, newly finished pods, completed indexes. Pure."""
 
 from __future__ import annotations
 
@@ -28,10 +28,10 @@ class Observed:
     job: Obj
     pods: tuple[PodView, ...] = ()
     settled: bool = True
-    """Whether the cache shows everything that earlier rounds did."""
+    """Whether the cache shows all earlier writes."""
     backoff: Backoff = NO_FAILURES
     released: frozenset[str] = frozenset()
-    """Uids of pods that have lost their finalizer already, whatever the cache says."""
+    """Uids of pods whose finalizer was already removed, even if the cache still shows it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +47,7 @@ class Tally:
     failed_indexes: Indexes | None = None
     """None unless failures are limited per index."""
     replaceable: Mapping[int, PodView] = field(default_factory=dict)
-    """The last failed pod of each index that gets another one; it keeps its finalizer until then."""
+    """The last failed pod of each index that is to be retried; it keeps its finalizer until then."""
 
 
 def count(observed: Observed, terms: Terms) -> Tally:

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Batch Job: pods that run to their end, a given number of times.
+"""Batch Job: pods that run to completion, a given number of times.
 
-`job_plan` decides, `job_accounting` counts, here it is seen and done. Two things may lag behind what this controller
-has just written, and both would make it start pods too many: the cache of pods (see `pod_control.Expectations`) and
-the cache of Jobs, whose status holds the counts. So a Job is not looked at before its last write has come back.
+`job_plan` decides, `job_accounting` counts; this module observes and acts. Two caches may lag behind this controller's
+own writes, and both would make it start too many pods: the cache of pods (see `pod_control.Expectations`) and the cache
+of Jobs, whose status holds the counts. A Job is therefore not reconciled before its last write is in the cache.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ class Jobs:
         self.controller.watches(self._pods, keys=self._affected)
 
     def _affected(self, pod: PodView) -> Sequence[Key | Labelled]:
-        """The Job that manages a pod, or those that might want to."""
+        """The Job that manages a pod, or those that may adopt it."""
         if pod.controller is not None:
             return views.managed_by(JOBS)(pod)
         return self._selectors.lookups(pod.metadata.namespace, pod.metadata.labels)
@@ -106,7 +106,7 @@ class Jobs:
     async def _observe(self, job: Obj, memory: _Memory) -> Observed:
         metadata = job["metadata"]
         selector = await self._selectors.of(job)
-        # Before the pods are read: what the cache shows by now, they include.
+        # Before the pods are read: they include everything that the cache shows by now.
         settled = not self._control.expectations.wait(metadata["uid"], self._clock())
         found = [
             *self._pods.where(views.BY_CONTROLLER, metadata["uid"]),
@@ -124,7 +124,7 @@ class Jobs:
         if not decided.delete:
             return Outcome()
         if decided.ending is None:
-            # Deleted on purpose, so they count neither as a success nor as a failure.
+            # Deleted on purpose: neither a success nor a failure.
             await self._release(decided.delete)
         return await self._control.delete(job, decided.delete, now)
 
@@ -146,7 +146,7 @@ class Jobs:
             raise Retry("not every finished pod could be released")
 
     async def _release(self, pods: tuple[PodView, ...]) -> frozenset[str]:
-        """Take the tracking finalizer from pods; the uids of those that have none now."""
+        """Removes the tracking finalizer from pods; the uids of those that have none now."""
         done = await in_turns(pods, partial(release, self._client))
         return frozenset(pod.uid for pod, released in zip(pods, done, strict=True) if released)
 
@@ -166,7 +166,7 @@ class Jobs:
 
 
 class _Memory:
-    """What is known of a running Job beyond the cache."""
+    """State of a running Job beyond the cache."""
 
     def __init__(self, uid: str) -> None:
         self.uid = uid
@@ -180,7 +180,7 @@ def is_finished(job: Obj) -> bool:
 
 
 async def release(client: Client, pod: PodView) -> bool:
-    """Take the tracking finalizer from a pod; whether it has none now."""
+    """Removes the tracking finalizer from a pod; whether it has none now."""
     if not tracked(pod):
         return True
     patch = {"metadata": {"uid": pod.uid, "$deleteFromPrimitiveList/finalizers": [TRACKING]}}

@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Objects that go because others have gone or because they are old."""
+"""Deletion of dependents, of the content of namespaces, and of old events."""

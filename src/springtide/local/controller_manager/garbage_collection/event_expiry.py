@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Events live for an hour after they were last written. They are news, not history."""
+"""Deletes events one hour after they were last written."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class Series(msgspec.Struct, frozen=True, gc=False):
 
 
 class EventTimes(msgspec.Struct, frozen=True, gc=False):
-    """Of an event only what decides about its end."""
+    """The fields of an event that determine its expiry."""
 
     metadata: Metadata
     lastTimestamp: datetime | None = None
@@ -39,7 +39,7 @@ class EventTimes(msgspec.Struct, frozen=True, gc=False):
 
 
 def time_left(event: EventTimes, now: datetime) -> timedelta:
-    """Zero or less when it is over. Times that have not come yet are not believed, or the event would stay for ever."""
+    """Zero or less when the event has expired. Future times are ignored, because the event would never expire."""
     observed = None if event.series is None else event.series.lastObservedTime
     believed = [time for time in (event.lastTimestamp, observed) if time is not None and time <= now]
     return max([event.metadata.creationTimestamp, *believed]) + LIFETIME - now
@@ -56,7 +56,7 @@ def controller(
         if left > timedelta():
             return Result(requeue_after=left.total_seconds())
         try:
-            # The version, so that an event that has just been counted up gets its new hour.
+            # With the version, so that an event that was just updated is kept for another hour.
             metadata = event.metadata
             await client.delete(EVENTS, key, DeleteOptions(uid=metadata.uid, version=metadata.resourceVersion))
         except NotFound:

@@ -1,16 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Garbage collection: an object whose owners are gone goes too.
+"""Garbage collection: deletes an object whose owners are gone.
 
-    background   the owner goes at once; its dependents are found here and deleted
+    background   the owner is deleted at once; its dependents are found here and deleted
     foreground   the owner waits (finalizer) until the dependents that block it are gone
-    orphan       the owner waits (finalizer) until its dependents have forgotten it
+    orphan       the owner waits (finalizer) until its references are removed from its dependents
 
-Owners that wait for each other in a cycle would wait for ever: their references to each other are made non-blocking,
-as kube-controller-manager does it. Only objects of the owner's namespace count as its dependents (of a cluster-scoped
-owner: all), so nobody holds back the objects of another namespace.
+Owners in a cycle would wait for each other for ever: their references to each other are made non-blocking, as in
+kube-controller-manager. Only objects of the owner's namespace count as its dependents (of a cluster-scoped owner: all),
+so the deletion of an owner is never blocked from another namespace.
 
 `verdict` decides from plain data; the rest fetches that data and acts. A deletion carries the uid it was decided for,
-so an object that was made anew under the same name is never hit.
+so an object that was recreated under the same name is never deleted.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ _METADATA = Scope(metadata_only=True)
 _BY_OWNER = "owner uid"
 _UNSYNCED_RETRY = 0.05
 _CYCLES_AFTER = 0.2
-"""Seconds from an owner that has to wait to the search for cycles: most owners need not wait that long."""
+"""Seconds between finding a waiting owner and the search for cycles: most owners wait less."""
 _CYCLES = Key("", "all")
 
 
@@ -52,7 +52,7 @@ class Node(NamedTuple):
 
 
 class OwnerState(Enum):
-    """How an owner reference stands."""
+    """The state of the owner of a reference."""
 
     SOLID = "the owner is there"
     DANGLING = "the owner is gone"
@@ -64,11 +64,11 @@ class Verdict:
     delete: str = ""
     """Propagation policy, or empty to keep the object."""
     forget: tuple[str, ...] = ()
-    """Uids of owners whose references are to be dropped."""
+    """Uids of owners whose references are to be removed."""
 
 
 def verdict(head: Head, ties: dict[str, OwnerState], has_dependents: bool) -> Verdict:
-    """What becomes of an object with owner references; `ties` by owner uid."""
+    """The decision about an object with owner references; `ties` by owner uid."""
     solid = [uid for uid, tie in ties.items() if tie is OwnerState.SOLID]
     gone = [uid for uid, tie in ties.items() if tie is not OwnerState.SOLID]
     if not gone:
@@ -76,7 +76,7 @@ def verdict(head: Head, ties: dict[str, OwnerState], has_dependents: bool) -> Ve
     if solid:
         return Verdict(forget=tuple(gone))
     if OwnerState.WAITING in ties.values() and has_dependents:
-        # Its own dependents must go first, or the waiting owner would be let go before they are.
+        # Its own dependents must be deleted first, or the waiting owner would be released before they are.
         return Verdict(delete="Foreground")
     finalizers = head.metadata.finalizers
     if ORPHAN in finalizers:
@@ -89,12 +89,12 @@ def _owner_uids(head: Head) -> list[str]:
 
 
 def _waits(head: Head) -> bool:
-    """Whether it is deleted as soon as its dependents are."""
+    """Whether the object is deleted as soon as its dependents are."""
     return head.metadata.deletionTimestamp is not None and FOREGROUND in head.metadata.finalizers
 
 
 def _state(head: Head) -> tuple[str, bool]:
-    """What dependents are judged by."""
+    """The state that decides about its dependents."""
     return head.metadata.uid, _waits(head)
 
 
@@ -119,12 +119,12 @@ class GarbageCollector:
         self.discovery.watches(informers.of(CUSTOMRESOURCEDEFINITIONS, _METADATA, into=Head))
         self.discovery.enqueue(Key("", "start"))
 
-    # What there is to watch
+    # Watched resources
 
     async def _discover(self, key: Key) -> Result | None:
         async with self._lock:
             served = {(resource.group, resource.kind): resource for resource in await deletable(self._client)}
-            # Not served any more, or in another version: the old one would be asked for in vain.
+            # No longer served, or in another version: requests for the old one would fail.
             for identity in [each for each, known in self._resources.items() if served.get(each) != known]:
                 self._informers.drop(self._known.pop(identity))
                 gone = self._resources.pop(identity)
@@ -140,7 +140,7 @@ class GarbageCollector:
         informer.on_replace(lambda change: self._changed(resource, change))
 
     def _changed(self, resource: Resource, change: Replaced[Head]) -> None:
-        """Enqueue those whose verdict may be another now. What says nothing about ownership causes no work."""
+        """Enqueues objects whose verdict may have changed. Changes unrelated to ownership cause no work."""
         old, new = change.old, change.new
         node = Node(resource, change.key)
         seen = [head for head in (old, new) if head is not None]
@@ -169,7 +169,7 @@ class GarbageCollector:
                     yield Node(self._resources[identity], key)
 
     def _waiting_owners(self, head: Head) -> Iterable[Node]:
-        """Owners on their way out that this object may have been the last to hold back."""
+        """Terminating owners that this object may have been the last to block."""
         for owner in head.metadata.ownerReferences:
             informer, resource = self._known.get(owner.identity), self._resources.get(owner.identity)
             if informer is None or resource is None:
@@ -179,7 +179,7 @@ class GarbageCollector:
             if found is not None and found.metadata.deletionTimestamp:
                 yield Node(resource, key)
 
-    # What becomes of one object
+    # Verdicts
 
     async def _reconcile(self, node: Node) -> Result | None:
         head = self._head(node)
@@ -205,19 +205,19 @@ class GarbageCollector:
     async def _tie(self, owner: Owner, namespace: str) -> OwnerState:
         informer, resource = self._known.get(owner.identity), self._resources.get(owner.identity)
         if informer is None or resource is None:
-            return OwnerState.SOLID  # a kind nobody serves: better kept than lost
+            return OwnerState.SOLID  # a kind that is not served: kept to be safe
         if resource.namespaced and not namespace:
-            return OwnerState.SOLID  # not allowed of an object without a namespace, and nothing that could be looked up
+            return OwnerState.SOLID  # invalid for a cluster-scoped object, and cannot be looked up
         key = Key(namespace if resource.namespaced else "", owner.name)
         head = informer.get(key)
         if head is None or head.metadata.uid != owner.uid:
-            head = await self._look(resource, key)  # the cache may be behind
+            head = await self._look(resource, key)  # the cache may lag behind
         if head is None or head.metadata.uid != owner.uid:
             return OwnerState.DANGLING
         return OwnerState.WAITING if _waits(head) and owner.blockOwnerDeletion else OwnerState.SOLID
 
     async def _look(self, resource: Resource, key: Key) -> Head | None:
-        await asyncio.sleep(0)  # a read in the same process awaits nothing, and an object may name thousands of owners
+        await asyncio.sleep(0)  # yields: an in-process read awaits nothing, and an object may name thousands of owners
         found = await self._client.find(resource, key)
         return None if found is None else msgspec.convert(found, Head, strict=False)
 
@@ -235,12 +235,12 @@ class GarbageCollector:
         patch = {"metadata": {"uid": meta.uid, "resourceVersion": meta.resourceVersion, "ownerReferences": references}}
         await self._tolerate_absence(self._client.patch(node.resource, node.key, patch, Patch.MERGE))
 
-    # What a deleted owner waits for
+    # Terminating owners
 
     async def _release(self, node: Node, head: Head) -> Result | None:
         finalizers = head.metadata.finalizers
         if not all(informer.synced for informer in self._known.values()):
-            # Right after a start: an owner let go before its dependents are known would take orphans with it.
+            # Right after a start: an owner released before its dependents are known would leave them orphaned.
             return Result(requeue_after=_UNSYNCED_RETRY)
         if ORPHAN in finalizers:
             for dependent in list(self._dependents(head)):
@@ -249,7 +249,7 @@ class GarbageCollector:
                     await self._forget_owners(dependent, child, (head.metadata.uid,))
             await self._drop_finalizer(node, head, ORPHAN)
         elif FOREGROUND in finalizers:
-            # Dependents were enqueued when their owner began to wait; here only the last of them is waited for.
+            # Dependents were enqueued when their owner began to wait; here only the last of them is awaited.
             if any(True for _ in self._blockers(head)):
                 self.cycles.enqueue(_CYCLES, _CYCLES_AFTER)
             else:
@@ -268,7 +268,7 @@ class GarbageCollector:
                 yield head
 
     async def _break_cycles(self, key: Key) -> None:
-        """Make the references non-blocking by which waiting objects hold each other back."""
+        """Makes the references non-blocking by which waiting objects block each other."""
         waiting = {uid: head for uid, node in self._waiting.items() if (head := self._head(node)) is not None}
         held_back = {uid: _blocked_owners(head) & waiting.keys() for uid, head in waiting.items()}
         if not any(held_back.values()):

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Objects reduced to what ownership needs, and the resources that can have it.
+"""Objects reduced to the fields of ownership, and the resources that can have owners.
 
-Garbage collection and namespace deletion look at every object of every kind; they ask for metadata alone and keep a
-handful of fields of it.
+Garbage collection and namespace deletion watch every object of every kind; they request metadata only and keep a few of
+its fields.
 """
 
 from __future__ import annotations

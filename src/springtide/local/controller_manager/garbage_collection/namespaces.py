@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A deleted namespace: its content goes first, then its finalizer, then the API server lets it go."""
+"""Namespace deletion: deletes the content, then removes the finalizer, which lets the API server finish."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ from springtide.local.controller_manager.garbage_collection.heads import Head, d
 
 FINALIZER = "kubernetes"
 _AGAIN = Backoff(base=0.1, limit=5.0)
-"""Finalizers of others may stay for ever, and every look asks for the deletion of all that is left."""
+"""Foreign finalizers may stay for ever, and every retry requests the deletion of all that is left."""
 LOOKED_AT: Final = 100
-"""Objects of each resource whose finalizers are looked at; a namespace may hold thousands."""
+"""Objects of each resource whose finalizers are read; a namespace may hold thousands."""
 _CONTENT = "NamespaceContentRemaining"
 _FINALIZERS = "NamespaceFinalizersRemaining"
 
@@ -59,13 +59,13 @@ class _Page(msgspec.Struct):
 
 @dataclass(frozen=True, slots=True)
 class Left:
-    """What there is of one resource."""
+    """The remaining objects of one resource."""
 
     count: int
     finalizers: Mapping[str, int]
-    """How many of the first objects have each of them."""
+    """How many of the sampled objects have each finalizer."""
     looked_at: int
-    """How many objects those first ones are."""
+    """The number of sampled objects."""
 
     @classmethod
     def of(cls, page: _Page) -> Left:
@@ -78,7 +78,7 @@ class Left:
 
 
 async def _empty(client: Client, namespace: str) -> dict[Resource, Left]:
-    """Deletes everything in it; what is still there afterwards, by resource."""
+    """Deletes everything in the namespace; returns what is left, by resource."""
     left: dict[Resource, Left] = {}
     resources = [resource for resource in await deletable(client) if resource.namespaced]
     for resource in sorted(resources, key=lambda one: one != PODS):  # pods first: they take time to end
@@ -90,19 +90,19 @@ async def _empty(client: Client, namespace: str) -> dict[Resource, Left]:
                 if (remaining := await _first(client, resource, namespace, LOOKED_AT)).count:
                     left[resource] = remaining
         except (NotFound, MethodNotAllowed):
-            continue  # a custom resource that went away meanwhile
+            continue  # a custom resource that was removed meanwhile
     return left
 
 
 async def _first(client: Client, resource: Resource, namespace: str, limit: int) -> Left:
-    """How many objects there are, and the first of them."""
+    """The number of objects, and the first of them."""
     scope = Scope(namespace=namespace, metadata_only=True)
     answer = await client.raw(request.list_page(resource, scope, limit))
     return Left.of(msgspec.json.decode(answer.body, type=_Page))
 
 
 async def _finalize(client: Client, key: Key) -> None:
-    """Against the newest state, not the cache: the API server wants the finalizers that are left."""
+    """Uses the newest state, not the cache: the request carries all remaining finalizers."""
     current = await client.find(NAMESPACES, key)
     if current is None or not current["metadata"].get("deletionTimestamp"):
         return
@@ -127,7 +127,7 @@ async def _report(client: Client, namespace: Obj, left: Mapping[Resource, Left])
 
 
 def remaining_conditions(left: Mapping[Resource, Left], now: str) -> list[Obj]:
-    """What `kubectl describe namespace` shows while the content goes."""
+    """The conditions that `kubectl describe namespace` shows during the deletion."""
     counts = ", ".join(f"{resource} has {each.count} resource instances" for resource, each in left.items())
     held: dict[str, int] = {}
     for each in left.values():

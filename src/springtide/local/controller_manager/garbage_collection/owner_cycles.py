@@ -11,9 +11,9 @@ from collections.abc import Iterable, Iterator, Mapping
 
 
 def cycles(owners: Mapping[str, Iterable[str]]) -> list[frozenset[str]]:
-    """The largest groups in which every object is held back by every other, an object that owns itself included.
+    """The maximal groups in which every object blocks every other, including an object that owns itself.
 
-    `owners`: for each object that waits, those it holds back. Names without an entry of their own do not wait.
+    `owners`: for each waiting object, those it blocks. Names without an entry of their own do not wait.
     """
     search = _Search(owners)
     for root in owners:
@@ -27,7 +27,7 @@ class _Search:
         self._order: dict[str, int] = {}
         self._lowest: dict[str, int] = {}
         self._open: list[str] = []
-        """Visited, and not yet known to be in a group."""
+        """Visited, and not yet assigned to a group."""
         self._is_open: set[str] = set()
         self.found: list[frozenset[str]] = []
 

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""EndpointSlices: the addresses behind a service, watched by whoever routes to it.
+"""EndpointSlices: the addresses behind a service, for service proxies.
 
-What the slices should hold is decided in `slice_packing`; here it is seen and done. Slices go with their service by
-garbage collection.
+`slice_packing` decides the content of the slices; this module observes and acts. Slices are deleted with their service
+by garbage collection.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ class EndpointSlices:
         self._slices = informers.of(ENDPOINTSLICES, _OURS)
         self._slices.add_index(_BY_SERVICE, _service_of)
         self._waiting: dict[str, set[Key]] = {}
-        """Services with pods on nodes that are not there yet, by node."""
+        """Services with pods on nodes that do not exist yet, by node."""
         self.controller: Controller[Key] = Controller("endpoint slices", self.reconcile, workers=2)
         self.controller.watches(self._services)
         self.controller.watches(self._slices, keys=_service_of)
@@ -77,7 +77,7 @@ class EndpointSlices:
     async def reconcile(self, key: Key) -> Result | None:
         service = self._services.get(key)
         if service is None:
-            self._trigger_times.forget(key)  # the slices themselves go with their owner
+            self._trigger_times.forget(key)  # the slices are garbage-collected
             self._pace.forget(key)
         elif has_targets(service):
             with self._pace.measured(key):
@@ -94,7 +94,7 @@ class EndpointSlices:
         try:
             await self._act(decided, trigger)
         except AlreadyExists as error:
-            raise Retry(error.message) from error  # the cache is behind
+            raise Retry(error.message) from error  # the cache lags behind
         except ApiError as error:
             if error.has_cause("NamespaceTerminating"):
                 return

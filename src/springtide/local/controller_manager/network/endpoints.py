@@ -1,8 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Endpoints: one object per service with all its addresses, for clients that do not know EndpointSlices.
 
-Pods that offer the same ports share a subset. Endpoints that people write for services without a selector are left
-alone until their service goes.
+Pods that offer the same ports share a subset. User-written Endpoints of services without a selector are left alone.
 """
 
 from __future__ import annotations
@@ -39,11 +38,11 @@ MANAGED_BY = "endpoints.kubernetes.io/managed-by"
 OVER_CAPACITY = "endpoints.kubernetes.io/over-capacity"
 CAPACITY = 1000
 _VANISHED = "resourceVersion should not be set on objects to be created"
-"""The answer to a change of endpoints that are gone."""
+"""The API server's answer to an update of Endpoints that were deleted."""
 
 
 def plan(service: Obj, pods: Sequence[PodView], present: Obj | None, trigger: str) -> Obj | None:
-    """The Endpoints to write, or None when those that are there say the same."""
+    """The Endpoints to write, or None when the existing ones are up to date."""
     subsets, cut = truncated(subsets_of(service, pods))
     labels = _labels(service)
     if present is not None and _says(present, labels, subsets, cut):
@@ -91,7 +90,7 @@ def subsets_of(service: Obj, pods: Sequence[PodView]) -> list[Obj]:
 
 
 def _ports(service: Obj, pods: Sequence[PodView]) -> list[tuple[list[Obj], tuple[int, ...]]]:
-    """Each port with the places, in `pods`, of those that offer it."""
+    """Each port with the positions, in `pods`, of the pods that offer it."""
     ports = service["spec"].get("ports")
     if not ports:
         everybody = tuple(range(len(pods)))
@@ -124,7 +123,7 @@ def _address(service: Obj, pod: PodView, family: str) -> Obj:
 
 
 def _in_order(subsets: Sequence[Obj]) -> list[Obj]:
-    """Subsets and their ports have no order of their own; this one makes two of them comparable."""
+    """Subsets and their ports are unordered; sorting makes two lists comparable."""
     ordered = [
         {**subset, "ports": sorted(subset["ports"], key=_port_order)} if subset.get("ports") else subset
         for subset in subsets
@@ -137,7 +136,7 @@ def _port_order(port: Obj) -> tuple[str, int, str]:
 
 
 def truncated(subsets: list[Obj]) -> tuple[list[Obj], bool]:
-    """No more than a thousand addresses, the ready ones first: an object must not grow without bound."""
+    """At most a thousand addresses, the ready ones first: bounds the size of the object."""
     total = sum(len(subset.get(kind, ())) for subset in subsets for kind in ("addresses", "notReadyAddresses"))
     if total <= CAPACITY:
         return subsets, False
@@ -184,7 +183,7 @@ def controller(informers: Informers, client: Client, recorder: EventRecorder) ->
 
 
 def _if_ours(present: Obj) -> list[Key]:
-    """Endpoints that somebody made for a service still to come must not be taken for those of one that went."""
+    """Endpoints that a user created before their service are not those of a deleted service."""
     labels = present["metadata"].get("labels") or {}
     return [Key.of(present)] if labels.get(MANAGED_BY) == COMPONENT else []
 
@@ -202,7 +201,7 @@ async def write(client: Client, recorder: EventRecorder, wanted: Obj) -> None:
         await (client.replace(ENDPOINTS, wanted) if exists else client.create(ENDPOINTS, wanted))
     except ApiError as error:
         if error.has_cause("NamespaceTerminating") or (exists and _VANISHED in error.message):
-            return  # where they vanished meanwhile the watch says so, and they are made anew
+            return  # deleted meanwhile: the watch event causes a new reconcile, which creates them
         key = Key.of(wanted)
         if exists:
             recorder.warning(wanted, "FailedToUpdateEndpoint", f"Failed to update endpoint {key}: {error.message}")

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The service `kubernetes` and where it leads: the API server's own Endpoints and EndpointSlice.
+"""The service `kubernetes`: the API server's own Service, Endpoints and EndpointSlice.
 
-The server listens on the loopback of this machine, and loopback addresses are not allowed in endpoints, rightly: in a
-pod's network they mean the pod. So the endpoint carries the service's own address, which the pods' network answers
-for, with the port on which the server really listens. Pods connect to the service's port 443; `local.cluster` has the
-server listen there at both ports.
+The server listens on this machine's loopback, and loopback addresses are rejected in endpoints: in a pod's network they
+mean the pod. The endpoint therefore carries the service's own address, which exists in the pod network, and the
+server's actual port. Pods connect to the service's port 443; `local.cluster` makes the server listen there at both
+ports.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ def plan(observed: Observed, address: str, port: int) -> Iterator[Write]:
 
 
 def _service(present: Obj | None, address: str, port: int) -> Obj | None:
-    """The service with the right port, or None when it has it."""
+    """The service with the correct port, or None if it is correct."""
     ports = [{"name": "https", "port": 443, "protocol": "TCP", "targetPort": port}]
     if present is not None:
         spec = present["spec"]
@@ -67,7 +67,7 @@ def _service(present: Obj | None, address: str, port: int) -> Obj | None:
 
 
 def _changed(resource: Resource, present: Obj | None, label: str, value: str, body: Obj) -> Obj | None:
-    """The object with this label and content, or None when it has them."""
+    """The object with this label and content, or None if it has them."""
     obj = resource.describe(KEY) if present is None else present
     labels = obj["metadata"].get("labels") or {}
     if labels.get(label) == value and body.items() <= obj.items():

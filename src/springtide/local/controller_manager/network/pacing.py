@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How long to gather changes before acting on them: the longer acting takes, the longer.
+"""The delay for batching changes, proportional to the duration of the work.
 
-A thousand pods that start together would otherwise cause hundreds of writes of a thousand addresses each, or as many
-counts of a whole namespace. What is small stays prompt.
+A thousand pods starting together would otherwise cause hundreds of writes of a thousand addresses each, or as many
+counts of a whole namespace. Small work stays prompt.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from springtide.kube.resources import Key
 
 SHORTEST, LONGEST = 0.05, 2.0
 _REST = 10.0
-"""At most about one part in so many of the time is spent on one key."""
+"""The delay as a multiple of the duration: one key takes at most about this fraction of the time."""
 
 
 class Pace:
@@ -31,7 +31,7 @@ class Pace:
 
     @contextmanager
     def measured(self, key: Key) -> Iterator[None]:
-        """Around the work on a key."""
+        """Measures the work on a key."""
         loop = asyncio.get_running_loop()
         started = loop.time()
         try:

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Pods of a service and services of a pod, found in the caches of Endpoints and EndpointSlices without long looks.
+"""Pods of a service and services of a pod, found in the caches of Endpoints and EndpointSlices by index.
 
-`service_targets` decides about what is found here.
+`service_targets` decides about the pods found here.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from springtide.local.controller_manager.views import PodView
 T = TypeVar("T")
 
 FEW_PODS: Final = 200
-"""Pods of one service whose endpoints are worked out on the event loop, in a few milliseconds."""
+"""Endpoints of at most this many pods are computed on the event loop, in a few milliseconds."""
 
 
 def services(informers: Informers) -> Informer[Obj]:
@@ -32,7 +32,7 @@ def services(informers: Informers) -> Informer[Obj]:
 
 
 def affected(services: Cache[Obj], pod: PodView) -> list[Key]:
-    """The services that a change of this pod may concern."""
+    """The services that a change of this pod may affect."""
     return services_for(selector_postings.candidates(services, pod.metadata.namespace, pod.metadata.labels), pod)
 
 
@@ -43,5 +43,5 @@ def candidates(service: Obj, pods: Cache[PodView]) -> list[PodView]:
 
 
 async def worked_out(pods: Sequence[PodView], work: Callable[[], T]) -> T:
-    """The outcome of pure work on these pods, done in a thread if they are many."""
+    """The result of a pure function of these pods, computed in a thread if they are many."""
     return work() if len(pods) <= FEW_PODS else await in_thread(work)

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which pods stand behind a service, and what of them it shows: the part that Endpoints and EndpointSlices share.
+"""The pods behind a service and their addresses: the part that Endpoints and EndpointSlices share.
 
-Pure; the two controllers bring the pods and write the objects.
+Pure; the two controllers fetch the pods and write the objects.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ TRIGGER = "endpoints.kubernetes.io/last-change-trigger-time"
 
 
 def has_targets(service: Obj) -> bool:
-    """Whether its endpoints are ours to write; those of other services are written by their users."""
+    """Whether this controller writes the service's endpoints; those of other services are written by users."""
     spec = service["spec"]
     return spec.get("type") != "ExternalName" and spec.get("selector") is not None
 
@@ -31,7 +31,7 @@ def selects(service: Obj, pod: PodView) -> bool:
 
 
 def services_for(services: Iterable[Obj], pod: PodView) -> list[Key]:
-    """Those that a change of this pod may concern: none before it has an address."""
+    """The services that a change of this pod may affect: none before it has an address."""
     if not pod.status.pod_ips or pod.terminal:
         return []
     return [Key.of(service) for service in services if has_targets(service) and selects(service, pod)]
@@ -55,7 +55,7 @@ def families(service: Obj) -> list[str]:
 
 
 def addresses(pod: PodView, family: str) -> list[str]:
-    """Those that others can reach: pods without a network of their own live on loopback, and no service leads there."""
+    """The reachable addresses: pods without their own network have loopback addresses, which no service may use."""
     return [
         address.ip
         for address in pod.status.pod_ips
@@ -68,12 +68,12 @@ def is_headless(service: Obj) -> bool:
 
 
 def hostname(pod: PodView, service: Obj) -> str:
-    """The name under which the service's DNS knows this pod, or empty."""
+    """The pod's hostname in the service's DNS, or empty."""
     return pod.spec.hostname if pod.spec.subdomain == service["metadata"]["name"] else ""
 
 
 def target_port(pod: PodView, port: Obj) -> int | None:
-    """Where the pod listens; None when a named port is none of its own."""
+    """The port on which the pod listens; None when the pod lacks the named port."""
     target = port.get("targetPort") or port["port"]
     if isinstance(target, int):
         return target
@@ -102,7 +102,7 @@ class _Seen:
 
 
 class TriggerTimes:
-    """When that happened which the endpoints are about to show: network programming latency is measured from it."""
+    """The time of the changes behind an update of the endpoints, from which network programming latency is measured."""
 
     def __init__(self) -> None:
         self._seen: dict[Key, _Seen] = {}
@@ -111,7 +111,7 @@ class TriggerTimes:
         self._seen.pop(key, None)
 
     def next(self, service: Obj, pods: Sequence[PodView]) -> str:
-        """The earliest change since the last call, or empty. Of a service not seen before: when it was created."""
+        """The earliest change since the last call, or empty. For a new service: its creation."""
         key, created = Key.of(service), read(service["metadata"]["creationTimestamp"])
         before = self._seen.get(key)
         now = _Seen(created, {pod.metadata.name: changed for pod in pods if (changed := _ready_since(pod))})

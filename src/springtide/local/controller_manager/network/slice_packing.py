@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How the addresses behind a service are spread over slices of a hundred. Pure.
+"""The distribution of a service's addresses over slices of at most a hundred. Pure.
 
-An endpoint stays in the slice where it is, so a change of one pod rewrites one slice; what is new fills slices that
-are written anyway, then the fullest with room for all of it, then new ones. Names follow from the service and a
-number, so a create that is repeated because the cache is behind is refused instead of doubling the addresses.
+An endpoint stays in its slice, so that a change of one pod rewrites one slice; new endpoints fill slices that are
+written anyway, then the fullest slice with room for all of them, then new slices. Names are derived from the service
+and a number, so that a create repeated because of a lagging cache is rejected instead of duplicating the addresses.
 
-Not done: topology hints and `trafficDistribution`; a local cluster has no zones worth it.
+Not implemented: topology hints and `trafficDistribution`; a local cluster has no zones that need them.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ class Plan:
 
 
 def plan(service: Obj, wanted: Iterable[Endpoint], present: Sequence[Obj]) -> Plan:
-    """What to do so that the slices hold the wanted endpoints, changing as few of them as possible."""
+    """The changes after which the slices hold the wanted endpoints, in as few slices as possible."""
     decided = Plan()
     groups: dict[tuple[str, Ports], list[Endpoint]] = {(family, ()): [] for family in families(service)}
     for endpoint in wanted:
@@ -83,12 +83,12 @@ class Endpoint:
 
 
 def identity(body: Obj) -> Identity:
-    """What makes two endpoints the same one, whatever state it is in."""
+    """The identity of an endpoint, independent of its state."""
     return (*body["addresses"], body.get("hostname", ""), (body.get("targetRef") or {}).get("name", ""))
 
 
 def endpoints_of(service: Obj, pods: Iterable[PodView], zones: Mapping[str, str]) -> Iterator[Endpoint]:
-    """One per pod and address family. A pod on a node that nobody knows is not shown, unless all are to be."""
+    """One per pod and address family. A pod on an unknown node is omitted, unless not-ready addresses are published."""
     publish = bool(service["spec"].get("publishNotReadyAddresses"))
     for pod in targets(service, pods, terminating=True):
         if not publish and pod.spec.node_name not in zones:
@@ -162,14 +162,14 @@ def _size(endpoint_slice: Obj) -> int:
 
 
 def _fill(endpoint_slice: Obj, bodies: list[Obj]) -> list[Obj]:
-    """Adds as many as fit to a slice of our own making; those that did not."""
+    """Adds as many as fit to a slice of our own making; returns the rest."""
     room = LARGEST - _size(endpoint_slice)
     endpoint_slice["endpoints"] = [*endpoint_slice["endpoints"], *bodies[:room]]
     return bodies[room:]
 
 
 def _tightest(slices: Iterable[Obj], count: int) -> Obj | None:
-    """The fullest slice that still takes so many."""
+    """The fullest slice with room for `count` endpoints."""
     return max((one for one in slices if _size(one) + count <= LARGEST), key=_size, default=None)
 
 
@@ -219,7 +219,7 @@ def _is_owned(endpoint_slice: Obj, service: Obj) -> bool:
 
 
 def _keep_place(service: Obj, family: str, decided: Plan) -> None:
-    """An empty slice says that there is nobody, which is not the same as not knowing."""
+    """Keeps one empty slice, which shows that there are no endpoints rather than that they are unknown."""
     wanted = _new(service, (family, ()))
     labels = wanted["metadata"]["labels"]
     for one in decided.delete:
@@ -231,7 +231,7 @@ def _keep_place(service: Obj, family: str, decided: Plan) -> None:
 
 
 def _reuse(service: Obj, decided: Plan) -> None:
-    """Rather than delete one slice and create another, rewrite it."""
+    """Rewrites a slice instead of deleting it and creating another."""
     for old in list(decided.delete):
         fresh = next((one for one in decided.create if one["addressType"] == old["addressType"]), None)
         if fresh is not None and _is_owned(old, service):

@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Nodes that fall silent, pods that may not stay where they are, and pods that nobody looks after."""
+"""Node health, taint-based eviction, and garbage collection of pods without a node."""

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The condition by which a pod says that it did not fail by itself: job controllers read it."""
+"""The pod condition DisruptionTarget, by which job controllers recognize disruptions."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ KIND = "DisruptionTarget"
 
 
 def disrupted(pod: Obj, reason: str, message: str, now: datetime) -> Obj:
-    """What to patch strategically into the pod's status; empty when it says so already."""
+    """The strategic patch of the pod's status; empty when the condition is already set."""
     present = (pod.get("status") or {}).get("conditions") or ()
     known = conditions.find(present, KIND)
     wanted = {"type": KIND, "status": "True", "reason": reason, "message": message}

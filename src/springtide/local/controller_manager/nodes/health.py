@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What is written about a node by the signs of life it gives: decided here from plain data, done in `lifecycle`.
+"""What to write about a node by its heartbeats: decided here from plain data, written by `lifecycle`.
 
 Reasons and messages are those of kube-controller-manager.
 """
@@ -16,18 +16,18 @@ from springtide.local.controller_manager.nodes.taints import Disruption, wanted_
 from springtide.local.controller_manager.timestamps import stamp
 
 REPORTED = ("Ready", "MemoryPressure", "DiskPressure", "PIDPressure")
-"""The conditions that a node reports itself, and that nobody knows of when it is silent."""
+"""The conditions that a node reports itself; they become unknown when the node is silent."""
 
 
 @dataclass(frozen=True, slots=True)
 class NodePlan:
     conditions: list[Obj] | None = None
-    """To be written; None when they stand as they should."""
+    """The conditions to write; None when they are correct."""
     taints: list[Obj] | None = None
     lost: bool = False
-    """It was ready until now."""
+    """Whether the node was ready until now."""
     pods_unready: bool = False
-    """Nobody knows about its pods either."""
+    """Whether the status of its pods is stale, too."""
 
 
 def plan(node: Obj, silent: bool, trouble: Disruption, now: datetime) -> NodePlan:
@@ -48,7 +48,7 @@ def conditions_of(node: Obj) -> Sequence[Obj]:
 
 
 def is_new(node: Obj) -> bool:
-    """Whether it has never said how it is."""
+    """Whether the node has never reported its conditions."""
     return conditions.find(conditions_of(node), "Ready") is None
 
 

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Watches the heartbeats of nodes. A silent one turns Unknown, is tainted, and its pods count as not ready.
+"""Watches the heartbeats of nodes. A silent node becomes Unknown and is tainted, and its pods become not ready.
 
-Heartbeats are changes of the node's Lease, or of the heartbeat time in its status for those who have no Lease. What
-follows from the taints is the scheduler's business (no new pods) and that of `taint_eviction` (none may stay). A node
-that is heard again reports its conditions itself; then the taints go.
+Heartbeats are changes of the node's Lease, or of the heartbeat time in its status for nodes without a Lease. The
+scheduler and `taint_eviction` act on the taints (no new pods; eviction). A node with heartbeats again reports its
+conditions itself; then the taints are removed.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ class NodeLifecycle:
         self._monotonic: Callable[[], float] = time.monotonic
         self._heartbeats = Heartbeats(patience)
         self._known: dict[str, Obj] = {}
-        """Nodes that were greeted, to take leave of them when they go."""
+        """Nodes with a registration event, for the event when they are removed."""
         self._trouble = Disruption.NONE
         self._nodes = informers.of(NODES)
         self._leases = informers.of(LEASES, _NODE_LEASES, into=_Lease)
@@ -60,10 +60,10 @@ class NodeLifecycle:
         self._nodes.on_change(self._hear)
         self.controller.enqueue(_TICK)
 
-    # Listening
+    # Heartbeats
 
     def _hear(self, key: Key) -> None:
-        """A node or the Lease of its name came, changed or went."""
+        """Handles the change of a node or of its Lease."""
         name = key.name
         node, lease = self._nodes.get(Key("", name)), self._leases.get(Key(_NODE_LEASES.namespace, name))
         if node is None:
@@ -80,7 +80,7 @@ class NodeLifecycle:
         return disruption(is_ready(node) and not self._is_silent(node) for node in self._nodes.objects())
 
     def _look(self) -> None:
-        """Every tick: who is silent, and whether that may be held against them."""
+        """Every tick: enqueues silent nodes, and all nodes when the extent of the disruption has changed."""
         self._heartbeats.look(self._monotonic())
         trouble = self._disruption()
         if trouble is not self._trouble:

@@ -1,10 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Pods that no node looks after any more: marked as failed, if they had not ended, and deleted by force.
+"""Pods without a node agent: marked as failed, if they had not ended, and deleted by force.
 
-Those bound to a node that does not exist; those that are being deleted but never got a node, or whose node was declared
-out of service; and of the ended ones the oldest, when there are more than anybody will read. A node that this
-controller saw go is believed to be gone; one it has never seen gets a while to appear. What is to go is decided by
-`choose`, from plain data.
+These are pods bound to a node that does not exist; terminating pods that never got a node, or whose node is out of
+service; and the oldest of the ended pods when there are too many. A node whose deletion this controller saw counts as
+gone; an unknown node gets some time to appear. `choose` decides from plain data.
 """
 
 from __future__ import annotations
@@ -32,9 +31,9 @@ from springtide.local.controller_manager.views import PodView
 COMPONENT = "pod-garbage-collector"
 PERIOD = 20.0
 QUARANTINE = 40.0
-"""Seconds that a node nobody has seen gets to appear."""
+"""Seconds that an unknown node gets to appear."""
 KEPT = 12_500
-"""Ended pods."""
+"""The number of ended pods to keep."""
 _REASON, _MESSAGE = "DeletionByPodGC", "PodGC: node no longer exists"
 _SWEEP = Key("", "")
 _EARLIEST = datetime.min.replace(tzinfo=UTC)
@@ -43,7 +42,7 @@ _EARLIEST = datetime.min.replace(tzinfo=UTC)
 class LostWithNode(NamedTuple):
     pod: PodView
     orphan: bool = False
-    """Its node is gone: it did not fail by itself."""
+    """Whether its node is gone: the pod did not fail by itself."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +51,7 @@ class Observed:
     gone: Collection[str]
     """Names of nodes that do not exist."""
     out_of_service: Collection[str]
-    """Names of nodes whose pods, its administrator says, run no more."""
+    """Names of nodes whose pods no longer run, as their administrator declared."""
 
 
 def choose(observed: Observed, kept: int = KEPT) -> list[LostWithNode]:
@@ -72,7 +71,7 @@ def _ended(pod: PodView) -> bool:
 
 
 def _age(pod: PodView) -> tuple[bool, datetime, str]:
-    """Evicted ones first: nobody made them, so nobody misses them."""
+    """Evicted pods first: they hold no results."""
     evicted = pod.status.phase == "Failed" and pod.status.reason == "Evicted"
     return not evicted, pod.metadata.creation_timestamp or _EARLIEST, pod.metadata.name
 
@@ -82,9 +81,9 @@ class PodGarbage:
         self._client = client
         self._monotonic: Callable[[], float] = time.monotonic
         self._seen: set[str] = set()
-        """Nodes that were there while this controller ran."""
+        """Nodes that existed while this controller ran."""
         self._missing: dict[str, float] = {}
-        """Nodes that pods name and nobody has seen, and since when they are missed."""
+        """Unknown nodes that pods name, with the time since when they are missing."""
         self._nodes = informers.of(NODES)
         self._pods = views.pods(informers)
         self.controller: Controller[Key] = Controller("pod garbage", self._reconcile)
@@ -112,7 +111,7 @@ class PodGarbage:
         now = self._monotonic()
         self._missing = {name: self._missing.get(name, now) for name in absent}
         suspects = [name for name in absent if name in self._seen or now - self._missing[name] > QUARANTINE]
-        # The cache may lag behind a node that has just come, and a deleted pod does not come back: ask the server.
+        # The cache may lag behind a new node, and a deleted pod cannot be restored: ask the server.
         return {name for name in suspects if await self._client.find(NODES, Key("", name)) is None}
 
     def _out_of_service(self) -> set[str]:
@@ -125,10 +124,10 @@ class PodGarbage:
                 await self._mark_failed(doomed)
             await self._client.delete(PODS, pod.key, DeleteOptions(grace=0, uid=pod.uid))
         except (NotFound, Conflict):
-            return  # gone already, or another pod by now
+            return  # deleted already, or another pod by now
 
     async def _mark_failed(self, doomed: LostWithNode) -> None:
-        """For a pod without a node nobody else would ever say how it ended."""
+        """Marks a pod as failed, because no node agent will report how it ended."""
         whole = await self._client.get(PODS, doomed.pod.key)
         status: Obj = {"phase": "Failed"}
         if generation := whole["metadata"].get("generation"):

@@ -1,9 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Pods leave nodes whose NoExecute taints they do not tolerate, at once or when their tolerance is used up.
+"""Evicts pods from nodes whose NoExecute taints they do not tolerate, at once or after `tolerationSeconds`.
 
-A pod's time runs from when this controller first saw it on the tainted node, by the controller's own clock: whoever
-suspends the machine or restarts the server does not use up anybody's tolerance. Words are those of
-kube-controller-manager.
+The time runs from when this controller first saw the pod on the tainted node, by the controller's own clock: suspending
+the machine or restarting the server uses up no toleration. Messages are those of kube-controller-manager.
 """
 
 from __future__ import annotations
@@ -31,7 +30,7 @@ _EVENT = "TaintManagerEviction"
 
 @dataclass(frozen=True, slots=True)
 class _Stay:
-    """A pod on a node that it must leave some time."""
+    """A pod that must leave its node at some time."""
 
     uid: str
     since: float
@@ -52,7 +51,7 @@ class TaintEviction:
         self._nodes.on_change(self._node_changed)
 
     def _node_changed(self, key: Key) -> None:
-        """Nodes change with every report; only their evicting taints concern the pods."""
+        """Reacts only to changes of evicting taints: nodes change with every report."""
         taints = evicting_taints(self._nodes.get(key))
         if taints == self._tainted.get(key.name, []):
             return
@@ -64,7 +63,7 @@ class TaintEviction:
             self.controller.enqueue(pod)
 
     def _concerned(self, pod: views.PodView) -> list[Key]:
-        """Most nodes have no evicting taint: a change of a pod elsewhere is not worth a turn of a worker."""
+        """Most nodes have no evicting taint: pods elsewhere need no reconcile."""
         return [pod.key] if pod.spec.node_name in self._tainted or pod.key in self._stays else []
 
     async def _reconcile(self, key: Key) -> Result | None:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The taints that a node gets by its condition: which pods may come, and which may stay.
+"""The taints of a node by its conditions: they control scheduling and eviction.
 
 Keys, effects and their order are those of kube-controller-manager. Pure.
 """
@@ -32,17 +32,17 @@ _OPPOSITE = {NOT_READY: UNREACHABLE, UNREACHABLE: NOT_READY}
 
 
 class Disruption(Enum):
-    """When too many nodes are in trouble, it is more likely the watcher that is, and evictions would do harm."""
+    """If too many nodes are unhealthy, the watcher is more likely at fault, and evictions would do harm."""
 
     NONE = "none"
     PARTIAL = "partial"
-    """More than half and more than two: nobody else is evicted."""
+    """More than two nodes and at least 55 % of them: no further pods are evicted."""
     FULL = "full"
-    """All of them: nobody is evicted."""
+    """All nodes: no pods are evicted."""
 
 
 def disruption(readiness: Iterable[bool]) -> Disruption:
-    """From what is known of every node. The cluster counts as one zone, and as a small one."""
+    """From the readiness of every node. The cluster counts as one zone, and as a small one."""
     known = list(readiness)
     troubled = known.count(False)
     if troubled and troubled == len(known):
@@ -53,12 +53,12 @@ def disruption(readiness: Iterable[bool]) -> Disruption:
 
 
 def wanted_taints(node: Obj, statuses: Sequence[Obj], trouble: Disruption, now: datetime) -> list[Obj]:
-    """The whole list of taints that the node should have when its conditions are these; its other taints stay."""
+    """The complete list of taints for a node with these conditions; its other taints are kept."""
     spec = node.get("spec") or {}
     ready = conditions.find(statuses, "Ready")
     wanted = [_BY_CONDITION.get((condition["type"], condition["status"])) for condition in statuses]
     if ready is None:
-        wanted.append(NOT_READY)  # it came with this taint and keeps it until somebody says how it is
+        wanted.append(NOT_READY)  # created with this taint, which stays until the conditions are reported
     if spec.get("unschedulable"):
         wanted.append(UNSCHEDULABLE)
     present = list(spec.get("taints") or ())
@@ -67,7 +67,7 @@ def wanted_taints(node: Obj, statuses: Sequence[Obj], trouble: Disruption, now: 
 
 
 def _evicting(present: Sequence[Obj], ready: Obj | None, trouble: Disruption) -> list[str]:
-    """The keys of the taints that drive pods away."""
+    """The keys of the NoExecute taints."""
     held = [taint["key"] for taint in present if taint["effect"] == "NoExecute" and taint["key"] in _OPPOSITE]
     if ready is None:
         return held
@@ -78,7 +78,7 @@ def _evicting(present: Sequence[Obj], ready: Obj | None, trouble: Disruption) ->
 
 
 def _swapped(present: Sequence[Obj], ours: set[str], wanted: Sequence[str], effect: str, now: datetime) -> list[Obj]:
-    """The taints with exactly the wanted ones of those that are ours to set."""
+    """The taints, with those of this controller replaced by the wanted ones."""
     kept = [
         taint for taint in present if taint["effect"] != effect or taint["key"] not in ours or taint["key"] in wanted
     ]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How long a pod may stay on a node with such taints. Pure; the rules are those of the Kubernetes API."""
+"""How long a pod may stay on a node with given taints. Pure; the rules are those of the Kubernetes API."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def evicting_taints(node: Obj | None) -> list[Obj]:
 
 
 def stay(taints: Sequence[Obj], tolerations: Sequence[Toleration]) -> float:
-    """Seconds; 0 when some taint is not tolerated at all, FOREVER when all are without limit."""
+    """Seconds; 0 when a taint is not tolerated, FOREVER when all are tolerated without limit."""
     shortest = FOREVER
     for taint in taints:
         used = next((toleration for toleration in tolerations if tolerates(toleration, taint)), None)

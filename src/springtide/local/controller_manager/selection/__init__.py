@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which objects belong to which: selectors, labels, controller references."""
+"""Selection and ownership of objects: selectors, labels, controller references."""

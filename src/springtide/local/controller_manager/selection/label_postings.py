@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Objects of a cache by their labels: what a selector may match is found without a look at the whole namespace.
+"""An index of cached objects by label: finds the candidates of a selector without scanning the namespace.
 
-An index function returns `postings(namespace, labels)` for each object that counts; `candidates` then returns the
-objects that meet one of a selector's conditions, the one that the fewest objects meet. The caller asks the selector
-itself about each of them. Nothing here does I/O.
+An index function returns `postings(namespace, labels)` for each object; `candidates` then returns the objects that meet
+the most selective of a selector's conditions. The caller applies the selector itself to each of them. Nothing here does
+I/O.
 """
 
 from __future__ import annotations
@@ -17,12 +17,12 @@ from springtide.local.kinds.label_selectors import Selector
 
 T = TypeVar("T")
 Condition = tuple[str, tuple[str, ...]]
-"""A label and the values that it may have."""
+"""A label and its allowed values."""
 
 MOST_LABELS: Final = 64
 """Objects with more labels are candidates for every selector: one object with 20,000 labels must not fill the index."""
 MOST_CONDITIONS: Final = 16
-"""Conditions of a selector, and values of a condition, that are looked up; the rest is left to the selector."""
+"""The maximum number of conditions of a selector, and of values of a condition, that are looked up."""
 _EQUALITY = ("=", "==", "in")
 
 
@@ -51,7 +51,7 @@ def candidates(cache: Cache[T], index: str, namespace: str, conditions: Iterable
 
 
 def conditions_of(selector: Selector) -> Iterable[Condition]:
-    """Those that a label must meet by being present with one of some values."""
+    """The conditions that require a label with one of some values."""
     return ((each.key, each.values) for each in selector.requirements if each.operator in _EQUALITY)
 
 

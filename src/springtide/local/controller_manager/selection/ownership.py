@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Whose objects are whose: controller references, adoption by selector, release when labels no longer match.
+"""Ownership: controller references, adoption by selector, release when labels no longer match.
 
-An object without a managing owner that matches a controller's selector is adopted; a managed one that matches no
-longer is let go. `claim_on` decides, `Keeper` acts. Before anything is adopted the owner is read from the server
-itself: a cache may not know yet that it is being deleted.
+An object without a managing owner that matches a controller's selector is adopted; a managed object that no longer
+matches is released. `claim_on` decides, `Keeper` acts. Before an adoption the owner is read from the server: a cache
+may not show yet that it is being deleted.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ T = TypeVar("T")
 
 
 def selector_of(selector: Obj | None) -> Selector:
-    """The selector of a workload; one that cannot be understood selects nothing."""
+    """The selector of a workload; an invalid one selects nothing."""
     if selector is None:
         return NOTHING
     encoded = msgspec.json.encode(selector)
@@ -39,7 +39,7 @@ def selector_of(selector: Obj | None) -> Selector:
 
 
 def parsed(selector: Obj | None) -> Selector:
-    """As `selector_of`, for whoever keeps the outcome; only short ones are shared."""
+    """As `selector_of`, for callers that keep the result; only short selectors are cached."""
     if selector is None:
         return NOTHING
     encoded = msgspec.json.encode(selector)
@@ -47,7 +47,7 @@ def parsed(selector: Obj | None) -> Selector:
 
 
 class _LongSelectors:
-    """Parsed, by a digest of what is written; in all as many as `_LONG_ONES` allows, the oldest go first."""
+    """A cache of parsed selectors by digest, limited to `_LONG_ONES` bytes; the oldest are evicted first."""
 
     def __init__(self) -> None:
         self._kept: dict[bytes, tuple[Selector, int]] = {}
@@ -99,7 +99,7 @@ def manager_of(obj: Obj) -> Obj | None:
 
 
 class Belonging(NamedTuple):
-    """What decides about one object, whatever its kind."""
+    """The fields of an object, of any kind, that decide about ownership."""
 
     key: Key
     uid: str
@@ -110,7 +110,7 @@ class Belonging(NamedTuple):
 
 
 class Claim(Enum):
-    """What an owner does about one object."""
+    """The action of an owner on one object."""
 
     KEEP = "it belongs to the owner"
     ADOPT = "it matches and has no manager"
@@ -119,7 +119,7 @@ class Claim(Enum):
 
 
 def claim_on(owner: Obj, selector: Selector, found: Belonging) -> Claim:
-    """An owner that is being deleted changes nothing any more."""
+    """The action of the owner on the object; an owner that is being deleted changes nothing."""
     leaving = "deletionTimestamp" in owner["metadata"]
     if found.manager == owner["metadata"]["uid"]:
         if selector.matches(found.labels):
@@ -146,7 +146,7 @@ class Keeper(Generic[T]):
         self._describe, self._finalizer = describe, finalizer
 
     async def claim(self, owner: Obj, selector: Selector, found: Iterable[T]) -> list[T]:
-        """Those of `found` that belong to the owner, after adopting and releasing what needs it."""
+        """Those of `found` that belong to the owner, after adopting and releasing where needed."""
         kept: list[T] = []
         others: dict[Claim, list[T]] = {Claim.ADOPT: [], Claim.RELEASE: [], Claim.IGNORE: []}
         async for obj in in_turns(found):
@@ -184,4 +184,4 @@ class Keeper(Generic[T]):
         try:
             await self._client.patch(self._owned, found.key, {"metadata": metadata}, Patch.STRATEGIC)
         except (errors.NotFound, errors.Invalid):
-            return  # it is gone, or is another one of the same name: either way it is not ours
+            return  # deleted, or another object of the same name: not ours either way

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Selectors by one label that they need: which of them may match an object is found without a look at all others.
+"""An index of selectors by a required label: finds the selectors that may match an object.
 
-The reverse of `label_postings`. A selector is listed under one condition that every object it matches must meet, as
-it is written, so nothing is parsed; an object asks for the places of its own labels. Nothing here does I/O.
+The reverse of `label_postings`. A selector is listed under one condition that every matching object must meet, as
+written, so nothing is parsed; an object looks up its own labels. Nothing here does I/O.
 """
 
 from __future__ import annotations
@@ -17,11 +17,11 @@ T = TypeVar("T")
 
 INDEX = "needed label"
 MOST_VALUES: Final = 16
-"""Values of a condition under which one selector is listed."""
+"""The maximum number of values of a condition under which one selector is listed."""
 
 
 def of_workload(obj: Obj) -> list[Hashable]:
-    """The places of an object with a `metav1.LabelSelector` in its spec; none where that selects nothing."""
+    """The index values of an object with a `metav1.LabelSelector` in its spec; none where that selects nothing."""
     selector, namespace = obj["spec"].get("selector"), obj["metadata"]["namespace"]
     if selector is None:
         return []
@@ -35,7 +35,7 @@ def of_workload(obj: Obj) -> list[Hashable]:
 
 
 def of_service(service: Obj) -> list[Hashable]:
-    """The places of a service, whose selector is a plain map; none without a selector."""
+    """The index values of a service, whose selector is a plain map; none without a selector."""
     selector, namespace = service["spec"].get("selector"), service["metadata"]["namespace"]
     if selector is None:
         return []

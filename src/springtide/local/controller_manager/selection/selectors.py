@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which workloads and budgets select an object with given labels, and which pods a selector selects.
+"""The workloads and budgets that select an object with given labels, and parsed selectors.
 
-A selector may have tens of thousands of conditions, and every change of a pod asks the selectors of its namespace. So
-each is parsed once for as long as its object says the same, in a thread if it is long. Only selectors that need one of
-the object's labels are asked, and they are asked between turns of the event loop: the change is queued as `Labelled`,
-like any other work of a controller. Most pods have labels that no selector needs, and nothing is queued for them.
+A selector may have tens of thousands of conditions, and every change of a pod is matched against the selectors of its
+namespace. Each selector is therefore parsed once per version, in a thread if it is long. Only selectors that require
+one of the object's labels are matched, with yields to the event loop: the change is queued as `Labelled`, like any
+other work of a controller. Most pods have no label that a selector requires, and nothing is queued for them.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from springtide.local.kinds.label_selectors import LIGHT_SELECTOR, Selector, par
 
 @dataclass(frozen=True, slots=True)
 class Labelled:
-    """Labels that an object had before or has after its change; equal ones are looked up once."""
+    """A work item: labels that an object had before or has after its change; equal ones are looked up once."""
 
     namespace: str
     labels: frozenset[tuple[str, str]]
@@ -64,14 +64,14 @@ class Selectors:
         known = self._parsed.get(key)
         if known is not None and known.written is written:
             return known.selector
-        # A new version mostly has a new status only; to compare takes a hundredth of the time to parse.
+        # A new version mostly has only a new status; comparing takes a hundredth of the time of parsing.
         selector = known.selector if known is not None and known.written == written else await _parse(written)
         if key in self._informer:
             self._parsed[key] = _Parsed(written, selector)
         return selector
 
     def lookups(self, namespace: str, labels: Mapping[str, str] | None) -> list[Labelled]:
-        """The work to queue when an object with these labels changes: none where no selector can match them."""
+        """The work items for a changed object with these labels: none where no selector can match them."""
         if not len(self._informer):
             return []
         few = labels is None or len(labels) <= MOST_LABELS
@@ -91,7 +91,7 @@ class Selectors:
 
 
 def is_long(written: Obj | None) -> bool:
-    """Whether to parse the selector takes longer than the event loop can spare."""
+    """Whether parsing the selector would block the event loop too long."""
     return written is not None and len(msgspec.json.encode(written)) > LIGHT_SELECTOR
 
 

@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Volumes and claims: binding and protection."""
+"""Volumes and claims: binding, provisioning and protection."""

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Pods that bring their own claims: each `ephemeral` volume gets a claim that its pod owns, and that goes with it.
+"""Claims of `ephemeral` volumes: each volume gets a claim that its pod owns and that is deleted with it.
 
-The claim is named after pod and volume. One of that name which belongs to somebody else is left alone, and the pod
-waits for it, as the scheduler says.
+The claim is named after pod and volume. A foreign claim of that name is left alone, and the pod stays pending, as the
+scheduler reports.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ def claim_name(pod: str, volume: str) -> str:
 
 
 def missing(pod: PodView, present: Collection[Key]) -> list[Obj]:
-    """The claims that are to be made for a pod."""
+    """The claims to create for a pod."""
     if pod.metadata.deletion_timestamp is not None:
         return []
     owner = {
@@ -70,7 +70,7 @@ class EphemeralVolumes:
             try:
                 await self._client.create(PERSISTENTVOLUMECLAIMS, claim)
             except AlreadyExists:
-                continue  # the cache is a moment behind
+                continue  # the cache lags behind
         return None
 
 
@@ -80,7 +80,7 @@ def _waiting(pod: PodView) -> list[Key]:
 
 
 def _owners(claim: Obj) -> list[Key]:
-    """A claim that vanishes while its pod lives is made again."""
+    """The pods of a claim: a claim that is deleted while its pod lives is recreated."""
     owners = claim["metadata"].get("ownerReferences") or ()
     return [Key(claim["metadata"]["namespace"], one["name"]) for one in owners if one["kind"] == PODS.kind]
 

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Makes the volumes of class `local`, a directory each, and erases them with their claims.
+"""Provisions the volumes of class `local`, a directory each, and erases them with their claims.
 
-The class is the default one unless there is another, and is made once: who deletes it is not given it again. A volume
-is a directory before it is an object, and when it ends the object, held by a finalizer, outlives the directory: so
-whatever is interrupted, the next round finds the object or the claim and does the rest.
+The class is the default one unless another exists, and is created once: a deleted class is not recreated. A directory
+is created before its volume object, and the object, held by a finalizer, is deleted after the directory: after any
+interruption the next round finds the object or the claim and completes the work.
 """
 
 from __future__ import annotations
@@ -75,12 +75,12 @@ class LocalProvisioner:
     async def _install(self) -> None:
         system = await self._client.get(NAMESPACES, _SYSTEM)
         if provisioning.wants_class(self._classes.objects(), system):
-            with suppress(AlreadyExists):  # made by somebody else this instant
+            with suppress(AlreadyExists):  # created by another client meanwhile
                 await self._client.create(STORAGECLASSES, provisioning.storage_class())
         mark = {"metadata": {"annotations": {provisioning.INSTALLED: "true"}}}
         await self._client.patch(NAMESPACES, _SYSTEM, mark)
 
-    # From claim to volume
+    # Provisioning
 
     async def _provision(self, claim: Obj) -> None:
         found = self._classes.get(Key("", class_of(claim)))
@@ -107,7 +107,7 @@ class LocalProvisioner:
         message = f'failed to provision volume with StorageClass "{class_of(claim)}": {why}'
         self._recorder.warning(claim, "ProvisioningFailed", message)
 
-    # From volume to nothing
+    # Reclaiming
 
     async def _reclaim(self, volume: Obj) -> None:
         if provisioning.is_let_go(volume):
@@ -147,11 +147,11 @@ def _work_on(resource: Resource) -> Callable[[Obj], list[Work]]:
 def _make(path: Path) -> None:
     path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     path.mkdir(exist_ok=True)
-    path.chmod(0o777)  # whichever user a pod runs as; others do not get past the data directory
+    path.chmod(0o777)  # for pods of any user; other users have no access to the data directory
 
 
 def _erase(path: Path) -> None:
-    """All of it. A link in its place is not followed."""
+    """Removes the directory tree. A symbolic link in its place is not followed."""
     if path.is_symlink():
         path.unlink()
     elif path.exists():

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Volumes that are directories of this machine: which claims get one, and which directory may be erased. Pure.
 
-Every node is cut out of the same machine and sees every path, so a volume needs no node of its own. Annotations,
-finalizer, reasons and messages are those of the provisioners that come with Kubernetes clusters.
+All nodes share one machine and all its paths, so a volume needs no node of its own. Annotations, finalizer, reasons and
+messages are those of the provisioners of other Kubernetes clusters.
 """
 
 from __future__ import annotations
@@ -16,9 +16,9 @@ from springtide.local.controller_manager.storage.volume_plans import PROVISIONED
 PROVISIONER = "springtide.dev/local"
 CLASS_NAME = "local"
 FINALIZER = "external-provisioner.volume.kubernetes.io/finalizer"
-"""Keeps the object until its directory is gone, whoever deletes it."""
+"""Keeps the object until its directory is gone, whichever client deletes it."""
 INSTALLED = "springtide.dev/storage-class-installed"
-"""On the namespace kube-system: a class that was deleted afterwards is not wanted."""
+"""On the namespace kube-system: a class that was deleted later is not recreated."""
 _ASKED = "volume.kubernetes.io/storage-provisioner"
 _DEFAULT = "storageclass.kubernetes.io/is-default-class"
 _PREFIX = "pvc-"
@@ -31,13 +31,13 @@ def storage_class() -> Obj:
 
 
 def wants_class(classes: list[Obj], system: Obj) -> bool:
-    """Whether the class is to be made; `system` is the namespace kube-system."""
+    """Whether to create the class; `system` is the namespace kube-system."""
     there = any(found["metadata"]["name"] == CLASS_NAME for found in classes)
     return not there and default_class(classes) is None and INSTALLED not in annotations_of(system)
 
 
 def wants_volume(claim: Obj, found: Obj | None) -> bool:
-    """Whether the claim waits for a volume from here; `found` is its class."""
+    """Whether the claim waits for a volume of this provisioner; `found` is its class."""
     if found is None or found["provisioner"] != PROVISIONER or "deletionTimestamp" in claim["metadata"]:
         return False
     annotations = annotations_of(claim)
@@ -47,7 +47,7 @@ def wants_volume(claim: Obj, found: Obj | None) -> bool:
 
 
 def refusal(claim: Obj) -> str:
-    """Why a directory cannot be what the claim asks for, or empty."""
+    """Why a directory cannot satisfy the claim, or empty."""
     spec = claim["spec"]
     if mode_of(claim) == "Block":
         return f"{PROVISIONER} makes directories, not block devices; ask for volumeMode Filesystem"
@@ -63,7 +63,7 @@ def volume_name(claim: Obj) -> str:
 
 
 def volume(claim: Obj, found: Obj, directory: Path) -> Obj:
-    """The volume in this directory that is the claim's from the beginning."""
+    """The volume in this directory, already bound to the claim."""
     described = PERSISTENTVOLUMES.describe(Key("", volume_name(claim)))
     described["metadata"] |= {"annotations": {PROVISIONED_BY: PROVISIONER}, "finalizers": [FINALIZER]}
     spec = {
@@ -84,19 +84,19 @@ def is_ours(found: Obj) -> bool:
 
 
 def is_over(found: Obj) -> bool:
-    """Whether nobody has a claim to the volume any more and its contents are to go."""
+    """Whether the volume is released and its contents are to be erased."""
     policy = found["spec"].get("persistentVolumeReclaimPolicy")
     return is_ours(found) and policy == "Delete" and (found.get("status") or {}).get("phase") in ("Released", "Failed")
 
 
 def is_let_go(found: Obj) -> bool:
-    """Whether the object alone is to go: its contents were to be kept."""
+    """Whether only the object is to be deleted: its contents are retained."""
     retained = found["spec"].get("persistentVolumeReclaimPolicy") != "Delete"
     return is_ours(found) and retained and "deletionTimestamp" in found["metadata"]
 
 
 def erasable(found: Obj, volumes: Path) -> Path | None:
-    """The volume's directory, if it is one that was made here. Nothing else is ever erased."""
+    """The volume's directory, if this provisioner created it. No other directory is ever erased."""
     path = (found["spec"].get("hostPath") or {}).get("path", "")
     name = found["metadata"]["name"]
     return volumes / name if name.startswith(_PREFIX) and path == str(volumes / name) else None

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""PersistentVolumes and the claims that get them.
+"""Binds PersistentVolumes to claims.
 
-One worker, because each decision changes what the next one may choose from. A binding is four writes, volume first;
-whichever of them are done when it is interrupted, the next round does the rest. Volumes are not made or erased here:
-a claim of a class is marked for its provisioner, and a Released volume with reclaim policy Delete is left to it.
+There is one worker, because each decision changes the choices of the next. A binding is four writes, volume first;
+after an interruption the next round completes them. Volumes are not provisioned or erased here: a claim of a class is
+marked for its provisioner, and a Released volume with reclaim policy Delete is left to it.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ _BY_REFERENCE = "claim"
 _PROVISIONER = ("volume.beta.kubernetes.io/storage-provisioner", "volume.kubernetes.io/storage-provisioner")
 
 _FEW_VOLUMES: Final = 500
-"""Volumes among which one for a claim is chosen on the event loop, in a few milliseconds."""
+"""The volume for a claim is chosen on the event loop among at most this many, in a few milliseconds."""
 
 
 class Work(NamedTuple):
@@ -65,7 +65,7 @@ class VolumeBinding:
         self.controller.watches(self._classes, keys=self._touched_by_class)
         self.controller.reads(self._pods)
 
-    # What a change may concern
+    # Effects of changes
 
     def _touched_by_claim(self, claim: Obj) -> Iterable[Work]:
         key = Key.of(claim)
@@ -152,7 +152,7 @@ class VolumeBinding:
             self._tell_mismatch(volume, claim)
 
     async def _claim_of(self, volume: Obj) -> Obj | None:
-        """The claim that the volume belongs to. Before it counts as gone, the server itself is asked."""
+        """The claim that the volume belongs to. The server is asked before the claim counts as deleted."""
         reference = volume["spec"].get("claimRef") or {}
         if not reference.get("uid"):
             return None
@@ -179,7 +179,7 @@ class VolumeBinding:
             await write_status(self._client, PERSISTENTVOLUMES, volume, kept | {"phase": phase})
 
     async def _patch(self, resource: Resource, obj: Obj, patch: Obj) -> Obj:
-        """Changes the object if it is still as we saw it; as it is afterwards."""
+        """Patches the object unless it has changed since it was read; returns the new version."""
         if not patch:
             return obj
         metadata = obj["metadata"]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which volume suits which claim. Pure; messages are those of kube-controller-manager."""
+"""Matching of volumes and claims. Pure; messages are those of kube-controller-manager."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ def annotations_of(obj: Obj) -> Obj:
 
 
 def class_of(obj: Obj) -> str:
-    """The storage class of a claim or a volume; the annotation is older and wins."""
+    """The storage class of a claim or a volume; the annotation is older and takes precedence."""
     beta = annotations_of(obj).get(BETA_CLASS)
     return str(beta if beta is not None else obj["spec"].get("storageClassName") or "")
 
 
 def has_class(claim: Obj) -> bool:
-    """Whether the claim says anything about its class, also that it wants none."""
+    """Whether the claim states its class, including the empty class."""
     return BETA_CLASS in annotations_of(claim) or claim["spec"].get("storageClassName") is not None
 
 
@@ -48,7 +48,7 @@ def is_for(volume: Obj, claim: Obj) -> bool:
 
 
 def mismatch(volume: Obj, claim: Obj) -> str:
-    """Why a volume that the claim asks for by name cannot be its volume, or empty."""
+    """Why a volume that the claim names cannot be bound to it, or empty."""
     if "deletionTimestamp" in volume["metadata"]:
         return f'the volume is marked for deletion "{volume["metadata"]["name"]}"'
     if _capacity(volume) < _request(claim):
@@ -65,7 +65,7 @@ def mismatch(volume: Obj, claim: Obj) -> str:
 
 
 def best_match(claim: Obj, volumes: Iterable[Obj], *, only_reserved: bool = False) -> Obj | None:
-    """The volume reserved for the claim, else the smallest of those that can do least more than it asks for.
+    """The volume reserved for the claim, else the one with the fewest access modes, then the smallest, that suffices.
 
     With `only_reserved`, volumes that are free are left to the scheduler to choose from.
     """

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What becomes of a claim, and of a volume: decided here from plain data, done in `volume_binding`.
+"""Decisions about a claim and about a volume, made here from plain data, carried out in `volume_binding`.
 
-A claim is Pending until it is bound, and Lost when its volume is gone; a volume is Available, then Bound, then
-Released when its claim goes. Reasons and messages are those of kube-controller-manager.
+A claim is Pending until it is bound, and Lost when its volume is gone; a volume is Available, then Bound, then Released
+when its claim is deleted. Reasons and messages are those of kube-controller-manager.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ class Event(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Observed:
-    """The world around a claim."""
+    """The objects that affect a claim."""
 
     volumes: Mapping[str, Obj]
     classes: Mapping[str, Obj]
@@ -49,12 +49,12 @@ class Observed:
 @dataclass(frozen=True, slots=True)
 class ClaimPlan:
     bind: Obj | None = None
-    """The volume to bind to; whatever of that is done already is not done again."""
+    """The volume to bind to; completed steps of the binding are not repeated."""
     phase: str = ""
     event: Event | None = None
     provisioner: str = ""
     storage_class: str = ""
-    """To be set as the claim's class: the default one came after the claim."""
+    """The class to set on the claim: the default class is newer than the claim."""
 
 
 def plan_claim(claim: Obj, observed: Observed) -> ClaimPlan:
@@ -129,7 +129,7 @@ def _waiting(pods: Collection[str]) -> Event:
 
 
 def _provision(name: str, storage_class: Obj | None) -> ClaimPlan:
-    """Volumes are made by provisioners, which look for claims that name them."""
+    """Volumes are created by provisioners, which watch for claims that name them."""
     if storage_class is None:
         message = f'storageclass.storage.k8s.io "{name}" not found'
         return ClaimPlan(event=Event("Warning", "ProvisioningFailed", message))
@@ -150,11 +150,11 @@ class VolumePlan:
     phase: str = ""
     unbind: bool = False
     mismatched: bool = False
-    """Its claim wants another kind of volume; both hear of it."""
+    """Its claim requires another volumeMode; both get an event."""
 
 
 def plan_volume(volume: Obj, claim: Obj | None) -> VolumePlan:
-    """`claim` is the one that the volume's claimRef names, if it is there with that uid."""
+    """`claim` is the one that the volume's claimRef names, if it exists with that uid."""
     reference = volume["spec"].get("claimRef")
     if reference is None or not reference.get("uid"):
         return VolumePlan("Available")
@@ -172,7 +172,7 @@ def plan_volume(volume: Obj, claim: Obj | None) -> VolumePlan:
     return VolumePlan("Available", unbind=True)
 
 
-# What is written
+# Patches
 
 
 def claim_reference(claim: Obj) -> Obj:
@@ -182,7 +182,7 @@ def claim_reference(claim: Obj) -> Obj:
 
 
 def bind_volume(volume: Obj, claim: Obj) -> Obj:
-    """The patch that gives the volume to the claim; empty when it has it."""
+    """The patch that binds the volume to the claim; empty when it is bound."""
     patch: Obj = {}
     reference = volume["spec"].get("claimRef") or {}
     if reference.get("uid") != claim["metadata"]["uid"]:
@@ -193,14 +193,14 @@ def bind_volume(volume: Obj, claim: Obj) -> Obj:
 
 
 def unbind_volume(volume: Obj) -> Obj:
-    """The patch that frees the volume; one that a user reserved stays reserved."""
+    """The patch that frees the volume; a reservation by a user is kept."""
     if BOUND_BY_CONTROLLER in annotations_of(volume):
         return {"spec": {"claimRef": None}, "metadata": {"annotations": {BOUND_BY_CONTROLLER: None}}}
     return {"spec": {"claimRef": {"uid": None}}}
 
 
 def bind_claim(claim: Obj, volume: Obj) -> Obj:
-    """The patch that makes the volume the claim's; empty when it is."""
+    """The patch that binds the claim to the volume; empty when it is bound."""
     patch: Obj = {}
     annotations = {}
     name = volume["metadata"]["name"]
@@ -213,7 +213,7 @@ def bind_claim(claim: Obj, volume: Obj) -> Obj:
 
 
 def claim_status(claim: Obj, phase: str, volume: Obj | None = None) -> Obj:
-    """The whole new status. A size that was right once is left alone: resizing has its own ways."""
+    """The whole new status. The capacity of a bound claim is not updated: resizing does that."""
     status = dict(claim.get("status") or {})
     before = status.get("phase")
     status["phase"] = phase

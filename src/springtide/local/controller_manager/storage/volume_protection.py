@@ -1,8 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A claim that a pod uses and a volume that is bound cannot go: finalizers hold them until they are unused.
+"""Protects used claims and bound volumes from deletion by finalizers.
 
-The API server's admission adds the finalizers; here they are added where they are missing and removed when nothing
-needs the object any more.
+The API server's admission adds the finalizers; this controller adds missing ones and removes those of unused objects.
 """
 
 from __future__ import annotations
@@ -64,7 +63,7 @@ class VolumeProtection:
         self.controller.watches(self._pods, keys=self._freed_by)
 
     def _freed_by(self, pod: PodView) -> Iterable[Work]:
-        """Claims that wait for this pod: most pods have none, and most claims do not wait."""
+        """Terminating claims that this pod used: most pods use none, and most claims are not being deleted."""
         for key in claims_of(pod):
             claim = self._caches[PERSISTENTVOLUMECLAIMS].get(key)
             if claim is not None and "deletionTimestamp" in claim["metadata"]:
@@ -91,7 +90,7 @@ class VolumeProtection:
             return bool((obj.get("status") or {}).get("phase") == "Bound")
         if any(pod.spec.node_name for pod in self._pods.where(BY_CLAIM, work.key)):
             return True
-        # The cache may not know yet of a pod that was just scheduled, and letting the claim go cannot be undone.
+        # The cache may not show yet that a pod was scheduled, and the deletion of the claim is final.
         pods = await self._client.list(PODS, Scope(work.key.namespace))
         return any(_uses(pod, work.key.name) for pod in pods.items)
 

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Deployment: replica sets that come and go as the pod template changes.
+"""Deployment: creates, resizes and deletes replica sets as the pod template changes.
 
-What to do is decided in `rollouts`; here it is seen and done. A replica set's name follows from its template, so a
-repeated create is harmless; when another template has the name already, the deployment counts a collision and takes
-the next name.
+`rollouts` decides; this module observes and acts. A replica set's name is derived from its template, so a repeated
+create is harmless; when a replica set of another template has the name, the deployment counts a collision and derives
+another name.
 """
 
 from __future__ import annotations
@@ -59,14 +59,14 @@ class Deployments:
         self.controller.watches(self._pods, keys=self._waiting_for)
 
     def _affected(self, replica_set: Obj) -> Sequence[Key | Labelled]:
-        """The deployment that manages a replica set, or those that might want to."""
+        """The deployment that manages a replica set, or those that may adopt it."""
         if manager_of(replica_set) is not None:
             return owned_by(DEPLOYMENTS)(replica_set)
         metadata = replica_set["metadata"]
         return self._selectors.lookups(metadata["namespace"], metadata.get("labels"))
 
     def _waiting_for(self, pod: PodView) -> list[Key]:
-        """Deployments of the Recreate kind wait for their old pods to go; to all others replica sets say enough."""
+        """Deployments of type Recreate wait for the deletion of old pods; all others follow only their replica sets."""
         for key in views.managed_by(REPLICASETS)(pod):
             replica_set = self._sets.get(key)
             for owner in owned_by(DEPLOYMENTS)(replica_set) if replica_set else ():
@@ -147,7 +147,7 @@ class Deployments:
             self._events.normal(deployment, _SCALING, f"Scaled up replica set {name} from 0 to {size}")
 
     async def _resolve_collision(self, deployment: Obj, wanted: Obj) -> None:
-        """The name is taken: by our own replica set that the cache does not show yet, or by another template's."""
+        """Handles a taken name: of our own replica set that the cache does not show yet, or of another template's."""
         there = await self._client.find(REPLICASETS, Key.of(wanted))
         if there is None:
             return

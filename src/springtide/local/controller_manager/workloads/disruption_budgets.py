@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""PodDisruptionBudget: how many of its pods may be evicted right now.
+"""PodDisruptionBudget: how many of its pods may be evicted now.
 
-The eviction subresource of the API server reads the status kept here: it allows an eviction only while
-`disruptionsAllowed` is above zero, lowers it, and notes the pod in `disruptedPods`. Such a pod counts as unhealthy
-until it is gone, or for two minutes if it never goes.
+The eviction subresource of the API server uses the status kept here: it allows an eviction only while
+`disruptionsAllowed` is above zero, decrements it, and records the pod in `disruptedPods`. Such a pod counts as
+unhealthy until it is deleted, or for two minutes if it never is.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ _ALLOWED = "DisruptionAllowed"
 
 
 class Unknowable(Exception):
-    """The expected number of pods cannot be worked out; the text is for users."""
+    """The expected number of pods cannot be determined; the message is for users."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,19 +43,19 @@ class Observed:
     budget: Obj
     pods: tuple[PodView, ...] = ()
     expected: int = 0
-    """How many pods their owners want, or just how many there are; see `needs_scale`."""
+    """The replicas of the pods' owners, or the number of pods; see `needs_scale`."""
 
 
 @dataclass(frozen=True, slots=True)
 class Plan:
     status: Obj
     overdue: tuple[PodView, ...] = ()
-    """Pods that were evicted and are still there."""
+    """Pods that were evicted and still exist."""
     look_again: float | None = None
 
 
 def needs_scale(budget: Obj) -> bool:
-    """A plain count of pods that must stay needs no owner; everything else is a share of what owners want."""
+    """Whether the owners' scale is needed: not for a minAvailable that is a plain number."""
     spec = budget["spec"]
     return "maxUnavailable" in spec or isinstance(spec.get("minAvailable"), str)
 
@@ -127,7 +127,7 @@ def _with_condition(budget: Obj, status: str, reason: str, message: str, generat
 
 
 def fail_safe(budget: Obj, why: str, now: datetime) -> Obj:
-    """Nothing may be evicted while it is not known what that would do."""
+    """Allows no evictions while their effect is unknown."""
     before = budget.get("status") or {}
     required = {name: before.get(name, 0) for name in ("currentHealthy", "desiredHealthy", "expectedPods")}
     generation = before.get("observedGeneration", 0)
@@ -200,7 +200,7 @@ class DisruptionBudgets:
             return Observed(budget, pods, len(pods))
         wanted: dict[str, int] = {}
         unmanaged: list[str] = []
-        async for pod in in_turns(pods):  # a read in the same process awaits nothing
+        async for pod in in_turns(pods):  # an in-process read awaits nothing
             owner = pod.controller
             if owner is None:
                 unmanaged.append(pod.metadata.name)
@@ -220,7 +220,7 @@ class DisruptionBudgets:
         self._events.warning(budget, "UnmanagedPods", message)
 
     async def _scale_of(self, owner: OwnerView, pod: PodView) -> tuple[str, int]:
-        """The topmost owner that has a size, and that size."""
+        """The topmost owner with a scale, and its replicas."""
         namespace = pod.metadata.namespace
         if owner.is_one_of(REPLICASETS):
             known = self._sets.get(Key(namespace, owner.name))

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Making and deleting pods for an owner, and remembering what the pod cache does not show yet.
+"""Creating and deleting pods for an owner, with expectations about the pod cache.
 
 Used by the controllers that own pods: ReplicaSet and Job. A cache lags a little behind the server, so after a create
-the owner would seem to have one pod too few. `Expectations` keeps the names of pods made and deleted until the cache
-agrees, or for five minutes, and the controller neither makes nor deletes pods in the meantime.
+the owner would seem to have one pod too few. `Expectations` keeps the names of created and deleted pods until the cache
+agrees, or for five minutes; meanwhile the controller neither creates nor deletes pods.
 """
 
 from __future__ import annotations
@@ -26,9 +26,9 @@ from springtide.local.controller_manager.views import PodView
 T = TypeVar("T")
 R = TypeVar("R")
 BURST = 500
-"""Pods made or deleted for one owner in one go."""
+"""The maximum number of pods created or deleted for one owner in one reconcile."""
 AT_ONCE = 16
-"""Of these at the same time: inside the server's process each runs up to its first await before anything else does."""
+"""The maximum of these in parallel: in-process requests run up to their first await before any other task runs."""
 FORGET_AFTER = timedelta(minutes=5)
 _NAMESPACE_TERMINATING = "NamespaceTerminating"
 
@@ -42,7 +42,7 @@ def belonging(pod: PodView) -> Belonging:
 
 
 def pod_from(template: Obj, owners: Resource, owner: Obj) -> Obj:
-    """A pod after a template, named after its owner."""
+    """A pod created from a template, named after its owner."""
     given = template.get("metadata") or {}
     metadata: Obj = {part: given[part] for part in ("labels", "annotations", "finalizers") if given.get(part)}
     metadata["namespace"] = owner["metadata"]["namespace"]
@@ -54,7 +54,7 @@ def pod_from(template: Obj, owners: Resource, owner: Obj) -> Obj:
 @dataclass(slots=True)
 class _Awaited:
     made: dict[Key, str] = field(default_factory=dict)
-    """Pods, with their uids, that must still appear."""
+    """Pods, with their uids, that must still appear in the cache."""
     deleted: dict[Key, str] = field(default_factory=dict)
     """Pods that must still disappear or show that they are being deleted."""
     since: datetime | None = None
@@ -77,7 +77,7 @@ class Expectations:
         self._awaited.pop(owner, None)
 
     def wait(self, owner: str, now: datetime) -> float:
-        """Seconds after which to look again at the latest; 0 when the cache shows all that was done."""
+        """The maximum seconds to wait; 0 when the cache shows all earlier writes."""
         awaited = self._awaited.get(owner)
         if awaited is None or awaited.since is None:
             return 0.0
@@ -100,7 +100,7 @@ class Expectations:
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """How many of the wanted steps were done, and why not all."""
+    """How many of the wanted steps were done, and the first error."""
 
     done: int = 0
     error: errors.ApiError | None = None
@@ -112,7 +112,7 @@ class PodControl:
         self.expectations = Expectations(pods)
 
     async def create(self, owner: Obj, wanted: Sequence[Obj], now: datetime) -> Outcome:
-        """Make pods in growing batches, so that a refusal (quota) is met once and not five hundred times."""
+        """Creates pods in growing batches, so that a rejection (quota) occurs once and not five hundred times."""
 
         async def one(pod: Obj) -> errors.ApiError | None:
             return await self._create_one(owner, pod, now)
@@ -120,7 +120,7 @@ class PodControl:
         return await slow_start(wanted, one)
 
     async def delete(self, owner: Obj, pods: Iterable[PodView], now: datetime) -> Outcome:
-        """Delete pods; those that cannot be deleted hold up no others."""
+        """Deletes pods; one that cannot be deleted does not delay the others."""
 
         async def one(pod: PodView) -> errors.ApiError | None:
             return await self._delete_one(owner, pod, now)
@@ -134,7 +134,7 @@ class PodControl:
             made = await self._client.create(PODS, pod)
         except errors.ApiError as error:
             if error.has_cause(_NAMESPACE_TERMINATING):
-                return None  # nothing can be made here any more, and nobody needs to hear of it
+                return None  # no pods can be created any more; an event would not help
             self._events.warning(owner, "FailedCreate", f"Error creating: {error.message}")
             return error
         self.expectations.made(owner["metadata"]["uid"], Key.of(made), made["metadata"]["uid"], now)
@@ -145,7 +145,7 @@ class PodControl:
         try:
             await self._client.delete(PODS, pod.key, DeleteOptions(uid=pod.uid))
         except (errors.NotFound, errors.Conflict):
-            return None  # gone, or another pod has the name by now
+            return None  # deleted, or another pod has the name by now
         except errors.ApiError as error:
             self._events.warning(owner, "FailedDelete", f"Error deleting: {error.message}")
             return error
@@ -155,13 +155,13 @@ class PodControl:
 
 
 async def in_turns(work: Sequence[T], one: Callable[[T], Awaitable[R]]) -> list[R]:
-    """All of it, `AT_ONCE` at a time."""
+    """Processes all items, `AT_ONCE` in parallel."""
     parts = (work[start : start + AT_ONCE] for start in range(0, len(work), AT_ONCE))
     return [found for part in parts for found in await asyncio.gather(*map(one, part))]
 
 
 async def slow_start(wanted: Sequence[Obj], one: Callable[[Obj], Awaitable[errors.ApiError | None]]) -> Outcome:
-    """Batches of 1, 2, 4 ... up to `AT_ONCE`, until one has a failure in it."""
+    """Batches of 1, 2, 4 ... up to `AT_ONCE`, until a batch has a failure."""
     done, size, start = 0, 1, 0
     while start < len(wanted):
         batch = wanted[start : start + size]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which pods go first when there are too many: those that matter least. Pure."""
+"""The order in which surplus pods are deleted: the least important first. Pure."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ _PHASES = {"Pending": 0, "Unknown": 1, "Running": 2}
 
 
 def deletion_order(pods: Iterable[PodView], neighbours: Mapping[str, int], now: datetime) -> list[PodView]:
-    """Unassigned, unstarted and unready pods first, then cheap ones, crowded nodes, and the younger before the older.
+    """Unassigned, unstarted and unready pods first, then by low cost, crowded nodes, and age (younger first).
 
-    Ages are compared by their order of magnitude only, so that scaling in does not always hit the newest node.
+    Ages are compared only by order of magnitude, so that scaling in does not always hit the newest node.
     """
 
     def rank(pod: PodView) -> tuple[bool, int, bool, int, int]:
@@ -39,7 +39,7 @@ def deletion_order(pods: Iterable[PodView], neighbours: Mapping[str, int], now: 
 
 
 def active_order(pods: Iterable[PodView]) -> list[PodView]:
-    """The simpler order that batch jobs use: no cost, no neighbours, exact ages."""
+    """The simpler order of batch jobs: no cost, no neighbours, exact ages."""
     oldest = datetime.min.replace(tzinfo=UTC)
 
     def rank(pod: PodView) -> tuple[bool, int, bool, float, int, float]:

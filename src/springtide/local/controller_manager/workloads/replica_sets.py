@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""ReplicaSet: as many pods as `spec.replicas` says.
+"""ReplicaSet: keeps `spec.replicas` pods.
 
-Pods that match the selector and belong to nobody are adopted, those that match no longer are let go. When there are
-too many, the ones that matter least go first (`pod_ranking`). The status counts what the cache shows, before this
-round's creates and deletes have come back: the next round counts those.
+Matching pods without an owner are adopted, owned pods that no longer match are released. Surplus pods are deleted, the
+least important first (`pod_ranking`). The status counts what the cache shows, before this round's creates and deletes:
+the next round counts those.
 """
 
 from __future__ import annotations
@@ -41,9 +41,9 @@ class Observed:
     """Active pods that belong to it."""
     terminating: int = 0
     settled: bool = True
-    """Whether the cache shows everything that earlier rounds did."""
+    """Whether the cache shows all earlier writes."""
     neighbours: Mapping[str, int] = field(default_factory=dict)
-    """Active pods of its sister replica sets (same deployment) by node."""
+    """Active pods of the same deployment's replica sets, by node."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +64,7 @@ def plan(observed: Observed, now: datetime) -> Plan:
 
 
 def status(observed: Observed, outcome: Outcome, now: datetime) -> Obj:
-    """The whole new status. Counts that are zero are left out, as the real controller's are."""
+    """The whole new status. Zero counts are omitted, as in the real controller's status."""
     replica_set, pods = observed.replica_set, observed.pods
     spec, old = replica_set["spec"], replica_set.get("status") or {}
     labels = (spec["template"].get("metadata") or {}).get("labels") or {}
@@ -100,7 +100,7 @@ def _conditions(old: Sequence[Obj], observed: Observed, outcome: Outcome, now: d
 
 
 def next_look(observed: Observed, now: datetime) -> float | None:
-    """Seconds until the next ready pod becomes available, if that is all there is to wait for."""
+    """Seconds until the next ready pod becomes available, if only minReadySeconds is pending."""
     seconds = observed.replica_set["spec"].get("minReadySeconds", 0)
     if not seconds:
         return None
@@ -128,7 +128,7 @@ class ReplicaSets:
         self.controller.watches(self._pods, keys=self._affected)
 
     def _affected(self, pod: PodView) -> Sequence[Key | Labelled]:
-        """The replica set that manages a pod, or those that might want to."""
+        """The replica set that manages a pod, or those that may adopt it."""
         if pod.controller is not None:
             return views.managed_by(REPLICASETS)(pod)
         return self._selectors.lookups(pod.metadata.namespace, pod.metadata.labels)
@@ -162,7 +162,7 @@ class ReplicaSets:
     async def _observe(self, replica_set: Obj) -> Observed:
         metadata = replica_set["metadata"]
         selector = await self._selectors.of(replica_set)
-        # Before the pods are read: what the cache shows by now, they include.
+        # Before the pods are read: they include everything that the cache shows by now.
         settled = not self._control.expectations.wait(metadata["uid"], self._clock())
         mine = self._pods.where(views.BY_CONTROLLER, metadata["uid"])
         found = [*mine, *selected(self._pods, views.UNMANAGED, metadata["namespace"], selector)]

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """A deployment's replica sets: their sizes, revisions and template hashes.
 
-The hash in names and labels is ours: kube-controller-manager hashes a printed Go structure that no other program can
-print. It only has to be the same for the same template, and legal in a name.
+The hash in names and labels is our own: kube-controller-manager hashes a printed Go structure that only Go programs can
+reproduce. The hash only has to be deterministic for a template, and valid in a name.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _SAFE_LETTERS = "bcdfghjklmnpqrstvwxz2456789"
 
 @dataclass(slots=True)
 class ReplicaSet:
-    """One replica set as it is (`obj`), with the size and the annotations that the plan gives it."""
+    """An existing replica set (`obj`), with its planned size and annotations."""
 
     obj: Obj
     size: int
@@ -60,7 +60,7 @@ class ReplicaSet:
 
     @property
     def idle(self) -> bool:
-        """No pods, none wanted, and that is known."""
+        """No pods exist and none are wanted, by an up-to-date status."""
         generation = self.obj["metadata"].get("generation", 0)
         return not self.replicas and not self.size and generation <= self.status.get("observedGeneration", 0)
 
@@ -96,7 +96,7 @@ def _number(text: str | None) -> int | None:
 
 
 def with_revision(present: Mapping[str, str], wanted: int) -> dict[str, str]:
-    """The annotations that make a replica set the newest; a revision it had before goes into its history."""
+    """The annotations that make a replica set the newest; its previous revision is added to its history."""
     before = present.get(REVISION)
     number = 0 if not before else _number(before)
     if number is None or number >= wanted:
@@ -112,7 +112,7 @@ def with_revision(present: Mapping[str, str], wanted: int) -> dict[str, str]:
 
 
 def same_template(one: Obj, other: Obj) -> bool:
-    """Equal but for the hash label that a replica set's template has on top."""
+    """Equal except for the hash label in a replica set's template."""
     return _without_hash(one) == _without_hash(other)
 
 
@@ -124,7 +124,7 @@ def _without_hash(template: Obj) -> Obj:
 
 
 def template_hash(template: Obj, collisions: int | None) -> str:
-    """A short name for a template; another one for every collision that was met with it."""
+    """A short name for a template, different after each collision."""
     data = msgspec.json.encode(_without_hash(template), order="deterministic")
     if collisions is not None:
         data += collisions.to_bytes(8, "little")

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """A deployment's status: counts, availability, and whether its rollout progresses, is complete or has stalled.
 
-`kubectl rollout status` reads these reasons, so they are those of kube-controller-manager to the letter. Pure.
+`kubectl rollout status` reads these reasons, so they are exactly those of kube-controller-manager. Pure.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ def condition(kind: str, status: str, reason: str, message: str, now: datetime) 
 
 
 def put(present: Sequence[Obj], news: Obj) -> list[Obj]:
-    """Add or replace a condition; one with the same status and reason stays as it is."""
+    """Adds or replaces a condition; one with the same status and reason is kept unchanged."""
     known = conditions.find(present, news["type"])
     if known is not None and known["status"] == news["status"]:
         if known.get("reason") == news["reason"]:
@@ -42,11 +42,11 @@ def put(present: Sequence[Obj], news: Obj) -> list[Obj]:
     return [*conditions.without(present, news["type"]), news]
 
 
-# What happens to a rollout before its status is worked out
+# Conditions set before the status is computed
 
 
 def with_pause(present: list[Obj], terms: Terms, now: datetime) -> list[Obj]:
-    """Being paused, or taken up again, stops the progress clock."""
+    """A pause and a resume reset the progress deadline."""
     known = conditions.find(present, PROGRESSING)
     reason = "" if known is None else known.get("reason", "")
     if terms.progress_deadline is None or reason == _TIMED_OUT or terms.paused == (reason == _PAUSED):
@@ -121,7 +121,7 @@ def complete(terms: Terms, found: Obj) -> bool:
 def with_progress(
     deployment: Obj, found: Obj, sets: Sequence[ReplicaSet], new: ReplicaSet | None, now: datetime
 ) -> tuple[Obj, float | None]:
-    """The status with Progressing and ReplicaFailure in it, and when to see whether the rollout has stalled."""
+    """The status with Progressing and ReplicaFailure, and when to check whether the rollout has stalled."""
     terms = Terms.of(deployment)
     present: list[Obj] = found["conditions"]
     known = conditions.find(present, PROGRESSING)
@@ -136,7 +136,7 @@ def with_progress(
 
 
 def _was_complete(found: Obj, known: Obj | None) -> bool:
-    """A finished rollout whose replica set is only being resynced: there is no progress to estimate."""
+    """Whether a finished rollout's replica set is only being resynced: there is no progress to estimate."""
     return found["replicas"] == found["updatedReplicas"] and known is not None and known.get("reason") == _NEW_AVAILABLE
 
 
@@ -152,7 +152,7 @@ def _estimated(deployment: Obj, found: Obj, new: ReplicaSet | None, now: datetim
         news = condition(PROGRESSING, "True", "ReplicaSetUpdated", f"{subject} is progressing.", now)
         if known is not None and known["status"] == "True":
             news["lastTransitionTime"] = known["lastTransitionTime"]
-        # Renewed even when nothing but its time differs: the deadline counts from the last progress.
+        # Updated even when only its time differs: the deadline counts from the last progress.
         return [*conditions.without(present, PROGRESSING), news]
     if _timed_out(terms, known, now):
         message = f"{subject} has timed out progressing."
@@ -191,12 +191,12 @@ def _look_again(terms: Terms, found: Obj, now: datetime) -> float | None:
     if complete(terms, found) or known.get("reason") in (_TIMED_OUT, _NEW_AVAILABLE):
         return None
     deadline = read(known["lastUpdateTime"]) + timedelta(seconds=terms.progress_deadline)
-    # A second more, because the times in conditions are whole seconds.
+    # One second more, because the times in conditions are whole seconds.
     return max(0.0, (deadline - now).total_seconds()) + 1.0
 
 
 def shown(found: Obj) -> Obj:
-    """Without what is zero or absent, except the count of terminating pods, which tells 0 from unknown."""
+    """Drops zero and absent fields, except counts where 0 differs from unknown."""
     return {
         name: value
         for name, value in found.items()

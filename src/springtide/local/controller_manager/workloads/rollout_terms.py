@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a deployment asks for, worked out to plain numbers: percentages resolved, absent limits as None."""
+"""A deployment's terms as plain numbers: percentages resolved, absent limits as None."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from springtide.kube.resources import Obj
 from springtide.local.controller_manager.workloads.rollout_sets import ReplicaSet, desired_replicas
 
 _NEVER = 2**31 - 1
-"""How a user writes "no limit" in an int32 field."""
+"""The int32 value that means "no limit"."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,12 +47,12 @@ class Terms:
         )
 
     def saturated(self, new: ReplicaSet) -> bool:
-        """The new replica set has all pods that it will ever need, and they work."""
+        """Whether the new replica set has all its pods, and all are available."""
         return new.size == self.replicas == desired_replicas(new.obj) and new.available == self.replicas
 
 
 def fence_posts(rolling: Obj, replicas: int) -> tuple[int, int]:
-    """Surge and unavailability as counts; both zero would never get anywhere, so one pod may then be unavailable."""
+    """Surge and unavailability as counts. Both zero would block the rollout, so one pod may then be unavailable."""
     surge = resolved(rolling.get("maxSurge", 0), replicas, round_up=True)
     unavailable = resolved(rolling.get("maxUnavailable", 0), replicas, round_up=False)
     return (surge, 1) if not surge and not unavailable else (surge, unavailable)

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How a deployment's replica sets change: pure planning of rolling updates, re-creation and scaling.
+"""Planning of a deployment's replica sets: rolling updates, re-creation and scaling. Pure.
 
-A deployment owns one replica set per pod template it ever had. The one whose template equals the deployment's is the
-*new* one, all others are *old*. `plan` looks at them once and says which sizes and annotations they should have, if
-the new one must be made, which old ones are forgotten, and what the deployment's status becomes. Each round takes one
-step (up, or down); the replica sets' own progress brings the next round. Called by `deployments`; does no I/O.
+A deployment owns one replica set per pod template it ever had. The one whose template equals the deployment's is *new*,
+all others are *old*. `plan` decides their sizes and annotations, whether to create the new one, which old ones to
+delete, and the deployment's status. Each round takes one step (up, or down); the status changes of the replica sets
+cause the next round. Called by `deployments`; does no I/O.
 """
 
 from __future__ import annotations
@@ -51,12 +51,12 @@ class Observed:
     deployment: Obj
     replica_sets: tuple[Obj, ...] = ()
     running_pods: frozenset[str] = frozenset()
-    """Uids of replica sets that still have a pod that has not finished."""
+    """Uids of replica sets that still have an unfinished pod."""
 
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """What becomes of one replica set that exists."""
+    """The change of one existing replica set."""
 
     replica_set: Obj
     size: int
@@ -107,7 +107,7 @@ def plan(observed: Observed, now: datetime) -> Plan:
 
 
 class _Rollout:
-    """One round of planning: what is observed, and what has been decided so far."""
+    """One round of planning: the observed state, and the decisions so far."""
 
     def __init__(self, observed: Observed, now: datetime) -> None:
         self.observed, self.now = observed, now
@@ -132,7 +132,7 @@ class _Rollout:
         self.conditions = report.with_pause(self.conditions, self.terms, self.now)
 
     def adopt_annotations(self) -> None:
-        """Give the new replica set, where there is one, its revision and the deployment's annotations."""
+        """Sets the revision and the deployment's annotations on the new replica set, if it exists."""
         if self.new is None:
             return
         wanted = self._annotations(self.new.obj["metadata"].get("annotations") or {})
@@ -168,14 +168,14 @@ class _Rollout:
     # Sizes
 
     def _new_size(self, current: int, everything: int) -> int:
-        """How large the new replica set may be now without too many pods in all."""
+        """The size to which the new replica set may grow within maxSurge."""
         if not self.terms.rolling:
             return self.terms.replicas
         room = self.terms.replicas + self.terms.max_surge - everything
         return current if room <= 0 else current + min(room, self.terms.replicas - current)
 
     def _resize(self, one: ReplicaSet, size: int, *, annotate: bool = False) -> bool:
-        """Whether that changes its size. The annotations are renewed along with it, or on request."""
+        """Sets a size; True if it differs. The annotations are updated along with it, or on request."""
         differs = one.size != size
         if differs or annotate:
             one.size = size
@@ -196,7 +196,7 @@ class _Rollout:
         return self._resize(new, self._new_size(new.size, total(self.all)))
 
     def _shrink_old(self, new: ReplicaSet) -> bool:
-        """Old pods go when enough others are available: first those that do not work anyway."""
+        """Scales in old replica sets within maxUnavailable: unavailable pods first."""
         old = [known for known in self.old if known.size]
         floor = self.terms.replicas - self.terms.max_unavailable
         spare = total(self.all) - floor - (new.size - new.available)
@@ -218,7 +218,7 @@ class _Rollout:
         return shrunk > 0
 
     def recreate(self) -> None:
-        """All old pods must be gone before the first new one is made."""
+        """Deletes all old pods before the first new pod is created."""
         self.adopt_annotations()
         shrunk = [known for known in self.old if self._resize(known, 0)]
         if shrunk or self._old_pods_run():
@@ -240,7 +240,7 @@ class _Rollout:
         return any(desired_replicas(known.obj) not in (None, wanted) for known in self.all if known.size)
 
     def scale(self) -> None:
-        """Keep the proportions of a rollout under way; with one replica set in use, that one takes it all."""
+        """Scales all replica sets in proportion during a rollout; otherwise only the one in use."""
         active = [known for known in self.all if known.size]
         if len(active) <= 1:
             target = active[0] if active else self.new or (self.old[-1] if self.old else None)
@@ -255,7 +255,7 @@ class _Rollout:
     def _scale_in_proportion(self, active: list[ReplicaSet]) -> None:
         allowed = self.terms.replicas + self.terms.max_surge if self.terms.replicas else 0
         to_add = allowed - total(active)
-        # Same size: when growing the newer one first, when shrinking the older one.
+        # At equal size: when scaling out the newer one first, when scaling in the older one.
         active = sorted(active, key=ReplicaSet.age, reverse=to_add > 0)
         active.sort(key=lambda known: known.size, reverse=True)
         sizes = {known.name: known.size for known in active}
@@ -286,14 +286,14 @@ class _Rollout:
     # History
 
     def forget_history(self) -> None:
-        """Delete the oldest replica sets that nobody uses beyond `revisionHistoryLimit`."""
+        """Deletes the oldest unused replica sets beyond `revisionHistoryLimit`."""
         limit = self.terms.history_limit
         kept = [known for known in self.old if "deletionTimestamp" not in known.obj["metadata"]]
         surplus = 0 if limit is None else len(kept) - limit
         kept.sort(key=lambda known: (revision_of(known.obj), *known.age()))
         self.forget = [known.obj for known in kept[: max(0, surplus)] if known.idle]
 
-    # The end
+    # Result
 
     def finish(self, *, estimate: bool) -> Plan:
         observed = [ReplicaSet.of(known.obj) for known in self.all]
@@ -340,18 +340,18 @@ def _new_replica_set(deployment: Obj, code: str) -> Obj:
 
 
 def collided(deployment: Obj) -> Obj:
-    """The status after a name was found taken by a replica set of another template: the next hash differs."""
+    """The status after the name was taken by a replica set of another template: the next hash differs."""
     before = deployment.get("status") or {}
     return {**before, "collisionCount": before.get("collisionCount", 0) + 1}
 
 
 def failed_to_create(deployment: Obj, message: str, now: datetime) -> Obj:
-    """The status after the new replica set could not be made."""
+    """The status after the creation of the new replica set failed."""
     before = deployment.get("status") or {}
     found = report.with_failed_creation(list(before.get("conditions") or ()), Terms.of(deployment), message, now)
     return {**before, "conditions": found} if found else before
 
 
 def _rounded(number: float) -> int:
-    """Halves away from zero."""
+    """Rounds halves away from zero."""
     return int(number + 0.5) if number >= 0 else int(number - 0.5)
