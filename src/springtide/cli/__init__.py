@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The front door: the tide command."""
+"""The `tide` command."""

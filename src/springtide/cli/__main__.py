@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`python -m springtide.cli` is `tide`."""
+"""`python -m springtide.cli` runs `tide`."""
 
 from springtide.cli.app import main
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`tide`: the command line. Commands are imported when they run, so that `tide version` starts in no time."""
+"""`tide`, the command line. Command modules are imported when they run, so that `tide version` starts quickly."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ _COMMANDS = {
     "version": ("springtide.cli.app", "version", "Print the version, and the Kubernetes version it follows."),
 }
 _OTHER_WORDS = {"start": "up", "create": "up", "stop": "down", "remove": "delete", "rm": "delete", "destroy": "delete"}
-"""What other programs of this kind call a command."""
+"""Names that other programs use for our commands."""
 
 _INTERRUPTED = 130
 _VERSION = f"springtide {springtide.__version__} (follows Kubernetes {springtide.KUBERNETES_VERSION})"
@@ -50,7 +50,7 @@ class _Lazy(click.Group):
     def invoke(self, ctx: click.Context) -> object:
         try:
             return super().invoke(ctx)
-        except KeyboardInterrupt:  # click would say "Aborted!" and leave with 1, as if something had failed
+        except KeyboardInterrupt:  # click would print "Aborted!" and exit with 1, as after a failure
             ctx.exit(_INTERRUPTED)
 
     def list_commands(self, ctx: click.Context) -> list[str]:
@@ -66,7 +66,7 @@ class _Lazy(click.Group):
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
-        """click compares a mistyped name with the commands it has imported, of which there are none here."""
+        """Suggests commands for a mistyped name: click compares only with imported commands, and there are none."""
         name = args[0]
         if name not in _COMMANDS and not name.startswith("-") and not ctx.resilient_parsing:
             meant = _OTHER_WORDS.get(name)
@@ -79,7 +79,7 @@ class _Lazy(click.Group):
             formatter.write_dl([(name, text) for name, (_, _, text) in _COMMANDS.items()])
 
     def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
-        """From the table, because click's own way would import every command at every press of the key."""
+        """Completes from the table, because click would import every command at every key press."""
         if incomplete.startswith("-"):
             return super().shell_complete(ctx, incomplete)
         found = [(name, text) for name, (_, _, text) in _COMMANDS.items() if name.startswith(incomplete)]
@@ -106,5 +106,5 @@ def main() -> None:
     sys.excepthook = last_resort.explain
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
-            stream.reconfigure(errors="replace")  # a terminal that knows no ✓ shows a question mark
+            stream.reconfigure(errors="replace")  # a terminal that cannot show ✓ shows a question mark
     tide(prog_name="tide")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A command's conversation with the chosen cluster over its Kubernetes API, and what is said when it fails."""
+"""Runs a command's requests to the chosen cluster's Kubernetes API, and reports failures."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ T = TypeVar("T")
 
 
 def talk(cluster: Chosen, conversation: Callable[[Client], Awaitable[T]]) -> T:
-    """Run it with a client that may do everything. A refusal ends the command with the server's own words."""
+    """Runs the conversation with an administrator's client. An API error ends the command with the server's message."""
     cluster.must_run()
-    # Imported here because it takes longer than all the rest, and neither --help nor a stopped cluster needs it.
+    # Imported here because it is the slowest import, and neither --help nor a stopped cluster needs it.
     from springtide.kube.client import Client  # noqa: PLC0415
 
     async def with_client() -> T:

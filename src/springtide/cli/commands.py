@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Kinds of commands whose refusals lead on: a cluster named without its option, a command called as elsewhere."""
+"""Command classes with helpful errors: for a cluster name without its option, and for names of other programs."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import click
 
 
 class ClusterCommand(click.Command):
-    """A command without arguments on one cluster. A bare word is taken for the cluster's name."""
+    """A command without arguments on one cluster. A bare argument is taken for the cluster's name."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         ctx.allow_extra_args = True
@@ -21,7 +21,7 @@ class ClusterCommand(click.Command):
 
 
 class CommandGroup(click.Group):
-    """Commands that other programs of this kind call something else."""
+    """A group that suggests its commands for the names that other programs use."""
 
     def __init__(self, *args: Any, other_words: Mapping[str, str], **options: Any) -> None:
         super().__init__(*args, **options)

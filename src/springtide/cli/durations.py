@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Spans of time on the command line: 30s, 2m, 1h30m, or plain seconds."""
+"""Durations on the command line: 30s, 2m, 1h30m, or plain seconds."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _SECONDS = {"h": 3600.0, "m": 60.0, "s": 1.0}
 
 
 class Duration(click.ParamType[float]):
-    """Gives seconds."""
+    """Converts to seconds."""
 
     name = "duration"
 
@@ -27,7 +27,7 @@ class Duration(click.ParamType[float]):
 
 
 def seconds(text: str) -> float:
-    """ValueError when the text is no span of time."""
+    """ValueError when the text is no duration."""
     if re.fullmatch(r"\d+(\.\d+)?", text):
         return float(text)
     parts = _PART.findall(text)
@@ -37,7 +37,7 @@ def seconds(text: str) -> float:
 
 
 def shown(span: float) -> str:
-    """The same for people, in whole seconds: `1 m 30 s`."""
+    """The duration for users, in whole seconds: `1 m 30 s`."""
     minutes, left = divmod(max(0, round(span)), 60)
     hours, minutes = divmod(minutes, 60)
     parts = [f"{amount} {unit}" for amount, unit in ((hours, "h"), (minutes, "m"), (left, "s")) if amount]

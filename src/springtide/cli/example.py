@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`tide example`: manifests that run as they are on a fresh cluster. They come with the package, in examples/."""
+"""`tide example`: manifests that run unchanged on a fresh cluster. They are in the package's examples/."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from importlib import resources
 import click
 
 EXAMPLES = {"mpijob": "a training job of two workers that can be resized while it trains; about a minute"}
-"""What there is; the manifest of each is `examples/NAME.yaml`."""
+"""The available examples; the manifest of each is `examples/NAME.yaml`."""
 
 
 @click.command(epilog="Start one: tide example mpijob | kubectl apply -f -")

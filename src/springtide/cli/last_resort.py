@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a user sees of an error that no command foresaw: one line, and where the details are. Never a traceback.
+"""Reports unexpected errors to the user in one line with the path of the details, never as a traceback.
 
-Installed as `sys.excepthook` by `main`; errors that can be foreseen are explained where they happen.
+Installed as `sys.excepthook` by `main`; expected errors are explained where they occur.
 """
 
 from __future__ import annotations

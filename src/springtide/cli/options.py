@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which cluster a command means: the options `--name` and `--data-dir`, and what they come down to."""
+"""The chosen cluster of a command: the options `--name` and `--data-dir`, and their values."""
 
 from __future__ import annotations
 
@@ -24,18 +24,18 @@ _NAME = re.compile(r"[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?")
 
 @dataclass(frozen=True, slots=True)
 class Chosen:
-    """One cluster of this machine."""
+    """The chosen cluster of this machine."""
 
     name: str
     place: DataDir
     flags: str
-    """What to add to another command so that it means the same cluster."""
+    """Flags that make another command address the same cluster."""
 
     def is_running(self) -> bool:
         return self.place.is_running()
 
     def state(self) -> str:
-        """Of a cluster that does not run; a name mistyped should not look like a cluster that rests."""
+        """The state of a cluster that does not run; a mistyped name must not look like a stopped cluster."""
         if self.place.is_being_deleted():
             return f"is partly deleted; finish it with: tide delete{self.flags}"
         if self.place.last():
@@ -49,7 +49,7 @@ class Chosen:
 
 
 def which_cluster(command: Callable[..., Any]) -> Callable[..., Any]:
-    """Give a command the two options, and call it with the `Chosen` cluster as first argument."""
+    """Adds the two options to a command, which gets the `Chosen` cluster as first argument."""
 
     @functools.wraps(command)
     def with_chosen(*args: Any, name: str | None, data_dir: Path | None, **options: Any) -> Any:
@@ -62,7 +62,7 @@ def which_cluster(command: Callable[..., Any]) -> Callable[..., Any]:
             raise click.ClickException(str(error)) from None
         return command(cluster, *args, **options)
 
-    # Imported here because it needs this module to know which cluster is meant.
+    # Imported here because the module imports this one to find the chosen cluster.
     from springtide.cli.completion import choices  # noqa: PLC0415
 
     with_chosen = click.option(
@@ -82,12 +82,12 @@ def which_cluster(command: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def chosen(name: str | None, data_dir: Path | None) -> Chosen:
-    """A directory remembers its cluster's name, so that whoever gives the directory need not repeat it."""
+    """The cluster of these options. A directory stores its cluster's name, which need not be repeated."""
     if data_dir is None:
         flags = f" --name {name}" if name and name != places.DEFAULT_NAME else ""
         name = name or places.DEFAULT_NAME
         return Chosen(name, DataDir(places.clusters() / name), flags)
-    flags = f" --name {name}" if name else ""  # a directory may remember another one
+    flags = f" --name {name}" if name else ""  # the directory may store another name
     place = DataDir(data_dir.absolute())
     last = _last_name(place)
     name = name or last or _named_after(place.path)
@@ -95,7 +95,7 @@ def chosen(name: str | None, data_dir: Path | None) -> Chosen:
 
 
 def _named_after(directory: Path) -> str:
-    """Clusters in directories of their own must not all have one name: kubeconfig entries are told apart by it."""
+    """Clusters in their own directories need distinct names, by which kubeconfig entries are distinguished."""
     name = re.sub("[^a-z0-9]+", "-", directory.name.lower())[:63].strip("-")
     return name or places.DEFAULT_NAME
 
@@ -104,12 +104,12 @@ def _last_name(place: DataDir) -> str | None:
     try:
         last = place.last()
     except PermissionError:
-        return None  # whoever asks for more than the name is told
+        return None  # commands that need more than the name report the error
     return last.name if last else None
 
 
 class _Directory(click.Path):
-    """A path that can exist. Whether a cluster can be kept there is found out by the commands that want to."""
+    """A path that can exist. Commands that create files check whether it can hold a cluster."""
 
     def __init__(self) -> None:
         super().__init__(readable=False, path_type=Path)

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Where the command line finds things: itself, clusters (one data directory each), its log, the user's kubeconfig.
+"""Paths of the command line: its program, clusters (one data directory each), its log, the user's kubeconfig.
 
-Every command asks here. Nothing is made or changed.
+Nothing is created or changed here.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ DEFAULT_NAME = "springtide"
 
 
 def program() -> str:
-    """How a shell calls this `tide`: by its name where the PATH leads to it, else by its path."""
+    """The shell's command for this `tide`: its name where the PATH leads to it, else its path."""
     own, found = Path(sys.executable).with_name("tide"), shutil.which("tide")
     if not own.exists() or (found and os.path.samefile(found, own)):
         return "tide"
@@ -25,12 +25,12 @@ def program() -> str:
 
 
 def clusters() -> Path:
-    """The folder of all clusters that were not given a directory of their own."""
+    """The directory of all clusters without a directory of their own."""
     return _home("XDG_DATA_HOME", ".local/share") / "clusters"
 
 
 def cluster_names() -> list[str]:
-    """Of all that are in that folder; sorted."""
+    """The names of all clusters in that directory, sorted."""
     try:
         return sorted(entry.parent.name for entry in clusters().glob("*/cluster.json"))
     except OSError:
@@ -38,17 +38,17 @@ def cluster_names() -> list[str]:
 
 
 def trouble_log() -> Path:
-    """Where the details of an unforeseen error go."""
+    """The file for the details of unexpected errors."""
     return _home("XDG_STATE_HOME", ".local/state") / "tide.log"
 
 
 def user_kubeconfig() -> Path:
     """The file `kubectl config` would write to: of several in $KUBECONFIG the first that exists, else the last.
 
-    Files that clusters wrote for themselves are not the user's: where there is no other, it is the default one.
+    Kubeconfigs written by clusters are not the user's: if there are no others, the default one is returned.
     """
     paths = [path for path in user_kubeconfigs() if not is_clusters_own(path)]
-    # Not `path.exists()`, which raises where the folder is somebody else's.
+    # Not `path.exists()`, which raises for a directory of another user.
     return next((path for path in paths if os.path.exists(path)), paths[-1] if paths else default_kubeconfig())
 
 
@@ -58,13 +58,13 @@ def is_clusters_own(path: Path) -> bool:
 
 
 def user_kubeconfigs() -> list[Path]:
-    """Those that kubectl reads."""
+    """The files that kubectl reads."""
     paths = [Path(part) for part in os.environ.get("KUBECONFIG", "").split(os.pathsep) if part]
     return paths or [default_kubeconfig()]
 
 
 def default_kubeconfig() -> Path:
-    """The one that kubectl reads unless $KUBECONFIG says otherwise."""
+    """The file that kubectl reads unless $KUBECONFIG is set."""
     return Path.home() / ".kube" / "config"
 
 

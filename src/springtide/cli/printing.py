@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Printing for a process that has more to do than to print: a cluster must not end because nobody reads its output."""
+"""Output of long-running processes: a cluster must not end because its output is no longer read."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import click
 
 
 def say(text: str) -> None:
-    """Print a line. It is lost when the reader of a pipe has gone, as in `tide up | head -1`, or the disk is full."""
+    """Prints a line; lost when the reader of a pipe has exited, as in `tide up | head -1`, or the disk is full."""
     try:
         click.echo(text)
     except BrokenPipeError:
@@ -21,7 +21,7 @@ def say(text: str) -> None:
 
 
 def let_go() -> None:
-    """Before the process ends: what nobody reads is no failure of the process."""
+    """Called before the process exits: unread output is no failure of the process."""
     for stream in (sys.stdout, sys.stderr):
         try:
             stream.flush()
@@ -30,7 +30,7 @@ def let_go() -> None:
 
 
 def _silence(stream: TextIO) -> None:
-    """Whatever is printed from here on, and what the interpreter still holds, goes nowhere."""
+    """Discards all further output, including what the interpreter has buffered."""
     nowhere = os.open(os.devnull, os.O_WRONLY)
     os.dup2(nowhere, stream.fileno())
     os.close(nowhere)

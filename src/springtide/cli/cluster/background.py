@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A cluster in the background, and how it tells the command that started it that it is up, or why it is not.
+"""A cluster in the background, and its report to the command that started it: that it is up, or why not.
 
-The two are connected by a pipe. The cluster's supervisor writes "up PORT" and a line per thing that does not work here,
-or what keeps the cluster from coming up, and closes its end. One that dies without a word closes it too. The log would
-not do: the disk it is on may be full.
+The two are connected by a pipe. The cluster's supervisor writes "up PORT" and a line per function that does not work
+here, or why the cluster does not start, and closes its end. A supervisor that dies closes the pipe too. The log is no
+substitute: its disk may be full.
 """
 
 from __future__ import annotations
@@ -19,15 +19,15 @@ from pathlib import Path
 from springtide.local.supervisor.log_files import opened
 
 _VARIABLE = "SPRINGTIDE_TELL"
-_WAIT = 90.0  # for machines that are busy: a cluster that dies is heard of at once
+_WAIT = 90.0  # for busy machines: the death of a cluster is noticed at once
 
 
 class FailedError(Exception):
-    """The cluster is not up; the message is what it said."""
+    """The cluster is not up; the message is the supervisor's."""
 
 
 class Starter:
-    """The supervisor's view of the command that started it and waits."""
+    """The supervisor's handle of the waiting command that started it."""
 
     def __init__(self, pipe: int) -> None:
         os.set_inheritable(pipe, False)
@@ -43,7 +43,7 @@ class Starter:
         try:
             os.write(self._pipe, text.encode())
         except BrokenPipeError:
-            pass  # nobody waits any more
+            pass  # the command has exited
         finally:
             os.close(self._pipe)
 
@@ -52,9 +52,9 @@ class Starter:
 
 
 def start(arguments: Sequence[str], log: Path) -> tuple[int, list[str]]:
-    """Start `tide` with these arguments and wait until it is up: the port, and notes on what does not work here.
+    """Starts `tide` with these arguments and waits until it is up: the port, and notes on what does not work here.
 
-    OSError or FailedError otherwise.
+    Raises OSError or FailedError.
     """
     with opened(log) as file:
         begin = file.tell()
@@ -73,7 +73,7 @@ def start(arguments: Sequence[str], log: Path) -> tuple[int, list[str]]:
             os.close(writing)
     try:
         said = _heard(reading)
-    except BaseException:  # Ctrl-C, too, must not leave a cluster behind that nobody waits for
+    except BaseException:  # Ctrl-C too must not leave a cluster behind
         process.terminate()
         raise
     finally:

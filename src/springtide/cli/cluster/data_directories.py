@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Why a cluster cannot be kept in a directory: found out before anything is made, and explained in a sentence.
+"""Why a directory cannot hold a cluster: checked before any file is created.
 
-`tide up` and `tide doctor` ask. What cannot be foreseen here (a full disk, a file system without locks) is explained
-when it happens, in `messages`.
+Used by `tide up` and `tide doctor`. Problems that cannot be checked here (a full disk, a file system without locks) are
+explained in `messages` when they occur.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from pathlib import Path
 ADVICE = "Choose a directory on a local disk that you may write to"
 LONGEST_NAME = 255
 LONGEST_PATH = 3400
-"""Bytes. Linux allows 4,096 for the paths of all files, and a pod's own lie some levels below."""
+"""In bytes. Linux allows 4,096 for the paths of all files, and those of a pod are some levels below."""
 _NO_FILES = {
     "proc": "the kernel's information about processes",
     "sysfs": "the kernel's information about devices",
@@ -31,11 +31,11 @@ _NO_FILES = {
     "pstore": "the kernel's crash records",
     "efivarfs": "the firmware's variables",
 }
-"""File systems that hold something else than files."""
+"""File systems without regular files."""
 
 
 def problem(path: Path) -> str | None:
-    """What is wrong with it and why; None where nothing is known to be."""
+    """The known problem of the directory and its cause, or None."""
     if path.resolve() == Path.home().resolve():
         return f"{path} is your home directory, and a cluster needs a directory of its own"
     if why := kernel_problem(path):
@@ -52,14 +52,14 @@ def problem(path: Path) -> str | None:
 
 
 def kernel_problem(path: Path) -> str | None:
-    """Of a directory in a file system that is no place for files; whatever is there says nothing about clusters."""
+    """The problem of a directory in a file system without regular files; its content says nothing about clusters."""
     nearest, where = _nearest(path)
     kind = _file_system(nearest)
     return f"{where}{nearest} holds {_NO_FILES[kind]}, not files (file system {kind})" if kind in _NO_FILES else None
 
 
 def length_problem(path: Path) -> str | None:
-    """Of a path that no file system could have. It is looked at before all else, for nothing can be read there."""
+    """The problem of a path too long for any file system. Checked first, because nothing can be read there."""
     name = max(path.parts, key=_bytes)
     if _bytes(name) > LONGEST_NAME:
         return f"the name {name[:20]}... has {_bytes(name)} bytes, and file systems allow {LONGEST_NAME}"
@@ -72,21 +72,21 @@ def length_problem(path: Path) -> str | None:
 
 
 def root_problem(path: Path) -> str | None:
-    """Of a directory that is everybody's."""
+    """The problem of the root directory."""
     if path.resolve() == Path("/"):
         return f"{path} is the root of all files, and a cluster needs a directory of its own"
     return None
 
 
 def nearest_existing(path: Path) -> Path:
-    """The directory itself, or the one in which it would be made; a file if one is in the way."""
+    """The directory itself, or its nearest existing parent; a file if one is in the way."""
     while not os.path.lexists(path) and path != path.parent:
         path = path.parent
     return path
 
 
 def _nearest(path: Path) -> tuple[Path, str]:
-    """The same, and how a sentence about it begins."""
+    """The same, and the beginning of a message about it."""
     nearest = nearest_existing(path)
     return nearest, "" if nearest == path else f"{path} cannot be made: "
 
@@ -96,7 +96,7 @@ def _bytes(text: str) -> int:
 
 
 def _file_system(path: Path) -> str:
-    """Its type as Linux calls it; empty elsewhere."""
+    """The file system's type in Linux's naming; empty elsewhere."""
     device = path.lstat().st_dev
     wanted = f"{os.major(device)}:{os.minor(device)}"
     try:

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`tide delete`: remove an embedded cluster for good, with its context in the user's kubeconfig.
+"""`tide delete`: removes an embedded cluster permanently, with its context in the user's kubeconfig.
 
-The context goes first: it is known to be this cluster's by its certificate authority, which is deleted afterwards. Any
-step may be interrupted; the same command finishes it.
+The context is removed first: it is recognized as this cluster's by its certificate authority, which is deleted later.
+Any step may be interrupted; the same command completes it.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ def delete(cluster: Chosen, yes: bool, force: bool) -> None:
 
     Files in its directory that are not the cluster's are left alone. Environments belong to all clusters and stay.
     """
-    # Imported here because --help needs none of it.
+    # Imported here because --help does not need it.
     from springtide.local.supervisor import removal  # noqa: PLC0415
 
     if not removal.is_cluster(cluster.place):
@@ -75,8 +75,8 @@ def _confirm(cluster: Chosen) -> None:
 
 
 def _removed_contexts(cluster: Chosen) -> list[Path]:
-    """The files it was in: all that $KUBECONFIG names, and the default one."""
-    # Imported here because they bring the certificate library.
+    """Removes the context from all files in $KUBECONFIG and the default one; returns the changed files."""
+    # Imported here because they load the certificate library.
     import yaml  # noqa: PLC0415
 
     from springtide.kube import kubeconfig as kubeconfigs  # noqa: PLC0415
@@ -84,19 +84,19 @@ def _removed_contexts(cluster: Chosen) -> list[Path]:
 
     own = cluster.place.kubeconfig
     if not own.is_file():
-        return []  # a pipe, for one, would be waited for
+        return []  # reading a pipe, for example, would block
     try:
         choice = kubeconfigs.read(str(own)).choose()
         authority = kubeconfigs.content(choice.cluster, "certificate-authority")
     except (OSError, ValueError, yaml.YAMLError):
-        return []  # it was never up, or this is the second attempt
+        return []  # the cluster was never up, or this is the second attempt
     found = []
     for file in dict.fromkeys([*places.user_kubeconfigs(), places.default_kubeconfig()]):
         try:
             if file.resolve() != own.resolve() and kubeconfig.remove_from(file, choice.context, authority):
                 found.append(file)
         except (ValueError, yaml.YAMLError):
-            continue  # no kubeconfig, so kubectl cannot read it, either
+            continue  # not a kubeconfig, so kubectl cannot read it either
         except OSError as error:
             click.echo(f"! Its context is still in {file}, which cannot be changed: {error.strerror}", err=True)
             click.echo(f"  Remove it with: kubectl config delete-context {choice.context}", err=True)

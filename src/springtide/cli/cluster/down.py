@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`tide down`: stop the embedded cluster. Objects stay on disk for the next `tide up`."""
+"""`tide down`: stops the embedded cluster. Objects stay on disk for the next `tide up`."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from springtide.local.supervisor.endings import Ending, ask
 _WAIT = 30.0
 """Seconds in which a cluster without pods must have stopped."""
 _SILENCE = 2.0
-"""Seconds after which we say what we are waiting for."""
+"""Seconds after which the wait is explained."""
 _EXIT = 2.0
 """Seconds for a supervisor that has stopped everything else to exit."""
 
@@ -43,7 +43,7 @@ def down(cluster: Chosen, keep_pods: bool, grace: float | None) -> None:
     if not cluster.is_running():
         click.echo(f"Cluster {cluster.name!r} {cluster.state()}.{_left_running(cluster)}")
         return
-    # Imported here because a stopped cluster need not be asked.
+    # Imported here because a stopped cluster does not need it.
     from springtide.cli.cluster import running_jobs  # noqa: PLC0415
 
     click.echo(running_jobs.notice(cluster.place.kubeconfig, keep_pods=keep_pods), nl=False)
@@ -55,7 +55,7 @@ def down(cluster: Chosen, keep_pods: bool, grace: float | None) -> None:
 
 
 def stop(cluster: Chosen, *, keep_pods: bool = False, grace: float | None = None) -> None:
-    """Stop a cluster that runs, and wait until it has."""
+    """Stops a running cluster and waits for its end."""
     _leave_word(cluster, keep_pods, grace)
     process = _asked_to_stop(cluster)
     _wait(cluster, process)
@@ -68,7 +68,7 @@ def waiting_for(pods: int) -> str:
 
 
 def _left_running(cluster: Chosen) -> str:
-    """After `--keep-pods`, or when everything but the pods was killed."""
+    """A note on running pods, after `--keep-pods` or when everything but the pods was killed."""
     count = leftovers.living(cluster.place)
     if not count:
         return ""
@@ -77,7 +77,7 @@ def _left_running(cluster: Chosen) -> str:
 
 
 def _leave_word(cluster: Chosen, keep_pods: bool, grace: float | None) -> None:
-    """Only where there is something to say: a full disk must not keep a cluster from stopping."""
+    """Writes the options only if there are any: a full disk must not keep a cluster from stopping."""
     if keep_pods or grace is not None:
         try:
             ask(cluster.place, Ending(keep_pods, grace))
@@ -89,7 +89,7 @@ def _leave_word(cluster: Chosen, keep_pods: bool, grace: float | None) -> None:
 
 
 def _asked_to_stop(cluster: Chosen) -> int | None:
-    """The process number in the lock is good as long as the lock is held: no stranger is ever hit."""
+    """Sends SIGTERM to the process in the lock file, which is valid while the lock is held; returns its id."""
     deadline = time.monotonic() + 1
     while (process := cluster.place.process()) is None and cluster.is_running() and time.monotonic() < deadline:
         time.sleep(0.01)
@@ -97,14 +97,14 @@ def _asked_to_stop(cluster: Chosen) -> int | None:
         try:
             os.kill(process, signal.SIGTERM)
         except ProcessLookupError:
-            pass  # it ended by itself just now
+            pass  # it has just exited
         except PermissionError:
             raise click.ClickException(f"process {process} belongs to another user") from None
     return process
 
 
 def _wait(cluster: Chosen, process: int | None) -> None:
-    """As long as there are pods it may take as long as they want."""
+    """Waits until the cluster has stopped, without limit while pods are running."""
     begun = since_pods = time.monotonic()
     said = False
     while cluster.is_running():
@@ -123,11 +123,11 @@ def _wait(cluster: Chosen, process: int | None) -> None:
 
 
 def _wait_for_exit(process: int) -> None:
-    """The supervisor releases its lock shortly before it exits. A zombie counts as running, hence the limit."""
+    """Waits for the exit, shortly after the lock is released. A zombie counts as running, hence the limit."""
     deadline = time.monotonic() + _EXIT
     while time.monotonic() < deadline:
         try:
             os.kill(process, 0)
-        except (ProcessLookupError, PermissionError):  # it has exited; its number may be another user's by now
+        except (ProcessLookupError, PermissionError):  # it has exited; its id may be another user's by now
             return
         time.sleep(0.01)

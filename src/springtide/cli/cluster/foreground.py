@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """`tide up` without `-d`: this process becomes the supervisor until Ctrl-C, SIGTERM or the end of its terminal.
 
-Imported by `up` when it is needed. The server itself is a process of its own, and so are the nodes' agents.
+Imported by `up` only when needed. The server and the nodes' agents are separate processes.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ def run(
 
 
 class _Told:
-    """What is said on the way, to whoever is there."""
+    """Reports progress to the starting command, or to the terminal."""
 
     def __init__(self, cluster: Chosen, starter: Starter | None, *, has_nodes: bool, has_operator: bool) -> None:
         self._cluster, self._starter = cluster, starter
@@ -91,6 +91,6 @@ def _explained(error: Exception, cluster: Chosen, port: int) -> str:
 
 
 def usual_port(cluster: Chosen) -> int:
-    """The last one, so that kubeconfigs stay good over restarts."""
+    """The last port, so that kubeconfigs stay valid across restarts."""
     last = cluster.place.last()
     return last.port if last else DEFAULT_PORT

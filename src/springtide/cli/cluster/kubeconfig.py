@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`tide kubeconfig`: print the embedded cluster's kubeconfig, or merge it into the user's own."""
+"""`tide kubeconfig`: prints the embedded cluster's kubeconfig, or merges it into the user's own."""
 
 from __future__ import annotations
 
@@ -54,8 +54,8 @@ def _own(cluster: Chosen) -> Path:
 
 
 def _merged(cluster: Chosen, target: Path) -> str:
-    """Merge, and say which context was current before."""
-    # Imported here because it brings the certificate library, which printing does not need.
+    """Merges, and returns the previous current context."""
+    # Imported here because it loads the certificate library, which printing does not need.
     from springtide.local.access import kubeconfig, pki  # noqa: PLC0415
 
     own = _own(cluster)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The cluster's own kubeconfig beside the user's: whether the two agree, and whether merging would do harm."""
+"""Comparison of the cluster's kubeconfig with the user's: whether the two agree, and whether merging would do harm."""
 
 from __future__ import annotations
 
@@ -11,17 +11,17 @@ from springtide.kube import kubeconfig
 
 
 def outdated(theirs: Path, ours: Path) -> bool:
-    """Whether the user's file has our context, but for a cluster that was made anew or moved to another port."""
+    """Whether the user's file has our context, but for an earlier cluster or another port."""
     own = kubeconfig.read(str(ours)).choose()
     try:
         other = kubeconfig.read(str(theirs)).choose(own.context)
         return _identity(other) != _identity(own)
     except (OSError, ValueError, yaml.YAMLError):
-        return False  # nothing of ours in it; what else may be wrong with it matters when it is to be merged into
+        return False  # no entry of ours; other problems matter only for a merge
 
 
 def foreign_server(theirs: kubeconfig.Config, name: str) -> str:
-    """The server of the user's own entry `name`, if it is one that no embedded cluster can have."""
+    """The server of the user's own entry `name`, if no embedded cluster can have that server."""
     server = str(theirs.clusters.get(name, {}).get("server") or "")
     return "" if server.startswith("https://127.0.0.1:") else server
 

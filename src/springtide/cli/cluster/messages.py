@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What `tide up` says when it succeeds and when it cannot, worded once for the foreground and the background."""
+"""The messages of `tide up` on success and failure, shared by the foreground and the background."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ KUBECTL = "https://kubernetes.io/docs/tasks/tools/"
 
 
 def next_steps(cluster: Chosen, port: int, *, has_nodes: bool, has_operator: bool) -> str:
-    """Commands that work as they stand, in this order, in the shell that ran `tide up`."""
+    """Commands that work unchanged, in this order, in the shell that ran `tide up`."""
     own, theirs = cluster.place.kubeconfig, user_kubeconfig()
     tide, flags = program(), cluster.flags
     commands = [f"export KUBECONFIG={shlex.quote(str(own))}", f"kubectl get {'nodes' if has_nodes else 'namespaces'}"]
@@ -88,7 +88,7 @@ def explained(error: OSError, cluster: Chosen, port: int | None) -> str:
 
 
 def _listener(port: int | None) -> str:
-    """Who has the port, as far as that is easily known."""
+    """The process that listens on the port, as far as known."""
     for name in cluster_names():
         place = DataDir(clusters() / name)
         if (last := place.last()) and last.port == port and place.is_running():

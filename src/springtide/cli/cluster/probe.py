@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A few plain questions to a running embedded server, for commands that must answer at once.
+"""Simple requests to a running embedded server, for commands that must respond quickly.
 
-`springtide.kube.client` would do it better, but importing its HTTP library takes longer than all of `tide status`.
+`springtide.kube.client` can do more, but importing its HTTP library takes longer than all of `tide status`.
 """
 
 from __future__ import annotations
@@ -22,11 +22,11 @@ from springtide.kube import config
 _PATIENCE = 5.0
 _COUNTED = ("nodes", "namespaces", "pods")
 _HEADS = "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1"
-"""No more than is needed to count objects."""
+"""The least that counting objects requires."""
 
 
 class SilentError(Exception):
-    """The server does not answer, or not as it should."""
+    """The server does not answer, or not as expected."""
 
 
 class NotServedError(ValueError):
@@ -36,11 +36,11 @@ class NotServedError(ValueError):
 @dataclass(frozen=True, slots=True)
 class Found:
     counts: dict[str, int]
-    """How many objects there are of a few kinds."""
+    """The number of objects of a few kinds."""
     ready: int
-    """Nodes."""
+    """Ready nodes."""
     running: int
-    """Pods."""
+    """Running pods."""
 
 
 def look(kubeconfig: Path) -> Found:
@@ -53,7 +53,7 @@ def look(kubeconfig: Path) -> Found:
 
 @contextmanager
 def connected(kubeconfig: Path, patience: float = _PATIENCE) -> Iterator[http.client.HTTPSConnection]:
-    """A connection for questions; SilentError when the server does not answer one within so many seconds."""
+    """A connection for requests; SilentError when an answer takes longer than `patience` seconds."""
     try:
         connection = asyncio.run(config.from_kubeconfig(str(kubeconfig)))
     except config.ConfigError as error:

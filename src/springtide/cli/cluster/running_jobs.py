@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The jobs that run when a cluster is stopped, and what becomes of each: what `tide down` says before it stops them."""
+"""The running jobs of a cluster that is to be stopped, and how each continues: the notice of `tide down`."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from urllib.parse import quote
 from springtide.cli.cluster import probe
 
 _PATIENCE = 2.0
-"""Seconds to ask for jobs, in all: a server that hangs must not keep its cluster from being stopped."""
+"""Seconds for all requests: a hanging server must not keep its cluster from being stopped."""
 _SHOWN = 10
 _PAGE = 200
 _MPI_JOBS = "/apis/kubeflow.org/v1/mpijobs"
@@ -27,11 +27,11 @@ class RunningJob:
     name: str
     """With its namespace and kind."""
     fate: str
-    """What becomes of it when its pods were stopped."""
+    """How it continues after its pods were stopped."""
 
 
 def notice(kubeconfig: Path, *, keep_pods: bool) -> str:
-    """Lines for people; empty where no job runs, or the cluster has not been up yet."""
+    """The notice for users; empty where no job runs, or the cluster has not been up yet."""
     if not kubeconfig.exists():
         return ""
     try:
@@ -77,7 +77,7 @@ def _found(kubeconfig: Path) -> list[RunningJob]:
 
 
 def mpi_job(job: Any) -> RunningJob | None:
-    """None for one that has finished, is suspended, or has not been started."""
+    """None for a job that is finished, suspended, or not started."""
     status = job.get("status") or {}
     if status.get("state", "Created") in ("Created", "Suspended", "Succeeded", "Failed"):
         return None

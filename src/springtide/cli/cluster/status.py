@@ -9,7 +9,7 @@ from springtide.cli.commands import ClusterCommand
 from springtide.cli.options import Chosen, which_cluster
 
 STOPPED = 3
-"""Exit status for a cluster that does not run, as `systemctl status` has it."""
+"""Exit status for a stopped cluster, as in `systemctl status`."""
 
 
 @click.command(cls=ClusterCommand)
@@ -29,7 +29,7 @@ def status(ctx: click.Context, cluster: Chosen) -> None:
     if last is None:
         raise click.ClickException(f"cluster {cluster.name!r} is still starting")
     click.echo(f"Cluster {cluster.name!r} is up at https://127.0.0.1:{last.port}")
-    # Imported here because a stopped cluster need not be asked.
+    # Imported here because a stopped cluster does not need it.
     from springtide.cli.cluster import probe  # noqa: PLC0415
     from springtide.cli.cluster.status_lines import lines  # noqa: PLC0415
 

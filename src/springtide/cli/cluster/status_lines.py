@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What `tide status` says about a cluster that is up, a line each."""
+"""The lines of `tide status` about a cluster that is up."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def lines(place: DataDir, found: Found) -> Iterator[tuple[str, str]]:
 
 
 def _operator(place: DataDir) -> str:
-    """The one that comes with the cluster; one that somebody runs elsewhere is his business."""
+    """The cluster's own operator process; operators elsewhere are not shown."""
     process = place.operator_process()
     if process is not None:
         return f"runs as process {process}"
@@ -37,7 +37,7 @@ def _operator(place: DataDir) -> str:
 
 
 def _network(place: DataDir) -> str:
-    """As its holder has it, if there is one."""
+    """The pod network, as netd reports it, if netd runs."""
     try:
         conversation = Conversation(str(place.network / "holder.sock"), _PATIENCE)
     except OSError:
@@ -55,7 +55,7 @@ def _network(place: DataDir) -> str:
 
 
 def _size(folder: str) -> int:
-    """Of all files below; they may come and go while we look."""
+    """The size of all files below, some of which may be created or deleted meanwhile."""
     total = 0
     for parent, _, files in os.walk(folder):
         for file in files:

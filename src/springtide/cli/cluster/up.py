@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`tide up`: the embedded cluster in the foreground, or with `-d` in the background.
+"""`tide up`: runs the embedded cluster in the foreground, or with `-d` in the background.
 
-In the background it is the same command again, as a process of its own; this one waits until that one's cluster is up
-and passes on its words if it fails.
+In the background the same command runs again as a separate process; this one waits until the cluster is up and prints
+the error message if it fails.
 """
 
 from __future__ import annotations

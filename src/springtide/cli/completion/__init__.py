@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Completion by TAB: the script, and the values it offers."""
+"""Completion by TAB: the script, and the offered values."""

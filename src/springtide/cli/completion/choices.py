@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What TAB offers for values: names of clusters, nodes, environments and presets.
+"""The values offered by TAB: names of clusters, nodes, environments and presets.
 
-Called by click while somebody types. A cluster that does not run or answer in time has no nodes to offer; nothing here
-may fail or print anything. Modules that take long to import are imported only for the names they know.
+Called by click during completion. A cluster that does not run or answer in time offers no nodes; these functions must
+not fail or print. Slow modules are imported only where needed.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from click.shell_completion import CompletionItem
 from springtide.cli import options, places
 
 _PATIENCE = 5.0
-"""Seconds for each answer of a server that hangs; Ctrl-C ends it sooner."""
+"""Seconds for each answer of a hanging server; Ctrl-C interrupts it."""
 
 
 def clusters(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
@@ -21,7 +21,7 @@ def clusters(ctx: click.Context, param: click.Parameter, incomplete: str) -> lis
 
 
 def directories(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
-    """The shell's own business."""
+    """Completed by the shell itself."""
     return [CompletionItem(incomplete, type="dir")]
 
 
@@ -32,7 +32,7 @@ def environments(ctx: click.Context, param: click.Parameter, incomplete: str) ->
 
 
 def presets(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
-    """Of names with commas between them the last one."""
+    """Completes the last of several names separated by commas."""
     from springtide.local.environments.presets import table  # noqa: PLC0415
 
     before, comma, last = incomplete.rpartition(",")
@@ -40,7 +40,7 @@ def presets(ctx: click.Context, param: click.Parameter, incomplete: str) -> list
 
 
 def nodes(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
-    """Those of the cluster that the options before name."""
+    """The nodes of the cluster named by the preceding options."""
     from springtide.cli.cluster import probe  # noqa: PLC0415
 
     cluster = options.chosen(ctx.params.get("name"), ctx.params.get("data_dir"))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`tide completion`: the script with which a shell completes `tide`'s commands, options and names by TAB."""
+"""`tide completion`: prints the script with which a shell completes `tide`'s commands, options and names by TAB."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ SHELLS = {
     "zsh": "echo 'eval \"$(tide completion zsh)\"' >> ~/.zshrc",
     "fish": "tide completion fish > ~/.config/fish/completions/tide.fish",
 }
-"""How each is set up for good."""
+"""The commands that install each script permanently."""
 _VARIABLE = "_TIDE_COMPLETE"
 _HELP = "\b\n" + "\n".join(
     ['For this shell alone: eval "$(tide completion bash)"  (or zsh)', "For good:", *SHELLS.values()]

@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`tide doctor`: what a machine must have."""
+"""`tide doctor`: checks of the machine."""

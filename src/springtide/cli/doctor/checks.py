@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What an embedded server needs of a machine, each found out by doing it. `tide doctor` runs them in order.
+"""The machine's requirements for an embedded server, each checked by trying it. `tide doctor` runs them in order.
 
-A check returns what it found, or raises `Wrong` with a fix. It leaves nothing behind and changes nothing.
+A check returns its result, or raises `Wrong` with a fix. It leaves no files and changes nothing.
 """
 
 from __future__ import annotations
@@ -28,12 +28,12 @@ from springtide.cli.doctor.errors import Wrong
 from springtide.local.datadir import DataDir
 
 _SQLITE = (3, 38)
-"""The first with JSON functions in every build."""
+"""The first version with JSON functions in every build."""
 _SPACE = 1024**3
 _OPEN_FILES = 4096
 _SLOW_DISK = 0.1
 _SKEW = 1
-"""Minor versions by which kubectl may differ from the server: Kubernetes' own rule."""
+"""The number of minor versions by which kubectl may differ from the server: Kubernetes' own rule."""
 _RELEASED = datetime(2026, 11, 1, tzinfo=UTC)
 _TIMEOUT = 10.0
 
@@ -48,7 +48,7 @@ def python_version(place: DataDir) -> str:
 
 
 def data_directory(place: DataDir) -> str:
-    """Write, lock and commit in the directory, or where it would be made."""
+    """Writes, locks and commits in the directory, or where it would be created."""
     folder = nearest_existing(place.path)
     if why := problem(place.path):
         raise Wrong(why, f"{ADVICE}: --data-dir DIR")
@@ -113,7 +113,7 @@ def loopback(place: DataDir) -> str:
 
 
 def open_files(place: DataDir) -> str:
-    """The hard limit matters: `tide up` raises its own to it."""
+    """Checks the hard limit: `tide up` raises its own limit to it."""
     _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     if hard != resource.RLIM_INFINITY and hard < _OPEN_FILES:
         raise Wrong(f"a process may open only {hard} files", f"Raise the limit: ulimit -n {_OPEN_FILES} (as root)")
@@ -125,7 +125,7 @@ def kubectl(place: DataDir) -> str:
     if program is None:
         raise Wrong("kubectl is not on the PATH", "See https://kubernetes.io/docs/tasks/tools/", needed=False)
     try:
-        with tempfile.TemporaryDirectory() as scratch:  # some ask whatever server they find, and keep its answer
+        with tempfile.TemporaryDirectory() as scratch:  # some ask any server and cache its answer
             command = [program, "version", "--client", "-o", "json", "--cache-dir", scratch]
             said = subprocess.run(command, capture_output=True, timeout=_TIMEOUT, check=True).stdout
         found = str(json.loads(said)["clientVersion"]["gitVersion"])
@@ -141,7 +141,7 @@ def kubectl(place: DataDir) -> str:
 
 
 def clock(place: DataDir) -> str:
-    """Certificates have dates."""
+    """Checks the clock, which decides about the validity of certificates."""
     now = datetime.now(UTC)
     if now < _RELEASED:
         raise Wrong(f"the clock says {now:%Y-%m-%d %H:%M} UTC", "Set the clock: certificates would not be valid yet.")

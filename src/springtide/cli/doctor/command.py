@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`tide doctor`: check this machine by doing what a cluster will do, one line each, with a fix for what fails."""
+"""`tide doctor`: checks this machine by doing what a cluster does, with one line each and a fix for each failure."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What pods need of a machine beyond what a server needs. None of it keeps a cluster from working, only some pods.
+"""The machine's requirements for pods beyond those of the server. Without them the cluster works, but some pods do not.
 
-Found out by doing where that is possible; `tide doctor` runs these after `checks`, and `tide up` says once which fail.
+Checked by trying where possible; `tide doctor` runs these after `checks`, and `tide up` reports failures once.
 """
 
 from __future__ import annotations
@@ -22,16 +22,16 @@ from springtide.local.runtime import isolation
 from springtide.local.runtime.shim import memory
 
 _NAMESPACES = 1000
-"""Wanted limit of each kind: a pod of one container takes up to three."""
+"""The wanted limit of each kind: a pod of one container takes up to three."""
 _INSTANCES, _WATCHES = 128, 8192
 _SYSTEM_PROGRAMS = "/usr/sbin:/sbin:/usr/local/sbin"
 _SOME_MEMORY = 1 << 30
 _UPLINK = 15.0
-"""Seconds to find a way to other machines: two tools that hang, and a little more."""
+"""Seconds to find an uplink: the timeout of two hanging tools, and a little more."""
 
 
 def namespaces(place: DataDir) -> str:
-    """Own address, root and processes for each pod. Without them pods still run, sharing this machine's."""
+    """Checks for a separate address, root and processes per pod. Without them pods share this machine's."""
     findings = isolation.probe()
     if not findings.missing:
         return "pods get a network, a root and processes of their own"
@@ -41,7 +41,7 @@ def namespaces(place: DataDir) -> str:
 
 
 def uplink(place: DataDir) -> str:
-    """How pods reach other machines: found out with a network of their own that has no pods."""
+    """Checks how pods reach other machines, with a temporary pod network without pods."""
     if isolation.probe().isolation == "none":
         return "pods reach other machines as this machine does"
     try:
@@ -88,7 +88,7 @@ def namespace_limits(place: DataDir) -> str:
 
 
 def inotify(place: DataDir) -> str:
-    """Programs in pods that watch files, such as `tail -f` and development servers, share these with all others."""
+    """Checks limits that all programs share, including file watchers in pods such as `tail -f`."""
     for name, wanted in (("max_user_instances", _INSTANCES), ("max_user_watches", _WATCHES)):
         limit = _number(Path("/proc/sys/fs/inotify") / name)
         if limit is not None and limit < wanted:
@@ -99,7 +99,7 @@ def inotify(place: DataDir) -> str:
 
 
 def memory_limits(place: DataDir) -> str:
-    """A delegated cgroup lets the kernel hold pods to their limits; otherwise their shims look every so often."""
+    """Checks whether the kernel enforces memory limits by a delegated cgroup; otherwise the shims poll."""
     group = memory.MemoryGroup.make(memory.own_group(), f"tide-doctor-{os.getpid()}", _SOME_MEMORY)
     if group is None:
         raise Wrong(
@@ -112,7 +112,7 @@ def memory_limits(place: DataDir) -> str:
 
 
 def ssh(place: DataDir) -> str:
-    """For jobs whose launcher reaches its workers by ssh."""
+    """Checks ssh, for jobs whose launcher reaches its workers by ssh."""
     missing = [name for name in ("ssh", "sshd", "ssh-keygen") if not _program(name)]
     if missing:
         raise Wrong(
@@ -163,5 +163,5 @@ def _number(path: Path) -> int | None:
 
 
 def _program(name: str) -> bool:
-    """Also where only root's PATH looks."""
+    """Also searches the directories that are only in root's PATH."""
     return shutil.which(name) is not None or shutil.which(name, path=_SYSTEM_PROGRAMS) is not None

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`tide env`: environments, which stand in for images on the embedded cluster."""
+"""`tide env`: environments, which replace images on the embedded cluster."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def env() -> None:
 
 
 class _ManyPackages(click.Command):
-    """`--pip torch numpy` is `--pip torch --pip numpy`: click gives an option one word."""
+    """Parses `--pip torch numpy` as `--pip torch --pip numpy`: click gives an option one word."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         spread: list[str] = []
@@ -64,7 +64,7 @@ def _files(ctx: click.Context, param: click.Parameter, values: tuple[str, ...]) 
 
 
 def _words(ctx: click.Context, param: click.Parameter, value: str | None) -> tuple[str, ...] | None:
-    """A command as a shell reads it, or as a JSON list, which is how images are described."""
+    """Parses a command in shell syntax, or as a JSON list, as in image descriptions."""
     if value is None:
         return None
     try:
@@ -143,7 +143,7 @@ def create(name: str, more: tuple[str, ...], preset: str | None, image: str | No
     tide env create torch --pip torch numpy --image 'pytorch/pytorch:*'
     tide env create mine -r requirements.txt --files ./src:/src --workdir /src --entrypoint 'python train.py'
     """
-    image = image.rstrip(".") if image else image  # copied with the full stop of a sentence that it ended
+    image = image.rstrip(".") if image else image  # a full stop copied from the end of a sentence
     if more:
         raise click.UsageError(f"unexpected: {' '.join(more)}\nTo install packages: --pip {' '.join(more)}")
     shelf = Environments(default_root())
@@ -157,7 +157,7 @@ def create(name: str, more: tuple[str, ...], preset: str | None, image: str | No
 
 
 def _recipe(name: str, preset: str | None, image: str | None, wanted: dict[str, Any]) -> Recipe:
-    """What was asked for, on top of what a preset has."""
+    """The requested options, on top of a preset's."""
     given = {field: value for field, value in wanted.items() if value}
     if preset is None and image is None:
         if not name:
@@ -172,7 +172,7 @@ def _recipe(name: str, preset: str | None, image: str | None, wanted: dict[str, 
 
 
 def _there(shelf: Environments, recipe: Recipe, image: str | None) -> str:
-    """What to say where nothing is left to make: an image has its environment, or the preset was made before."""
+    """The message if nothing is left to make: the image has its environment, or the preset's environment exists."""
     found = shelf.find(recipe.name)
     if image is not None and (used := shelf.made_for(image)) is not None:
         return f"Image {image} runs in environment {used.name!r} already"
@@ -182,7 +182,7 @@ def _there(shelf: Environments, recipe: Recipe, image: str | None) -> str:
 
 
 def _next(recipe: Recipe, made: Environment) -> str:
-    """The one thing to do now."""
+    """The suggested next step."""
     if not made.images:
         return f"No image uses it yet; say which: tide env create {made.name} --replace --image PATTERN ..."
     if recipe.preset is not None:

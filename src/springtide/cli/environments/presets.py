@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What `tide env create --preset`, `tide env presets` and `tide up --preset` say and do about presets."""
+"""Presets in `tide env create --preset`, `tide env presets` and `tide up --preset`."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def for_image(image: str) -> Preset:
 
 
 def make(shelf: Environments, recipe: Recipe, *, replace: bool = False) -> Environment:
-    """With what it takes said before anything is fetched."""
+    """Makes the environment, and announces its cost before any download."""
     if recipe.preset is not None and (replace or shelf.find(recipe.name) is None):
         for line in plan(recipe, recipe.preset):
             click.echo(line)
@@ -49,7 +49,7 @@ def make(shelf: Environments, recipe: Recipe, *, replace: bool = False) -> Envir
 
 
 def plan(recipe: Recipe, preset: Preset) -> list[str]:
-    """What is about to be made, and what that costs."""
+    """The environment to be made, and its cost."""
     more = [word for word in recipe.requirements if word not in preset.requirements]
     more += [f"-r {file}" for file in recipe.requirement_files]
     beyond = f", and what {', '.join(more)} takes" if more else ""
@@ -70,13 +70,13 @@ def described(preset: Preset) -> str:
 
 
 def existing(environment: Environment) -> str:
-    """For a preset that was made before."""
+    """For a preset whose environment exists."""
     again = f"tide env create --preset {environment.preset} --replace"
     return f"Environment {environment.name!r} of this preset exists already; to make it anew: {again}"
 
 
 def prepare(names: Iterable[str]) -> None:
-    """Make those of the presets that are missing."""
+    """Makes the missing environments of these presets."""
     chosen = [named(name) for name in names]
     shelf = Environments(default_root())
     for preset in chosen:

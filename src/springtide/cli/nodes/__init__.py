@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`tide node` and the options about nodes."""
+"""`tide node`, and the options about nodes."""

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Emptying a node: no new pods, and those on it are evicted as far as disruption budgets allow.
+"""Draining a node: cordons it and evicts its pods, as far as disruption budgets allow.
 
-As `kubectl drain` does it: a pod that nobody would make again is not evicted unless that is asked for. But jobs get
-notice first: the node says by an annotation that it is being drained, and workers of elastic jobs, which are replaced
-before they leave, are evicted only if they are still there after a minute.
+As with `kubectl drain`, a pod without a controller is evicted only on request. Jobs get notice first: an annotation
+marks the node as drained, and workers of elastic jobs, which are replaced before they leave, are evicted only if they
+are still there after a minute.
 """
 
 from __future__ import annotations
@@ -33,21 +33,21 @@ Say = Callable[[str], None]
 
 
 class DrainError(Exception):
-    """The node is not empty; the message says what is on it and what can be done."""
+    """The node is not empty; the message lists its pods and the options."""
 
 
 @dataclass(frozen=True, slots=True)
 class Terms:
     timeout: float = 0.0
-    """Seconds until it is given up; 0 waits as long as it takes."""
+    """Seconds until the drain is given up; 0 means no limit."""
     force: bool = False
-    """Also evict pods that nobody makes again."""
+    """Also evict pods without a controller."""
     grace: int | None = None
-    """Seconds for pods to end, instead of their own."""
+    """A grace period in seconds that overrides the pods' own."""
 
 
 async def cordon(client: Client, node: str, cordoned: bool = True) -> None:
-    """A node that takes pods again is not being drained any more."""
+    """Cordons or uncordons a node. Uncordoning also ends a drain."""
     mark = {} if cordoned else {"metadata": {"annotations": {DRAIN: None}}}
     await client.patch(NODES, Key("", node), {"spec": {"unschedulable": cordoned or None}, **mark})
 
@@ -58,7 +58,7 @@ async def _give_notice(client: Client, node: str) -> None:
 
 
 async def drain(client: Client, node: str, terms: Terms, say: Say) -> None:
-    """Returns when no pod is left on the node, DrainError when that cannot be."""
+    """Returns when no pod is left on the node; DrainError when that is impossible."""
     await cordon(client, node)
     pods = await pods_on(client, node)
     alone = unmanaged(pods)
@@ -91,9 +91,9 @@ async def pods_on(client: Client, node: str) -> list[Obj]:
 
 
 async def _moved_by_their_jobs(client: Client, pods: Iterable[Obj]) -> frozenset[str]:
-    """Uids of workers of jobs that can be resized while they run: their operator replaces them, and lets them go.
+    """Uids of workers of jobs that can be resized while they run: their operator replaces and releases them.
 
-    A worker that has left the training has ended, and is deleted by its job a moment later.
+    A worker that has left the training has exited, and is deleted by its job a moment later.
     """
     found: dict[tuple[str, Key], bool] = {}
     moved = set()
@@ -123,7 +123,7 @@ def _conditions(status: Obj) -> list[Condition]:
 
 
 def unmanaged(pods: Iterable[Obj]) -> list[Obj]:
-    """Those that have not ended and that no controller would replace."""
+    """Pods that have not ended and that no controller would replace."""
     return [pod for pod in pods if not _has_ended(pod) and not _is_managed(pod)]
 
 
@@ -140,15 +140,15 @@ def _is_managed(pod: Obj) -> bool:
 
 
 class _Evictions:
-    """What was asked of which pod, so that every step is told once."""
+    """The evictions requested so far, so that every step is reported once."""
 
     def __init__(self, client: Client, terms: Terms, say: Say) -> None:
         self._client, self._terms, self._say = client, terms, say
         self._evicted: dict[str, str] = {}
-        """Names of pods on their way out, by uid."""
+        """Names of terminating pods, by uid."""
         self._left_to_jobs: dict[str, str] = {}
         self._refused: dict[str, str] = {}
-        """Why pods may not go yet, by name."""
+        """Why evictions are rejected, by pod name."""
 
     async def ask(self, pod: Obj) -> None:
         key, uid = str(Key.of(pod)), pod["metadata"]["uid"]
@@ -169,7 +169,7 @@ class _Evictions:
         self._say(f"{key} is evicted")
 
     def leave(self, pod: Obj) -> None:
-        """To its job."""
+        """Leaves the pod to its job."""
         key, uid = str(Key.of(pod)), pod["metadata"]["uid"]
         if uid not in self._left_to_jobs:
             self._left_to_jobs[uid] = key

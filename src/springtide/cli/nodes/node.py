@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`tide node`: the nodes that the machine is cut into. All of it goes through the Kubernetes API.
+"""`tide node`: the nodes of this machine. All commands use the Kubernetes API.
 
-Labels and taints are `kubectl label` and `kubectl taint`; here is what kubectl cannot do, or not in one step.
+Labels and taints are set by `kubectl label` and `kubectl taint`; these commands do what kubectl cannot do, or not in
+one step.
 """
 
 from __future__ import annotations
@@ -30,9 +31,9 @@ if TYPE_CHECKING:
     from springtide.kube.client import Client
 
 _START = 30.0
-"""Seconds that a new node gets to be ready."""
+"""Seconds for a new node to become ready."""
 _LATE = 15.0
-"""Seconds after which a node that should be gone is looked into."""
+"""Seconds after which a node that should be deleted is checked."""
 _LOOK_AGAIN = 0.2
 
 
@@ -240,6 +241,6 @@ def _counted(pods: int) -> str:
 
 
 def _show(line: str) -> None:
-    """In place of the line before, where there is a terminal; elsewhere nobody watches a clock."""
+    """Replaces the previous line on a terminal; prints nothing elsewhere."""
     if sys.stdout.isatty():
         click.echo(f"\r\x1b[K{line}", nl=False)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which nodes `tide up` makes and how: its options about nodes, and what they come down to."""
+"""The options of `tide up` about nodes, and their values."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class Asked:
     nodes: Nodes | None
     """None for an API server alone."""
     arguments: list[str]
-    """The same for another `tide up`."""
+    """The same options for another `tide up`."""
 
 
 _OPTIONS = (
@@ -56,7 +56,7 @@ _OPTIONS = (
 
 
 def which_nodes(command: Callable[..., Any]) -> Callable[..., Any]:
-    """Give a command these options, and call it with what was `Asked` for as argument `asked`."""
+    """Adds these options to a command, which gets their values as argument `asked`."""
 
     @functools.wraps(command)
     def with_asked(*args: Any, **options: Any) -> Any:

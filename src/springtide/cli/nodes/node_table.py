@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What `tide node list` shows of nodes and the pods on them. Pure."""
+"""The table of `tide node list`: nodes and the pods on them. Pure."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ def state_of(node: Obj, now: datetime) -> str:
 
 
 def capacity_of(node: Obj) -> dict[str, Quantity]:
-    """What pods may use; before the node has said it itself, what it was asked to offer."""
+    """The node's allocatable resources; before the node has reported them, its requested capacity."""
     stated = (node.get("status") or {}).get("allocatable")
     if not stated:
         asked = (node["metadata"].get("annotations") or {}).get(CAPACITY)
@@ -74,7 +74,7 @@ def capacity_of(node: Obj) -> dict[str, Quantity]:
 
 
 def amounts(found: Mapping[str, Quantity]) -> str:
-    """`cpu 8, memory 31.3Gi, nvidia.com/gpu 4`; what there is nothing of is left out."""
+    """`cpu 8, memory 31.3Gi, nvidia.com/gpu 4`; zero amounts are omitted."""
     first = {name: found[name] for name in ("cpu", "memory") if name in found}
     shown_ones = [
         f"{name} {_amount(name, amount)}"

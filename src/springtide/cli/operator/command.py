@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`tide operator`: keep training jobs as their objects want them, on whatever cluster the kubeconfig leads to.
+"""`tide operator`: reconciles training jobs on the kubeconfig's cluster.
 
-`tide up` runs it beside the embedded cluster. On a real one it is the same command in a Deployment, of which one
-replica at a time is active. Flags that the Go mpi-operator has too are called the same.
+`tide up` runs it beside the embedded cluster. On a real cluster the same command runs in a Deployment, with one active
+replica at a time. Flags that the Go mpi-operator also has are named alike.
 """
 
 from __future__ import annotations
@@ -117,7 +117,7 @@ def operator(log_format: str, verbose: bool, **flags: Any) -> None:
     It runs until it is ended by Ctrl-C or SIGTERM, and may be killed at any moment: the next one goes on where this one
     was.
     """
-    # Imported here because --help needs none of it.
+    # Imported here because --help does not need it.
     from springtide.cli.operator import running  # noqa: PLC0415
 
     options = running.options(**flags)

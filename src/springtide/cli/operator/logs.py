@@ -4,7 +4,7 @@
     text    2026-11-16 07:45:12,345 INFO springtide.kube.leader: host-1 now leads job=default/mnist
     json    {"ts":"2026-11-16T07:45:12.345Z","level":"info","logger":"...","msg":"...","job":"default/mnist"}
 
-What a record is about comes with it as `extra`: `logger.info("resized", extra={"job": key})`.
+The context of a record is passed as `extra`: `logger.info("resized", extra={"job": key})`.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from typing import Any
 
 FORMATS = ("text", "json")
 _OWN = frozenset(vars(logging.makeLogRecord({}))) | {"message", "asctime", "taskName"}
-"""What every record has; the rest is what it is about."""
+"""The attributes of every record; all others are its context."""
 _KEYS = frozenset({"ts", "level", "logger", "msg", "trace"})
 
 
@@ -26,7 +26,7 @@ def begin(form: str, *, verbose: bool) -> None:
     handler = logging.StreamHandler(sys.stderr)
     handler.setFormatter(formatter(form))
     logging.basicConfig(level=logging.DEBUG if verbose else logging.INFO, handlers=[handler])
-    # Its debugging output is about the event loop, not about us.
+    # asyncio's debug messages are about the event loop.
     logging.getLogger("asyncio").setLevel(logging.INFO)
 
 
@@ -49,7 +49,7 @@ class _Json(logging.Formatter):
             "logger": record.name,
             "msg": record.getMessage(),
         }
-        # A key of ours is never overwritten: programs rely on it.
+        # Our own keys are never overwritten: programs rely on them.
         said |= {f"{key}_" if key in _KEYS else key: value for key, value in _about(record).items()}
         if record.exc_info:
             said["trace"] = self.formatException(record.exc_info)

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`tide operator` once its flags are read: the operator until a signal ends it, and what is said when it cannot go on.
+"""Runs `tide operator` with its parsed flags until a signal ends it, and explains fatal errors.
 
-Imported by `operator` when it is needed.
+Imported by `operator` only when needed.
 """
 
 from __future__ import annotations
@@ -58,8 +58,9 @@ def run(wanted: Options) -> None:
 
 
 def _collect_rarely() -> None:
-    """Plans leave hardly any cycles behind, and a search for them among all cached jobs holds up whoever waits for one:
-    what was loaded so far is never looked at again, and the rest less often."""
+    """Exempts existing objects from garbage collection and makes it rarer: plans create hardly any cycles, and a
+    collection over all cached jobs delays the jobs being reconciled.
+    """
     gc.collect()
     gc.freeze()
     gc.set_threshold(*_COLLECT)
@@ -75,7 +76,7 @@ async def _until_ended(wanted: Options) -> None:
 
 
 def _first(error: BaseException) -> BaseException | None:
-    """What can be explained of an error that may have come in the company of others."""
+    """The first explainable error, which may be in an exception group."""
     if isinstance(error, BaseExceptionGroup):
         known = error.subgroup(_FORESEEN)
         return _first(known.exceptions[0]) if known is not None else None
