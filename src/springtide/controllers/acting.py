@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Does what a plan says, in its order; the first thing that fails ends the doing, and the next plan goes on from there.
+"""Executes a plan's actions in order.
 
-But a pod that is refused, by a quota for instance, holds up nothing else: what comes after it may be what makes room.
-Every answer of the server goes into the cache, so that the next plan sees what this one did.
+The first error stops the execution, and the next plan continues. A rejected pod, by a quota for instance, does not stop
+it: later actions may free the capacity. Every response of the API server is put into the cache, so that the next plan
+sees this one's changes.
 """
 
 from __future__ import annotations
@@ -41,19 +42,19 @@ from springtide.kube.request import Patch as PatchKind
 from springtide.kube.resources import Key, Obj
 
 TAKEN_RETRY: Final = 30.0
-"""Seconds; nobody says when somebody else's object goes away, unless it has our label."""
+"""Seconds; the deletion of an object without our label is not observed."""
 REMAINS_RETRY: Final = 2.0
-"""Seconds; what an earlier job of the same name has left is being deleted."""
+"""Seconds; objects left of an earlier job of the same name are being deleted."""
 _AT_ONCE: Final = 16
-"""Pods of one job that are created at the same time."""
+"""Pods of one job that are created concurrently."""
 _SOON: Final = 30.0
-"""Seconds; what is due within them is not left to the back-off of a refusal."""
+"""Seconds; a wait shorter than this takes precedence over the back-off of a rejection."""
 _REFUSALS: Final = (errors.Forbidden, errors.Invalid, errors.BadRequest)
 _WEBHOOK: Final = "failed calling webhook"
 
 
 class Taken(Exception):
-    """A name that the job wants is that of an object of somebody else."""
+    """A name that the job needs is taken by an object that does not belong to the job."""
 
     def __init__(self, reason: str, message: str, retry: float) -> None:
         super().__init__(message)
@@ -62,7 +63,7 @@ class Taken(Exception):
 
 @dataclass(frozen=True, slots=True)
 class _Refused:
-    """A pod, or a batch Job, that the server does not want, or not under this name."""
+    """A pod or batch Job that the API server rejected, or whose name is taken."""
 
     create: Create
     refusal: errors.ApiError | Taken
@@ -72,7 +73,7 @@ class _Refused:
         return str(self._labels.get(ROLE, ""))
 
     def is_selected(self, selector: str) -> bool:
-        """Whether it is one of the pods that a status with this selector counts."""
+        """Whether the status with this selector counts the pod."""
         wanted = dict(pair.split("=", 1) for pair in selector.split(",") if pair)
         return bool(wanted) and wanted.items() <= self._labels.items()
 
@@ -91,15 +92,15 @@ class _Refused:
 
 @dataclass(frozen=True, slots=True)
 class Subject:
-    """The job that things are done for."""
+    """The job that a plan is for."""
 
     kind: str
     key: Key
     uid: str
     reference: Mapping[str, str]
-    """For events."""
+    """The reference in events."""
     version: str = ""
-    """The resourceVersion it was looked at in."""
+    """The resourceVersion that was observed."""
 
     @property
     def job(self) -> JobKey:
@@ -114,7 +115,7 @@ class Subject:
 
 
 class Executor:
-    """Whatever touches the cluster for jobs of one kind."""
+    """Executes plans for jobs of one kind: all writes to the cluster."""
 
     def __init__(
         self,
@@ -129,7 +130,7 @@ class Executor:
         self._recorder, self._inquirer, self._metrics = recorder, inquirer, metrics
 
     def forget(self, job: JobKey) -> None:
-        """The job is gone, or no longer asks what events say."""
+        """The job is gone, or no longer needs events to be looked up."""
         self._inquirer.forget(job)
 
     async def act(self, subject: Subject, old: JobStatus, actions: Sequence[Action]) -> Result | None:
@@ -162,7 +163,7 @@ class Executor:
                 self._inquirer.ask(subject.job, uid)
 
     async def _create_pods(self, subject: Subject, old: JobStatus, creates: Sequence[Action]) -> list[_Refused]:
-        """Those that were refused."""
+        """The pods that were rejected."""
         pods = [each for each in creates if isinstance(each, Create)]
         done = await asyncio.gather(*(self._create(subject, each) for each in pods), return_exceptions=True)
         refused = []
@@ -175,7 +176,7 @@ class Executor:
         return refused
 
     def _tell(self, subject: Subject, old: JobStatus, refused: Sequence[_Refused]) -> None:
-        """Once: a name stays taken, and a quota used up, for as long as it takes somebody to see it."""
+        """Records an event once: a name stays taken, and a quota exhausted, until a user reacts."""
         taken = _taken(refused)
         if taken is not None and host_list.is_news(old, str(taken)):
             self._recorder.record(subject.reference, "Warning", taken.reason, str(taken))
@@ -184,7 +185,7 @@ class Executor:
             self._recorder.record(subject.reference, "Warning", cause.reason, quoting.bounded(cause.sentence))
 
     async def _create_or_tell(self, subject: Subject, old: JobStatus, create: Create) -> None:
-        """Without this object nothing else can be done, and a refusal is all there is to say of the job."""
+        """Creates an object that all later actions need. If it is rejected, the status states only that."""
         try:
             await self._create(subject, create)
         except (errors.ApiError, Taken) as refusal:
@@ -209,7 +210,7 @@ class Executor:
             informer.absorb(answer.body)
 
     async def _adopt(self, subject: Subject, informer: Informer[Any], manifest: Obj) -> None:
-        """What exists is taken for what was to be created if it is the job's own: an earlier answer was lost."""
+        """An existing object that belongs to the job counts as created: an earlier response was lost."""
         metadata = (await self._client.get(informer.resource, Key.of(manifest)))["metadata"]
         owner: Obj = next((each for each in metadata.get("ownerReferences") or () if each.get("controller")), {})
         if owner.get("uid") == subject.uid:
@@ -242,13 +243,13 @@ class Executor:
         try:
             answer = await self._client.raw(request.delete(informer.resource, _key(subject, delete.key), options))
         except (errors.NotFound, errors.Conflict):
-            return  # gone, or another one of the same name
+            return  # gone, or replaced by another of the same name
         if b'"kind":"Status"' not in answer.body[:64]:
             informer.absorb(answer.body)
 
     async def _write_status(self, subject: Subject, old: JobStatus, new: JobStatus) -> None:
-        """Refused when the job is not as it was looked at: what was decided then may be wrong now, and a new job of
-        the same name must not be told that it has succeeded."""
+        """Rejected if the job has changed since it was observed: the decision may be wrong now, and a new job of the
+        same name must not get the old one's outcome."""
         if new == old:
             return
         known = {"resourceVersion": subject.version}
@@ -267,8 +268,8 @@ class Executor:
 
 
 def _is_refusal(failure: errors.ApiError | Taken) -> bool:
-    """Whether people have to hear of it: an admission webhook that does not answer is a failure of the server, and may
-    last as long as a quota."""
+    """Whether users must see the failure: an unavailable admission webhook is a server error, and may last as long as a
+    quota."""
     webhook = isinstance(failure, errors.ServerError) and _WEBHOOK in str(failure)
     return isinstance(failure, (*_REFUSALS, Taken)) or webhook
 
@@ -278,13 +279,13 @@ def _taken(refused: Sequence[_Refused]) -> Taken | None:
 
 
 def _cause(refused: Sequence[_Refused]) -> wait_causes.Cause | None:
-    """One is enough: pods of a job are refused for the same reason most of the time."""
+    """The cause of the first rejection: pods of a job are mostly rejected for the same reason."""
     return next((each.cause for each in refused if not isinstance(each.refusal, Taken)), None)
 
 
 def _without(old: JobStatus, planned: JobStatus, refused: Sequence[_Refused]) -> JobStatus:
-    """A status foresees the pods of its plan. Those that were refused are not there, and why is what people ask; in the
-    same words every time, so that a job nothing happens to is not written again and again."""
+    """The status without the rejected pods, which the plan had counted, and with the cause. The text is the same every
+    time, so that the status is not written again and again."""
     if not refused:
         return planned
     missing, now = sum(each.is_selected(planned.selector) for each in refused), datetime.now(UTC)
@@ -298,8 +299,8 @@ def _without(old: JobStatus, planned: JobStatus, refused: Sequence[_Refused]) ->
 
 
 def _until(refusal: errors.ApiError | Taken, wait: float | None) -> Exception:
-    """When to look again. A quota may be raised by somebody, but what is invalid stays so until the job changes; and
-    what the plan waits for anyway, the end of a drain for instance, must not be missed."""
+    """When to retry. A quota may be raised, but an invalid object stays invalid until the job changes. What the plan
+    waits for anyway, such as the end of a drain, must not be missed."""
     if isinstance(refusal, Taken):
         return Retry(str(refusal), refusal.retry if wait is None else min(wait, refusal.retry))
     passing = isinstance(refusal, errors.Forbidden | errors.ServerError)
@@ -309,7 +310,7 @@ def _until(refusal: errors.ApiError | Taken, wait: float | None) -> Exception:
 
 
 def status_patch(old: JobStatus, new: JobStatus) -> Obj:
-    """A merge patch from one to the other: only what differs, and null for what is no more."""
+    """A merge patch between two statuses: only differences, with null for removed fields."""
     return _difference(_on_wire(old), _on_wire(new))
 
 
@@ -328,7 +329,7 @@ def _on_wire(status: JobStatus) -> Obj:
 
 
 def _in_seconds(value: Any) -> Any:
-    """Times as Kubernetes writes them itself: without fractions."""
+    """Times in Kubernetes' format: without fractions of seconds."""
     match value:
         case datetime():
             return value.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
@@ -340,7 +341,7 @@ def _in_seconds(value: Any) -> Any:
 
 
 def _batches(actions: Iterable[Action]) -> Iterator[Sequence[Action]]:
-    """Pods that are created one after the other are created together; everything else keeps its place."""
+    """Consecutive creations of pods form batches; all other actions stay single."""
     for together, found in groupby(actions, key=_is_pod):
         if not together:
             yield from ([action] for action in found)

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the operator knows of the cluster: jobs, and by their labels all objects that were made for them.
+"""The operator's caches: jobs, nodes, and by their labels all objects that were made for jobs.
 
-Objects of anybody else are never fetched, so a cluster with ten thousand other pods and secrets costs nothing.
+Other objects are never fetched, so a cluster with ten thousand other pods and secrets costs nothing.
 """
 
 from __future__ import annotations
@@ -37,12 +37,12 @@ from springtide.kube.resources import (
 BY_JOB: Final = "job"
 BY_NODE: Final = "node"
 _LONGEST_REPORT: Final = 10_000
-"""Characters; whoever may write on a launcher's pod must not fill the operator's memory."""
+"""Characters; users with write access to a launcher's pod must not exhaust the operator's memory."""
 HELD: Final = (CONFIGMAPS, SECRETS, SERVICES, SERVICEACCOUNTS, ROLES, ROLEBINDINGS)
 
 
 class JobKey(NamedTuple):
-    """A job among those of all kinds."""
+    """A job's kind, namespace and name."""
 
     kind: str
     namespace: str
@@ -50,7 +50,7 @@ class JobKey(NamedTuple):
 
 
 def job_of(metadata: Metadata) -> JobKey | None:
-    """The job an object was made for, by its labels."""
+    """The job that an object was made for, by its labels."""
     name, kind = metadata.labels.get(JOB), metadata.labels.get(KIND)
     return JobKey(kind, metadata.namespace, name) if name and kind else None
 
@@ -73,7 +73,7 @@ class Caches:
     def __init__(
         self, informers: Informers, namespace: str, gang_scheduler: str, makes: Iterable[Resource] = ()
     ) -> None:
-        """`makes` are types of objects that only some kinds have."""
+        """`makes` are types of objects that only some kinds use."""
         ours = Scope(namespace, labels=JOB)
         self.namespace = namespace
         self.pods: Informer[PodView] = informers.of(PODS, ours, into=PodView)
@@ -82,28 +82,28 @@ class Caches:
         self._priorities: Informer[PriorityView] | None = (
             informers.of(PRIORITYCLASSES, into=PriorityView) if gang_scheduler else None
         )
-        """Nobody else wants to know them, and it takes a right of its own."""
+        """Needed for gang scheduling only, and requires an additional right."""
         self.held: dict[Resource, Informer[HeldView]] = {
             resource: informers.of(resource, ours, into=HeldView)
             for resource in (*HELD, *groups_of(gang_scheduler), *makes)
         }
         self._informers = informers
         self.made: tuple[Informer[Any], ...] = (self.pods, self.batch_jobs, *self.held.values())
-        """Of everything that is made for jobs."""
+        """The caches of all types of objects that are made for jobs."""
         self._by_name = {(known.resource.api_version, known.resource.kind): known for known in self.made}
         for informer in self.made:
             informer.add_index(BY_JOB, _by_job)
         self.pods.add_index(BY_NODE, _by_node)
         self._facts: NodeFacts | None = None
-        """Of nodes as they are; read off them when somebody asks, and not again until one changes."""
+        """Facts about the current nodes; computed on demand, and again after a node has changed."""
         self.nodes.on_replace(self._nodes_changed)
         self._last_reports: dict[JobKey, tuple[str, str]] = {}
         self.troubles: dict[JobKey, dict[str, WarningEvent]] = {}
-        """What events say of an object of a job that makes no progress, by its uid; see `inquiring`."""
+        """Warning events about an object of a job that makes no progress, by its uid; see `inquiring`."""
         self.pods.on_replace(self._keep_report)
 
     def _keep_report(self, change: Replaced[PodView]) -> None:
-        """A launcher that is gone can no longer say how far it had come."""
+        """Keeps the last report of a launcher whose pod is deleted."""
         pod, new = change.old, change.new
         if pod is None or (new is not None and new.metadata.uid == pod.metadata.uid):
             return
@@ -112,7 +112,7 @@ class Caches:
             self._last_reports[key] = pod.metadata.uid, report
 
     def last_reports(self, key: JobKey) -> dict[str, str]:
-        """Of pods of this job that are gone, by uid: the last one."""
+        """The last report of a deleted pod of this job, by uid."""
         return dict([found]) if (found := self._last_reports.get(key)) else {}
 
     def forget(self, key: JobKey) -> None:
@@ -124,11 +124,11 @@ class Caches:
         return self._informers.of(resource, Scope(self.namespace), into=JobView)
 
     def named(self, api_version: str, kind: str) -> Informer[Any]:
-        """The cache of objects of this kind; KeyError for one that no job is made of."""
+        """The cache of objects of this kind; KeyError for a type that is not made for jobs."""
         return self._by_name[api_version, kind]
 
     def node_facts(self) -> NodeFacts:
-        """With cordoned nodes that pods are being evicted from among those that leave."""
+        """Facts about nodes; cordoned nodes with evicted pods count as leaving."""
         if self._facts is None:
             self._facts = facts(self.nodes.objects())
         known = self._facts
@@ -150,13 +150,13 @@ class Caches:
 
 
 def made_by(definitions: Iterable[Definition]) -> tuple[Resource, ...]:
-    """Types of objects that jobs of these kinds have beside the usual ones."""
+    """Types of objects that these kinds use beside the common ones."""
     made = (Resource(each.group, each.version, each.plural, each.kind) for kind in definitions for each in kind.makes)
     return tuple(dict.fromkeys(made))
 
 
 def groups_of(scheduler: str) -> tuple[Resource, ...]:
-    """PodGroups, of the only scheduler that is asked for."""
+    """PodGroups of the configured scheduler."""
     found = gangs.of(scheduler, "")
     if found is None:
         return ()

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Looks up what kubelets and the Job controller say in events alone: that a volume cannot be mounted, that a pod is
-refused.
+"""Looks up conditions that are reported in events only: a volume that cannot be mounted, a rejected pod.
 
-Events are read of one object of a job that makes no progress, by one bounded request at a time, a few a second for the
-whole operator. The answer is kept while the job asks, and looked up again after a minute.
+Kubelets and the Job controller report these. Events are read for one object of a job that makes no progress, with one
+bounded request at a time, a few per second for the whole operator. The answer is kept while the job needs it, and
+looked up again after a minute.
 """
 
 from __future__ import annotations
@@ -31,11 +31,11 @@ logger = logging.getLogger(__name__)
 PAUSE: Final = 0.2
 """Seconds between two requests."""
 QUEUED: Final = 1000
-"""Questions that may wait; jobs ask again."""
+"""The limit of queued questions; jobs ask again."""
 LIMIT: Final = 50
-"""Events of one object that are read."""
+"""The limit of events read per object."""
 _BESIDE_THE_POINT: Final = frozenset({"FailedScheduling", "FailedToRetrieveImagePullSecret"})
-"""Of a pod that is on a node: what was before, and what keeps nothing from starting."""
+"""For a pod on a node: events of the past, and those that do not prevent a start."""
 
 
 class EventView(msgspec.Struct, rename="camel"):
@@ -43,11 +43,11 @@ class EventView(msgspec.Struct, rename="camel"):
     message: str = ""
     last_timestamp: str | None = None
     event_time: str | None = None
-    """Of those that are no series of the old kind."""
+    """Set on events that are not series of the old format."""
 
     @property
     def at(self) -> str:
-        """Both are written so that later ones sort after earlier ones."""
+        """The formats of both times sort lexically."""
         return max(self.last_timestamp or "", self.event_time or "")
 
 
@@ -69,13 +69,13 @@ class Inquirer:
         answered: Callable[[JobKey], None],
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        """`answered` is called for each job of which something new is known."""
+        """`answered` is called for each job with a new answer."""
         self._client, self._caches, self._answered, self._clock = client, caches, answered, clock
         self._questions: dict[JobKey, _Question] = {}
         self._queue: asyncio.Queue[JobKey] = asyncio.Queue(QUEUED)
 
     def ask(self, key: JobKey, uid: str) -> None:
-        """Returns at once. The same question within a minute is not asked again."""
+        """Returns at once. The same question is not asked again within a minute."""
         known = self._questions.get(key)
         if known is not None and known.uid == uid and self._clock() - known.asked < ASK_AGAIN.total_seconds():
             return
@@ -86,7 +86,7 @@ class Inquirer:
         self._questions[key] = _Question(uid, self._clock())
 
     def forget(self, key: JobKey) -> None:
-        """The job does not ask any more."""
+        """The job no longer asks."""
         if self._questions.pop(key, None) is not None:
             self._caches.troubles.pop(key, None)
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Key pairs for launchers that reach their workers over SSH."""
+"""Generates SSH key pairs for launchers."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption,
 
 
 def key_pair() -> tuple[bytes, bytes]:
-    """A private key in PEM, as every ssh client reads it, and its line of authorized_keys."""
+    """A private key in PEM, a format that every ssh client reads, and its line of authorized_keys."""
     private = ec.generate_private_key(ec.SECP521R1())
     public = private.public_key().public_bytes(Encoding.OpenSSH, PublicFormat.OpenSSH)
     return private.private_bytes(Encoding.PEM, PrivateFormat.TraditionalOpenSSL, NoEncryption()), public + b"\n"

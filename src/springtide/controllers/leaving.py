@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which nodes are going away, and which are gone. Pure.
+"""Which nodes are going away, and which are unresponsive. Pure.
 
-    cordoned    takes no new pods and moves nobody, as everywhere in Kubernetes; a job that shrinks leaves it first
-    leaving     is reclaimed, drained or deleted soon: workers are replaced before it goes
-    silent      nobody hears of it any more
+    cordoned    takes no new pods; no worker is moved, as usual in Kubernetes, but a job that shrinks leaves it first
+    leaving     is reclaimed, drained or deleted soon: workers are replaced before it is gone
+    silent      unresponsive: pod statuses are stale
 
-A drain is told from a cordon by the annotation that `tide node drain` leaves, or by the first pod that is evicted from
-a cordoned node: `kubectl drain` evicts pods and says nothing beforehand. A NoExecute taint evicts the pods that do not
-tolerate it, and those that do so for a time when that is over.
+A drain is distinguished from a cordon by the annotation that `tide node drain` sets, or by the first pod that is
+evicted from a cordoned node: `kubectl drain` only evicts pods. A NoExecute taint evicts the pods that do not tolerate
+it, and those that tolerate it for a limited time once that is over.
 """
 
 from __future__ import annotations
@@ -30,28 +30,28 @@ _NOTICES: Final = (
     "aws-node-termination-handler/",
     "cloud.google.com/impending-node-termination",
 )
-"""Taints, or how they begin, by which those who take nodes away say so beforehand."""
+"""Taints, or prefixes of taints, that announce that a node is going away."""
 _SILENT: Final = ("node.kubernetes.io/unreachable", "node.kubernetes.io/out-of-service")
 _OF_KUBERNETES: Final = "node.kubernetes.io/"
-"""Taints that say how a node is, not that it goes."""
+"""Taints that describe a node's condition, not that it is going away."""
 _EVICTED: Final = "EvictionByEvictionAPI"
 _LONGEST: Final = timedelta(days=365)
 
 
 @dataclass(frozen=True, slots=True)
 class NodeFacts:
-    """What jobs want to know of nodes."""
+    """The facts about nodes that plans need."""
 
     leaving: frozenset[str] = frozenset()
     cordoned: frozenset[str] = frozenset()
     silent: frozenset[str] = frozenset()
     reclaims: Mapping[str, datetime] = field(default_factory=dict)
-    """When nodes go, of those that say so."""
+    """The reclaim times of nodes that announce one."""
     evicting: Mapping[str, tuple[Taint, ...]] = field(default_factory=dict)
     """NoExecute taints, by node."""
 
     def news(self) -> frozenset[tuple[str, str]]:
-        """Each fact by its node; jobs there look again when one comes or goes. A cordon is none."""
+        """The facts by node whose change triggers a reconcile of the jobs there. A cordon is not one of them."""
         leaves = {(node, "leaves") for node in self.leaving}
         times = {(node, at.isoformat()) for node, at in self.reclaims.items()}
         taints = {(node, taint.key) for node, found in self.evicting.items() for taint in found}
@@ -73,18 +73,18 @@ def cordoned(nodes: Iterable[NodeView]) -> frozenset[str]:
 
 
 def silent(nodes: Iterable[NodeView]) -> frozenset[str]:
-    """Nodes that nobody hears of any more: pod statuses on such a node are stale."""
+    """Unresponsive nodes: pod statuses on such a node are stale."""
     return frozenset(node.metadata.name for node in nodes if any(taint.key in _SILENT for taint in node.spec.taints))
 
 
 def reclaims(nodes: Iterable[NodeView]) -> dict[str, datetime]:
-    """When nodes go, of those that say so. What cannot be read is not said."""
+    """The reclaim times of nodes that announce a valid one."""
     found = ((node.metadata.name, _moment(node.metadata.annotations.get(RECLAIM_AT, ""))) for node in nodes)
     return {name: at for name, at in found if at is not None}
 
 
 def is_evicted(pod: PodView) -> bool:
-    """A drain, or anybody else who uses the Eviction API, has told it to end."""
+    """The pod is being evicted through the Eviction API, by a drain for instance."""
     conditions = pod.status.conditions
     evicted = any(
         (each.type, each.status, each.reason) == ("DisruptionTarget", "True", _EVICTED) for each in conditions
@@ -104,7 +104,7 @@ def evicted_by_taints(found: NodeFacts, tolerations: Sequence[Any]) -> dict[str,
 
 
 def _until(taint: Taint, tolerations: Sequence[Any]) -> datetime | None:
-    """When a taint is no longer tolerated: the shortest of all that tolerate it counts."""
+    """When a taint is no longer tolerated: the shortest of all matching tolerations counts."""
     given = [each.get("tolerationSeconds") for each in tolerations if _tolerates(each, taint)]
     seconds = [each for each in given if isinstance(each, int)]
     if not seconds or taint.time_added is None:

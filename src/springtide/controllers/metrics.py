@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What an operator tells Prometheus: upstream's names for MPIJobs, and figures of our own for every kind.
+"""The operator's Prometheus metrics: upstream's names for MPIJobs, and our own for every kind.
 
-Counters count what was written, not what was seen: a job is counted as created when its Created condition goes into
-its status, so an operator that starts again counts nobody twice. Gauges are read off the caches when somebody asks:
-there is nothing to keep in step, and what is gone from the cache is gone from the answer.
+Counters count written statuses, not observations: a job is counted as created when its Created condition is written, so
+a restarted operator counts no job twice. Gauges are read off the caches when they are scraped, so they need no
+bookkeeping.
 
     metrics.follow("MPIJob", jobs=figures_of_all, waiting=lambda: len(queue))
     metrics.told("MPIJob", key, before, after)     after every status that was written
@@ -42,10 +42,10 @@ from springtide.kube.resources import Key
 OK: Final = "ok"
 RETRY: Final = "retry"
 ERROR: Final = "error"
-"""How a reconcile may end."""
+"""The possible outcomes of a reconcile."""
 
 _UPSTREAM: Final = {each.kind: each.metrics for each in SERVED if each.metrics}
-"""Kinds whose former operators are known to people's dashboards, and what their metrics began with."""
+"""Kinds with an upstream operator, whose metrics users' dashboards show, and the prefix of those metrics."""
 _COUNTED: Final = {types.CREATED: "created", types.SUCCEEDED: "successful", types.FAILED: "failed"}
 _TRAINING: Final = frozenset({StateName.RUNNING, StateName.SCALING_OUT, StateName.SCALING_IN})
 _RECONCILE_SECONDS: Final = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0)
@@ -53,18 +53,19 @@ _RESIZE_SECONDS: Final = (0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0, 120.0
 
 
 class Figures(NamedTuple):
-    """What a gauge wants to know of one job."""
+    """The values of one job that gauges use."""
 
     namespace: str
     launcher: str
-    """The name of what was made as its launcher; empty while there is none."""
+    """The name of its launcher object; empty while there is none."""
     state: str
     ready: int
     wanted: int
 
 
 def figures(kind: Kind, metadata: Mapping[str, Any], status: Any) -> Figures:
-    """Of a job as it lies in a cache: whatever somebody wrote into its status, the others are told of."""
+    """The values of a cached job. Its status may have been written by any client; invalid values must not affect other
+    jobs."""
     said = status if isinstance(status, Mapping) else {}
     launcher = kind.launcher_name(metadata["name"]) if LAUNCHER in (said.get("replicaStatuses") or ()) else ""
     return Figures(metadata["namespace"], launcher, str(said.get("state", "")), *_sizes(str(said.get("workers", ""))))
@@ -75,7 +76,7 @@ Jobs = Callable[[], Iterable[Figures]]
 
 class Metrics:
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
-        # Of the library as a whole: or there were `mpi_operator_jobs_created_created`.
+        # A global setting of the library; without it there would be `mpi_operator_jobs_created_created`.
         disable_created_metrics()  # type: ignore[no-untyped-call]
         self._clock = clock
         self._registry = registry = CollectorRegistry()
@@ -112,14 +113,15 @@ class Metrics:
             registry=registry,
         )
         self._resizing: dict[tuple[str, Key], tuple[str, float]] = {}
-        """Which way, and since when. Lost with the process: a resize that outlives it is counted but not timed."""
+        """Direction and start of resizes. Lost on a restart: a resize that outlives the process is counted but not
+        timed."""
 
     def follow(self, kind: str, jobs: Jobs, waiting: Callable[[], int]) -> None:
-        """`jobs` are all that the cache has of the kind, `waiting` how many keys nobody has taken up."""
+        """`jobs` yields all cached jobs of the kind, `waiting` the length of the work queue."""
         self._caches.sources[kind] = (jobs, waiting)
 
     def told(self, kind: str, key: Key, old: JobStatus, new: JobStatus) -> None:
-        """A status was written, and had been the other before. Not to be called when the write was refused."""
+        """A status was written that replaces the old one. Not to be called if the write was rejected."""
         for type_ in _COUNTED:
             if holds(new.conditions, type_) and not holds(old.conditions, type_):
                 counter = self._counted.get((kind, type_))
@@ -134,7 +136,7 @@ class Metrics:
             self._resizes.labels(kind, direction).inc()
             self._resizing[kind, key] = (direction, self._clock())
         if new.state not in _TRAINING:
-            self.forgotten(kind, key)  # it waits for something else than its size
+            self.forgotten(kind, key)  # it waits for something other than its size
         elif new.state == StateName.RUNNING and ready == wanted and (kind, key) in self._resizing:
             direction, since = self._resizing.pop((kind, key))
             self._resize_seconds.labels(kind, direction).observe(self._clock() - since)
@@ -153,19 +155,19 @@ class Metrics:
         self._leads.set(leading)
 
     def text(self, accept: str = "") -> tuple[bytes, str]:
-        """All of it, and its media type: the newest of Prometheus' formats that the other side accepts."""
+        """All metrics and their media type: the newest Prometheus format that the client accepts."""
         encode, media_type = choose_encoder(accept)
         return encode(self._registry), media_type
 
 
 def _sizes(workers: str) -> tuple[int, int]:
-    """Workers ready and wanted, of `3/4`."""
+    """Ready and wanted workers, of `3/4`."""
     ready, _, wanted = workers.partition("/")
     return (int(ready), int(wanted)) if ready.isdigit() and wanted.isdigit() else (0, 0)
 
 
 class _Caches(Collector):
-    """Gauges that are read off other people's data at the moment somebody asks."""
+    """Gauges that are read off the caches when they are scraped."""
 
     def __init__(self) -> None:
         self.sources: dict[str, tuple[Jobs, Callable[[], int]]] = {}
@@ -189,7 +191,7 @@ class _Caches(Collector):
 
 
 def _counts(job: Figures) -> bool:
-    """Of a job that has finished or is suspended no worker is wanted any more, whatever its spec says."""
+    """A job that has finished or is suspended wants no workers, whatever its spec."""
     return job.state not in (StateName.SUCCEEDED, StateName.FAILED, StateName.SUSPENDED)
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""From caches to what a plan looks at. Reading never awaits, so a view belongs to one moment."""
+"""Reads the input of a plan off the caches. Reading never awaits, so the view is consistent."""
 
 from __future__ import annotations
 
@@ -36,13 +36,13 @@ _PARTS: Final = ("spec", "data", "rules", "subjects")
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """What the caches hold of a job at one moment, not read yet: that takes its time, and may be done in a thread."""
+    """The cached objects of a job at one moment, not read yet: reading is slow, and may be done in a thread."""
 
     job: Job[Any]
     kind: Kind
     pods: Sequence[PodView]
     batch_job: BatchJobView | None
-    """Under the launcher's name, whoever made it."""
+    """The object with the launcher's name, whether or not it belongs to the job."""
     held: Sequence[tuple[Resource, HeldView]]
     nodes: NodeFacts
     priorities: Mapping[str, int]
@@ -95,7 +95,7 @@ def read(found: Found) -> Observed:
 
 
 def _tolerations(job: Job[Any], shape: Shape) -> Sequence[Any]:
-    """Of the workers, which are most of a job's pods."""
+    """The tolerations of the workers, which are most of a job's pods."""
     role = job.roles.get(shape.workers)
     spec = role.template.get("spec") if role is not None else None
     found = spec.get("tolerations") if isinstance(spec, Mapping) else None
@@ -108,8 +108,8 @@ def _batch(found: Found, shape: Shape) -> BatchJobView | None:
 
 
 def _is_part(view: PodView, job: Job[Any], kind: Kind, shape: Shape, batch: BatchJobView | None) -> bool:
-    """Whether a pod is what its labels say. Anybody may write labels, and whoever may create pods may name a job as
-    their owner: one that does not have the name of its role and index would stand in for another."""
+    """Whether a pod is the replica that its labels claim. Any client may write labels, and clients that may create pods
+    may set any owner: a pod must also have the name of its role and index, so that it cannot replace another."""
     metadata = view.metadata
     role, owner = metadata.labels.get(ROLE, ""), _owner(metadata)
     if role == shape.launcher and shape.form.in_batch_job:
@@ -123,7 +123,7 @@ def _is_part(view: PodView, job: Job[Any], kind: Kind, shape: Shape, batch: Batc
 
 
 def predecessors(job: Job[Any], caches: Caches) -> dict[str, datetime | None]:
-    """What is left of an earlier job of this name, and by when it has to be gone, if it is being deleted."""
+    """Objects left of an earlier job of this name, and by when they are deleted, if they are terminating."""
     key = JobKey(job.kind, job.metadata.namespace, job.metadata.name)
     return {
         f"{informer.resource.kind} {view.metadata.name}": view.metadata.deletion_timestamp
@@ -197,8 +197,8 @@ def pod(view: PodView, silent: Container[str] = ()) -> Pod:
 
 
 def _disruption(view: PodView) -> Condition | None:
-    """Why a pod has ended, or is told to end, that is taken down: by an eviction, by its node, or because that is gone.
-    Of any other it says only what is meant to become of it."""
+    """The condition of a pod that has ended or is terminating by an eviction, by its node, or because its node is gone.
+    For other pods the condition is only an announcement."""
     if view.status.phase != FAILED and view.metadata.deletion_timestamp is None:
         return None
     found = (each for each in view.status.conditions if each.type == "DisruptionTarget" and each.status == "True")
@@ -206,7 +206,7 @@ def _disruption(view: PodView) -> Condition | None:
 
 
 def _main(view: PodView) -> ContainerStatus | None:
-    """The first container of the template does the work; what comes after it are sidecars."""
+    """The status of the first container, which does the work; the others are sidecars."""
     first = view.spec.containers[0].name if view.spec.containers else ""
     return next((each for each in view.status.container_statuses if each.name == first), None)
 
@@ -217,7 +217,7 @@ def _started(main: ContainerStatus | None) -> datetime | None:
 
 
 def _exit(view: PodView, main: ContainerStatus | None) -> Exit | None:
-    """Of the main container, or of whichever failed before it could start."""
+    """How the main container ended, or another one that failed before the main one could start."""
     ended = main.state.terminated if main else None
     if ended is None or not ended.exit_code:
         ended = next(_failed(_containers(view)), ended)
@@ -229,7 +229,7 @@ def _restarts(view: PodView) -> int:
 
 
 def _last_exit(view: PodView, main: ContainerStatus | None) -> Exit | None:
-    """How a container ended that was restarted: the main one, or else one that failed."""
+    """How a container ended that was restarted: the main one, otherwise one that failed."""
     if main is not None and main.last_state.terminated is not None:
         return ended_as(main.last_state.terminated)
     return ended_as(
@@ -238,8 +238,8 @@ def _last_exit(view: PodView, main: ContainerStatus | None) -> Exit | None:
 
 
 def _no_sidecars(view: PodView) -> tuple[ContainerStatus, ...]:
-    """All but init containers that are sidecars: those are restarted whatever becomes of the pod, even if they end
-    well."""
+    """All containers but sidecar init containers: those are restarted whatever becomes of the pod, even after exit code
+    0."""
     sidecars = {each.name for each in view.spec.init_containers if each.restart_policy == "Always"}
     return tuple(each for each in _containers(view) if each.name not in sidecars)
 

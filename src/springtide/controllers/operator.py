@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The operator as a whole: caches, one controller for each kind of job, events, and an election of who acts.
+"""The operator: caches, one controller per kind of job, events, and leader election.
 
-Caches are filled while it waits to be elected, so that whoever takes over goes on at once.
+Caches are filled before the operator is elected, so that a new leader continues at once.
 """
 
 from __future__ import annotations
@@ -43,7 +43,8 @@ _EVENT_SENDERS = 4
 
 
 async def run(options: Options) -> None:
-    """Until cancelled. MissingError where jobs are unknown, an ApiError when the server is silent or says no."""
+    """Runs until cancelled. MissingError if the kinds are not defined, ApiError if the API server does not answer or
+    rejects."""
     metrics = Metrics()
     connection = await config.discover(options.kubeconfig, options.context)
     transport = Counted(HttpTransport(connection), metrics.requested)
@@ -138,8 +139,8 @@ class Operator:
         return controller
 
     def _node_changed(self, _key: Key) -> None:
-        """Nodes say every few seconds that they are well; only one that leaves, says when, is gone or is back is
-        news to jobs."""
+        """Nodes send heartbeats every few seconds; only changed facts (see `NodeFacts.news`) trigger a reconcile of the
+        jobs there."""
         before, self._news = self._news, self._caches.node_facts().news()
         affected: set[JobKey] = set()
         for node, _ in before ^ self._news:
@@ -148,7 +149,8 @@ class Operator:
             self._look_again(job)
 
     def _pod_replaced(self, change: Replaced[PodView]) -> None:
-        """The first pod that is evicted from a cordoned node tells all jobs there that it is being drained."""
+        """The first pod that is evicted from a cordoned node shows that the node is being drained; all jobs there are
+        reconciled."""
         old, new = change.old, change.new
         if new is None or not is_evicted(new) or (old is not None and is_evicted(old)):
             return

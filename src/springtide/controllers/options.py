@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What an operator is started with. `tide operator` makes it of its flags; defaults are upstream's where it has any."""
+"""The operator's options. `tide operator` sets them from its flags; defaults are upstream's where it has any."""
 
 from __future__ import annotations
 
@@ -9,47 +9,47 @@ from dataclasses import dataclass, field
 
 
 def _own_name() -> str:
-    """Told apart from another operator on the same machine, too."""
+    """Unique among operators, also on one machine."""
     return f"{socket.gethostname()}_{os.getpid()}"
 
 
 @dataclass(frozen=True, slots=True)
 class WebhookOptions:
-    """How the API server reaches the validating webhook: at a URL, or by a service in the lock's namespace."""
+    """How the API server reaches the validating webhook: at a URL, or by a Service in the lock's namespace."""
 
     port: int
-    """0 takes any free one."""
+    """0: any free port."""
     url: str = ""
     """Such as https://127.0.0.1:9443, for an API server on the same machine."""
     service: str = ""
-    """The name of a Service that leads to the port."""
+    """The name of the Service that leads to the port."""
     must_answer: bool = False
-    """Whether jobs are refused while no operator answers."""
+    """Whether jobs are rejected while no operator answers."""
 
 
 @dataclass(frozen=True, slots=True)
 class Options:
     kubeconfig: str = ""
-    """Empty for the usual places: $KUBECONFIG, ~/.kube/config, a pod's own account."""
+    """Empty: $KUBECONFIG, ~/.kube/config, or the pod's service account."""
     context: str = ""
     namespace: str = ""
-    """Empty for all."""
+    """Empty: all namespaces."""
     workers: int = 8
-    """How many jobs are reconciled at the same time."""
+    """Jobs that are reconciled concurrently."""
     max_workers: int = 10_000
-    """The most workers that one job is run with."""
+    """The most workers of one job."""
     qps: float = 0.0
-    """Requests a second; 0 for no limit."""
+    """Requests per second; 0: no limit."""
     burst: int = 0
     leader_elect: bool = True
     lock_namespace: str = "mpi-operator"
     identity: str = field(default_factory=_own_name)
     gang_scheduler: str = ""
-    """Makes a PodGroup for each job, for the scheduler of this name."""
+    """The scheduler for whose PodGroups one is made per job; empty: no gang scheduling."""
     cluster_domain: str = ""
-    """Such as cluster.local; makes host names complete."""
+    """Such as cluster.local; completes host names."""
     kubectl_image: str = ""
-    """Brings kubectl to launchers whose image has none."""
+    """The image that delivers kubectl to launchers whose image has none."""
     health_port: int | None = None
     metrics_port: int | None = None
     webhook: WebhookOptions | None = None

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""From a pod's status to what keeps the pod from running. Pure.
+"""Determines from a pod's status what keeps the pod from running. Pure.
 
-The scheduler says it in the condition `PodScheduled`, the kubelet in the state of a container. A kubelet that cannot
-mount a volume says so in events alone: the container then stays in `ContainerCreating`.
+The scheduler reports it in the condition `PodScheduled`, the kubelet in the state of a container. If a kubelet cannot
+mount a volume it reports that in events only: the container then stays in `ContainerCreating`.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from springtide.jobs.reporting import quoting
 from springtide.jobs.reporting.wait_causes import CONTAINER_CREATING, CRASH_LOOP
 
 _INITIALIZING: Final = "PodInitializing"
-"""Of a container that waits for the init containers, which say more."""
+"""The reason of a container that waits for init containers, whose own states are more specific."""
 
 
 def waiting(view: PodView) -> Waiting | None:
@@ -28,7 +28,7 @@ def waiting(view: PodView) -> Waiting | None:
     for statuses in (view.status.init_container_statuses, view.status.container_statuses):
         for status in statuses:
             if status.state.waiting is None and status.last_state.terminated is None:
-                continue  # as most do: this is asked of every pod at every reconcile
+                continue  # as most do: this runs for every pod at every reconcile
             found = _of_container(view, status)
             if found is not None and found.reason != CONTAINER_CREATING:
                 return found

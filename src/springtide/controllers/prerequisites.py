@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a cluster must have before an operator makes sense there: definitions of the job kinds, and rights."""
+"""Checks that a cluster has what the operator needs: definitions of the job kinds, and rights."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from springtide.kube.resources import Resource
 
 
 class MissingError(Exception):
-    """The cluster lacks something; the message says what, and how it gets it."""
+    """The cluster lacks something; the message states what, and how to get it."""
 
 
 class _Served(msgspec.Struct):
@@ -26,8 +26,8 @@ class _Group(msgspec.Struct):
 
 
 async def served(client: Client, definition: Definition) -> Resource:
-    """A kind in the version it is stored in, or else in another that the cluster serves. MissingError when it knows
-    none. Asks by discovery, which everybody may."""
+    """A kind in its storage version, otherwise in another served version. MissingError if there is none. Uses
+    discovery, which every user may read."""
     for version in sorted(definition.versions, key=lambda each: not each.storage):
         if definition.plural in await _plurals(client, f"/apis/{definition.group}/{version.name}"):
             return Resource(definition.group, version.name, definition.plural, definition.kind)
@@ -38,12 +38,13 @@ async def served(client: Client, definition: Definition) -> Resource:
 
 
 async def require_rights(client: Client, resource: Resource, namespace: str) -> None:
-    """Forbidden when jobs may not be read. Caches would ask for ever, and an operator without them does nothing."""
+    """Forbidden if jobs may not be read. Otherwise caches would retry forever, and an operator without them does
+    nothing."""
     await client.raw(request.list_page(resource, Scope(namespace), limit=1))
 
 
 async def require_groups(client: Client, scheduler: str) -> None:
-    """MissingError when the cluster has no PodGroups of the kind this scheduler reads."""
+    """MissingError if the cluster has no PodGroups of the API that this scheduler reads."""
     for groups in groups_of(scheduler):
         if groups.plural not in await _plurals(client, f"/apis/{groups.api_version}"):
             raise MissingError(

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""One job from what is to what is wanted: observe, plan, act. It knows no kind: what differs is in `Served`."""
+"""Reconciles one job: observe, plan, act. All differences between kinds are in `Served`."""
 
 from __future__ import annotations
 
@@ -35,11 +35,11 @@ from springtide.kube.resources import Key
 logger = logging.getLogger(__name__)
 
 LARGE = 200
-"""Pods of a job from which on it is planned in a thread."""
+"""Pods of a job from which on its plan is made in a thread."""
 PREDECESSOR_RETRY = timedelta(seconds=1)
-"""Its deletion is seen, this is for the case that it was not."""
+"""Normally the deletion triggers a reconcile; this is the fallback."""
 PREDECESSOR_PATIENCE = timedelta(seconds=10)
-"""After which the job says what it waits for: most of the time it is gone at once."""
+"""How long a job waits for its predecessor before it reports that: mostly the predecessor is deleted at once."""
 
 
 def _now() -> datetime:
@@ -91,7 +91,7 @@ class Reconciler:
         return await self._act(raw, job.status, await self._planned(job))
 
     async def _planned(self, job: Job[Any]) -> Plan:
-        """Of a large job in a thread: it is pure, and takes longer than other jobs may be kept waiting."""
+        """Plans a large job in a thread: planning is pure, and would block other jobs for too long."""
         found = observing.found(job, self._served.adapter, self._caches, self._settings)
         size = sum(min(role.replicas, self._settings.max_workers) for role in job.roles.values())
         if max(size, len(found.pods)) <= LARGE:

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What an operator answers over plain HTTP: whether it lives, whether it is ready, and its metrics.
+"""The operator's plain HTTP endpoints: liveness, readiness and metrics.
 
-/healthz    the event loop turns
-/readyz     the caches are filled; whether this operator leads is no matter, or a rollout would wait for an election
+/healthz    the event loop runs
+/readyz     the caches are filled; leadership does not matter, as a rollout would otherwise wait for an election
 /metrics    see `metrics`
 
 async with serve(options, lambda: informers.synced, metrics): ...
@@ -29,24 +29,24 @@ from springtide.serving.listening import Listener
 logger = logging.getLogger(__name__)
 
 EVERYWHERE: Final = ""
-"""All of this machine's addresses: the probes of a kubelet come from outside."""
+"""All addresses of this machine: the probes of a kubelet come from outside."""
 ANY: Final = 0
 _GRACE: Final = 1.0
 _BODY_SECONDS: Final = 30.0
 _LARGEST: Final = 16 * 1024 * 1024
-"""Bytes of a question: the webhook's hold an object of up to 3 MiB twice."""
+"""The largest request in bytes: the webhook's contain an object of up to 3 MiB twice."""
 
 Handler = Callable[[web.BaseRequest], Awaitable[web.StreamResponse]]
 Ready = Callable[[], bool]
 
 
 class PortError(OSError):
-    """Somebody else listens there, or it is not ours to take; the message says what to do."""
+    """The port is in use, or needs privileges; the message states what to do."""
 
 
 @asynccontextmanager
 async def serve(options: Options, ready: Ready, metrics: Metrics) -> AsyncIterator[dict[str, int]]:
-    """While inside, both ports answer as far as they are wanted. Gives where each path is, for free ports' sake."""
+    """Serves both ports, if configured, while inside. Yields the port of each path, as ports may be chosen freely."""
     health, figures = options.health_port, options.metrics_port
     doors: list[tuple[str, int, dict[str, Handler]]] = []
     if health is not None:
@@ -68,7 +68,7 @@ async def serve(options: Options, ready: Ready, metrics: Metrics) -> AsyncIterat
 async def listening(
     handlers: dict[str, Handler], port: int, flag: str, *, host: str = EVERYWHERE, tls: SSLContext | None = None
 ) -> AsyncIterator[int]:
-    """A server for these paths, and the port it has. `flag` is how its user would choose another."""
+    """A server for these paths; yields its port. `flag` is the option that chooses another one."""
 
     async def answer(request: web.BaseRequest) -> web.StreamResponse:
         handler = handlers.get(request.path)
@@ -84,7 +84,7 @@ async def listening(
 
 
 async def body_of(request: web.BaseRequest) -> bytes:
-    """The whole body. HTTPException when it is too long or does not come."""
+    """The whole body. HTTPException if it is too long or too slow."""
     pieces, size = [], 0
     try:
         async with asyncio.timeout(_BODY_SECONDS):
@@ -99,13 +99,13 @@ async def body_of(request: web.BaseRequest) -> bytes:
 
 
 def _socket(host: str, port: int, flag: str) -> socket.socket:
-    """One for both families where the system has both: of two sockets, each would take a free port of its own."""
+    """One socket for IPv4 and IPv6 if the system supports that: two sockets would get different free ports."""
     try:
         if host == EVERYWHERE and socket.has_dualstack_ipv6():
             return socket.create_server((host, port), family=socket.AF_INET6, dualstack_ipv6=True)
         return socket.create_server((host, port), family=socket.AF_INET6 if ":" in host else socket.AF_INET)
     except OSError as error:
-        # Python adds the address to the system's words.
+        # Python adds the address to the system's message.
         reason = os.strerror(error.errno).lower() if error.errno else str(error)
         raise PortError(f"cannot listen on port {port}: {reason}\nChoose another: {flag} PORT") from None
 

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What caches keep of objects: the fields that decide anything, and no more.
+"""The cached parts of objects: only the fields that decisions need.
 
-Templates stay raw mappings and are never written back: every write is a patch of what has changed.
+Templates stay raw mappings and are never written back: every write is a patch of the changed fields.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from msgspec import Struct, field
 
 
 class View(Struct, rename="camel", omit_defaults=True, gc=False):
-    """Never changed once read, and without cycles: the garbage collector need not look at it."""
+    """Immutable once decoded, and without cycles, so it is not tracked by the garbage collector."""
 
 
 class Owner(View):
@@ -40,14 +40,14 @@ class Metadata(View):
 
 
 class JobView(Struct, rename="camel"):
-    """A job of any kind, as raw as its reader wants it."""
+    """A job of any kind, undecoded."""
 
     metadata: dict[str, Any]
     spec: Any = None
     status: Any = None
 
     def __post_init__(self) -> None:
-        # Often larger than all the rest, and read by nobody.
+        # Often larger than all the rest, and never used.
         self.metadata.pop("managedFields", None)
 
 
@@ -123,7 +123,7 @@ class TemplateMetadata(View):
 
 
 class TemplateSpec(View):
-    """Where pods go, and no more: a queue may change it while a job is suspended."""
+    """The placement of pods, which a queue may change while a job is suspended."""
 
     node_selector: dict[str, str] | None = None
     tolerations: tuple[dict[str, Any], ...] | None = None
@@ -154,7 +154,7 @@ class BatchJobView(View):
 
 
 class HeldView(View):
-    """Any of the small objects beside a job's pods, with the parts that some of them have."""
+    """A small object beside a job's pods, with the parts that some types have."""
 
     metadata: Metadata
     spec: Any = None

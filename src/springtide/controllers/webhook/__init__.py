@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The validating webhook: its server, its answers, its certificate."""
+"""The validating webhook: its server, its responses, its certificate."""

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the webhook answers: an AdmissionReview in, an AdmissionReview out. Pure but for one question.
+"""The webhook's responses: an AdmissionReview in, an AdmissionReview out. Pure except for one request.
 
-The question is about `scale`, which carries a number and not the job: the job is asked for, its size changed, and the
-change judged as if it had been made in the job itself. When there is no such job any more the answer is yes: there is
-nothing to protect, and the API server will say it better.
+The request is for `scale`, which contains a number and not the job: the job is read, its size changed, and the change
+validated as if it had been made in the job itself. If there is no such job any more the change is allowed: there is
+nothing to protect, and the API server's own error is better.
 """
 
 from __future__ import annotations
@@ -24,11 +24,11 @@ from springtide.kube.resources import Key, Obj, Resource
 
 Find = Callable[[Resource, Key], Awaitable[Obj | None]]
 Cautions = Callable[[Mapping[str, Any], Mapping[str, Any] | None], Sequence[str]]
-"""Of a valid job, and of the valid one it was before."""
+"""Warnings about a valid job, and the valid one it was before."""
 
 
 class Judging(NamedTuple):
-    """What is asked of jobs of one kind."""
+    """The validation of jobs of one kind."""
 
     definition: Definition
     judge: Judge
@@ -43,7 +43,7 @@ _WARNING_LENGTH: Final = 250  # kube-apiserver cuts longer ones off
 
 
 class NoReview(Exception):
-    """The body is nothing that can be answered."""
+    """The body is not a valid AdmissionReview."""
 
 
 class _Type(msgspec.Struct):
@@ -122,7 +122,8 @@ def _complaints(request: _Request) -> list[str]:
 
 
 def _refusal(request: _Request, definition: Definition, errors: Sequence[FieldError]) -> Obj:
-    """As the API server refuses by a schema, so that kubectl shows it, and its editor opens again, in the same way."""
+    """In the form of the API server's own schema errors, so that kubectl shows it, and reopens its editor, in the same
+    way."""
     texts = [str(error) for error in errors]
     said = texts[0] if len(texts) == 1 else f"[{', '.join(texts)}]"
     return {

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the webhook shows to the API server: a certificate of its own making, shared by all operators of a cluster.
+"""The webhook's certificate: self-made, and shared by all operators of a cluster.
 
-It lies in a Secret, beside the CA that signed it. The CA's key is thrown away at once: it signs one certificate and
-nobody can misuse it. A renewal is therefore a new CA, and `ca.crt` goes on naming the former ones until they run out,
-because other operators show their old certificate until they next look.
+It is stored in a Secret, together with the CA that signed it. The CA's key is discarded at once: it signs one
+certificate and cannot be misused. A renewal is therefore a new CA, and `ca.crt` includes the earlier ones until they
+expire, because other operators use their old certificate until their next check.
 """
 
 from __future__ import annotations
@@ -28,8 +28,8 @@ from springtide.kube.resources import SECRETS, Key, Obj
 
 LIFE: Final = timedelta(days=365)
 RENEWAL: Final = timedelta(days=120)
-"""Before the end: an operator looks every hour, but a cluster may be switched off for a season."""
-_BACKDATE: Final = timedelta(days=1)  # for clocks that run behind, or are set back
+"""Before expiry: an operator checks every hour, but a cluster may be switched off for months."""
+_BACKDATE: Final = timedelta(days=1)  # for clocks that are slow, or are set back
 _KEPT: Final = 3
 _TRIES: Final = 5
 _CA, _CERTIFICATE, _KEY = "ca.crt", "tls.crt", "tls.key"
@@ -37,16 +37,17 @@ _CA, _CERTIFICATE, _KEY = "ca.crt", "tls.crt", "tls.key"
 
 @dataclass(frozen=True, slots=True)
 class Bundle:
-    """All as PEM."""
+    """All in PEM."""
 
     ca: bytes
-    """Whom to trust: the signer of the certificate first, then those before it."""
+    """The trusted CAs: the signer of the certificate first, then earlier ones."""
     certificate: bytes
     key: bytes
 
 
 async def shared(client: Client, secret: Key, hosts: Sequence[str], clock: Callable[[], datetime]) -> Bundle:
-    """The bundle of that Secret, made or renewed if need be. Of several operators that do so at once one wins."""
+    """The bundle of that Secret, created or renewed if necessary. If several operators do so at once, one succeeds and
+    the others use its bundle."""
     for _ in range(_TRIES):
         found = await client.find(SECRETS, secret)
         known = read(found) if found else None
@@ -78,7 +79,7 @@ async def _write(client: Client, secret: Key, found: Obj | None, bundle: Bundle)
 
 
 def read(secret: Mapping[str, Any]) -> Bundle | None:
-    """None for a Secret that does not hold what it should: it is filled anew."""
+    """None if the Secret's content is invalid: it is then replaced."""
     data = secret.get("data") or {}
     try:
         parts = [b64decode(data[name], validate=True) for name in (_CA, _CERTIFICATE, _KEY)]
@@ -91,13 +92,13 @@ def read(secret: Mapping[str, Any]) -> Bundle | None:
 
 
 def due(bundle: Bundle, hosts: Sequence[str], now: datetime) -> bool:
-    """Whether it must be made anew: it runs out, or is for another address."""
+    """Whether a new bundle is needed: it expires soon, or is for other hosts."""
     certificate = x509.load_pem_x509_certificate(bundle.certificate)
     return certificate.not_valid_after_utc - now < RENEWAL or hosts_of(certificate) != set(hosts)
 
 
 def made(hosts: Sequence[str], now: datetime, former: bytes = b"") -> Bundle:
-    """A new one. `former` is the `ca` of the one that it replaces."""
+    """A new bundle. `former` is the `ca` of the one it replaces."""
     authority, key = ec.generate_private_key(ec.SECP256R1()), ec.generate_private_key(ec.SECP256R1())
     issuer, subject = _name("springtide-webhook-ca"), _name("springtide-webhook")
     ca = (

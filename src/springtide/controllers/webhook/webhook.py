@@ -1,14 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The validating webhook: wrong jobs are refused while their users still look, not by a condition they have to find.
+"""The validating webhook: invalid jobs are rejected on submission, not reported by a condition afterwards.
 
-Every operator answers, whether it leads or not. At its start, and from then on every hour, each sees to it that the
-certificate is good, that the API server knows where to ask and whom to trust, and that it shows what the others show.
-Where that cannot be done, jobs are run without being judged, unless the webhook must answer.
+Every operator answers, whether or not it is the leader. At its start and every hour, each ensures that the certificate
+is valid, that the API server has the webhook's address and CA, and that it uses the same certificate as the others.
+While that fails, jobs are not validated, unless the webhook must answer.
 
     async with judging(client, options, SERVED): ...
 
-A cluster finds it by a Service; an API server on the same machine, as the embedded one, at a port of this machine. An
-operator of one namespace judges the jobs of that namespace alone.
+A cluster reaches it through a Service; an API server on the same machine, such as the embedded one, at a local port. An
+operator of one namespace validates the jobs of that namespace only.
 """
 
 from __future__ import annotations
@@ -50,13 +50,13 @@ CONFIGURATIONS: Final = Resource(
     namespaced=False,
 )
 UPKEEP: Final = 3600.0
-"""Seconds between two looks at certificate and configuration."""
+"""Seconds between two checks of certificate and configuration."""
 RETRY: Final = 60.0
-"""The same while something is not in order."""
+"""The same after a failed check."""
 _MANAGER: Final = "springtide-webhook"
 _PATH: Final = "/validate"
 _SECONDS: Final = 5
-"""That the API server waits for an answer."""
+"""The API server's timeout for an answer."""
 _LOOPBACK: Final = "127.0.0.1"
 _FLAG: Final = "--webhook-port"
 
@@ -69,8 +69,8 @@ def _wall_clock() -> datetime:
 async def judging(
     client: Client, options: Options, served: Sequence[Served], clock: Callable[[], datetime] = _wall_clock
 ) -> AsyncIterator[None]:
-    """While inside, jobs are judged, if that is wanted at all. The configuration stays when the operator goes: others
-    may answer, and until somebody does `must_answer` says what that means."""
+    """Validates jobs while inside, if configured. The configuration stays when the operator exits: others may answer,
+    and until one does `must_answer` decides what happens."""
     wanted = options.webhook
     if wanted is None:
         yield
@@ -99,7 +99,7 @@ def _handler(client: Client, judges: Judges) -> Handler:
         except NoReview as error:
             return web.Response(status=400, text=f"{error}\n")
         except errors.ApiError as error:
-            # Not our verdict to give: the configuration says what happens when nobody can judge.
+            # Not a verdict: the configuration's failure policy applies.
             return web.Response(status=503, text=f"cannot read the job: {error}\n")
         return web.Response(body=body, content_type="application/json")
 
@@ -107,7 +107,7 @@ def _handler(client: Client, judges: Judges) -> Handler:
 
 
 class _Upkeep:
-    """What has to be in order besides answering."""
+    """Keeps certificate and configuration up to date."""
 
     def __init__(
         self,
@@ -141,11 +141,11 @@ class _Upkeep:
             logger.info("Judging jobs on port %d", port)
 
     async def _certify(self) -> None:
-        """Show what the Secret holds; connections that are open keep what they were shown."""
+        """Load the Secret's certificate; open connections keep the old one."""
         secret = Key(self._options.lock_namespace, SECRET)
         bundle = await certificates.shared(self._client, secret, (_name(self._options, self._wanted),), self._clock)
         if bundle != self._bundle:
-            with tempfile.NamedTemporaryFile() as file:  # OpenSSL reads from files only; it is ours alone
+            with tempfile.NamedTemporaryFile() as file:  # OpenSSL reads only from files; this one is private
                 file.write(bundle.key + bundle.certificate)
                 file.flush()
                 self.tls.load_cert_chain(file.name)
@@ -160,7 +160,7 @@ class _Upkeep:
 def configuration(
     options: Options, wanted: WebhookOptions, definitions: Iterable[Definition], ca: bytes, port: int
 ) -> Obj:
-    """What the API server is to know."""
+    """The webhook configuration for the API server."""
     name = f"{CONFIGURATION}-{options.namespace}" if options.namespace else CONFIGURATION
     scope = {"kubernetes.io/metadata.name": options.namespace} if options.namespace else {}
     return CONFIGURATIONS.describe(Key("", name)) | {
@@ -199,13 +199,13 @@ def _client_config(options: Options, wanted: WebhookOptions, port: int) -> Obj:
 
 
 def _name(options: Options, wanted: WebhookOptions) -> str:
-    """By which the API server calls, and which the certificate must therefore be for."""
+    """The host name that the API server connects to, and that the certificate must have."""
     if wanted.service:
         return f"{wanted.service}.{options.lock_namespace}.svc"
     return urlsplit(wanted.url).hostname or _LOOPBACK
 
 
 def _listens_on(wanted: WebhookOptions) -> str:
-    """Reachable from outside only where the API server is outside."""
+    """Reachable from outside only if the API server is."""
     local = not wanted.service and not wanted.url
     return _LOOPBACK if local or urlsplit(wanted.url).hostname == _LOOPBACK else EVERYWHERE
