@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The shape of objects, and what follows from it: decoding, pruning, defaulting, validation.
+"""Schemas of objects: decoding, pruning, defaulting, validation.
 
-`builtin` gives the shapes of built-in kinds, `decode` reads their bodies; `crd_rules` judges the schemas of a CRD and
-`compiled.CompiledSchema` works on custom objects. `node` is the one shape both become, which patches and server-side
-apply build on. Everything is pure: bytes, clocks and stores are for others.
+`builtin` has the schemas of built-in kinds, `decode` reads their bodies; `crd_rules` validates the schemas of a CRD and
+`compiled.CompiledSchema` handles custom objects. Both become the graph in `node`, on which patches and server-side
+apply build. The package is pure: it uses no clock, store or network.
 """

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The built-in types as `Node` graphs, read from the generated dump of the real Go types.
+"""Built-in types as `Node` graphs, read from the generated dump of the real Go types.
 
-Everyone who needs the shape of a Pod or a ConfigMap comes here: decoding, patches, the protobuf reader. A package's
-file is read when one of its types is first asked for, and each type is built once. Nothing here knows a kind by name.
+Used for decoding, patches and the protobuf reader. A package's file is read when one of its types is first requested,
+and each type is built once. No kind is treated specially.
 """
 
 from __future__ import annotations
@@ -21,18 +21,18 @@ from springtide.local.schema.node import MISSING, Field, Node, Shape
 _GENERATED = Path(__file__).with_name("generated")
 _SCHEMA_PROPS = "io.k8s.apiextensions-apiserver.pkg.apis.apiextensions.v1.JSONSchemaProps"
 
-# Free-form values keep the name of their Go type in `scalar`: each has a protobuf form of its own.
+# Free-form values keep the name of their Go type in `scalar`: each has its own protobuf form.
 _FREE = frozenset({"raw", "json", "fields"})
-# A JSONSchemaProps or something else in its place; `item` is the JSONSchemaProps.
+# A JSONSchemaProps or an alternative to it; `item` is the JSONSchemaProps.
 _SCHEMA_OR = frozenset({"schema-or-bool", "schema-or-array", "schema-or-strings"})
-# Structs in Go although they are single values in JSON.
+# Structs in Go, single values in JSON.
 _STRUCT_LEAVES = frozenset({"time", "microtime", "duration", "quantity", "int-or-string"}) | _FREE | _SCHEMA_OR
 
 _models: dict[str, Node] = {}
 
 
 def kind_node(group: str, version: str, kind: str) -> Node:
-    """The shape of a built-in kind; KeyError when there is no such kind."""
+    """The node of a built-in kind; KeyError when there is no such kind."""
     return model(kinds()[f"{group}/{version}/{kind}"])
 
 
@@ -44,14 +44,14 @@ def kinds() -> Mapping[str, str]:
 
 
 def model(name: str) -> Node:
-    """The shape of a Go struct by its OpenAPI model name (`io.k8s.api.core.v1.PodSpec`)."""
+    """The node of a Go struct by its OpenAPI model name (`io.k8s.api.core.v1.PodSpec`)."""
     node = _models.get(name)
     if node is None:
         package, _, local = name.rpartition(".")
         dumped = _package(package)[local]
         fields: dict[str, Field] = {}
         node = Node(Shape.OBJECT, name=name, fields=fields, atomic=dumped.get("mapType") == "atomic")
-        # Known before its fields are built, because JSONSchemaProps contains itself.
+        # Registered before its fields are built, because JSONSchemaProps contains itself.
         _models[name] = node
         for entry in dumped["fields"]:
             fields[entry["name"]] = _field(entry)
@@ -72,7 +72,7 @@ def _field(entry: dict[str, Any]) -> Field:
     default = entry.get("default")
     return Field(
         node=_positioned(_node(entry["type"]), entry),
-        # The dump states zero values ({}, "", 0) as defaults too; Go's decoding supplies those anyway.
+        # The dump lists zero values ({}, "", 0) as defaults too; Go's decoding supplies those anyway.
         default=default if default else MISSING,
         omit_empty=_disappears(entry),
         pointer=entry.get("pointer", False),
@@ -84,7 +84,7 @@ def _field(entry: dict[str, Any]) -> Field:
 
 
 def _disappears(entry: dict[str, Any]) -> bool:
-    """Go leaves an empty value out under `omitempty`, except a struct that is not behind a pointer (`status: {}`)."""
+    """Whether Go omits an empty value (`omitempty`); not for a struct without a pointer (`status: {}`)."""
     if entry.get("omitZero") or entry.get("pointer"):
         return bool(entry.get("omitEmpty"))
     type_ = entry["type"]
@@ -112,7 +112,7 @@ def _scalar(name: str) -> Node:
 
 
 def _positioned(node: Node, entry: dict[str, Any]) -> Node:
-    """The node with what the field says about this position; a struct's `fields` stay shared with all its uses."""
+    """The node with the properties of this field; a struct's `fields` are shared by all its uses."""
     said: dict[str, Any] = {}
     if "listType" in entry:
         said["list_type"] = entry["listType"]

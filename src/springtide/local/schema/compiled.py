@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""One version of a CRD, ready for work: the face of this room for custom resources.
+"""The compiled schema of one CRD version: the package's interface for custom resources.
 
-The API server makes one when a CRD is established, keeps it with the resource and asks it to prune, default and
-validate every object. Each part is compiled once, when it is first needed: a server with many CRDs starts at once.
+The API server makes one when a CRD is established, keeps it with the resource and uses it to prune, default and
+validate every object. Each part is compiled when it is first needed, so that a server with many CRDs starts quickly.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ def _is_costly(schema: Any) -> bool:
 
 
 class CompiledSchema:
-    """What the API server does to objects of one custom kind in one version. Compiled at the first object."""
+    """Processes objects of one custom kind in one version. Compiled at the first object."""
 
     def __init__(self, schema: Mapping[str, Any] | None) -> None:
         """`schema` is the version's `openAPIV3Schema`, accepted by `crd_rules`; None keeps everything."""
@@ -63,12 +63,12 @@ class CompiledSchema:
 
     @cached_property
     def costly(self) -> bool:
-        """Whether a few letters may take long: patterns that repeat or name Unicode classes."""
+        """Whether short values may take long: patterns that repeat or name Unicode classes."""
         return _is_costly(self._schema)
 
     @cached_property
     def node(self) -> Node:
-        """The shape, for patches and server-side apply."""
+        """The `Node` graph, for patches and server-side apply."""
         return structural.build(self._schema)
 
     @cached_property
@@ -89,7 +89,7 @@ class CompiledSchema:
 
     @property
     def _rules(self) -> RunRules | None:
-        # No cached property: until Python 3.12 all of them wait while one is computed, which may be in a thread.
+        # Not a cached property: until Python 3.12 all of them block while one is computed, which may be on a thread.
         if not self._is_compiled:
             self._run_rules = compile_rules(self._schema, self.node)
             self._is_compiled = True
@@ -97,26 +97,26 @@ class CompiledSchema:
 
     @property
     def compiles_long(self) -> bool:
-        """Whether the rules are still to be compiled, and `compile` would hold up the event loop."""
+        """Whether the rules are not compiled yet, and `compile` would block the event loop."""
         return not self._is_compiled and rule_length(self._schema) > LONG_RULES
 
     def compile(self) -> None:
-        """Compiles the rules, which `validate` does otherwise."""
+        """Compile the rules, which `validate` does otherwise."""
         self._rules  # noqa: B018 -- computed when it is first asked for
 
     def prune(self, obj: dict[str, Any]) -> list[str]:
-        """Drops unknown fields in place and returns their paths. Raises `decode.DecodeError` for malformed metadata."""
+        """Drop unknown fields in place and return their paths. Raises `decode.DecodeError` for malformed metadata."""
         return self._prune(obj)
 
     def default(self, obj: dict[str, Any], room: Room | None = None) -> None:
-        """Fills in the schema's defaults, in place. Raises `defaults.TooManyDefaults` when the room is used up."""
+        """Fill in the schema's defaults, in place. Raises `defaults.TooManyDefaults` when the room is used up."""
         if self._fill is not None:
             self._fill(obj, room or Room())
 
     def validate(
         self, obj: dict[str, Any], old: dict[str, Any] | None = None, patience: int | None = None
     ) -> list[FieldError]:
-        """What is wrong with the values; on an update (`old`) what was wrong before and did not change is let pass.
+        """Errors in the values; on an update (`old`) errors in unchanged values are ignored.
 
         With `patience`, raises `cel.TooLong` when the rules need more work than that.
         """

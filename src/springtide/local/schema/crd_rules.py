@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the real server demands of the schemas inside a CustomResourceDefinition.
+"""kube-apiserver's rules for the schemas inside a CustomResourceDefinition.
 
 The CRD's strategy calls `crd_schema_errors` when a CRD is created or its spec changes; names, versions and the rest of
-the CRD are not looked at here. A schema without complaints can be given to `CompiledSchema`.
+the CRD are not checked here. A schema without errors can be passed to `CompiledSchema`.
 """
 
 from __future__ import annotations
@@ -37,12 +37,12 @@ _ROOT_KEYS: Final = frozenset(name[0].lower() + name[1:] for name in _ALLOWED_AT
 
 
 def crd_schema_errors(spec: Mapping[str, Any]) -> list[FieldError]:
-    """Complaints about the schemas of all versions in a CRD's `spec`, with the paths the real server uses."""
+    """Errors in the schemas of all versions in a CRD's `spec`, with kube-apiserver's paths."""
     versions = spec.get("versions") or []
     schemas = [(version.get("schema") or {}).get("openAPIV3Schema") for version in versions]
     statuses = ["status" in (version.get("subresources") or {}) for version in versions]
     if schemas and schemas[0] is not None and all(schema == schemas[0] for schema in schemas):
-        # The real server keeps a schema that all versions share above them, and names it so.
+        # kube-apiserver stores a schema shared by all versions above them, and uses that path.
         return schema_errors(schemas[0], "spec.validation.openAPIV3Schema", any(statuses))
     found: list[FieldError] = []
     for index, (schema, has_status) in enumerate(zip(schemas, statuses, strict=True)):
@@ -55,22 +55,22 @@ def crd_schema_errors(spec: Mapping[str, Any]) -> list[FieldError]:
 
 
 def schema_errors(schema: Schema, path: str, has_status: bool = False, with_rules: bool = True) -> list[FieldError]:
-    """Complaints about one schema; `path` is where it stands in the CRD.
+    """Errors in one schema; `path` is its path in the CRD.
 
-    On an update the rules are left to `updated_rule_errors`.
+    On an update the rules are checked by `updated_rule_errors`.
     """
     return _value_errors(schema, path, has_status) or (rule_errors(schema, path) if with_rules else [])
 
 
 def updated_rule_errors(schema: Schema, path: str, stored: Schema) -> list[FieldError]:
-    """Complaints about the rules of a schema that replaces a stored one."""
+    """Errors in the rules of a schema that replaces a stored one."""
     if schema == stored or _value_errors(schema, path):
-        return []  # what is wrong with the schema itself is said by `schema_errors`
+        return []  # errors in the schema itself are reported by `schema_errors`
     return rule_errors(schema, path, stored)
 
 
 def _value_errors(schema: Schema, path: str, has_status: bool = False) -> list[FieldError]:
-    """Complaints about all but the rules."""
+    """Errors in everything except the rules."""
     found = list(_root_errors(schema, path, has_status))
     if _is_plain(schema):
         found += structural_errors(schema, path) or list(_default_errors(schema, path, is_resource=True))
@@ -79,14 +79,14 @@ def _value_errors(schema: Schema, path: str, has_status: bool = False) -> list[F
 
 
 def _is_plain(schema: Schema) -> bool:
-    """Free of what no structural schema can be made of, which is complained about elsewhere."""
+    """Whether the schema is free of keywords that exclude a structural schema; those are reported elsewhere."""
     if any(schema.get(key) for key in _UNSUPPORTED) or isinstance(schema.get("items"), list):
         return False
     return all(_is_plain(inner) for inner in _below(schema))
 
 
 def _below(schema: Schema) -> Iterator[Schema]:
-    """The schemas one level further down."""
+    """The schemas one level below."""
     for word in ("allOf", "oneOf", "anyOf"):
         yield from schema.get(word) or ()
     yield from (schema.get("properties") or {}).values()
@@ -105,11 +105,11 @@ def _root_errors(schema: Schema, path: str, has_status: bool) -> Iterator[FieldE
 
 @dataclass(frozen=True, slots=True)
 class _Context:
-    """What the position inherits from those above it."""
+    """Properties that a position inherits from those above it."""
 
     is_root: bool = False
     no_defaults: str = ""
-    """Why there may be no default here; empty: there may."""
+    """Why a default is forbidden here; empty: it is allowed."""
     inside_metadata: bool = False
 
 
@@ -173,7 +173,7 @@ def _property_errors(schema: Schema, path: str, context: _Context) -> Iterator[F
 
 
 def _unsupported(path: str, value: Any, allowed: tuple[str, ...]) -> FieldError:
-    """Like `field_errors.not_supported`, with the choices in the order the real server has them."""
+    """Like `field_errors.not_supported`, with the choices in kube-apiserver's order."""
     choices = ", ".join(f'"{choice}"' for choice in allowed)
     return FieldError("FieldValueNotSupported", path, f'Unsupported value: "{value}": supported values: {choices}')
 
@@ -235,7 +235,7 @@ def _map_list_errors(schema: Schema, path: str) -> Iterator[FieldError]:
 
 
 def _key_errors(schema: Schema, path: str) -> Iterator[FieldError]:
-    """The keys of list items must always be there."""
+    """The keys of list items must always be present."""
     list_type, items = schema.get("x-kubernetes-list-type"), schema.get("items")
     if list_type not in ("set", "map") or not isinstance(items, Mapping):
         return
@@ -253,7 +253,7 @@ def _key_errors(schema: Schema, path: str) -> Iterator[FieldError]:
 
 
 def _default_errors(schema: Schema, path: str, is_resource: bool = False) -> Iterator[FieldError]:
-    """Defaults must themselves fit the schema."""
+    """Defaults must themselves be valid by the schema."""
     default = schema.get("default")
     is_resource = is_resource or schema.get("x-kubernetes-embedded-resource", False)
     if default is not None:

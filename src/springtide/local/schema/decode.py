@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Decoded JSON to what a Go round trip through a built-in type leaves of it.
+"""Decoding of built-in kinds: normalises JSON as a round trip through the Go type does.
 
-Called by the API server on every body of a built-in kind, right after JSON parsing. It drops unknown fields and empty
-`omitempty` values, adds the zero values Go always writes, brings quantities and times into their canonical form and
-refuses wrong types. Each type is compiled once into a closure that knows nothing of paths; only when a body has
-something to complain about does `explain` walk it again and find the words.
+The API server calls it for every body of a built-in kind, after JSON parsing. It drops unknown fields and empty
+`omitempty` values, adds the zero values that Go always writes, converts quantities and times to their canonical form
+and rejects wrong types. Each type is compiled once into a closure without paths; only for a body with errors does
+`explain` walk it again for the messages.
 
-One deliberate difference: a missing or empty list or map that OpenAPI calls required is left out instead of becoming
-null, so that the kinds' validation meets either items or nothing.
+One deliberate difference: a missing or empty list or map that OpenAPI calls required is omitted instead of becoming
+null, so that the kinds' validation sees either items or nothing.
 """
 
 from __future__ import annotations
@@ -29,10 +29,10 @@ _compiled: dict[int, tuple[Node, Convert]] = {}
 
 
 def decode(obj: dict[str, Any], node: Node) -> tuple[dict[str, Any], list[str]]:
-    """The object as the type keeps it, and the paths of fields the type does not know, in document order.
+    """The object as the type keeps it, and the paths of unknown fields, in document order.
 
-    Raises `DecodeError` in kube-apiserver's words when a value has the wrong type. Parts of `obj` that need no change
-    are shared with the result.
+    Raises `DecodeError` with kube-apiserver's message when a value has the wrong type. Parts of `obj` that need no
+    change are shared with the result.
     """
     unknown: Unknown = []
     if type(obj) is not dict:
@@ -45,11 +45,11 @@ def decode(obj: dict[str, Any], node: Node) -> tuple[dict[str, Any], list[str]]:
     except RecursionError:
         raise DecodeError(TOO_DEEP) from None
     explain(obj, node)
-    raise DecodeError("the object does not fit its type")  # unless the two walks disagree, nothing comes here
+    raise DecodeError("the object does not fit its type")  # reached only if the two walks disagree
 
 
 def _converter(node: Node) -> Convert:
-    """The closure for a node that is no scalar, made once; the node is kept so that its id stays its own."""
+    """The closure for a non-scalar node, made once; the node is kept alive so that its id is not reused."""
     entry = _compiled.get(id(node))
     if entry is None:
         entry = (node, _COMPILERS[node.shape](node))
@@ -58,7 +58,7 @@ def _converter(node: Node) -> Convert:
 
 
 class _Slot(NamedTuple):
-    """How one field of a struct is taken over."""
+    """Conversion of one field of a struct."""
 
     python: type | None
     """The only JSON type allowed; None leaves the check to the converter."""
@@ -66,7 +66,7 @@ class _Slot(NamedTuple):
     keep_empty: bool
 
 
-# These need no look at the value beyond its type.
+# Only the type of these values is checked.
 _PLAIN: dict[str, type] = {"string": str, "bool": bool, "duration": str}
 _COLLECTIONS: dict[Shape, type] = {Shape.OBJECT: dict, Shape.MAP: dict, Shape.LIST: list}
 
@@ -125,7 +125,7 @@ def _is_nil(field: Field) -> bool:
 
 
 def _zero(field: Field) -> Callable[[], Any]:
-    """Makes what Go writes for a field that is not set; structs anew each time, because callers change objects."""
+    """Makes the value that Go writes for an unset field; structs anew each time, because callers change objects."""
     node = field.node
     if node.shape is Shape.OBJECT and not field.pointer:
         convert = _converter(node)
@@ -177,7 +177,7 @@ def _map(node: Node) -> Convert:
 
 
 def _string_map(values: dict[str, Any], unknown: Unknown) -> dict[str, Any]:
-    """Labels, annotations and ConfigMap data: nearly always right as they are."""
+    """Labels, annotations and ConfigMap data: nearly always valid unchanged."""
     for value in values.values():
         if type(value) is not str:
             if value is not None:
@@ -188,7 +188,7 @@ def _string_map(values: dict[str, Any], unknown: Unknown) -> dict[str, Any]:
 
 def _scalar_map(item: Node) -> Convert:
     leaf = CONVERTERS[item.scalar]
-    zero = "" if item.scalar == "bytes" else ZEROS[item.scalar]  # no bytes in a map are written as empty ones
+    zero = "" if item.scalar == "bytes" else ZEROS[item.scalar]  # Go writes empty bytes in a map as empty strings
 
     def convert(values: dict[str, Any], unknown: Unknown) -> dict[str, Any]:
         return {key: zero if value is None else leaf(value) for key, value in values.items()}
@@ -202,7 +202,7 @@ def _free(node: Node) -> Convert:
     inner, scalar = _converter(node.item), node.scalar
 
     def convert(value: Any, unknown: Unknown) -> Any:
-        # Go reads these with a decoder of its own, which reports no unknown fields and skips what it does not expect.
+        # Go uses a separate decoder here, which reports no unknown fields and skips unexpected values.
         if type(value) is dict:
             return inner(value, [])
         if type(value) is list and scalar != "schema-or-bool":

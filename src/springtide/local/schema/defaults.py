@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Schema defaults, filled in where an object says nothing.
+"""Schema defaults, filled in where an object has no value.
 
 The API server applies them to every object it decodes, built-in or custom, and to custom objects it reads back (a
-default added to a CRD later shows up in old objects). A node is compiled once; branches without any default cost
-nothing. What Go's defaulting functions compute is not here but in the kinds' strategies.
+default added to a CRD later appears in old objects). A node is compiled once; branches without any default cost
+nothing. Defaults computed by Go's defaulting functions are in the kinds' strategies.
 
-A list of `{}` and a schema with a long default make an object of gigabytes from a few letters: whoever fills in
-defaults says how much they may add.
+A list of `{}` and a schema with a long default turn a few characters into an object of gigabytes: the caller limits how
+much defaults may add.
 """
 
 from __future__ import annotations
@@ -19,27 +19,27 @@ from typing import Any, Final
 from springtide.local.schema.node import MISSING, Node, Shape
 
 MOST: Final = 3 << 19
-"""Bytes that defaults may add to one object: as many as it may have."""
+"""Maximum bytes that defaults may add to one object: the maximum size of an object."""
 _LEAST: Final = 16
-"""What a default is counted as, however short: in memory it is longer than in JSON."""
+"""Minimum size counted for a default: in memory it is longer than in JSON."""
 
 
 class TooManyDefaults(ValueError):
-    """Defaults would add more to the object than they may; those that were filled in stay."""
+    """Defaults would exceed their limit; those already filled in remain."""
 
     def __init__(self) -> None:
         super().__init__(f"the defaults of its schema would add more than {MOST} bytes")
 
 
 class Room:
-    """What defaults may still add, in bytes of JSON."""
+    """Remaining size of defaults that may be added, in bytes of JSON."""
 
     __slots__ = ("_left", "is_whole")
 
     def __init__(self, size: int = MOST) -> None:
         self._left = size
         self.is_whole = size >= MOST
-        """Whether what does not fit here fits nowhere."""
+        """Whether this is the full limit, so that no larger room can be tried."""
 
     def take(self, size: int) -> None:
         self._left -= size
@@ -54,7 +54,7 @@ _compiled: dict[int, tuple[Node, Fill | None]] = {}
 
 
 def apply_defaults(obj: Any, node: Node, room: Room | None = None) -> None:
-    """Fills in the schema's defaults, in place."""
+    """Fill in the schema's defaults, in place."""
     entry = _compiled.get(id(node))
     if entry is None:
         entry = _compiled[id(node)] = (node, compile_defaults(node))
@@ -63,12 +63,12 @@ def apply_defaults(obj: Any, node: Node, room: Room | None = None) -> None:
 
 
 def compile_defaults(node: Node) -> Fill | None:
-    """A function that fills in the defaults of a position, or None where there is nothing to fill in."""
+    """A function that fills in the defaults of a position, or None where there are none."""
     return _Compiler(_with_defaults(node)).fill(node)
 
 
 def _with_defaults(root: Node) -> set[int]:
-    """Ids of nodes that lead to a default. Found by asking again until nothing changes, because graphs have cycles."""
+    """Ids of nodes that lead to a default. Computed by iteration to a fixed point, because graphs have cycles."""
     nodes = list(_reachable(root).values())
     found: set[int] = set()
     while True:
@@ -149,7 +149,7 @@ class _Compiler:
 
 
 def _fresh(default: Any) -> Callable[[], Any]:
-    """A new copy each time for whatever can be changed."""
+    """A factory of defaults that returns a new copy of mutable ones."""
     if isinstance(default, _ATOMS):
         return lambda: default
     if isinstance(default, Mapping) and not default:

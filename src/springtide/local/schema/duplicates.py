@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""JSON keys that stand twice in one object, which the parser drops silently but strict field validation must report.
+"""Detects duplicate JSON keys, which the parser drops silently but strict field validation must report.
 
-The API server asks for every write that is validated strictly or with warnings, so the usual answer has to be cheap:
-a body without duplicates is as long as its own re-encoding or, when it has spaces between its words, has as many
-quotation marks. Only otherwise is it parsed again, slowly.
+Called for every write that is validated strictly or with warnings, so the usual case must be cheap: a body without
+duplicates is as long as its own re-encoding or, when it contains whitespace, has as many quotation marks. Only
+otherwise is it parsed again, slowly.
 """
 
 from __future__ import annotations
@@ -16,11 +16,11 @@ from typing import Any
 import msgspec
 
 _encode = msgspec.json.encode
-_MOST_TOLD = 100  # Go's strict decoder stops counting here
+_MOST_TOLD = 100  # as many as Go's strict decoder reports
 
 
 class _Pairs(list[tuple[str, Any]]):
-    """An object as it was written, duplicates and all."""
+    """An object as it was written, including duplicates."""
 
 
 def duplicate_fields(body: bytes, decoded: Any) -> list[str]:
@@ -32,7 +32,7 @@ def duplicate_fields(body: bytes, decoded: Any) -> list[str]:
 
 
 def _equally_quoted(encoded: bytes, body: bytes) -> bool:
-    """A dropped key takes its two quotation marks along; only one written `\\u0022` could replace them."""
+    """Whether no key was dropped: a key has two quotation marks, which only a `\\u0022` could replace."""
     return encoded.count(b'"') == body.count(b'"') and b"\\u" not in body
 
 

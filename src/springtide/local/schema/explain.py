@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Why a body was refused, or which of its fields nobody knows: the slow, wordy twin of `decode`.
+"""Error messages for rejected bodies and unknown fields: the slow counterpart of `decode`.
 
-Only bodies with something wrong come here. The walk keeps what Go's decoder keeps in mind for its errors: the struct
-it is in, the Go names on the way, and that a wrong JSON type is remembered while a parser's complaint ends it at once.
+Used only for bodies with errors. The walk keeps the state that Go's decoder has for its errors: the current struct, the
+Go names on the path, and that a wrong JSON type is recorded while a parser error ends decoding at once.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 from springtide.local.schema.leaves import CONVERTERS, Unfit
 from springtide.local.schema.node import Node, Shape
 
-_MOST_COMPLAINTS = 100  # Go's strict decoder stops counting here
+_MOST_COMPLAINTS = 100  # as many as Go's strict decoder reports
 
 
 class DecodeError(Exception):
@@ -21,7 +21,7 @@ class DecodeError(Exception):
 
 
 class _Place(NamedTuple):
-    """Where Go's decoder stands: the struct and the field names it would print."""
+    """Position of Go's decoder: the struct and the field names that it prints."""
 
     struct: str = ""
     path: str = ""
@@ -31,7 +31,7 @@ class _Place(NamedTuple):
 
 
 def explain(obj: Any, node: Node) -> None:
-    """Raises the `DecodeError` kube-apiserver would answer with, if there is anything wrong."""
+    """Raise the `DecodeError` of kube-apiserver, if the object has errors."""
     try:
         misfits = list(_misfits(obj, node, _Place(), _go_type(node)))
     except RecursionError:
@@ -41,7 +41,7 @@ def explain(obj: Any, node: Node) -> None:
 
 
 def _misfits(value: Any, node: Node, place: _Place, go: str) -> Iterator[str]:
-    """Wrong JSON types in document order; a parser's complaint is raised and so overtakes them."""
+    """Wrong JSON types in document order; a parser error is raised and so precedes them."""
     if value is None:
         return
     match node.shape:
@@ -129,7 +129,7 @@ def _go_type(node: Node) -> str:
 
 
 def _item_type(node: Node) -> str:
-    """`[]v1.Capability` tells the type of its elements; `v1.ResourceList` does not."""
+    """`[]v1.Capability` contains the type of its elements; `v1.ResourceList` does not."""
     assert node.item is not None
     if node.name.startswith("["):
         return node.name[2:]
@@ -139,7 +139,7 @@ def _item_type(node: Node) -> str:
 
 
 def unknown_fields(obj: Any, node: Node) -> list[str]:
-    """Paths of fields the type does not have, in document order, at most as many as Go reports."""
+    """Paths of unknown fields, in document order, at most as many as Go reports."""
     found: list[str] = []
     for path in _unknown(obj, node, ""):
         found.append(path)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The simple JSON paths inside a CRD (`.spec.replicas`, `.map['a.b']`): a rule's `fieldPath`, selectable fields."""
+"""Simple JSON paths inside a CRD (`.spec.replicas`, `.map['a.b']`): a rule's `fieldPath`, selectable fields."""
 
 from __future__ import annotations
 
@@ -11,7 +11,8 @@ _STEP = re.compile(r"\.([^.\[\]]+)|\['((?:\\.|[^'\\])*)'\]")
 
 
 def field_path(text: str, schema: Mapping[str, Any]) -> str | None:
-    """The path as field errors write it (`spec.replicas`, `spec.map[key]`), or None if the schema has no such field."""
+    """The path as written in field errors (`spec.replicas`, `spec.map[key]`), or None if the schema has no such field.
+    """
     at, written = 0, ""
     while at < len(text):
         match = _STEP.match(text, at)

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The string formats a CRD schema may ask for, checked as kube-apiserver checks them.
+"""String formats of CRD schemas, checked as in kube-apiserver.
 
-Value validation looks a format up here; an unknown format is no check at all, as in the real server.
+Value validation looks formats up here; an unknown format is not checked, as in kube-apiserver.
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ def _is_byte(text: str) -> bool:
 
 
 def _is_uri(text: str) -> bool:
-    """As Go's url.ParseRequestURI: an absolute path or something with a scheme."""
+    """As in Go's url.ParseRequestURI: an absolute path or a URI with a scheme."""
     try:
         parts = urlsplit(text)
     except ValueError:
@@ -137,7 +137,7 @@ FORMATS: Final[Mapping[str, Callable[[str], bool]]] = {
     "k8sshortname": lambda text: len(text) <= 63 and _SHORT_NAME.fullmatch(text) is not None,
     "k8slongname": lambda text: len(text) <= 253 and _LONG_NAME.fullmatch(text) is not None,
 }
-"""By name without dashes, which is how the real server looks them up."""
+"""By name without dashes, as kube-apiserver looks them up."""
 
 
 def format_check(name: str) -> Callable[[str], bool] | None:

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Single values that Go reads with rules of its own: numbers with a range, times, base64, quantities, int-or-string.
+"""Single values that Go reads by special rules: numbers with a range, times, base64, quantities, int-or-string.
 
-Each converter takes a decoded JSON value and gives back what kube-apiserver would write for it. It raises `Unfit`:
-without text when the JSON type is wrong (the caller knows the field and finds the words), with the parser's own words
-when the type was right and the content was not. Used by decoding, whose converters all take a second argument that
-nothing here needs; `explain` asks the same converters for the words.
+Each converter takes a decoded JSON value and returns what kube-apiserver writes for it. It raises `Unfit`: without text
+when the JSON type is wrong (the caller knows the field and makes the message), with the parser's message when the type
+was right and the content was not. Decoding calls all converters with a second argument, which is unused here; `explain`
+uses the same converters for messages.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from springtide.api import quantity
 
 
 class Unfit(Exception):
-    """The value does not fit; the text, if any, is Go's."""
+    """The value is invalid; the text, if any, is Go's."""
 
 
 def _int32(value: Any, _: object = None) -> int:
@@ -79,13 +79,13 @@ def _bytes(value: Any, _: object = None) -> str:
         raise Unfit
     try:
         raw = binascii.a2b_base64(value, strict_mode=True)
-    except ValueError:  # binascii.Error, or letters that are not even ASCII
+    except ValueError:  # binascii.Error, or non-ASCII characters
         raw = _lenient_base64(value)
     return binascii.b2a_base64(raw, newline=False).decode()
 
 
 def _lenient_base64(value: str) -> bytes:
-    """Go skips line breaks and tells at which byte (counted in groups of four) it gave up."""
+    """Decode base64 as Go does: skips line breaks, and reports the byte (in groups of four) of an error."""
     text = value.replace("\n", "").replace("\r", "")
     try:
         return binascii.a2b_base64(text, strict_mode=True)
@@ -116,7 +116,7 @@ _MICROS: Final = (*_TIME_PARTS, (r"[.,][0-9]{6}", ".000000"), _ZONE)
 _COMMON_TIME = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}Z")
 _COMMON_MICROTIME = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}\.[0-9]{6}Z")
 _RANGES: Final = ((2, 1, 12, "month"), (6, 0, 23, "hour"), (8, 0, 59, "minute"), (10, 0, 59, "second"))
-_ZERO_TIME: Final = datetime(1, 1, 1, tzinfo=UTC)  # Go's "not set", which JSON shows as null
+_ZERO_TIME: Final = datetime(1, 1, 1, tzinfo=UTC)  # Go's "not set", null in JSON
 
 
 def _time(value: Any, _: object = None) -> str | None:
@@ -139,13 +139,13 @@ def _microtime(value: Any, _: object = None) -> str | None:
 
 
 def _stays(value: str, common: re.Pattern[str]) -> bool:
-    """Whether it is a real moment in the form that would be written: true of nearly all, and quickly told."""
+    """Whether the value is a valid time in canonical form: true for nearly all, and fast."""
     if common.fullmatch(value) is None:
         return False
     try:
         return datetime.fromisoformat(value).year > 1
     except ValueError:
-        return False  # the slow way has the words for it
+        return False  # the slow path makes the message
 
 
 def _written(moment: datetime) -> str:
@@ -153,7 +153,7 @@ def _written(moment: datetime) -> str:
 
 
 def _time_parts(value: str, layout: tuple[tuple[str, str], ...]) -> list[str]:
-    """The text cut at the layout's elements; a miss is told as Go's time package does."""
+    """Split the text by the layout's elements; a mismatch raises the error of Go's time package."""
     parts: list[str] = []
     position = 0
     for pattern, element in layout:
@@ -214,4 +214,4 @@ ZEROS: Final[dict[str, Any]] = {
     "quantity": "0",
     "int-or-string": 0,
 }
-"""What Go writes for a field nobody set."""
+"""Values that Go writes for an unset field."""

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Rules about a custom object that follow from its shape: unique list items and keys, embedded resources.
+"""Rules that follow from a custom object's schema: unique list items and keys, embedded resources.
 
 Run after value validation; both walk the `Node` graph, and only where the schema has such lists or resources.
 """
@@ -19,7 +19,7 @@ _encode = msgspec.json.Encoder(order="deterministic").encode
 
 
 def mentions(node: Node) -> bool:
-    """Whether anything below the node needs these rules at all. Metadata has its own validation."""
+    """Whether the node or any below it needs these rules. Metadata has its own validation."""
     if node.list_type in ("set", "map") or node.embedded:
         return True
     inner = [field.node for name, field in node.fields.items() if name != "metadata"]
@@ -66,7 +66,7 @@ def _repeated_keys(values: list[Any], node: Node, path: Path) -> Iterator[Proble
 
 
 def _repeated(values: list[Any]) -> list[int]:
-    """Where a value stands for the second time; later repetitions are not told again."""
+    """Index of the second occurrence of each repeated value; later ones are not reported."""
     counts: dict[bytes, int] = {}
     found = []
     for index, value in enumerate(values):
@@ -78,7 +78,7 @@ def _repeated(values: list[Any]) -> list[int]:
 
 
 def embedded_problems(obj: Any, node: Node) -> list[Problem]:
-    """Embedded resources must say what they are."""
+    """Embedded resources must have apiVersion and kind."""
     return list(_walk_embedded(obj, node, ROOT))
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The shape of an object, position by position.
+"""The schema of an object as a graph of positions.
 
 Built-in types (from the generated dump) and custom resources (from their CRD) become the same `Node` graph, so that
 pruning, defaulting, strategic-merge and server-side apply are written once. A graph may be cyclic (JSONSchemaProps
@@ -15,10 +15,10 @@ from typing import Any, Final
 
 
 class Shape(Enum):
-    """What may stand at a position."""
+    """Kind of value at a position."""
 
-    OBJECT = "object"  # a struct: known field names
-    MAP = "map"  # free keys, one value shape
+    OBJECT = "object"  # a struct with known field names
+    MAP = "map"  # arbitrary keys, one schema for all values
     LIST = "list"
     SCALAR = "scalar"
     ANY = "any"  # free-form JSON: RawExtension, preserve-unknown-fields without properties
@@ -28,7 +28,7 @@ class Missing(Enum):
     MISSING = "missing"
 
 
-MISSING: Final = Missing.MISSING  # "no default", because None is a legal one
+MISSING: Final = Missing.MISSING  # "no default", because None is a valid one
 
 
 @dataclass(slots=True)
@@ -49,9 +49,9 @@ class Node:
     embedded: bool = False  # x-kubernetes-embedded-resource
     nullable: bool = False
     constraints: Mapping[str, Any] = field(default_factory=dict)
-    """CRD value validations as written in the schema: minimum, pattern, enum, anyOf, x-kubernetes-validations ..."""
+    """CRD value validations as in the schema: minimum, pattern, enum, anyOf, x-kubernetes-validations ..."""
     name: str = ""
-    """For messages: OpenAPI model name of a built-in struct, or the Go type of anything else that has its own."""
+    """For messages: OpenAPI model name of a built-in struct, or the Go type of any other named type."""
 
 
 @dataclass(slots=True)
@@ -59,9 +59,9 @@ class Field:
     node: Node
     default: Any = MISSING
     omit_empty: bool = False
-    """An empty value disappears on a round trip unless `pointer`: Go's `omitempty` where it has an effect."""
+    """Whether a round trip drops an empty value unless `pointer`: Go's `omitempty` where it has an effect."""
     pointer: bool = False
     required: bool = False
     number: int = 0  # protobuf field number
     via: tuple[int, ...] = ()  # protobuf numbers of the inlined messages above it
-    inline: tuple[str, ...] = ()  # Go names of those messages, for messages about wrong types
+    inline: tuple[str, ...] = ()  # Go names of those messages, for type errors

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Where a walk over an object stands, kept as links and written out only when somebody must be told.
+"""Position of a walk in an object, stored as links and formatted only for an error.
 
-Most walks complain about nothing, so a step down costs one small tuple instead of a string.
+Most walks find no error, so a step down costs one small tuple instead of a string.
 """
 
 from __future__ import annotations
@@ -17,13 +17,13 @@ ROOT: Final[Path] = None
 
 
 class Key(str):
-    """A map key where the real server writes `data[key]` and not `data.key`."""
+    """A map key for which kube-apiserver writes `data[key]` and not `data.key`."""
 
     __slots__ = ()
 
 
 class Problem(NamedTuple):
-    """A field error and the position whose schema it broke, which `FieldError.field` does not always tell."""
+    """A field error and the position whose schema it violates, which can differ from `FieldError.field`."""
 
     path: Path
     error: FieldError
@@ -39,10 +39,10 @@ def steps(path: Path) -> list[str | int]:
 
 
 def written(path: Path) -> str:
-    """`spec.containers[0].name`."""
+    """The path as text: `spec.containers[0].name`."""
     text = ""
     for step in steps(path):
-        if len(text) > LONGEST_VALUE:  # a key may be a megabyte, and everything below it complain
+        if len(text) > LONGEST_VALUE:  # a key may have a megabyte, and everything below it can have errors
             return cut(text, LONGEST_VALUE)
         if isinstance(step, int | Key):
             text += f"[{step}]"

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Drops from a custom object what its schema does not know, and says what it dropped.
+"""Drops the unknown fields of a custom object and reports them.
 
-Runs on every body of a custom kind, before defaulting. In the same walk: nulls that the schema neither allows nor
-replaces disappear, numbers without a fraction become integers, and the metadata of the object and of embedded
-resources goes through the built-in ObjectMeta. Objects are changed in place.
+Runs on every body of a custom kind, before defaulting. The same walk removes nulls that the schema neither allows nor
+replaces, turns numbers without a fraction into integers, and decodes the metadata of the object and of embedded
+resources as the built-in ObjectMeta. Objects are changed in place.
 """
 
 from __future__ import annotations
@@ -19,11 +19,11 @@ from springtide.local.schema.paths import ROOT, Path, written
 from springtide.local.schema.structural import META_FIELDS, OBJECT_META
 
 _META = frozenset(META_FIELDS)
-_MOST_TOLD = 100  # as many as Go's strict decoder tells of a built-in kind
+_MOST_TOLD = 100  # as many as Go's strict decoder reports for a built-in kind
 
 
 class Dropped:
-    """Paths of dropped fields: those inside metadata are told first."""
+    """Paths of dropped fields; those inside metadata are reported first."""
 
     def __init__(self) -> None:
         self.metadata: list[str] = []
@@ -59,14 +59,14 @@ def compile_prune(root: Node) -> Callable[[dict[str, Any]], list[str]]:
 
 
 def prune_value(value: Any, node: Node) -> bool:
-    """Prunes one value that stands at a position of its own (a default); whether anything was dropped."""
+    """Prune a single value, such as a default; returns whether anything was dropped."""
     dropped = Dropped()
     _pruner(node)(value, ROOT, dropped)
     return bool(dropped.metadata or dropped.others)
 
 
 def _nothing_known(value: Any, path: Path, dropped: Dropped) -> None:
-    """Under a position without a schema no object keeps anything."""
+    """Drop everything below a position without a schema."""
     if type(value) is dict:
         for key in value:
             dropped.add((path, key))
@@ -109,7 +109,7 @@ def _list(node: Node) -> Prune:
 
 
 class _Keys:
-    """What an object's keys lead to: for each the walk further down, and whether a null there is kept."""
+    """For each key of an object: the pruner of its value, and whether a null is kept."""
 
     __slots__ = ("_fields", "_keeps_unknown", "_other", "_skipped")
 
@@ -124,7 +124,7 @@ class _Keys:
         self._skipped = skipped
 
     def drops(self, obj: dict[str, Any], key: str, path: Path, dropped: Dropped) -> bool:
-        """Whether the key must go; if it stays, its value is pruned."""
+        """Whether the key must be dropped; otherwise its value is pruned."""
         step = self._fields.get(key, self._other)
         if step is None or key in self._skipped:
             return self._unknown(key, path, dropped)
@@ -162,7 +162,7 @@ def _object(node: Node, resource: bool) -> Prune:
 
 
 def _skip_list(value: Any, path: Path, dropped: Dropped) -> None:
-    """A list where unknown fields are kept has no schema for its items and keeps them too."""
+    """Keep a list where unknown fields are kept: its items have no schema."""
 
 
 def _settle_meta(obj: dict[str, Any], path: Path, dropped: Dropped) -> None:
@@ -186,7 +186,7 @@ def _settle_meta(obj: dict[str, Any], path: Path, dropped: Dropped) -> None:
 
 
 def _sorted_json(value: Any) -> str:
-    """Go writes maps with their keys in order."""
+    """JSON with sorted keys, as Go writes maps."""
     if isinstance(value, dict):
         return "{" + ",".join(f"{shown(key)}:{_sorted_json(value[key])}" for key in sorted(value)) + "}"
     if isinstance(value, list):

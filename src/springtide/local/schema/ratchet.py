@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Lets an update pass that does not make things worse.
+"""Ratcheting validation: accepts updates that add no errors.
 
-When a schema grew stricter, objects that break it must still be updatable elsewhere: a complaint is dropped when the
-value it is about, or anything around it, is the same as before. List items can be compared only in lists of type map.
+When a schema becomes stricter, objects that violate it must remain updatable elsewhere: an error is dropped when its
+value, or anything that contains it, is unchanged. List items can be compared only in lists of type map.
 """
 
 from __future__ import annotations
@@ -15,17 +15,17 @@ from springtide.local.schema.node import Node
 from springtide.local.schema.paths import Path, Problem, steps
 
 GONE: Final = object()
-"""There is no old value that corresponds."""
+"""No corresponding old value."""
 
 
 def introduced(problems: list[Problem], new: Any, old: Any, node: Node) -> list[Problem]:
-    """The problems that the update brings in."""
+    """The problems that the update introduces."""
     known = _Known()
     return [problem for problem in problems if not _unchanged(problem.path, (new, old, node), known)]
 
 
 class _Known:
-    """What the problems of one object have found out for each other, by the identities of values it keeps alive."""
+    """Results shared between the problems of one object, by the identities of values, which are kept alive."""
 
     def __init__(self) -> None:
         self._equal: dict[tuple[int, int], bool] = {}
@@ -44,7 +44,7 @@ class _Known:
 
 
 class Partners:
-    """The items of an old list, by the keys that tell which of them a new item stands for."""
+    """The items of an old list, by the keys that match them with new items."""
 
     def __init__(self, old: Any, node: Node | None) -> None:
         self._node = node if node is not None and node.list_type == "map" and isinstance(old, list) else None
@@ -66,7 +66,7 @@ def _keys(item: dict[str, Any], node: Node) -> bytes:
 
 
 def _unchanged(path: Path, place: tuple[Any, Any, Node | None], known: _Known) -> bool:
-    """Whether the value at the path, or one that contains it, is as it was."""
+    """Whether the value at the path, or one that contains it, is unchanged."""
     for step in steps(path):
         place = _down(*place, step, known)
         if place[1] is GONE:
@@ -77,7 +77,7 @@ def _unchanged(path: Path, place: tuple[Any, Any, Node | None], known: _Known) -
 
 
 def _down(new: Any, old: Any, node: Node | None, step: str | int, known: _Known) -> tuple[Any, Any, Node | None]:
-    """One step further in both objects; `GONE` where the old one has nothing that corresponds."""
+    """One step down in both objects; `GONE` where the old one has no corresponding value."""
     if isinstance(step, int):
         item = new[step]
         return item, known.partner(item, old, node), node.item if node is not None else None

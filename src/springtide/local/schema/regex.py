@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Go regular expressions, as CRD patterns and CEL rules write them, run by RE2.
+"""Go regular expressions in CRD patterns and CEL rules, run by RE2.
 
-Go's `regexp` and RE2 share their syntax and their linear time, so nearly every pattern passes unchanged. `_to_re2`
-handles the rest: names of Unicode classes that Go finds in any spelling, `\\C`, group names, nesting. Complaints are
-translated into Go's words. Linear is not cheap enough: RE2 may do one step for each instruction and byte, so callers
-a search is charged to a `budget` before it begins, and all compiled patterns together keep at most `CACHE_MEMORY`.
+Go's `regexp` and RE2 share their syntax and their linear time, so nearly every pattern is passed unchanged. `_to_re2`
+handles the rest: names of Unicode classes that Go accepts in any spelling, `\\C`, group names, nesting. Errors are
+translated into Go's messages. Linear time is not cheap enough: RE2 may do one step for each instruction and byte, so
+each search is charged to a `budget` before it begins, and all compiled patterns together keep at most `CACHE_MEMORY`.
 """
 
 from __future__ import annotations
@@ -23,13 +23,13 @@ STEPS: Final = 100_000_000
 """Instructions times bytes for all patterns of one object; half a second when RE2 has to simulate an NFA."""
 CACHE_MEMORY: Final = 64 << 20
 _SMALL, _LARGE = 1 << 20, 11 << 19
-"""RE2's `max_mem`: for nearly all patterns, and for those whose program alone is larger. While it compiles, RE2 takes
-ten times as much; less would not do for `[\\p{L}\\p{N} ]{1,253}`."""
+"""RE2's `max_mem`: for nearly all patterns, and for those with larger programs. While it compiles, RE2 uses ten times
+as much; a lower limit would reject `[\\p{L}\\p{N} ]{1,253}`."""
 _MAX_HEIGHT: Final = 1000
 _COMPILING: Final = 25
-"""Steps that compiling one instruction takes."""
+"""Steps charged for compiling one instruction."""
 _LARGEST: Final = 250_000
-"""Instructions for which `_LARGE` suffices; where they do not, so many were made in vain."""
+"""Instructions for which `_LARGE` is sufficient; the steps charged when compilation fails."""
 
 _WORDS: Final = {
     "missing )": "missing closing )",
@@ -48,14 +48,14 @@ _OF_THE_WHOLE: Final = ("missing )", "unexpected )", _TOO_LARGE)
 
 
 class GoRegexError(ValueError):
-    """Go would not compile the pattern; the text is Go's."""
+    """The pattern is invalid in Go; the text is Go's."""
 
     def __init__(self, complaint: str) -> None:
         super().__init__(f"error parsing regexp: {complaint}")
 
 
 class TooManyStepsError(ValueError):
-    """The patterns of one object would take more steps than are allowed."""
+    """The patterns of one object would exceed the allowed steps."""
 
 
 class _Budget:
@@ -70,7 +70,7 @@ _budget: ContextVar[_Budget | None] = ContextVar("steps of regular expressions",
 
 @contextmanager
 def budget() -> Iterator[None]:
-    """All searches inside share `STEPS`; outside of it each search has so many of its own."""
+    """All searches inside share `STEPS`; outside each search has its own."""
     token = _budget.set(_Budget())
     try:
         yield
@@ -79,7 +79,7 @@ def budget() -> Iterator[None]:
 
 
 class Pattern:
-    """A compiled pattern. Its groups are not kept: neither patterns nor CEL rules can ask for them."""
+    """A compiled pattern. Its groups are not kept: neither patterns nor CEL rules can access them."""
 
     __slots__ = ("_compiled", "memory", "size")
 
@@ -101,7 +101,8 @@ class Pattern:
         """Instructions of the compiled program."""
 
     def search(self, text: str) -> Any:
-        """The first match, with `group`, `start` and `end`, or None. Raises TooManyStepsError, as all that follow."""
+        """The first match, with `group`, `start` and `end`, or None. Raises TooManyStepsError, as the methods below do.
+        """
         self._charge(text)
         return self._compiled.search(_without_surrogates(text))
 
@@ -111,7 +112,7 @@ class Pattern:
         return self._compiled.search(_without_surrogates(text).encode()) is not None
 
     def findall(self, text: str, limit: int = -1) -> list[str]:
-        """The first `limit` matches. RE2 may look at all of the text for each of them."""
+        """The first `limit` matches. RE2 may scan the whole text for each of them."""
         found: list[str] = []
         matches = self._compiled.finditer(_without_surrogates(text))
         while len(found) != limit:
@@ -128,11 +129,11 @@ class Pattern:
 
 _compiled: OrderedDict[str, Pattern] = OrderedDict()
 _cache = threading.Lock()
-"""Guards the cache: long CEL rules run in threads. Nothing is compiled while it is held."""
+"""Guards the cache: long CEL rules run on threads. It is not held while a pattern is compiled."""
 
 
 def compile_go(pattern: str) -> Pattern:
-    """The compiled pattern, from the cache if it was used lately. Raises GoRegexError or TooManyStepsError."""
+    """The compiled pattern, from the cache if it was used recently. Raises GoRegexError or TooManyStepsError."""
     with _cache:
         found = _compiled.pop(pattern, None)
     if found is None:
@@ -174,12 +175,12 @@ def _charge(steps: int) -> None:
 
 
 class _RefusedError(ValueError):
-    """RE2 does not compile the pattern."""
+    """RE2 rejects the pattern."""
 
     def __init__(self, complaint: str) -> None:
         super().__init__(complaint)
         self.complaint = complaint
-        """In RE2's own words."""
+        """RE2's error message."""
 
 
 def _compile(pattern: str, memory: int) -> Any:
@@ -188,14 +189,14 @@ def _compile(pattern: str, memory: int) -> Any:
     options.never_capture = True
     options.log_errors = False
     try:
-        return re2._Regexp(pattern, options)  # `re2.compile` would keep it in a cache of its own
+        return re2._Regexp(pattern, options)  # `re2.compile` would also store it in its own cache
     except re2.error as error:
         first = error.args[0]
         raise _RefusedError(first.decode("utf-8", "replace") if isinstance(first, bytes) else str(first)) from None
 
 
 def _complaint(pattern: str, memory: int) -> str:
-    """What RE2 has against a pattern, in its own words; empty if nothing."""
+    """RE2's error message for a pattern; empty if it is valid."""
     try:
         _compile(pattern, memory)
     except _RefusedError as refusal:
@@ -209,7 +210,7 @@ def _in_gos_words(complaint: str, source: str) -> str:
 
 
 def _without_surrogates(text: str) -> str:
-    """Half a surrogate pair is no character; Go reads U+FFFD."""
+    """Replace half a surrogate pair, which is no character, by U+FFFD, as Go does."""
     try:
         text.encode()
     except UnicodeEncodeError:
@@ -217,7 +218,7 @@ def _without_surrogates(text: str) -> str:
     return text
 
 
-# ------------------------------------------------------------------------------------------------ from Go's to RE2's
+# --- from Go's syntax to RE2's
 
 _INTERESTING = re.compile(r"\\.?|\[|\(\?P?<|\(\?|\(|\)|\{[0-9]{8,}(?:,[0-9]*)?\}", re.DOTALL)
 _CLASS_START = re.compile(r"\[\^?\]?")
@@ -230,7 +231,7 @@ def _to_re2(pattern: str) -> str:
     try:
         return walk.run()
     except GoRegexError as error:
-        # Go complains about what stands first; an open group is not wrong yet.
+        # Go reports the first error; an open group is not an error yet.
         earlier = _complaint(walk.so_far(), _LARGE)
         if earlier and not earlier.startswith("missing"):
             raise GoRegexError(_in_gos_words(earlier, pattern)) from None
@@ -238,7 +239,7 @@ def _to_re2(pattern: str) -> str:
 
 
 class _Translation:
-    """One walk over a Go pattern; `out` is RE2's so far."""
+    """One walk over a Go pattern; `out` is the RE2 pattern so far."""
 
     def __init__(self, pattern: str) -> None:
         self._pattern = pattern
@@ -268,7 +269,7 @@ class _Translation:
             self._class()
         elif text[0] == "(":
             self._group(text)
-        elif text[0] == "{":  # RE2 takes a count that overflows for letters
+        elif text[0] == "{":  # RE2 would read a count that overflows as literal text
             raise GoRegexError(f"invalid repeat count: `{text}`")
         else:
             if self._open:
@@ -286,7 +287,7 @@ class _Translation:
         self._copy(self._at + len(text))
 
     def _check_name(self, start: int) -> None:
-        """RE2 keeps no groups here, and would take any name for one."""
+        """Check a group name: RE2 keeps no groups here, and would accept any name."""
         end = self._pattern.find(">", self._at)
         if end < 0:
             raise GoRegexError(f"invalid named capture: `{self._pattern[self._at :]}`")
@@ -296,7 +297,7 @@ class _Translation:
     def _escape(self, text: str, in_class: bool) -> None:
         if text in ("\\p", "\\P"):
             self._unicode_class(in_class)
-        elif text == "\\C" and not in_class:  # a single byte for RE2; Go has no such thing
+        elif text == "\\C" and not in_class:  # a single byte in RE2; invalid in Go
             raise GoRegexError("invalid escape sequence: `\\C`")
         elif text == "\\Q" and not in_class:
             end = self._pattern.find("\\E", self._at)
@@ -338,13 +339,13 @@ class _Translation:
 
 
 def _plain_class(name: str, negated: bool) -> str:
-    """A class that RE2 knows, or nothing."""
+    """A class that RE2 supports, else empty."""
     written = f"\\{'P' if negated else 'p'}{{{_ALIASES.get(name, name)}}}"
     return written if name.isalpha() and not _complaint(written, _SMALL) else ""
 
 
 def _canonical(name: str) -> str:
-    """Go looks names up without regard to case, spaces, `_` and `-`."""
+    """The canonical name: Go ignores case, spaces, `_` and `-` in names."""
     letters = name.translate({ord(mark): None for mark in "_- "})
     return letters[:1].upper() + letters[1:].lower()
 
@@ -390,7 +391,7 @@ _ALIASES: Final = {
     "Digit": "Nd",
     "Punct": "P",
 }
-"""Unicode's long names of categories, spelled as `_canonical` spells them."""
+"""Unicode's long names of categories, in the spelling of `_canonical`."""
 
 _NO_OTHER: Final = "\\pL\\pM\\pN\\pP\\pS\\pZ"
 _CASED: Final = "\\p{Lu}\\p{Ll}\\p{Lt}"
@@ -405,5 +406,5 @@ _SPECIAL: Final = {
     "Unassigned": (f"^{_NO_OTHER}\\pC", f"{_NO_OTHER}\\pC"),
     "Assigned": (f"{_NO_OTHER}\\pC", f"^{_NO_OTHER}\\pC"),
 }
-"""Classes that RE2 lacks or limits to assigned characters: what stands in brackets for them and for the rest. What
-begins with `^` cannot stand in a class among others and is refused there."""
+"""Classes that RE2 lacks or limits to assigned characters: content of the brackets for the class and for its
+complement. One that begins with `^` cannot be combined with others in a class and is rejected there."""

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """A CRD's OpenAPI schema as a `Node` graph.
 
-Takes a schema that `crd_rules` has accepted. The graph is what pruning, defaulting, patches and server-side apply work
-on; value validation reads the schema itself, because `anyOf` and friends have no place in a graph of positions.
+Takes a schema that `crd_rules` has accepted. Pruning, defaulting, patches and server-side apply use the graph; value
+validation reads the schema itself, because `anyOf` and similar keywords do not fit a graph of positions.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ def build(schema: Schema) -> Node:
 
 
 def position(schema: Schema) -> Node:
-    """The graph of what stands at one position inside a custom resource."""
+    """The graph of one position inside a custom resource."""
     return _node(schema)
 
 
@@ -83,7 +83,7 @@ def _default(schema: Schema) -> Any:
 
 
 def _open(schema: Schema) -> bool:
-    """`additionalProperties: true` beside properties lets anything else in."""
+    """Whether `additionalProperties: true` beside properties allows any other key."""
     return schema.get("additionalProperties") is True and bool(schema.get("properties"))
 
 

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Whether a CRD's schema is structural: every position says what it is, and value rules only restrict.
+"""Checks that a CRD's schema is structural: every position has a type, and value rules only restrict.
 
-Part of `crd_rules`; takes a decoded JSONSchemaProps and a field path as text, and returns the real server's complaints.
+Part of `crd_rules`; takes a decoded JSONSchemaProps and a field path as text, and returns kube-apiserver's errors.
 """
 
 from __future__ import annotations
@@ -36,18 +36,18 @@ _NESTED: Final = (
     ("x-kubernetes-map-type", "must be undefined to be structural"),
     ("x-kubernetes-validations", "must be empty to be structural"),
 )
-"""What value rules under anyOf and its kin may not say."""
+"""Keywords that value rules under anyOf and similar keywords must not use."""
 
 
 def structural_errors(schema: Schema, path: str) -> list[FieldError]:
-    """Everything that keeps the schema from being structural, in the real server's order (by text)."""
+    """Everything that keeps the schema from being structural, in kube-apiserver's order (by text)."""
     with budget():
         found = [*_position(schema, _ROOT, path), *_complete(schema, schema, path, path)]
     return sorted(found, key=str)
 
 
 def _position(schema: Schema, level: str, path: str) -> Iterator[FieldError]:
-    """A position of the object and all below it."""
+    """Check a position of the object and all below it."""
     if schema.get("type") == "array" and schema.get("items") is None:
         yield required(f"{path}.items", "must be specified")
     if isinstance(schema.get("items"), Mapping):
@@ -95,7 +95,7 @@ def _type(schema: Schema, level: str, path: str) -> Iterator[FieldError]:
 
 
 def _metadata(schema: Schema, level: str, path: str) -> Iterator[FieldError]:
-    """A resource's metadata may only be restricted in its names."""
+    """A resource's metadata may be restricted only in its names."""
     properties = schema.get("properties", {})
     is_resource = level == _ROOT or schema.get("x-kubernetes-embedded-resource", False)
     for name in ("kind", "apiVersion"):
@@ -114,7 +114,7 @@ def _metadata(schema: Schema, level: str, path: str) -> Iterator[FieldError]:
 
 
 def _skips(schema: Schema) -> str:
-    """Where the two forms of int-or-string may name types after all."""
+    """The keyword of the int-or-string pattern, whose alternatives may name types."""
     if schema.get("anyOf") == _INT_OR_STRING:
         return "anyOf"
     all_of = schema.get("allOf") or [{}]
@@ -158,7 +158,7 @@ def _nested(schema: Schema, path: str, skip: str = "") -> Iterator[FieldError]:
 
 
 def _complete(rules: Schema, schema: Schema, path: str, rules_path: str) -> Iterator[FieldError]:
-    """Value rules may speak only of positions that the schema itself has."""
+    """Value rules may refer only to positions that the schema itself defines."""
     for word in ("allOf", "anyOf", "oneOf"):
         for index, inner in enumerate(rules.get(word) or ()):
             yield from _covered(inner, schema, path, f"{rules_path}.{word}[{index}]")

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Checks the values of a custom object against its schema, in the words of the real server.
+"""Validates the values of a custom object against its schema, with kube-apiserver's messages.
 
-A schema is compiled once into closures, sorted by the JSON type they apply to, so that a value is only asked what
-concerns it. A check collects `Problem`s and returns how much of the value it recognised: the real server reports, of
-several failed alternatives, the one that matched most. Transition and list-type rules live elsewhere (`cel`, `lists`).
+A schema is compiled once into closures, sorted by the JSON type they apply to, so that only relevant checks run. A
+check collects `Problem`s and returns how much of the value it recognised: of several failed alternatives kube-apiserver
+reports the one that matched most. Transition and list-type rules are elsewhere (`cel`, `lists`).
 """
 
 from __future__ import annotations
@@ -34,11 +34,11 @@ _JSON_TYPES: Final[Mapping[type, str]] = {
 _PLAIN_TYPES: Final = frozenset({"string", "integer", "number", "boolean"})
 _PLAIN_KEYS: Final = frozenset({"type", "nullable", "description", "title", "default", "example", "externalDocs"})
 _NUMBER_FORMATS: Final = ("int32", "int64", "float", "double")
-NOWHERE: Final = "<nil>"  # what the real server writes where it lost the path
+NOWHERE: Final = "<nil>"  # kube-apiserver's path where it has lost the position
 
 
 def compile_checks(schema: Schema) -> Check:
-    """A function that checks one value (and all below it) against a schema."""
+    """A function that checks one value and all below it against a schema."""
     if schema.keys() <= _PLAIN_KEYS and schema.get("type") in _PLAIN_TYPES:
         return _plain_check(schema["type"], schema.get("nullable", False))
     return _compiled(schema)
@@ -46,7 +46,7 @@ def compile_checks(schema: Schema) -> Check:
 
 @cache
 def _plain_check(type_: str, nullable: bool) -> Check:
-    """Most positions of a schema are just a string or a number; they share their checks."""
+    """Checks shared by the many positions that are just a string or a number."""
     return _compiled({"type": type_, "nullable": nullable})
 
 
@@ -76,7 +76,7 @@ def _types(schema: Schema) -> tuple[str, ...]:
 
 
 def _checks_by_type(schema: Schema, types: tuple[str, ...]) -> dict[type, tuple[Check, ...]]:
-    """What to ask a value, by its JSON type and in the real server's order."""
+    """The checks for a value, by its JSON type and in kube-apiserver's order."""
     alternatives, enum, number = _alternatives(schema), _enum(schema), _number(schema)
     own: dict[type, tuple[Check | None, ...]] = {
         str: (alternatives, _string(schema), _format(schema), enum),
@@ -113,10 +113,10 @@ def _type_check(python: type, schema: Schema, types: tuple[str, ...]) -> Check |
         return None
     formatted = format_check(schema.get("format", "")) if "string" in types else None
     if python is list and formatted and "integer" not in types:
-        return None  # the real server looks at no type here
+        return None  # kube-apiserver does not check the type here
     wanted = ",".join(types)
     if schema.get("format") in _NUMBER_FORMATS and python not in (str, list):
-        # Here the real server compares formats, and only numbers have one.
+        # Here kube-apiserver compares formats, and only numbers have one.
         wanted, found = schema["format"], {int: "int64", float: "float64"}.get(python, "")
 
     def check(value: Any, path: Path, problems: Problems) -> int:
@@ -208,7 +208,7 @@ def _multiple(schema: Schema) -> Check | None:
         return None
 
     def check(value: int | float, path: Path, problems: Problems) -> int:
-        # With an integer the real server cuts the factor down to one as well, and then finds 0 no factor at all.
+        # For an integer kube-apiserver also truncates the factor to one, and then rejects a factor of 0.
         by = int(factor) if isinstance(value, int) else factor
         place = written(path)
         if by <= 0:
@@ -284,7 +284,7 @@ def _enum(schema: Schema) -> Check | None:
 
 
 def _same(left: Any, right: Any) -> bool:
-    """Equal as JSON: to Python True is 1."""
+    """Equality as in JSON: in Python True equals 1."""
     return bool(left == right) and isinstance(left, bool) == isinstance(right, bool)
 
 
@@ -347,7 +347,7 @@ def _attempts(checks: Sequence[Check], value: Any, path: Path) -> list[tuple[int
 
 
 def _attempt(check: Check, value: Any, path: Path) -> tuple[int, Problems]:
-    """The complaints of an alternative count only if no other one fits."""
+    """Run an alternative; its problems count only if no other alternative matches."""
     problems: Problems = []
     score = 0
     with field_errors.counted(), suppress(field_errors.TooManyErrorsError):
@@ -356,7 +356,7 @@ def _attempt(check: Check, value: Any, path: Path) -> tuple[int, Problems]:
 
 
 def _closest(tried: list[tuple[int, Problems]]) -> Problems:
-    """Of alternatives that all failed, the complaints of the one that recognised most; the first if several did."""
+    """Of several failed alternatives, the problems of the one that recognised most; the first if several did."""
     return max(tried, key=lambda attempt: attempt[0])[1]
 
 

@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """The Common Expression Language, as far as `x-kubernetes-validations` needs it.
 
-Text goes through `syntax` (a tree), `compiler` (type-checked against the schema and turned into the closures of
+Text goes through `syntax` (parse tree), `compiler` (type-checked against the schema and turned into the closures of
 `steps`), `rules` (checked when a CRD is written) and `evaluation` (run on an object, with Kubernetes' messages).
-`library`, `strings`, `collections` and `kubernetes` hold the functions, `types` and `values` what they work on. Costs:
-`bounds` and `estimates` tell them before, `charges` while an expression runs; `cost` and `budgets` set the limits.
-What is and is not evaluated, and why it is ours: docs/decisions/0002-cel.md.
+`library`, `strings`, `collections` and `kubernetes` hold the functions, `types` and `values` their operands. Costs:
+`bounds` and `estimates` estimate them in advance, `charges` measures them at run time; `cost` and `budgets` set limits.
+The supported subset, and why this is an own implementation: docs/decisions/0002-cel.md.
 
-This door is cheap: the rest is imported for the first schema that has rules, because most have none.
+Importing this package is cheap: the modules are imported for the first schema with rules, because most have none.
 """
 
 from __future__ import annotations
@@ -31,15 +31,15 @@ def has_rules(schema: Schema) -> bool:
 
 
 LONGEST: Final = 100_000
-"""Characters of an expression, as in cel-go."""
+"""Maximum length of an expression in characters, as in cel-go."""
 LONG_RULES: Final = 5_000
-"""Characters of rules that take some 50 milliseconds to compile."""
+"""Characters of rules that take about 50 milliseconds to compile."""
 MOST_RULES: Final = 100_000
-"""Characters that all rules of a schema may have: compiled they take 25 MB, and a second."""
+"""Maximum characters of all rules of a schema: compiled they take 25 MB, and a second."""
 
 
 def rule_length(schema: Schema) -> int:
-    """Characters of all rules in a schema, well-formed or not. Those too long to be read at all do not count."""
+    """Characters of all rules in a schema, well-formed or not, except rules that are too long to be parsed."""
     length, waiting = 0, [schema]
     while waiting:
         one = waiting.pop()
@@ -56,9 +56,9 @@ def rule_length(schema: Schema) -> int:
 
 
 def rule_errors(schema: Schema, path: str, stored: Schema | None = None) -> list[FieldError]:
-    """What is wrong with the rules of a structural schema that stands at `path` in its CRD.
+    """Errors in the rules of a structural schema at `path` in its CRD.
 
-    What the schema that is `stored` could cost already is not refused anew.
+    Costs that the `stored` schema already has are not rejected again.
     """
     if not has_rules(schema) or schema == stored:
         return []
@@ -68,20 +68,20 @@ def rule_errors(schema: Schema, path: str, stored: Schema | None = None) -> list
 
 
 RunRules = Callable[[Any, Any, int | None], list[Problem]]
-"""From object, old object (None on creation) and patience to what the rules say. With patience, raises `TooLong` when
-they need more work than that."""
+"""From object, old object (None on creation) and patience to the problems that the rules find. Raises `TooLong` when
+the rules need more work than the patience."""
 
 
 class TooLong(Exception):
-    """The rules need longer than the caller can wait."""
+    """The rules take longer than the caller can wait."""
 
 
 SHORT: Final = 20_000
-"""Patience, in units of work, for rules that run on the event loop: a few milliseconds, hardly ever more than 50."""
+"""Patience, in units of work, for rules on the event loop: a few milliseconds, rarely more than 50."""
 
 
 def compile_rules(schema: Schema, node: Node) -> RunRules | None:
-    """What runs the rules of a schema; None if there are none."""
+    """A function that runs the rules of a schema; None if there are none."""
     if not has_rules(schema):
         return None
     from springtide.local.schema.cel import evaluation  # noqa: PLC0415 -- paid for only where there are rules

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How large the values at a schema's positions can be, for the estimate of what rules cost.
+"""Maximum sizes of the values at a schema's positions, for the cost estimates of rules.
 
 Where the schema has no maxLength, maxItems or maxProperties, the size of the largest request is the limit.
 """
@@ -18,18 +18,18 @@ Schema = Mapping[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class Bounds:
-    """One position of a schema that rules can see."""
+    """Bounds of one position of a schema that is visible to rules."""
 
     most: int = 0
-    """Elements or characters at most; numbers and objects have none."""
+    """Maximum number of elements or characters; 0 for numbers and objects."""
     smallest: int = 2
-    """Bytes of the shortest JSON that fits."""
+    """Size of the shortest valid JSON in bytes."""
     fields: Mapping[str, Bounds] = field(default_factory=dict)
     item: Bounds | None = None
     key: Bounds | None = None
 
     def size(self, path: tuple[str, ...]) -> Size | None:
-        """The size of what a path leads to. Its first step is the variable, whichever it is: all begin here."""
+        """The size at the end of a path. Its first step is the variable: all variables start here."""
         if not path:
             return None
         found: Bounds | None = self
@@ -45,7 +45,7 @@ class Bounds:
         return None if found is None else Size(0, found.most)
 
     def repetitions(self) -> int:
-        """How often the position can occur in the largest request."""
+        """Maximum number of occurrences of the position in the largest request."""
         return LARGEST_REQUEST // (self.smallest + 1)
 
 
@@ -59,7 +59,7 @@ _FORMATS: Final = {
 
 
 def bounds(schema: Schema, is_resource: bool = False) -> Bounds | None:
-    """The bounds of a position and all below it; None where rules cannot see it."""
+    """The bounds of a position and all below it; None where it is invisible to rules."""
     if schema.get("x-kubernetes-int-or-string"):
         longest = schema.get("maxLength")
         return Bounds(LARGEST_REQUEST - 2 if longest is None else 4 * max(longest, 0), smallest=1)

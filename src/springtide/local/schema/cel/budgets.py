@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Whether the rules of a CRD can be afforded: complaints about their estimated costs, as kube-apiserver words them.
+"""Cost limits for the rules of a CRD: errors about estimated costs, with kube-apiserver's messages.
 
-A schema's rules are estimated for the largest object that the schema and the size of a request allow. A rule under
-lists and maps is counted as often as these can repeat it.
+A schema's rules are estimated for the largest object that the schema and the request size allow. A rule under lists and
+maps counts as often as these can repeat it.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _MOST_SHOWN: Final = 4
 
 
 class RuleCost(NamedTuple):
-    """The estimate of one expression."""
+    """The estimated cost of one expression."""
 
     field: str
     text: str
@@ -38,9 +38,9 @@ class RuleCost(NamedTuple):
 
 
 def budget_errors(costs: Sequence[RuleCost], path: str, stored: Sequence[RuleCost] = ()) -> list[FieldError]:
-    """Complaints about rules and about their total.
+    """Errors about single rules and about their total.
 
-    `stored` are the costs of the schema that is replaced: what exceeded its budget then is not refused now.
+    `stored` are the costs of the schema that is replaced: expressions that exceeded the limit in it are accepted.
     """
     spared = {(each.field, each.text) for each in stored if each.exceeds}
     errors = [each.error for each in costs if each.exceeds and (each.field, each.text) not in spared]

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a call costs while an expression runs, known from its arguments before it is made.
+"""Costs of calls at run time, computed from the arguments before the call.
 
-The numbers are kube-apiserver's. Functions without an entry cost one unit. `ROOM` tells for functions with results that
-can be much larger than their cost how large the result will be.
+The numbers are kube-apiserver's. Functions without an entry cost one unit. For functions with results that can be much
+larger than their cost, `ROOM` computes the size of the result.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ Charge = Callable[..., int]
 
 
 def size(value: Any) -> int:
-    """As cel-go measures values: those without a size count as one."""
+    """The size of a value as in cel-go: values without a size count as one."""
     if isinstance(value, str | bytes | list | dict):
         return len(value)
     if isinstance(value, Optional) and value.present:
@@ -40,7 +40,7 @@ def size(value: Any) -> int:
 
 
 def charge(name: str, overloads: list[Overload]) -> Charge | None:
-    """How a call is charged; None: one unit. cel-go knows some costs only of calls that can mean a single overload."""
+    """The charge of a call; None: one unit. cel-go has some costs only for calls with a single possible overload."""
     if name in _BY_NAME:
         return _BY_NAME[name]
     if len(overloads) == 1 and name in _BY_OVERLOAD:
@@ -83,7 +83,7 @@ def _traversal(value: Any, *others: Any) -> int:
 def joined(parts: Any, between: Any = "") -> int:
     """Characters of a joined list."""
     if not all(isinstance(part, str) for part in parts):
-        return 0  # which the call itself refuses
+        return 0  # the call itself fails
     return sum(map(len, parts)) + len(between) * max(len(parts) - 1, 0)
 
 
@@ -133,7 +133,7 @@ def _squared(values: list[Any]) -> int:
 
 
 def _texts(run: Charge) -> Callable[[Overload], Charge | None]:
-    """Charges that only strings and bytes have; other types cost one unit."""
+    """Charges for strings and bytes only; other types cost one unit."""
     return lambda overload: run if overload.params[0] in (types.STRING, types.BYTES) else None
 
 

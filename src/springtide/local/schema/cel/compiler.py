@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A CEL tree to a function, with its types checked on the way.
+"""Compiler from CEL tree to a function, with type checks.
 
-One walk does both: each node yields its type and a closure from variables to value. What does not type-check is noted
-with its place, as cel-go does, and the walk goes on, so that a rule's author sees all mistakes at once.
+One walk does both: each node yields its type and a closure from variables to value. Type errors are recorded with their
+positions, as in cel-go, and the walk continues, so that a rule's author sees all errors at once.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ from springtide.local.schema.cel.values import CelError, TypeName, UInt, parse_d
 from springtide.local.schema.regex import GoRegexError, TooManyStepsError, compile_go
 
 LIBRARIES: Final = (library, strings, collections, kubernetes)
-"""Imported for what they declare."""
+"""Imported for the functions they declare."""
 
 _TYPE_NAMES: Final = {
     "int": "int",
@@ -70,18 +70,18 @@ _LITERAL_PARSERS: Final[Mapping[str, Callable[[str], object]]] = {
 
 
 class CelCompileError(Exception):
-    """The expression is no CEL or does not fit the types; the text is what kube-apiserver says of it."""
+    """The expression is invalid CEL or has a type error; the text is kube-apiserver's message."""
 
 
 class Program(NamedTuple):
     type: Type
     run: Run
-    """From the variables, and the meter among them (`METER`), to the value. Raises `CelError`, or `CostExceeded` when
-    the meter runs out; the thread's `RUNNING` meter must be the same."""
+    """From the variables, including the meter (`METER`), to the value. Raises `CelError`, or `CostExceeded` when the
+    meter is used up; the thread's `RUNNING` meter must be the same."""
     names: frozenset[str]
-    """Variables the expression uses."""
+    """Variables used by the expression."""
     cost: int
-    """The most units that an evaluation can use, as far as the schema tells."""
+    """Maximum units of an evaluation, as far as the schema limits them."""
 
 
 def compile_expression(text: str, variables: Mapping[str, Type], bounds: Bounds) -> Program:
@@ -105,33 +105,33 @@ def _broken(variables: Variables) -> Any:
 
 
 BROKEN: Final = Typed(types.DYN, _broken)
-"""Stands for what did not type-check; a report follows."""
+"""Placeholder for an expression with a type error, which is reported."""
 
 _CONVERSIONS: Final = frozenset(
     {"bool", "bytes", "double", "duration", "dyn", "int", "string", "timestamp", "type", "uint"}
 )
-"""Functions that are computed once when their argument is a constant."""
+"""Functions that are evaluated at compile time when their argument is a constant."""
 
 
 class Compiler:
-    """The state of one walk; macros get it too."""
+    """State of one walk; also passed to macros."""
 
     def __init__(self, variables: Mapping[str, Type], bounds: Bounds) -> None:
         self.scope: dict[str, Local] = {name: Local(type_, (name,)) for name, type_ in variables.items()}
         self.bounds = bounds
         self.issues: list[Issue] = []
         self.failure = ""
-        """Why a constant part cannot be computed."""
+        """The reason why a constant part cannot be computed."""
         self.used: set[str] = set()
         self.mixes = False
-        """Whether literals here may have elements of different types."""
+        """Whether list and map literals may have elements of different types here."""
 
     def complain(self, at: int, message: str) -> Typed:
         self.issues.append((at, message))
         return BROKEN
 
     def sized(self, type_: Type, path: tuple[str, ...], known: Size | None = None) -> Size | None:
-        """The size of a value: the schema's word counts first, even where it is that of another position."""
+        """The size of a value: the schema's bounds have priority, even if they are those of another position."""
         found = self.bounds.size(path)
         if found is None and types.is_scalar(type_):
             found = ONE
@@ -174,7 +174,7 @@ class Compiler:
     # --- fields and items
 
     def field(self, operand: Typed, name: str, at: int) -> tuple[Type, str] | None:
-        """Type of a field and its name in JSON; complains if there can be none."""
+        """Type of a field and its name in JSON; records an error if the type has no such field."""
         type_ = operand.type
         if type_.name == "object":
             if name in type_.fields:
@@ -212,7 +212,7 @@ class Compiler:
         )
 
     def has(self, expr: Select, at: int) -> Typed:
-        """The `has()` macro's test of a field."""
+        """Compile `has()`: the test whether a field is present."""
         operand = self.typed(expr.operand)
         found = None if operand is BROKEN else self.field(operand, expr.field, at)
         if found is None:
@@ -270,7 +270,7 @@ class Compiler:
         values = [(self.typed(value), value.at) for _, value in expr.entries]
         pairs = [(key.run, value.run) for (key, _), (value, _) in zip(keys, values, strict=True)]
         key_type = self._common(keys)
-        # Types of keys that hold others would double with every level of nesting.
+        # A compound key type would double with every level of nesting.
         type_ = types.map_of(types.DYN if key_type.params else key_type, self._common(values))
         parts = [typed for typed, _ in keys + values]
         cost = capped(sum(part.estimate.cost for part in parts) + MAP_COST)
@@ -287,7 +287,7 @@ class Compiler:
         return Typed(type_, build, estimate)
 
     def _common(self, items: list[tuple[Typed, int]]) -> Type:
-        """The one type of a literal's elements: Kubernetes lets them be mixed only for `format`."""
+        """The common type of a literal's elements: in Kubernetes they may be mixed only for `format`."""
         known = [(item.type, at) for item, at in items if item is not BROKEN]
         if not known:
             return types.DYN
@@ -361,7 +361,7 @@ class Compiler:
             return Typed(type_, _broken, estimate)
 
     def _check_literal(self, expr: Call, name: str) -> None:
-        """A pattern, time or duration that is written out is checked at once."""
+        """Check a pattern, time or duration in a literal at compile time."""
         literal = expr.args[-1] if expr.args else None
         parser = _LITERAL_PARSERS.get(name)
         if parser is None or not isinstance(literal, Literal) or not isinstance(literal.value, str):
@@ -391,7 +391,7 @@ class Compiler:
 
 
 def _static_name(expr: Call, scope: Mapping[str, Local]) -> str | None:
-    """`sets.contains`, if that is what a call on a name means."""
+    """The name of a static function such as `sets.contains`, if the call is one."""
     if isinstance(expr.target, Ident) and expr.target.name not in scope:
         name = f"{expr.target.name}.{expr.name}"
         return name if name in FUNCTIONS else None
@@ -408,7 +408,7 @@ def _shown(args: list[Typed], member: bool) -> str:
 
 
 def _element(type_: Type, key: Type) -> Type | None:
-    """Type of `x[key]`; None if there is no such thing."""
+    """Type of `x[key]`; None if the type cannot be indexed so."""
     if type_ is types.DYN:
         return types.DYN
     if type_.name == "list" and unify(types.INT, key, {}):

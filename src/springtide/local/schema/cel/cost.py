@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What an expression may cost: the budgets of kube-apiserver, and the meter that an evaluation runs on.
+"""Cost limits of expressions: the budgets of kube-apiserver, and the meter of an evaluation.
 
-A cost unit is cel-go's: about one operation, or ten characters that are read. `estimates` says before how much an
-expression can cost at most, `charges` says while it runs what each call costs.
+A cost unit is cel-go's: about one operation, or reading ten characters. `estimates` computes the maximum cost of an
+expression in advance, `charges` the cost of each call at run time.
 """
 
 from __future__ import annotations
@@ -12,15 +12,15 @@ import threading
 from typing import Final, NamedTuple
 
 PER_CALL: Final = 1_000_000
-"""Units that one evaluation of one expression may use."""
+"""Maximum units of one evaluation of one expression."""
 PER_OBJECT: Final = 10_000_000
-"""Units that all rules may use on one object."""
+"""Maximum units of all rules on one object."""
 PER_RULE: Final = 10_000_000
-"""Units that a rule may be estimated to use on the largest object, for a CRD to be accepted."""
+"""Maximum estimated units of a rule on the largest object; a CRD with more is rejected."""
 PER_CRD: Final = 100_000_000
 """The same for all rules of a version's schema together."""
 LARGEST_REQUEST: Final = 3 * 1024 * 1024
-"""Bytes of the largest request, from which the size of unbounded lists, maps and strings is estimated."""
+"""Bytes of the largest request, from which the sizes of unbounded lists, maps and strings are estimated."""
 
 PER_CHARACTER: Final = 0.1
 PER_PATTERN_CHARACTER: Final = 0.25
@@ -29,29 +29,29 @@ MAP_COST: Final = 30
 
 UNLIMITED: Final = 2**64 - 1
 ROOM_PER_CALL: Final = 20_000_000
-"""Characters or items that an evaluation may make beside its units; other work is counted as so many of them."""
+"""Characters or items that an evaluation may produce beside its units; other work is converted to them."""
 ROOM_PER_OBJECT: Final = 10 * ROOM_PER_CALL
 COMPARISON: Final = 50
-"""Room that the comparison of two nested elements takes."""
+"""Room for the comparison of two nested elements."""
 TURN: Final = 20
-"""Room that a turn of a loop takes, because cel-go lets some loops run for nothing."""
+"""Room for one iteration of a loop, because some loops are free in cel-go."""
 METER: Final = ""
-"""The meter's name among an evaluation's variables: no identifier can collide with it."""
+"""Name of the meter among an evaluation's variables: no identifier can collide with it."""
 
 
 class CostExceeded(Exception):
-    """An evaluation used up its budget. Not a `CelError`: no operator may absorb it."""
+    """An evaluation has used up its budget. Not a `CelError`: no operator may absorb it."""
 
     def __init__(self) -> None:
         super().__init__("operation cancelled: actual cost limit exceeded")
 
 
 class Meter:
-    """What is left to one evaluation.
+    """Remaining budget of one evaluation.
 
     `room` bounds work that the units do not count: characters and items of computed strings and lists, and elements of
     lists and maps that are compared. cel-go charges a `replace` for its input only, joins lists without copying them
-    and compares nested lists for the price of the outermost, so a few cheap calls could take terabytes or hours.
+    and charges a comparison of nested lists only for the outermost, so a few cheap calls could take terabytes or hours.
     """
 
     __slots__ = ("left", "room")
@@ -75,11 +75,11 @@ class _Running(threading.local):
 
 
 RUNNING: Final = _Running()
-"""The meter of the evaluation that this thread runs, for functions deep inside a comparison."""
+"""The meter of the evaluation on this thread, for functions deep inside a comparison."""
 
 
 class Size(NamedTuple):
-    """The least and the largest size a string, list or map can have."""
+    """Minimum and maximum size of a string, list or map."""
 
     least: int
     most: int
@@ -99,7 +99,7 @@ ANY_SIZE: Final = Size(0, UNLIMITED)
 
 
 class Entry(NamedTuple):
-    """The sizes of what a list or map holds, where the expression itself tells them."""
+    """Sizes of the keys and values of a list or map, where the expression determines them."""
 
     is_list: bool
     key: Size
@@ -110,15 +110,15 @@ class Entry(NamedTuple):
 
 
 class Estimate(NamedTuple):
-    """What is known beforehand about an expression."""
+    """Estimate of an expression."""
 
     cost: int = 0
-    """The most units that it can use."""
+    """Maximum units."""
     size: Size | None = None
-    """The size of its value, if the expression tells."""
+    """The size of its value, if the expression determines it."""
     entry: Entry | None = None
     path: tuple[str, ...] = ()
-    """Variable and fields that lead to the value, from where the schema tells its size."""
+    """Path of variable and fields to the value, from which the schema determines its size."""
 
 
 def capped(units: int) -> int:
@@ -126,6 +126,6 @@ def capped(units: int) -> int:
 
 
 def scaled(size: int, factor: float) -> int:
-    """Units for a size at so many units each, rounded up."""
+    """Units for a size at `factor` units each, rounded up."""
     product = math.ceil(float(size) * factor)
     return min(product, UNLIMITED)

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The most that a call can cost, known from the sizes its arguments can have, and the size of its result.
+"""Maximum cost of a call, estimated from the sizes of its arguments, and the size of its result.
 
-The numbers are kube-apiserver's, with their oddities (64 bits overflow in places): they decide which CRDs are accepted.
-Functions without an entry cost one unit.
+The numbers are kube-apiserver's, including 64-bit overflows in places: they decide which CRDs are accepted. Functions
+without an entry cost one unit.
 """
 
 from __future__ import annotations
@@ -42,14 +42,14 @@ class Argument(NamedTuple):
         return self.typed.type
 
     def integer(self, otherwise: int) -> int:
-        """The number, if one is written out."""
+        """The value of an integer literal, else `otherwise`."""
         value = self.expr.value if isinstance(self.expr, Literal) and self.expr.type == "int" else None
         return max(value, 0) if isinstance(value, int) else otherwise
 
 
 class CallEstimate(NamedTuple):
     cost: int
-    """Without that of the arguments."""
+    """Cost without that of the arguments."""
     size: Size | None = None
     entry: Entry | None = None
 
@@ -60,7 +60,7 @@ Estimator = Callable[[Arguments, Overload, Bounds], CallEstimate]
 
 
 def call_estimate(name: str, overloads: Sequence[Overload], arguments: Arguments, bounds: Bounds) -> CallEstimate:
-    """The estimate that covers all overloads a call may turn out to mean."""
+    """The estimate that covers all possible overloads of a call."""
     estimator = _ESTIMATORS.get(name, _one)
     found = [estimator(arguments, overload, bounds) for overload in overloads]
     size: Size | None = None
@@ -71,7 +71,7 @@ def call_estimate(name: str, overloads: Sequence[Overload], arguments: Arguments
 
 
 def read(size: Size) -> int:
-    """Units for reading so many characters."""
+    """Units for reading that many characters."""
     return scaled(size.most, PER_CHARACTER)
 
 
@@ -109,7 +109,7 @@ def _find(arguments: Arguments, overload: Overload, bounds: Bounds) -> CallEstim
 
 
 def _element(argument: Argument, bounds: Bounds) -> Size:
-    """The size of a list's elements, which only a schema tells."""
+    """The size of a list's elements, known only from a schema."""
     path = argument.typed.estimate.path
     return (bounds.size((*path, "@items")) if path else None) or ANY_SIZE
 
@@ -265,7 +265,7 @@ def _flatten(arguments: Arguments, overload: Overload, bounds: Bounds) -> CallEs
 
 
 def _squared(factor: float, argument: int) -> Estimator:
-    """Functions that compare every element with every other."""
+    """Estimator for functions that compare every element with every other."""
 
     def estimate(arguments: Arguments, overload: Overload, bounds: Bounds) -> CallEstimate:
         size, kind = arguments[argument].size, overload.params[argument].params[0]

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The rules of a schema at work on objects, within their budget and with Kubernetes' messages.
+"""Evaluation of a schema's rules on objects, within their budget and with Kubernetes' messages.
 
-A transition rule (one that uses `oldSelf`) runs only where there is an old value, unless it asks for `optionalOldSelf`.
-When a budget is used up no further rule runs, and the object is refused.
+A transition rule (one that uses `oldSelf`) runs only where there is an old value, unless it has `optionalOldSelf`. When
+a budget is used up no further rule runs, and the object is rejected.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ _LONGEST_MESSAGE: Final = 5 * 1024
 _MOST_PROBLEMS: Final = 1000
 _NO_FURTHER: Final = "no further validation rules will be run"
 _PER_EVALUATION: Final = 20
-"""What an evaluation takes beside its units, in units."""
+"""Overhead of one evaluation, in units."""
 
 
 class _Stop(Exception):
@@ -55,7 +55,7 @@ class _Stop(Exception):
 
 
 class Budget:
-    """What is left to all rules on one object; with `patience`, as much work as the caller waits for."""
+    """Remaining budget of all rules on one object; `patience` limits it to the work that the caller waits for."""
 
     __slots__ = ("_patience", "_room", "_units", "meter")
 
@@ -68,8 +68,8 @@ class Budget:
         return self._units <= 0
 
     def run(self, program: Program, variables: dict[str, Any]) -> Any:
-        """The value of an expression. Raises `CelError`; `CostExceeded` when one call takes too much; `_Stop` when all
-        together do."""
+        """The value of an expression. Raises `CelError`; `CostExceeded` when one call exceeds its limit; `_Stop` when
+        all together do."""
         meter, patience = self.meter, self._patience
         if patience is None:
             limit, room = PER_CALL, min(ROOM_PER_CALL, self._room)
@@ -97,7 +97,7 @@ class Budget:
 
 
 class RuleTree:
-    """The rules of a position and of those below it. Positions without any are not there."""
+    """The rules of a position and of those below it. Positions without rules are omitted."""
 
     def __init__(self, schema: Schema, node: Node, type_: Type, rules: list[Rule]) -> None:
         self.rules = rules
@@ -132,7 +132,7 @@ def _tree(schema: Schema, node: Node, type_: Type | None, limits: Bounds | None)
 
 
 def rule_problems(tree: RuleTree, obj: Any, old: Any, patience: int | None = None) -> list[Problem]:
-    """What the rules say about an object; `old` is None on creation.
+    """The problems that the rules find in an object; `old` is None on creation.
 
     With `patience`, raises `TooLong` when the rules need more work than that.
     """
@@ -143,7 +143,7 @@ def rule_problems(tree: RuleTree, obj: Any, old: Any, patience: int | None = Non
 
 
 class _Run:
-    """The rules on one object."""
+    """One run of the rules on an object."""
 
     def __init__(self, budget: Budget) -> None:
         self.problems: list[Problem] = []
@@ -169,7 +169,7 @@ class _Run:
                 self.position(tree.item, inner, before, (path, index))
 
     def _rules(self, tree: RuleTree, value: Any, old: Any, path: Path) -> None:
-        """The rules of one position."""
+        """Run the rules of one position."""
         if self._budget.is_used_up:
             self._stop(tree, path, f"validation failed due to running out of cost budget, {_NO_FURTHER}")
         missing = old is GONE or old is None
@@ -181,7 +181,7 @@ class _Run:
             error = self._broken(
                 tree, rule, {"self": seen.new, "oldSelf": before, METER: self._budget.meter}, value, (path, place)
             )
-            # Without oldSelf a rule cannot tell that nothing changed, so that is told for it.
+            # A rule without oldSelf cannot detect that nothing changed, so that is checked here.
             if error is not None and (rule.is_transition or missing or seen.is_changed):
                 self.problems.append(Problem(path, error))
                 if len(self.problems) >= _MOST_PROBLEMS:
@@ -194,7 +194,7 @@ class _Run:
     def _broken(
         self, tree: RuleTree, rule: Rule, variables: dict[str, Any], value: Any, place: tuple[Path, str]
     ) -> FieldError | None:
-        """The rule's complaint about the value, if it has one."""
+        """The error of the rule for the value, or None."""
         path, below = place
         try:
             if self._budget.run(rule.program, variables) is True:
@@ -202,7 +202,7 @@ class _Run:
         except CelError as error:
             return invalid(written(path), tree.kind, _failure(str(error), rule.text))
         except (TypeError, ValueError, OverflowError, RecursionError):
-            # A value of unknown type slipped into a function that cannot take it, or there is too much of it.
+            # A value of unknown type was passed to a function that does not support it, or it is too large.
             return invalid(written(path), tree.kind, _failure(NO_OVERLOAD, rule.text))
         except CostExceeded as error:
             self._stop(tree, path, f"'{error}': {_NO_FURTHER} due to call cost exceeds limit for rule: {rule.text}")
@@ -212,7 +212,7 @@ class _Run:
         return _complaint(rule, where, value, tree.kind, self._detail(tree, rule, variables, (path, where)))
 
     def _detail(self, tree: RuleTree, rule: Rule, variables: dict[str, Any], place: tuple[Path, str]) -> str:
-        """The computed message if it can be computed and is fit to be shown, else the written one."""
+        """The computed message if it can be computed and is valid, else the static one."""
         if rule.message is None:
             return rule.fallback
         path, where = place
@@ -235,7 +235,7 @@ class _Run:
 
 
 class _Seen:
-    """A value as rules see it, and the value before; converted and compared once for all rules of a position."""
+    """New and old value, converted and compared once for all rules of a position."""
 
     __slots__ = ("_changed", "_values", "new", "old")
 
@@ -253,7 +253,7 @@ class _Seen:
 
 
 def _by_key(old: Any, node: Node) -> dict[Hashable, Any]:
-    """The items of an old list by their keys; items can be matched only in lists of type map."""
+    """The items of an old list by their keys; only items of map lists can be matched."""
     if node.list_type != "map" or not isinstance(old, list):
         return {}
     return {_key(item, node.list_keys): item for item in reversed(old) if isinstance(item, dict)}

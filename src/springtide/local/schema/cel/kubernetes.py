@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The functions Kubernetes adds to CEL: quantities, URLs, addresses, versions, regular expressions, named formats."""
+"""Kubernetes' CEL functions: quantities, URLs, addresses, versions, regular expressions, named formats."""
 
 from __future__ import annotations
 
@@ -218,7 +218,7 @@ def _address_text(value: Address | Network) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Cidr:
-    """A network written with the address it was given, which need not be the network's own."""
+    """A network in CIDR notation with the original address, which may be a host address."""
 
     address: Address
     network: Network
@@ -295,7 +295,7 @@ _SEMVER = re.compile(
 class Semver:
     numbers: tuple[int, int, int]
     pre: tuple[tuple[int, int, str], ...]
-    """Pre-release identifiers, each as (is text, number, text): numbers come before words."""
+    """Pre-release identifiers, each as (is text, number, text): numbers sort before text."""
 
     def __lt__(self, other: Semver) -> bool:
         return (self.numbers, not self.pre, self.pre) < (other.numbers, not other.pre, other.pre)
@@ -386,7 +386,7 @@ class NamedFormat:
 
     @property
     def pattern_size(self) -> int:
-        """The length of the pattern by which kube-apiserver charges a check."""
+        """Length of the pattern by which kube-apiserver charges a check."""
         return _PATTERN_SIZES.get(self.name, 30)
 
 
@@ -438,7 +438,7 @@ _declare_formats()
 
 @function("format.validate(string) optional_type(list(string))")
 def _validate(format_: NamedFormat, text: str) -> Optional:
-    """None when the text fits. The real server's sentences are longer; rules hardly ever show them."""
+    """None when the text is valid. kube-apiserver's messages are longer; rules rarely show them."""
     if format_.check(text):
         return NONE
     complaints: list[Any] = [f"must be a valid {format_.name}"]

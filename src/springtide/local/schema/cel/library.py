@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""CEL's operators and conversions, and its functions on times."""
+"""CEL's operators, conversions, and functions on times."""
 
 from __future__ import annotations
 
@@ -112,7 +112,7 @@ def _not(value: bool) -> bool:
 
 @function("_+_(list(A), list(A)) list(A)")
 def _joined_lists(left: list[Any], right: list[Any]) -> list[Any]:
-    """Lists of type set and map keep each item once; the right one wins."""
+    """Concatenate lists. Lists of type set and map keep each item once; the right one wins."""
     if isinstance(left, SetList):
         known = {token(item) for item in left}
         return SetList([*left, *(item for item in right if token(item) not in known)])

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""CEL's macros: `has`, and those that run an expression over the items of a list or the keys of a map.
+"""CEL's macros: `has`, and those that evaluate an expression for the items of a list or the keys of a map.
 
 Each takes the compiler and the call, declares its variables for the inner expressions and returns a typed closure; it
 returns None when the call only looks like the macro.
@@ -42,14 +42,14 @@ _INSERT = 3  # reads the accumulator and the key, inserts
 
 
 class _Loop(NamedTuple):
-    """A range, the variables that run over it, and the compiled inner expressions."""
+    """A range, its loop variables, and the compiled inner expressions."""
 
     range: Typed
     names: tuple[str, ...]
     inner: tuple[Typed, ...]
 
     def turns(self, variables: Variables) -> Iterator[Variables]:
-        """The variables for each turn; one dictionary, changed in place."""
+        """The variables for each iteration; one dictionary, changed in place."""
         values = self.range.run(variables)
         if not isinstance(values, dict | list):
             raise CelError(NO_OVERLOAD)
@@ -66,15 +66,15 @@ class _Loop(NamedTuple):
             yield scope
 
     def estimate(self, turn: int, around: int, entry: Entry | None = None) -> Estimate:
-        """Of a loop with so many units each turn, and so many before and after. Without an entry the result is a
-        number or bool."""
+        """The estimate of a loop with `turn` units per iteration and `around` units in total before and after. Without
+        an entry the result is a number or bool."""
         length = self.range.estimate.size or ANY_SIZE
         cost = capped(self.range.estimate.cost + around + length.most * turn)
         return Estimate(cost, length if entry is not None else ONE, entry)
 
 
 def _loop(compiler: Compiler, call: Call, names: int) -> _Loop | None:
-    """The call taken apart; the last arguments are the inner expressions."""
+    """The parts of the call; the last arguments are the inner expressions."""
     variables = call.args[:names]
     if call.target is None or not all(isinstance(one, Ident) for one in variables):
         return None
@@ -103,7 +103,7 @@ def _variable_types(type_: Type, names: int) -> tuple[Type, ...] | None:
 
 
 def _locals(target: Typed, kinds: tuple[Type, ...]) -> list[Local]:
-    """The loop's variables: where in the schema they stand, and how large they are."""
+    """The loop's variables with their schema paths and sizes."""
     path, entry = target.estimate.path, target.estimate.entry
     is_list = entry.is_list if entry is not None else target.type.name == "list"
     key = Local(kinds[0], (*path, "@indices" if is_list else "@keys"), entry and entry.key)
@@ -134,8 +134,8 @@ def _is_bool(compiler: Compiler, typed: Typed, expr: Expr) -> None:
 
 
 def _quantifier(names: int, decisive: bool) -> Macro:
-    """`all` and `exists`: one deciding item makes errors of the others irrelevant."""
-    again = 3 if decisive else 2  # units for looking whether it is decided
+    """`all` and `exists`: one decisive item makes errors of the others irrelevant."""
+    again = 3 if decisive else 2  # units for checking whether the result is decided
 
     def macro(compiler: Compiler, call: Call) -> Typed | None:
         loop = _loop(compiler, call, names)
@@ -255,11 +255,11 @@ def _condition(compiler: Compiler, loop: _Loop, call: Call) -> Run:
 
 
 _INPUT = "@sorted"
-"""The variable that holds a list while it is sorted; no expression can name it."""
+"""The variable that holds a list while it is sorted; expressions cannot reference it."""
 
 
 def _sort_by(compiler: Compiler, call: Call) -> Typed | None:
-    """`x.sortBy(e, key)` is a call with the list and the list of its keys."""
+    """`x.sortBy(e, key)`: compiled to a call with the list and the list of its keys."""
     if call.target is None or not isinstance(call.args[0], Ident):
         return None
     target = compiler.typed(call.target)
@@ -280,7 +280,7 @@ def _sort_by(compiler: Compiler, call: Call) -> Typed | None:
 
 
 def _transform_map(filtered: bool) -> Macro:
-    """`transformMap`: the keys stay, the values are computed."""
+    """`transformMap`: keeps the keys and computes the values."""
 
     def macro(compiler: Compiler, call: Call) -> Typed | None:
         loop = _loop(compiler, call, 2)
@@ -312,9 +312,9 @@ def _always(variables: Variables) -> bool:
 
 
 def _opt_map(flat: bool) -> Macro:
-    """`optMap` and `optFlatMap`: the expression is computed if there is a value.
+    """`optMap` and `optFlatMap`: evaluate the expression if there is a value.
 
-    cel-go computes the optional twice, once to ask whether there is a value and once for the value.
+    cel-go computes the optional twice: once to test for a value and once for the value.
     """
 
     def macro(compiler: Compiler, call: Call) -> Typed | None:
@@ -367,4 +367,4 @@ MACROS: dict[tuple[str, bool, int], Macro] = {
     ("optMap", True, 2): _opt_map(flat=False),
     ("optFlatMap", True, 2): _opt_map(flat=True),
 }
-"""By name, whether it is called on something, and the number of arguments."""
+"""By name, whether it is called as a method, and the number of arguments."""

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Where CEL functions are declared: a signature as CEL's documents write it, and the Python that does it.
+"""Registry of CEL functions: a signature in CEL's notation, and its Python implementation.
 
 `@function("string.startsWith(string) bool")` declares a method, `@function("size(list(A)) int")` a function,
 `@function("static lists.range(int) list(int)")` one with a dot in its name; operators are functions with names like
-`_+_`. The compiler looks names up in `FUNCTIONS` and picks the overload by type.
+`_+_`. The compiler looks names up in `FUNCTIONS` and selects the overload by type.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ def _declare(signature: str, run: Callable[..., Any]) -> None:
 
 
 def _split(text: str) -> list[str]:
-    """The parameters between commas that are not inside a type."""
+    """Split parameters at commas outside of types."""
     parts, depth, start = [], 0, 0
     for at, char in enumerate(text):
         depth += (char == "(") - (char == ")")
@@ -95,7 +95,7 @@ _PYTHON: dict[str, tuple[type, ...]] = {
 
 
 def fits(wanted: Type, value: Any) -> bool:
-    """Whether a value whose type was not known beforehand may be given to the overload."""
+    """Whether the overload accepts a value whose type was unknown at compile time."""
     if wanted.name == "int":
         return isinstance(value, int) and not isinstance(value, bool | UInt)
     if wanted.name == "uint":

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`x-kubernetes-validations`: the rules of a schema, compiled and checked.
+"""`x-kubernetes-validations`: compiling and checking the rules of a schema.
 
-`rule_errors` tells what is wrong with the rules themselves when a CRD is written; `compile_rule` makes one of them
-ready for `evaluation`, which runs it on objects.
+`rule_errors` finds errors in the rules themselves when a CRD is written; `compile_rule` compiles one of them for
+`evaluation`, which runs it on objects.
 """
 
 from __future__ import annotations
@@ -29,19 +29,19 @@ _REASONS: Final = ("FieldValueDuplicate", "FieldValueForbidden", "FieldValueInva
 
 
 class _Position(NamedTuple):
-    """A place in a schema while its rules are compiled."""
+    """A position in a schema while its rules are compiled."""
 
     path: str
     type: Type | None
     bounds: Bounds | None
     unrelated: str = ""
-    """The position above this one from where on old and new values cannot be matched."""
+    """The ancestor position below which old and new values cannot be matched."""
     times: int | None = 1
-    """How often it can occur in an object; None: as often as a request has room for it."""
+    """Maximum occurrences in an object; None: as many as fit into a request."""
 
 
 def rule_errors(schema: Schema, path: str, stored: Schema) -> list[FieldError]:
-    """What keeps the rules of a (structural) schema from being compiled, or makes them too long or too expensive.
+    """Errors in the rules of a (structural) schema: compile errors, rules too long or too expensive.
 
     `stored` is the schema that it replaces, or empty.
     """
@@ -164,7 +164,7 @@ def _needless_optional(rule: Schema, path: str) -> Iterator[FieldError]:
 
 
 class _Shown:
-    """A rule as the real server prints it: the Go struct."""
+    """A rule as printed by kube-apiserver: the Go struct."""
 
     def __init__(self, rule: Schema) -> None:
         self._rule = rule
@@ -188,13 +188,13 @@ class _Shown:
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """One rule, ready to run."""
+    """A compiled rule."""
 
     program: Program
     message: Program | None
     message_error: str
     text: str
-    """How the rule is named in messages: its message, or itself."""
+    """Name of the rule in messages: its message, or its text."""
     fallback: str
     reason: str
     field_path: str
@@ -207,7 +207,7 @@ class Rule:
 
 
 def compile_rule(rule: Schema, type_: Type, bounds: Bounds) -> Rule | str:
-    """The rule, or the complaint of the compiler."""
+    """The compiled rule, or the compiler's error."""
     optional_old = bool(rule.get("optionalOldSelf"))
     variables = {"self": type_, "oldSelf": optional_of(type_) if optional_old else type_}
     try:

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The closures that a compiled expression consists of. Each charges the evaluation's meter for what it does.
+"""The closures that a compiled expression consists of. Each charges its work to the evaluation's meter.
 
-The charge comes before the work: what cannot be paid for is not begun. The hot ones subtract from the meter themselves,
-because a call would take longer than what they do.
+The charge precedes the work, so that work beyond the budget is not begun. Hot closures subtract from the meter inline,
+because a call would take longer than their work.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ def constant(type_: Type, value: Any, estimate: Estimate) -> Typed:
 
 
 def attribute(type_: Type, bare: Run, estimate: Estimate) -> Typed:
-    """A variable, or what a chain of fields and indexes ends at: one unit, beside what `bare` charges."""
+    """A variable, or the end of a chain of fields and indexes: one unit in addition to the charges of `bare`."""
 
     def run(variables: Variables) -> Any:
         meter = variables[METER]
@@ -45,7 +45,7 @@ def attribute(type_: Type, bare: Run, estimate: Estimate) -> Typed:
 
 
 def qualified(type_: Type, operand: Typed, look: Run, estimate: Estimate) -> Typed:
-    """A field or item of an operand. Branches of `?:` and `has()` have no unit of their own to pass on."""
+    """A field or item of an operand. Branches of `?:` and `has()` do not add a unit of their own."""
     if operand.bare is operand.run:
         return Typed(type_, look, estimate, look)
     return attribute(type_, look, estimate)
@@ -78,7 +78,7 @@ def item_look(run: Run, key: Run, optional: bool) -> Run:
 
 
 def _optional_look(run: Run, key: Run) -> Run:
-    """What is not there costs nothing."""
+    """Look up an optional item; a missing one costs nothing."""
 
     def find(variables: Variables) -> Optional:
         found = look_up(run(variables), key(variables))
@@ -97,7 +97,7 @@ def get(value: Any, key: Any) -> Any:
 
 
 def look_up(value: Any, key: Any) -> Optional:
-    """Like `get`, but what is not there is no error. A null counts as not there."""
+    """Like `get`, but a missing value is no error. A null counts as missing."""
     if isinstance(value, Optional):
         if not value.present:
             return NONE
@@ -117,7 +117,7 @@ def truth(value: Any) -> bool:
 
 
 def logical(left: Run, right: Run, decisive: bool) -> Run:
-    """`&&` and `||`: one side that decides makes an error on the other irrelevant, whichever it is."""
+    """`&&` and `||`: when one side decides the result, an error on the other is ignored, in either order."""
 
     def run(variables: Variables) -> bool:
         try:
@@ -150,7 +150,7 @@ def choice(type_: Type, condition: Typed, chosen: Typed, other: Typed) -> Typed:
 
 
 def widest(items: list[Typed]) -> Size:
-    """The size that covers all items."""
+    """The size range that covers all items."""
     sizes = [item.estimate.size or ANY_SIZE for item in items]
     return Size(min(size.least for size in sizes), max(size.most for size in sizes)) if sizes else Size(0, 0)
 
@@ -161,7 +161,7 @@ def list_estimate(items: list[Typed]) -> Estimate:
 
 
 def dispatch(overloads: list[Overload], values: tuple[Any, ...]) -> Callable[..., Any]:
-    """The overload for values whose types were not known before."""
+    """The overload for values whose types were unknown at compile time."""
     for overload in overloads:
         if all(fits(wanted, value) for wanted, value in zip(overload.params, values, strict=True)):
             return overload.run
@@ -169,7 +169,7 @@ def dispatch(overloads: list[Overload], values: tuple[Any, ...]) -> Callable[...
 
 
 def call(name: str, overloads: list[Overload], args: list[Typed], certain: bool) -> Run:
-    """A function call; `certain` if types alone told the overload."""
+    """A function call; `certain` when the types alone determine the overload."""
     runs = [arg.run for arg in args]
     if name in ("or", "orValue"):
         return _otherwise(runs[0], runs[1], name == "orValue")
@@ -227,7 +227,7 @@ def _plain_call(function: Callable[..., Any], runs: list[Run]) -> Run:
 
 
 def _otherwise(optional: Run, other: Run, unwrap: bool) -> Run:
-    """`or` and `orValue` look at the other side only when there is no value, and cost nothing."""
+    """`or` and `orValue` evaluate the other side only when there is no value, and cost nothing."""
 
     def run(variables: Variables) -> Any:
         found = optional(variables)
@@ -241,6 +241,6 @@ def _otherwise(optional: Run, other: Run, unwrap: bool) -> Run:
 
 
 def _member_of(item: Run, values: list[Any]) -> Run:
-    """A look-up in a list that is written out, which cel-go does for nothing."""
+    """A look-up in a list literal, which is free in cel-go."""
     known: set[Hashable] = {token(value) for value in values}
     return lambda variables: token(item(variables)) in known

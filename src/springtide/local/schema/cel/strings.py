@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""CEL's functions on strings: the standard ones and the extension kube-apiserver enables."""
+"""CEL's string functions: the standard ones and the extension that kube-apiserver enables."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def _matches(text: str, pattern: str) -> bool:
     return searched(pattern, text, lambda compiled: compiled.matches(text))
 
 
-_STEPS_PER_ITEM = 10  # of a search take as long as one item of a meter's room
+_STEPS_PER_ITEM = 10  # steps of a search take as long as one item of a meter's room
 
 
 def searched(pattern: str, text: str, search: Callable[[Pattern], _T]) -> _T:
@@ -180,7 +180,7 @@ def _formatted(directive: str, precision: int, value: Any) -> str:
 
 
 def _listed(value: Any) -> str:
-    """`%s` writes collections too."""
+    """The text of a value for `%s`, which also accepts collections."""
     if value is None:
         return "null"
     if isinstance(value, list | dict):

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""CEL text to a tree. Macros are left as calls; the compiler knows them.
+"""Parser from CEL text to a tree. Macros remain calls; the compiler handles them.
 
-Every node remembers where cel-go would point at: a select at its dot, a call at its parenthesis, an operator at itself.
+Every node has the position that cel-go reports: a select its dot, a call its parenthesis, an operator itself.
 """
 
 from __future__ import annotations
@@ -66,9 +66,9 @@ class MapOf:
 Expr: TypeAlias = Literal | Ident | Select | Index | Call | ListOf | MapOf
 
 Issue: TypeAlias = tuple[int, str]
-"""Offset in the text and what is wrong there."""
+"""Offset in the text, and the error there."""
 NOWHERE: Final = -1
-"""The offset of what concerns the whole expression."""
+"""Offset of an issue of the whole expression."""
 
 
 class CelSyntaxError(Exception):
@@ -83,7 +83,7 @@ _LONGEST_REPORT: Final = 256 * 1024
 
 
 def report(text: str, issues: list[Issue]) -> str:
-    """The issues as cel-go prints them, each with its line and a mark under the place; not endlessly many."""
+    """The issues as cel-go prints them, each with its line and a mark under the position; limited in number."""
     lines: list[str] = []
     length = 0
     for at, message in sorted(issues, key=lambda issue: issue[0])[:_MOST_ISSUES]:
@@ -138,8 +138,8 @@ _LEVELS: Final = (
     ("+", "-"),
     ("*", "/", "%"),
 )
-_DEEPEST: Final = 50  # nested brackets: a dozen calls of ours each; nobody writes more by hand
-_LONGEST_CHAIN: Final = 150  # operators, selections or calls after one another, which nest in the tree
+_DEEPEST: Final = 50  # nested brackets, each a dozen Python calls; more than anyone writes by hand
+_LONGEST_CHAIN: Final = 150  # operators, selections or calls in sequence, which nest in the tree
 
 
 def parse(text: str) -> Expr:
@@ -252,7 +252,7 @@ class _Parser:
         return Call(token.at, f"{token.text}_", None, (operand,)) if signs % 2 else operand
 
     def _negative(self, sign: Token) -> Expr:
-        """The sign belongs to the number, so that the smallest integer can be written."""
+        """A negative number literal: the sign is part of it, so that the smallest integer can be written."""
         number = self._take()
         return self._members(_number(Token(number.kind, f"-{number.text}", sign.at)))
 
@@ -340,7 +340,7 @@ def _check_chain(length: int) -> int:
 
 
 def _balanced(name: str, terms: list[Expr], places: list[int]) -> Expr:
-    """A chain of `&&` or `||` as a tree of little depth, as in cel-go: thousands of terms are allowed."""
+    """A chain of `&&` or `||` as a balanced tree, as in cel-go: thousands of terms are allowed."""
     if len(terms) == 1:
         return terms[0]
     middle = (len(terms) + 1) // 2
@@ -348,7 +348,7 @@ def _balanced(name: str, terms: list[Expr], places: list[int]) -> Expr:
     return Call(places[middle - 1], name, None, (left, _balanced(name, terms[middle:], places[middle:])))
 
 
-_LONGEST_NUMBER: Final = 4000  # digits; Python refuses to read more, and none of these fit 64 bits
+_LONGEST_NUMBER: Final = 4000  # digits; Python converts no more, and none of these fit 64 bits
 
 
 def _number(token: Token) -> Literal:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The types CEL rules are checked against: CEL's own, and those a CRD schema describes."""
+"""Types that CEL rules are checked against: CEL's own, and those described by a CRD schema."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ class Type:
     name: str
     params: tuple[Type, ...] = ()
     fields: Mapping[str, tuple[str, Type]] = field(default_factory=dict)
-    """Of an object: escaped name -> (name in JSON, type)."""
+    """Fields of an object: escaped name -> (name in JSON, type)."""
     list_type: str = "atomic"
     list_keys: tuple[str, ...] = ()
 
@@ -30,14 +30,14 @@ Run = Callable[[Variables], Any]
 
 
 class Typed(NamedTuple):
-    """A compiled expression: the type it will have, how to compute it and what that can cost."""
+    """A compiled expression: its type, its closure and its cost estimate."""
 
     type: Type
     run: Run
     estimate: Estimate = Estimate()
     bare: Run | None = None
-    """Of a variable and its fields: `run` without the unit that the variable itself costs.
-    cel-go does not charge that unit where the value is an index or a branch of `?:`."""
+    """For a variable and its fields: `run` without the unit that the variable itself costs. cel-go does not charge that
+    unit where the value is an index or a branch of `?:`."""
     constant: bool = False
     """Whether `run` needs no variables and costs nothing."""
 
@@ -47,7 +47,7 @@ class Typed(NamedTuple):
 
 
 class Local(NamedTuple):
-    """A variable: its type, and what is known of its size."""
+    """A variable: its type, and what is known about its size."""
 
     type: Type
     path: tuple[str, ...]
@@ -106,12 +106,12 @@ def is_scalar(type_: Type) -> bool:
 
 
 def is_variable(type_: Type) -> bool:
-    """`A` and `B` in a signature stand for any type."""
+    """Whether the type is a type variable such as `A` or `B` in a signature."""
     return len(type_.name) == 1
 
 
 def unify(wanted: Type, found: Type, bound: dict[str, Type]) -> bool:
-    """Whether a value of type `found` may stand where `wanted` is asked for; variables are bound on the way."""
+    """Whether a value of type `found` is accepted for `wanted`; binds type variables."""
     if is_variable(wanted):
         known = bound.get(wanted.name)
         if known is None or known is DYN or (known is NULL and found.name in _NULLABLE):
@@ -131,7 +131,7 @@ def unify(wanted: Type, found: Type, bound: dict[str, Type]) -> bool:
 
 
 def resolved(type_: Type, bound: dict[str, Type]) -> Type:
-    """The type with its variables replaced by what they were bound to."""
+    """The type with its variables replaced by their bindings."""
     if is_variable(type_):
         return bound.get(type_.name, DYN)
     if not type_.params:
@@ -143,7 +143,7 @@ _ACCESSIBLE = re.compile(r"[a-zA-Z_./-][a-zA-Z0-9_./-]*")
 
 
 def escaped(name: str) -> str | None:
-    """A property's name as rules write it; None if they cannot."""
+    """A property's name as written in rules; None if rules cannot refer to it."""
     if _ACCESSIBLE.fullmatch(name) is None:
         return None
     if name in RESERVED:
@@ -165,7 +165,7 @@ META: Final = {
 
 
 def from_schema(schema: Mapping[str, Any], is_resource: bool = False) -> Type | None:
-    """The type of what a schema describes; None where rules cannot see it because nothing is known about it."""
+    """The type described by a schema; None for a position without type, which is invisible to rules."""
     if schema.get("x-kubernetes-int-or-string"):
         return DYN
     match schema.get("type"):

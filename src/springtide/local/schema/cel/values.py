@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The values CEL rules compute with, and how JSON becomes them.
+"""Values that CEL rules compute with, and their conversion from JSON.
 
-JSON values stand for themselves; only what JSON cannot tell (times, durations, bytes, doubles without a fraction, lists
-without order) is converted, and only where the schema has such positions.
+JSON values are used unchanged; only values that JSON does not distinguish (times, durations, bytes, doubles without a
+fraction, lists without order) are converted, and only where the schema has such positions.
 """
 
 from __future__ import annotations
@@ -20,29 +20,29 @@ from springtide.local.schema.cel.types import Type
 
 
 class CelError(Exception):
-    """Evaluation went wrong; the text is cel-go's."""
+    """Evaluation failed; the text is cel-go's."""
 
 
 NO_OVERLOAD = "no such overload"
 
 
 def no_conversion(wanted: str) -> str:
-    """What cel-go says when a string cannot be read as something else."""
+    """cel-go's message when a string cannot be converted."""
     return f"type conversion error from 'string' to '{wanted}'"
 
 
 class UInt(int):
-    """An unsigned number, which CEL keeps apart from a signed one."""
+    """An unsigned number, which CEL distinguishes from a signed one."""
 
     __slots__ = ()
 
 
 class SetList(list[Any]):
-    """A list of type set: equal whatever the order."""
+    """A list of type set: equality ignores the order."""
 
 
 class MapList(list[Any]):
-    """A list of type map: items known by their keys, equal whatever the order."""
+    """A list of type map: items are identified by their keys, equality ignores the order."""
 
     def __init__(self, items: list[Any], keys: tuple[str, ...]) -> None:
         super().__init__(items)
@@ -66,7 +66,7 @@ class TypeName:
 
 
 def type_name(value: Any) -> str:
-    """What `type(x)` calls the value."""
+    """The result of `type(x)`."""
     if isinstance(value, Optional):
         return "optional_type"
     for python, name in _NAMES:
@@ -122,12 +122,12 @@ _PLAIN = frozenset({str, int, float})
 
 
 def _are_plain(values: list[Any]) -> bool:
-    """Whether Python compares the values as CEL does: in order, and none of them is a bool or holds others."""
+    """Whether Python compares the values as CEL does: in order, without bools and nested values."""
     return type(values) is list and _PLAIN.issuperset(map(type, values))
 
 
 def token(value: Any) -> Hashable:
-    """Equal for equal values, and for no others: what sets of values are looked up by."""
+    """A hashable that is equal exactly for equal values: used to look values up in sets."""
     if isinstance(value, list | dict):
         RUNNING.meter.reserve(COMPARISON * len(value))
         if isinstance(value, list):
@@ -137,7 +137,7 @@ def token(value: Any) -> Hashable:
 
 
 def item_key(item: Any, keys: tuple[str, ...]) -> Hashable:
-    """By what an item of a map list is known."""
+    """The key that identifies an item of a map list."""
     return tuple(token(item.get(key)) for key in keys) if isinstance(item, dict) else token(item)
 
 
@@ -146,7 +146,7 @@ _MICROSECONDS = {"ns": 0.001, "us": 1, "µs": 1, "μs": 1, "ms": 1e3, "s": 1e6, 
 
 
 def parse_duration(text: str) -> timedelta:
-    """Go's `1h30m`."""
+    """Parse a Go duration such as `1h30m`."""
     sign = -1 if text.startswith("-") else 1
     body = text.lstrip("+-") if text[:1] in "+-" else text
     parts = _DURATION.findall(body)
@@ -178,7 +178,7 @@ def _no_time() -> datetime:
 
 
 def written_duration(value: timedelta) -> str:
-    """As CEL's string(): seconds, with a fraction if there is one."""
+    """A duration as in CEL's string(): seconds, with a fraction if there is one."""
     seconds = value / timedelta(seconds=1)
     return f"{int(seconds)}s" if seconds == int(seconds) else f"{seconds}s"
 
@@ -199,7 +199,7 @@ _SCALARS: dict[Type, Convert] = {
 
 
 def converter(type_: Type) -> Convert | None:
-    """What turns JSON of the type into CEL values; None where there is nothing to do."""
+    """A function that converts JSON of the type to CEL values; None where no conversion is needed."""
     if type_.name == "list":
         return _list_converter(type_)
     if type_.name == "map":
@@ -211,7 +211,7 @@ def converter(type_: Type) -> Convert | None:
 
 
 def safely(convert: Convert, value: Any) -> Any:
-    """Nulls stay; so does what value validation has complained about already."""
+    """Convert a value; nulls and invalid values, which value validation has reported already, are unchanged."""
     if value is None:
         return None
     try:
