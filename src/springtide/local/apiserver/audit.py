@@ -35,7 +35,7 @@ class Audit:
             entry["answer"] = "broke off"
         try:
             self._file.write(msgspec.json.encode(entry) + b"\n")
-        except OSError as error:  # # the write is done, so its response must not report a failure
+        except OSError as error:  # the write is done, so its response must not report a failure
             log.error("no audit line for %s %s by %s: %s", method, target, entry["user"], error)
 
     def close(self) -> None:

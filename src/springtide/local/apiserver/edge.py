@@ -53,11 +53,11 @@ BODY_LIMIT = 3 * 1024 * 1024
 GZIP_FROM = 128 * 1024
 TURN_AFTER = 3
 """Pieces written before the event loop runs: only then is a client's disconnect detected."""
-BODY_SECONDS = 60.0  # # kube-apiserver's limit for a whole request
+BODY_SECONDS = 60.0  # kube-apiserver's limit for a whole request
 WARNINGS_LIMIT = 4096
 WARNING_CUT = 256
 _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\ud800-\udfff]")
-_UNROUTED = (401, 403, 404)  # # any path is possible here: counted by name, anonymous clients could fill the memory
+_UNROUTED = (401, 403, 404)  # any path is possible here: counted by name, anonymous clients could fill the memory
 _IMPERSONATE = "impersonate-"
 
 
@@ -92,7 +92,7 @@ class Edge:
         return Service(
             self._serve,
             upgrade=taking_over(self._front.streams.upgraded),
-            auto_decompress=False,  # # as in kube-apiserver: no decompression, proxied bodies are unchanged
+            auto_decompress=False,  # as in kube-apiserver: no decompression, proxied bodies are unchanged
         )
 
     async def _serve(self, http: web.BaseRequest) -> web.StreamResponse:
@@ -115,18 +115,18 @@ class Edge:
                 request = await _request(http, path, parsed, user, begun)
                 self._bodies.shrink(place, len(request.body))
                 answer = await self._front.dispatcher.answer(request, path)
-                request.body = b""  # # not needed while the response is being written, which may take long
+                request.body = b""  # not needed while the response is being written, which may take long
         except NoRoom:
             answer = refusal(status.too_many_bodies(user.name if user else ""), http.headers.get("Accept", ""))
         except StatusError as error:
             answer = refusal(error, http.headers.get("Accept", ""))
         except DamagedError as error:
             answer = refusal(status.internal(str(error)))
-        except RecursionError:  # # an object nested too deep, which only a sequence of patches can produce
+        except RecursionError:  # an object nested too deep, which only a sequence of patches can produce
             answer = refusal(status.bad_request(bounds.TOO_DEEP))
         except (asyncio.CancelledError, ConnectionError):
             raise
-        except Exception:  # # last resort: a bug fails one request with 500 and logs a traceback
+        except Exception:  # last resort: a bug fails one request with 500 and logs a traceback
             log.exception("cannot answer %s %s", http.method, path)
             answer = refusal(status.internal("the server met a condition it was not written for; its log says more"))
         self._count(http.method, path, answer)
@@ -185,7 +185,7 @@ class Edge:
             await self._stream(http, response, answer, zipped and answer.compressible)
         except (asyncio.CancelledError, ConnectionError):
             raise
-        except Exception as error:  # # last resort: the response has begun, so no other one can be sent
+        except Exception as error:  # last resort: the response has begun, so no other one can be sent
             self._break_off(http, user, answer.status, error)
             raise ConnectionAbortedError from error
         finally:
@@ -199,7 +199,7 @@ class Edge:
         chunks = _gzipped(answer.chunks) if zipped else answer.chunks
         # aclosing: an abandoned watch must close its subscription now, not at garbage collection
         async with aclosing(cast(Any, chunks)) as pieces:
-            with suppress(ConnectionError):  # # the client has disconnected: the usual end of a watch, not logged
+            with suppress(ConnectionError):  # the client has disconnected: the usual end of a watch, not logged
                 written = 0
                 async for piece in pieces:
                     if piece:
@@ -293,7 +293,7 @@ async def _body(http: web.BaseRequest, begun: bytes) -> bytes:
     length = http.content_length
     if length is not None and length > BODY_LIMIT:
         raise status.too_large(BODY_LIMIT)
-    if length is not None and http.content.is_eof():  # # the body arrived together with the headers, as nearly all do
+    if length is not None and http.content.is_eof():  # the body arrived together with the headers, as nearly all do
         return http.content.read_nowait()
     if length is not None:
         _welcome(http)

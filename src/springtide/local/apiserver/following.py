@@ -34,6 +34,6 @@ async def follow(store: Store, resource: str, put: Callable[[Record], None], rem
                         put(event.record)
             return
         except CompactedError:
-            continue  # # fell behind: list again
+            continue  # fell behind: list again
         finally:
             subscription.close()

@@ -93,7 +93,7 @@ def _negotiate(accept: str) -> Form:
             return Form(media, options["as"], "v2", options["g"])
         only_protobuf = False
     if only_protobuf:
-        return PLAIN  # # JSON for a client that accepts only protobuf: better than 406
+        return PLAIN  # JSON for a client that accepts only protobuf: better than 406
     raise not_acceptable([JSON, YAML, "application/vnd.kubernetes.protobuf"], known_media=readable)
 
 

@@ -22,7 +22,7 @@ _T = TypeVar("_T")
 def is_heavy(body: bytes, stored: bytes = b"") -> bool:
     """Whether work on these JSON texts may block the loop too long. Values are counted by their commas."""
     size = len(body) + len(stored)
-    if size <= 2 * LIGHT_VALUES:  # # a value and its comma take two bytes
+    if size <= 2 * LIGHT_VALUES:  # a value and its comma take two bytes
         return False
     return size > LIGHT_BYTES or body.count(b",") + stored.count(b",") > LIGHT_VALUES
 

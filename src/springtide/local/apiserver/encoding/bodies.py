@@ -83,7 +83,7 @@ def _parse_yaml(body: bytes, what: str) -> Any:
 
 def _unreadable(body: bytes, what: str, why: str) -> StatusError:
     text = f"couldn't get version/kind; json parse error: {why}"
-    if what == "DeleteOptions":  # # kube-apiserver uses another decoder here, with a shorter message
+    if what == "DeleteOptions":  # kube-apiserver uses another decoder here, with a shorter message
         return bad_request(text)
     return _unrecognised(body, what, text)
 

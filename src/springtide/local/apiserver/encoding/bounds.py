@@ -43,7 +43,7 @@ def check_size(body: bytes) -> None:
         if _is_small(structure):
             return
         if structure.count(b"{") + structure.count(b"[") > MAX_DEPTH * (structure.count(b",") + 1):
-            raise TooMuch(TOO_DEEP)  # # too few branches for so many levels
+            raise TooMuch(TOO_DEEP)  # too few branches for so many levels
     raise TooMuch(f"more than {MAX_CONTAINERS} objects and lists, or more than {MAX_VALUES} values, in one body")
 
 
@@ -77,7 +77,7 @@ def _children(value: Any) -> Any:
 def load_yaml(body: bytes) -> Any:
     """The first document. Raises YAMLError; TooMuch before any time or stack is spent."""
     _measure(body)
-    return yaml.load(body, Loader=_Loader)  # # a SafeLoader, the C version where available
+    return yaml.load(body, Loader=_Loader)  # a SafeLoader, the C version where available
 
 
 def _measure(body: bytes) -> None:
@@ -95,7 +95,7 @@ class _Measured:
 
     def __init__(self) -> None:
         self.total = 0
-        self.open: list[tuple[str | None, int]] = []  # # anchor, and the number of values before it
+        self.open: list[tuple[str | None, int]] = []  # anchor, and the number of values before it
         self._sizes: dict[str | None, int] = {}
 
     def take(self, event: yaml.Event) -> None:

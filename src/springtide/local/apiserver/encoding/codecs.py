@@ -25,7 +25,7 @@ class BuiltinCodec:
         self._group, self._version, self._kind = group, version, kind
         self.costly = kind == "CustomResourceDefinition"
         """Whether even a small object may take long: a short definition can contain a costly rule or pattern."""
-        self.validate = None  # # the kind's strategy does all validation
+        self.validate = None  # the kind's strategy does all validation
 
     @cached_property
     def node(self) -> Node:

@@ -49,7 +49,7 @@ def parse(body: bytes) -> Any:
 def _whole(digits: str) -> int:
     try:
         return int(digits)
-    except ValueError:  # # more digits than Python converts
+    except ValueError:  # more digits than Python converts
         raise NotJsonError(f"json: cannot unmarshal number {digits[:64]}... into Go value of type float64") from None
 
 

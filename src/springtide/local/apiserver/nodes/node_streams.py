@@ -51,7 +51,7 @@ from springtide.local.streams.takeover import Upgrade
 _COMMANDS = {"exec": kubelet.exec_location, "attach": kubelet.attach_location}
 _STREAMS = (*_COMMANDS, "portforward")
 _CONNECTIONS = (*_STREAMS, "proxy")
-_METRICS_PATH = "metrics.k8s.io/resource-metrics-path"  # # used by the metrics server; one KWOK serves many nodes
+_METRICS_PATH = "metrics.k8s.io/resource-metrics-path"  # used by the metrics server; one KWOK serves many nodes
 _OPTIONS = WriteOptions(False, "Ignore", "")
 _START_PATIENCE, _START_POLL = 3.0, 0.05
 """Seconds that a log request waits for a container that is being started, and between two checks."""
@@ -73,7 +73,7 @@ class NodeStreams:
         self._pods_on_loopback = pods_on_loopback
         self._audit, self._sockets = audit, sockets
         self._ctx, self._authenticator, self._tls = ctx, authenticator, tls
-        self._unverified = pki.client_context(None)  # # pods and services have certificates of their own
+        self._unverified = pki.client_context(None)  # pods and services have certificates of their own
         self._reader = StoreReader(ctx.store)
         self._session: aiohttp.ClientSession | None = None
 
@@ -90,10 +90,10 @@ class NodeStreams:
         container = kubelet.container_of(pod, call.request.query.get("container"))
         pod = await self._started(call.target, pod, container)
         if not pod["spec"].get("nodeName"):
-            return Reply(b"", 204, "")  # # the pod is not scheduled yet: an empty log, not an error
+            return Reply(b"", 204, "")  # the pod is not scheduled yet: an empty log, not an error
         location = kubelet.log_location(self._node(pod), pod, query)
         chunks = logs.stream(self._http(), location, call.target.name)
-        first = await anext(chunks, b"")  # # an error must be raised before the headers are sent
+        first = await anext(chunks, b"")  # an error must be raised before the headers are sent
         return Stream(_with_first(first, chunks), content_type="text/plain")
 
     async def _started(self, target: Target, pod: Obj, container: str) -> Obj:
@@ -190,7 +190,7 @@ class NodeStreams:
         subresource = resource.subresources.get(target.subresource)
         if subresource is None:
             raise status.path_not_found()
-        if target.verb and target.verb not in subresource.verbs:  # # OPTIONS has no verb and is forwarded by a proxy
+        if target.verb and target.verb not in subresource.verbs:  # OPTIONS has no verb and is forwarded by a proxy
             raise status.method_not_allowed()
         request = Request(method, "", Query(raw_query), {}, user)
         admission = admission_request(Call(request, target, resource), CONNECT, None, None, _OPTIONS)

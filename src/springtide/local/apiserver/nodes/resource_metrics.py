@@ -32,12 +32,12 @@ log = logging.getLogger(__name__)
 
 EVERY = 15.0
 FORGET_AFTER = 60.0
-PATIENCE = 10.0  # # per node; nodes that answer must not wait for one that does not
-RECENT = 2.0  # # maximum age of a scrape used for a response
-ANSWER_WITHIN = 3.0  # # nodes not scraped by then are missing in the response or have older numbers
-WINDOW = 10.0  # # shortest interval of a rate once readings are that far apart: rates over shorter ones fluctuate
-SINCE_START = (0.5, 60.0)  # # shorter intervals are noise, longer ones do not show the current usage
-SPACING = 1.1  # # between a node's first two scrapes; a kubelet repeats its answer for a second
+PATIENCE = 10.0  # per node; nodes that answer must not wait for one that does not
+RECENT = 2.0  # maximum age of a scrape used for a response
+ANSWER_WITHIN = 3.0  # nodes not scraped by then are missing in the response or have older numbers
+WINDOW = 10.0  # shortest interval of a rate once readings are that far apart: rates over shorter ones fluctuate
+SINCE_START = (0.5, 60.0)  # shorter intervals are noise, longer ones do not show the current usage
+SPACING = 1.1  # between a node's first two scrapes; a kubelet repeats its answer for a second
 _SAMPLE = re.compile(r"^(\w+)(?:\{([^}]*)\})? ([0-9.eE+-]+)(?: (\d+))?$", re.MULTILINE)
 _LABEL = re.compile(r'(\w+)="((?:[^"\\]|\\.)*)"')
 _NODE = ("", "", "")
@@ -85,7 +85,7 @@ class _NodeReadings:
     def add(self, readings: Readings, now: float) -> None:
         self.scraped = now
         if _at(readings) <= _at(self.history[-1]):
-            return  # # the kubelet repeated its last answer
+            return  # the kubelet repeated its last answer
         self.history.append(readings)
         while len(self.history) > 2 and _at(readings) - _at(self.history[1]) >= WINDOW:
             del self.history[0]

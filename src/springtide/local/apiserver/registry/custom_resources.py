@@ -138,7 +138,7 @@ class CustomResources:
         try:
             await change(record.key, record, partial(dump, released, definition))
         except StaleError:
-            return True  # # the newer record is handled too
+            return True  # the newer record is handled too
         except FullError as error:
             log.warning("%s is not yet deleted: %s", record.key.name, error)
             return False

@@ -129,7 +129,7 @@ class Resource:
 
     @cached_property
     def storage(self) -> str:
-        group = "" if self.plural == "events" else self.group  # # both event groups serve the same objects
+        group = "" if self.plural == "events" else self.group  # both event groups serve the same objects
         return f"{self.plural}.{group}" if group else self.plural
 
     @cached_property

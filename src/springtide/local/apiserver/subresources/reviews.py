@@ -26,7 +26,7 @@ _TOKEN_REQUEST = Resource(
     lambda: BuiltinCodec("authentication.k8s.io", "v1", "TokenRequest"),
 )  # fmt: skip
 
-_MADE_ANEW = ("selfsubjectreviews", "selfsubjectrulesreviews")  # # their responses contain nothing of the request
+_MADE_ANEW = ("selfsubjectreviews", "selfsubjectrulesreviews")  # their responses contain nothing of the request
 
 
 def review_verbs(

@@ -80,13 +80,13 @@ async def delete_object(ctx: Context, call: Call, options: DeleteOptions) -> tup
         gone = mark(obj, resource, options, ctx.now())
         if options.dry_run:
             return (_seen_last(record, obj, resource) if gone else _with_body(record, obj, resource)), gone
-        if obj == before and not gone:  # # gone: released by an earlier request that ended before it removed the object
+        if obj == before and not gone:  # gone: released by an earlier request that ended before it removed the object
             return record, False
         try:
             if gone:
                 if resource.grace is not None and before["metadata"].get("deletionGracePeriodSeconds"):
                     record = await ctx.store.write(key, record, writes.encoder(resource, obj))
-                    before = load(record, resource)  # # watchers see the grace period end before the pod is deleted
+                    before = load(record, resource)  # watchers see the grace period end before the pod is deleted
                 last = await ctx.store.delete(key, record, writes.encoder(resource, before))
                 return _seen_last(last, obj, resource), True
             return await ctx.store.write(key, record, writes.encoder(resource, obj)), False
@@ -137,14 +137,14 @@ async def delete_collection(ctx: Context, call: Call) -> Answer:
     revision, records = ctx.store.revision, ctx.store.list(resource.storage, namespace)
     if wanted is not None:
         records = await wanted.among(records)
-    check_list(call, records)  # # before anything is deleted
+    check_list(call, records)  # before anything is deleted
 
     async def delete_one(record: Record) -> Record | None:
         target = call.target.named(record.key.namespace, record.key.name)
         try:
             await delete_object(ctx, Call(call.request, target, resource), options)
         except status.StatusError as error:
-            if error.code == 404:  # # deleted by another request meanwhile
+            if error.code == 404:  # deleted by another request meanwhile
                 return None
             raise
         return record

@@ -13,7 +13,7 @@ from springtide.local.apiserver.requests import Query, Request
 from springtide.local.status import StatusError, bad_request, invalid
 
 _VALIDATIONS = ("", "Ignore", "Strict", "Warn")
-_INT64_DIGITS = 4000  # # leading zeros are allowed, but Python converts no more digits
+_INT64_DIGITS = 4000  # leading zeros are allowed, but Python converts no more digits
 _POLICIES = ("Foreground", "Background", "Orphan")
 
 

@@ -50,7 +50,7 @@ async def list_collection(ctx: Context, call: Call) -> Answer:
         records = await wanted.among(records)
     metadata: dict[str, Any] = {"resourceVersion": str(revision)}
     if call.resource.custom and not call.form.kind:
-        metadata["continue"] = ""  # # kube-apiserver sets it for custom resources only
+        metadata["continue"] = ""  # kube-apiserver sets it for custom resources only
     if options.limit > 0 and len(records) > options.limit:
         left = len(records) - options.limit
         records = records[: options.limit]
@@ -73,7 +73,7 @@ def _moment(ctx: Context, call: Call, options: ListOptions) -> tuple[int, Sequen
             records = ctx.store.list_at(resource.storage, token.revision, namespace)
         except CompactedError:
             raise _expired() from None
-        except FutureRevisionError:  # # a token made by another server, or before the cluster's files were restored
+        except FutureRevisionError:  # a token made by another server, or before the cluster's files were restored
             raise too_new(token.revision, ctx.store.revision, retry=False) from None
         return token.revision, [r for r in records if (r.key.namespace, r.key.name) > token.after]
     wanted = _listed_revision(options.version)

@@ -18,7 +18,7 @@ async def update(ctx: Context, call: Call) -> Answer:
     options = write_options(call.request, "UpdateOptions")
     checked = options.field_validation
     obj = await in_thread(bodies.read_object, call, checked) if call.is_heavy() else bodies.read_object(call, checked)
-    writes.check_name(call, obj["metadata"])  # # before the object is looked up
+    writes.check_name(call, obj["metadata"])  # before the object is looked up
     create = call.resource.create_on_update and not call.target.subresource
     outcome = await writes.replace(ctx, call, lambda _: deepcopy(obj), options, missing=obj if create else None)
     return await present(ctx, call, outcome.record, 201 if outcome.created else 200)

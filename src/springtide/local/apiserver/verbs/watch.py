@@ -26,7 +26,7 @@ from springtide.local.kinds.label_selectors import LIGHT_SELECTOR
 from springtide.local.store.backend import Change, CompactedError, Event, FutureRevisionError, Record, Subscription
 
 BOOKMARK_EVERY = 60.0
-SHORTEST = 1800.0  # # kube-apiserver ends a watch after a random time between 30 and 60 minutes
+SHORTEST = 1800.0  # kube-apiserver ends a watch after a random time between 30 and 60 minutes
 LONG_SELECTORS = 8 << 20
 INITIAL_EVENTS_END = "k8s.io/initial-events-end"
 
@@ -41,7 +41,7 @@ async def watch(ctx: Context, call: Call) -> Answer:
     )
     since = revision_of(options.version)
     if call.form.kind == "Table":
-        tables.include_object(call.request.query.get("includeObject"))  # # a running stream cannot return 400
+        tables.include_object(call.request.query.get("includeObject"))  # a running stream cannot return 400
     try:
         initial, subscription = _begin(ctx, call, options, since)
     except CompactedError:
@@ -126,7 +126,7 @@ class _Watcher:
                 yield piece
             if self._options.initial_events and self._options.bookmarks:
                 yield self._bookmark(subscription.revision, {INITIAL_EVENTS_END: "true"})
-            yield b""  # # makes the edge send the headers before the first event
+            yield b""  # makes the edge send the headers before the first event
             async for piece in self._live_lines(subscription):
                 yield piece
         finally:
@@ -137,7 +137,7 @@ class _Watcher:
             if self._wanted is None or self._wanted(record):
                 yield from _line_parts(b"ADDED", self._show(record))
             else:
-                yield b""  # # checking the record took time, too
+                yield b""  # checking the record took time, too
 
     async def _live_lines(self, subscription: Subscription) -> AsyncIterator[Part]:
         loop = asyncio.get_running_loop()

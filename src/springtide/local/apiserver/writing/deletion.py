@@ -26,7 +26,7 @@ def mark(obj: Obj, resource: Resource, options: DeleteOptions, now: str) -> bool
     first = not meta.get("deletionTimestamp")
     if first or (options.grace is not None and grace < (meta.get("deletionGracePeriodSeconds") or 0)):
         _stamp(meta, grace, now)
-        if resource.held is not None:  # # a namespace has no grace period: it is removed when it is empty
+        if resource.held is not None:  # a namespace has no grace period: it is removed when it is empty
             del meta["deletionGracePeriodSeconds"]
         if resource.on_deletion is not None:
             resource.on_deletion(obj)

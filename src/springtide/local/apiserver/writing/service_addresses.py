@@ -41,7 +41,7 @@ class ServiceAddresses:
                 spec.pop(gone, None)
             return
         if self._promised:
-            self._taken()  # # drops reservations of stored services, so that a deletion frees the address
+            self._taken()  # drops reservations of stored services, so that a deletion frees the address
         before = (old or {}).get("spec") or {}
         if old is None and (errors := field.collected(validate_before_allocation, service)):
             raise status.invalid("", "Service", service["metadata"].get("name", ""), errors)
@@ -64,7 +64,7 @@ class ServiceAddresses:
         try:
             inside = ipaddress.ip_address(address) in self._network
         except ValueError:
-            return  # # validation has the better message
+            return  # validation has the better message
         if not inside:
             why = (
                 f"failed to allocate IP {address}: the provided IP ({address}) is not in the valid range. "
@@ -102,7 +102,7 @@ class ServiceAddresses:
         by_port = {port["port"]: port["nodePort"] for port in spec.get("ports") or () if port.get("nodePort")}
         for port in spec.get("ports") or ():
             if not port.get("nodePort") and port["port"] in by_port:
-                port["nodePort"] = by_port[port["port"]]  # # the same port with another protocol
+                port["nodePort"] = by_port[port["port"]]  # the same port with another protocol
             elif not port.get("nodePort"):
                 start = self._pick(len(NODE_PORTS))
                 port["nodePort"] = _free_port(start, unfree)

@@ -36,7 +36,7 @@ from springtide.local.schema.defaults import Room, TooManyDefaults
 from springtide.local.status import StatusError
 from springtide.local.store.backend import FullError, Key, Record, StaleError
 
-ATTEMPTS = 100  # # lost races with other writers; each means that another write succeeded
+ATTEMPTS = 100  # lost races with other writers; each means that another write succeeded
 NAME_ATTEMPTS = 8
 Arguments = TypeVarTuple("Arguments")
 Outcomes = TypeVar("Outcomes")
@@ -274,7 +274,7 @@ async def _store_update(
     if options.dry_run:
         return Outcome(Record(record.key, record.revision, dump(new, resource, record.revision)), deleted=gone)
     try:
-        if gone:  # # watchers receive the last stored state, the writer the result of his change
+        if gone:  # watchers receive the last stored state, the writer the result of his change
             await ctx.store.delete(record.key, record, encoder(resource, load(record, resource)))
             return Outcome(Record(record.key, record.revision, dump(new, resource, record.revision)), deleted=True)
         return Outcome(await ctx.store.write(record.key, record, encoder(resource, new)))
@@ -435,7 +435,7 @@ def _validate_update(call: Call, new: Obj, old: Obj) -> list[FieldError]:
 
 def _update_errors(call: Call, new: Obj, old: Obj) -> list[FieldError]:
     strategy = call.resource.strategy
-    errors = 2 * metadata_rules.validate_metadata_update(new, old)  # # listed twice, as by kube-apiserver
+    errors = 2 * metadata_rules.validate_metadata_update(new, old)  # listed twice, as by kube-apiserver
     if call.target.subresource == "status":
         return errors + strategy.validate_status(new, old)
     return errors + strategy.validate(new) + strategy.validate_update(new, old)
@@ -519,11 +519,11 @@ def writer(ctx: Context, call: Call, manager: str) -> managed_fields.Writer:
 
 
 def _track(ctx: Context, call: Call, old: Obj | None, new: Obj, options: WriteOptions) -> None:
-    if not options.applied:  # # server-side apply has recorded its fields already
+    if not options.applied:  # server-side apply has recorded its fields already
         managed_fields.track(old, new, call.resource.codec.node, writer(ctx, call, options.manager))
     if (
         call.target.subresource == scales.SUBRESOURCE
-    ):  # # entries of this subresource have no time in kube-apiserver either
+    ):  # entries of this subresource have no time in kube-apiserver either
         for entry in new["metadata"].get("managedFields") or ():
             if entry.get("subresource") == scales.SUBRESOURCE:
                 entry.pop("time", None)
