@@ -1,16 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Plumbing between our controllers and any Kubernetes API, real or embedded.
+"""A client for any Kubernetes API, real or embedded, and the framework for controllers.
 
-    resources, errors    what is addressed, what may come back (pure)
+    resources, errors    what requests address, what responses may be (pure)
     request              requests as plain data (pure)
-    config, transport    where the server is and who we are; bytes there and back
+    config, transport    the API server's address and our credentials; requests over HTTP
     client, watch        the verbs; one watch connection
-    cache, informer      what there is, kept up to date
-    workqueue            keys waiting for a worker: de-duplicated, delayed, backed off
+    cache, informer      cached objects, kept up to date
+    workqueue            keys waiting for a worker: de-duplicated, delayed, with back-off
     controller           the loop around a reconcile function
-    leader, events       one active process among several; what users read under `kubectl describe`
+    leader, events       leader election; the events that users see in `kubectl describe`
     certificate_names    the hosts that a certificate is for
 
-Import from the modules themselves: most users need two of them, and some cost more to import than others. Nothing
-here knows a job kind or any other room than `api`.
+Import from the modules themselves: most users need two of them, and some are slow to import. This package knows no job
+kind, and uses no other package but `event_loop`.
 """

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Objects by key, with indexes: what an informer knows right now.
+"""Objects by key, with indexes: the current state of an informer.
 
-Reading never awaits, so everything read between two awaits belongs to one moment. Objects are shared by all readers
-and must not be changed by them. Only the informer writes here; nothing here does I/O.
+Reading never awaits, so everything read between two awaits is consistent. Objects are shared by all readers and must
+not be changed. Only the informer writes to the cache; nothing here does I/O.
 """
 
 from __future__ import annotations
@@ -16,11 +16,11 @@ from springtide.kube.resources import Key
 T = TypeVar("T")
 
 IndexFunction = Callable[[T], Iterable[Hashable]]
-"""The values under which an object is found again: owner uids, node names ... any number of them."""
+"""The values under which an object is indexed, any number of them: owner uids, node names ..."""
 
 
 class Replaced(NamedTuple, Generic[T]):
-    """What a write did: an object came (`old` is None), changed, or went (`new` is None)."""
+    """The effect of a write: an object was added (`old` is None), changed, or removed (`new` is None)."""
 
     key: Key
     old: T | None
@@ -73,7 +73,7 @@ class Cache(Generic[T]):
         return iter(self._entries)
 
     def version(self, key: Key) -> str:
-        """The resourceVersion of an object here, or empty."""
+        """The resourceVersion of a cached object, or empty."""
         entry = self._entries.get(key)
         return "" if entry is None else entry.version
 
@@ -87,7 +87,7 @@ class Cache(Generic[T]):
         return frozenset(self._indexes[index].keys.get(value, ()))
 
     def where(self, index: str, value: Hashable) -> list[T]:
-        """The objects that an index lists under a value; KeyError when there is no such index."""
+        """The objects indexed under a value; KeyError if there is no such index."""
         return [self._entries[key].object for key in self._indexes[index].keys.get(value, ())]
 
     def count_where(self, index: str, value: Hashable) -> int:
@@ -95,7 +95,8 @@ class Cache(Generic[T]):
         return len(self._indexes[index].keys.get(value, ()))
 
     def add_index(self, name: str, values_of: IndexFunction[T]) -> None:
-        """Allowed at any time. Adding the same function again changes nothing; another one under a name is refused."""
+        """May be called at any time. Adding the same function again has no effect; ValueError for another function
+        under a known name."""
         known = self._indexes.get(name)
         if known is not None:
             if known.values_of is not values_of:
@@ -120,16 +121,16 @@ class Cache(Generic[T]):
         return None if old is None else Replaced(key, old, None)
 
     def emptied(self) -> Cache[T]:
-        """Another cache with the same indexes and without objects, to be filled and given to `take_over`."""
+        """An empty cache with the same indexes, to be filled and passed to `take_over`."""
         other: Cache[T] = Cache()
         for name, index in self._indexes.items():
             other.add_index(name, index.values_of)
         return other
 
     def take_over(self, other: Cache[T]) -> list[Replaced[T]]:
-        """Have the contents of the other cache, which must not be used any more, and say what that changed.
+        """Replace the contents with those of the other cache, which must not be used any more; return the changes.
 
-        Objects whose version has not changed are no change.
+        Objects whose version has not changed are not among the changes.
         """
         before, after = self._entries, other._entries
         changes: list[Replaced[T]] = [
@@ -140,7 +141,7 @@ class Cache(Generic[T]):
             if old is None or not entry.version or old.version != entry.version:
                 changes.append(Replaced(key, None if old is None else old.object, entry.object))
         for name, index in self._indexes.items():
-            other.add_index(name, index.values_of)  # those added while the other one was filled
+            other.add_index(name, index.values_of)  # indexes added while the other cache was filled
         self._entries, self._namespaces, self._indexes = after, other._namespaces, other._indexes
         return changes
 

@@ -5,8 +5,8 @@
         pod = await client.get(PODS, Key("default", "p"))
         await client.patch(PODS, Key.of(pod), {"metadata": {"labels": {"seen": "yes"}}})
 
-Anything but success raises from the `errors` family. The client waits and repeats only where the server itself asked
-for it (429 or 5xx with Retry-After); it keeps no state about objects. For caches see `informer`.
+Any response but success raises an exception of `errors`. The client retries only where the server asks for it (429 or
+5xx with Retry-After); it keeps no state about objects. For caches see `informer`.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ LONGEST_WAIT = 10.0
 
 @dataclass(frozen=True, slots=True)
 class Listing:
-    """All objects of a list, and the version that a watch may go on from."""
+    """All objects of a list, and the version from which a watch may continue."""
 
     items: list[Obj]
     version: str
@@ -85,18 +85,18 @@ class Client:
     async def list(self, resource: Resource, scope: Scope = EVERYTHING, *, version: str = "") -> Listing:
         """All objects in scope, fetched page by page, each with its `apiVersion` and `kind`.
 
-        `version="0"` lets the server answer from its cache. A list that outlives the server's history between two
-        pages raises Expired.
+        `version="0"` lets the server answer from its cache. Expired if the server's history is compacted between two
+        pages.
         """
         raws, found = await self.list_raw(resource, scope, version=version)
         header = {"apiVersion": resource.api_version, "kind": resource.kind}
-        # Built-in kinds come without these two in lists but with them everywhere else.
+        # Built-in kinds lack these two fields in lists, but have them everywhere else.
         return Listing([header | msgspec.json.decode(raw) async for raw in in_turns(raws)], found)
 
     async def list_raw(
         self, resource: Resource, scope: Scope = EVERYTHING, *, version: str = ""
     ) -> tuple[Sequence[msgspec.Raw], str]:
-        """The same with every object still encoded, for whoever decodes into a type of his own."""
+        """The same with every object still encoded, for callers with their own types."""
         raws: list[msgspec.Raw] = []
         token = ""
         while True:
@@ -120,14 +120,14 @@ class Client:
     ) -> Obj:
         """Post an object to the namespace in its metadata.
 
-        For a subresource such as `binding` or `eviction`, `on` is the object that it belongs to.
+        For a subresource such as `binding` or `eviction`, `on` is the object it belongs to.
         """
         return await self._object(request.create(resource, obj, on, subresource, query))
 
     async def replace(
         self, resource: Resource, obj: Obj, *, subresource: str = "", query: Mapping[str, str] = NO_QUERY
     ) -> Obj:
-        """Put the whole object; Conflict when its resourceVersion is no longer the newest."""
+        """Put the whole object; Conflict if its resourceVersion is no longer the newest."""
         return await self._object(request.replace(resource, obj, subresource, query))
 
     async def patch(
@@ -145,7 +145,8 @@ class Client:
     async def apply(
         self, resource: Resource, obj: Obj, *, field_manager: str, force: bool = True, subresource: str = ""
     ) -> Obj:
-        """Server-side apply: own exactly the fields in `obj`. Without `force`, Conflict when others own them."""
+        """Server-side apply: own exactly the fields in `obj`. Without `force`, Conflict if another manager owns
+        them."""
         query = {"fieldManager": field_manager, "force": "true" if force else "false"}
         header = {"apiVersion": resource.api_version, "kind": resource.kind}
         return await self._object(
@@ -153,7 +154,7 @@ class Client:
         )
 
     async def delete(self, resource: Resource, key: Key, options: DeleteOptions | None = None) -> Obj:
-        """The object as it is while it waits for its finalizers, or a `Status` when it is gone."""
+        """The object while it waits for its finalizers, or a `Status` if it is deleted."""
         return await self._object(request.delete(resource, key, options or DeleteOptions()))
 
     async def delete_collection(self, resource: Resource, scope: Scope, options: DeleteOptions | None = None) -> Obj:
@@ -162,7 +163,7 @@ class Client:
     # Anything else
 
     async def raw(self, wanted: Request) -> Response:
-        """Send a request of any kind; the answer is a success or an exception."""
+        """Send any request; the result is a successful response or an exception."""
         for left in range(REPEATS, -1, -1):
             response = await self._transport.send(wanted)
             if response.status < 300:
@@ -174,7 +175,7 @@ class Client:
         raise AssertionError("unreachable: the last round returns or raises")
 
     def lines(self, wanted: Request) -> AsyncGenerator[bytes, None]:
-        """The lines of a long answer as they come: watches, followed logs. Close the generator when done."""
+        """The lines of a streamed response, such as a watch or followed logs. Close the generator when done."""
         return self._transport.stream(wanted)
 
     async def _object(self, wanted: Request) -> Obj:

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Where the API server is and how to prove who we are: from a kubeconfig, from inside a pod, or given outright.
+"""The API server's address and our credentials: from a kubeconfig, from a service account, or given directly.
 
-A kubeconfig whose user has fixed credentials is read here. Running exec plugins and refreshing OIDC tokens is left to
-`kubernetes_asyncio.config`, imported only for such users: it brings thousands of generated classes and takes a second
-or two (see docs/decisions/0003-static-kubeconfigs.md).
+A kubeconfig whose user has fixed credentials is read here. Exec plugins and OIDC tokens are left to
+`kubernetes_asyncio.config`, imported only for such users: it has thousands of generated classes and takes a second or
+two (see docs/decisions/0003-static-kubeconfigs.md).
 """
 
 from __future__ import annotations
@@ -28,13 +28,13 @@ if TYPE_CHECKING:
 
 SERVICE_ACCOUNT = Path("/var/run/secrets/kubernetes.io/serviceaccount")
 TOKEN_RELOAD = 60.0
-"""Seconds after which a token is asked for again: bound tokens in files are rotated, exec credentials expire."""
+"""Seconds after which a token is read again: bound tokens in files are rotated, exec credentials expire."""
 
 Headers = Mapping[str, str]
 
 
 class ConfigError(Exception):
-    """There is no usable configuration; the message says what was looked for."""
+    """There is no usable configuration; the message states what was looked for."""
 
 
 async def _nobody() -> Headers:
@@ -47,19 +47,19 @@ class Connection:
     """`https://host:port`, without a slash at the end."""
     ssl: ssl.SSLContext | bool = True
     credentials: Callable[[], Awaitable[Headers]] = _nobody
-    """Called before every request, so it must be cheap when nothing has changed."""
+    """Called before every request, so it must be fast if nothing has changed."""
     namespace: str = "default"
-    """The one the user's context names."""
+    """The namespace of the context."""
     server_name: str = ""
-    """Name to check the certificate against when it is not the server's host."""
+    """The name to verify the certificate against if it is not the server's host."""
     proxy: str = ""
 
 
 def trusting(ca: str | bytes = b"", *, cert_file: str = "", key_file: str = "") -> ssl.SSLContext:
-    """A TLS context that trusts this CA (PEM) and shows this certificate; without a CA, the system's ones."""
+    """A TLS context with this CA (PEM) and this client certificate; without a CA, with the system's CAs."""
     data = ca.decode() if isinstance(ca, bytes) else ca
     context = ssl.create_default_context(cadata=data or None)
-    # Python 3.13 made this the default; many clusters' own CAs lack the extensions that it demands.
+    # The default since Python 3.13; many clusters' own CAs lack the extensions that it requires.
     context.verify_flags &= ~ssl.VERIFY_X509_STRICT
     if cert_file:
         context.load_cert_chain(cert_file, key_file or None)
@@ -81,7 +81,7 @@ def _fixed(authorization: str) -> Callable[[], Awaitable[Headers]]:
 
 
 class Reloaded:
-    """Credentials that are fetched anew once they are `TOKEN_RELOAD` old, by one request while the others wait."""
+    """Credentials that are fetched again once they are `TOKEN_RELOAD` old, by one request while the others wait."""
 
     def __init__(self, fetch: Callable[[], Awaitable[Headers]]) -> None:
         self._fetch = fetch
@@ -114,7 +114,7 @@ def _token_file(path: Path) -> Callable[[], Awaitable[Headers]]:
 
 
 async def discover(kubeconfig: str = "", context: str = "") -> Connection:
-    """As kubectl looks: the file given, `$KUBECONFIG`, `~/.kube/config`, and at last the pod's service account."""
+    """In kubectl's order: the given file, `$KUBECONFIG`, `~/.kube/config`, then the pod's service account."""
     paths = kubeconfig or os.environ.get("KUBECONFIG") or str(Path.home() / ".kube" / "config")
     if kubeconfig or kubeconfigs.existing(paths):
         return await from_kubeconfig(paths, context)
@@ -128,7 +128,7 @@ async def from_kubeconfig(paths: str, context: str = "") -> Connection:
     try:
         choice = kubeconfigs.read(paths).choose(context)
         if any(field in choice.user for field in ("as", "as-uid", "as-groups", "as-user-extra")):
-            # Silently acting as somebody with other rights would be worse than refusing.
+            # Ignoring impersonation would mean to act with other rights than intended.
             raise ValueError("its user asks for impersonation, which is not supported")
         if choice.has_static_user:
             return _static(choice)
@@ -156,7 +156,7 @@ def _static_tls(cluster: kubeconfigs.Entry, user: kubeconfigs.Entry) -> ssl.SSLC
     with ExitStack() as stack:
         for field in ("client-certificate", "client-key"):
             if data := kubeconfigs.content(user, field):
-                # OpenSSL reads certificates from files only; these are ours alone and gone in a moment.
+                # OpenSSL reads certificates from files only; these are private and deleted at once.
                 file = stack.enter_context(tempfile.NamedTemporaryFile())
                 file.write(data)
                 file.flush()
@@ -167,7 +167,7 @@ def _static_tls(cluster: kubeconfigs.Entry, user: kubeconfigs.Entry) -> ssl.SSLC
 
 
 def _static_credentials(user: kubeconfigs.Entry) -> Callable[[], Awaitable[Headers]]:
-    if path := user.get("tokenFile"):  # before `token`, as client-go has it: files are rotated, tokens grow old
+    if path := user.get("tokenFile"):  # before `token`, as in client-go: files are rotated, tokens expire
         return _token_file(Path(path))
     if token := user.get("token"):
         return bearer(str(token))
@@ -178,7 +178,7 @@ def _static_credentials(user: kubeconfigs.Entry) -> Callable[[], Awaitable[Heade
 
 
 async def _from_library(paths: str, choice: kubeconfigs.Choice) -> Connection:
-    # Imported here because of its cost; see above.
+    # Imported here because it is slow; see above.
     from kubernetes_asyncio.client import Configuration  # noqa: PLC0415
     from kubernetes_asyncio.config import ConfigException, load_kube_config  # noqa: PLC0415
 
@@ -187,7 +187,7 @@ async def _from_library(paths: str, choice: kubeconfigs.Choice) -> Connection:
         # The context by name: of several files, the library takes the last one's current context, kubectl the first's.
         loader = await load_kube_config(config_file=paths, context=choice.context, client_configuration=settings)
     except (ConfigException, OSError, TypeError, AttributeError, AssertionError) as error:
-        # The library trips over half-written entries instead of refusing them.
+        # The library fails with such errors on incomplete entries.
         raise ConfigError(f"cannot use kubeconfig {paths}: {error}") from error
     return Connection(
         server=str(settings.host).rstrip("/"),
@@ -200,7 +200,7 @@ async def _from_library(paths: str, choice: kubeconfigs.Choice) -> Connection:
 
 
 def in_cluster(account: Path = SERVICE_ACCOUNT, environ: Mapping[str, str] = os.environ) -> Connection:
-    """The service account that a pod finds mounted. Its token is read again as the kubelet rotates it."""
+    """The service account that is mounted into a pod. Its token is read again, as the kubelet rotates it."""
     host, port = environ.get("KUBERNETES_SERVICE_HOST", ""), environ.get("KUBERNETES_SERVICE_PORT", "443")
     token_file, ca_file, namespace_file = account / "token", account / "ca.crt", account / "namespace"
     missing = [str(path) for path in (token_file, ca_file) if not path.is_file()]
@@ -228,7 +228,7 @@ def _unverified(context: ssl.SSLContext) -> ssl.SSLContext:
 
 
 def _from_loader(loader: KubeConfigLoader) -> Callable[[], Awaitable[Headers]]:
-    """Whatever the exec plugin or the auth provider of the user entry gives."""
+    """The credentials of the user entry's exec plugin or auth provider."""
 
     async def fetch() -> Headers:
         await loader._load_authentication()

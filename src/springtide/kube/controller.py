@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The loop around a reconcile function: keys in, calls out, failures retried.
+"""The loop around a reconcile function: takes keys, calls the function, retries failures.
 
     async def reconcile(key: Key) -> Result | None: ...
 
@@ -8,14 +8,15 @@
     jobs.watches(informers.of(PODS), keys=owned_by(JOBS))
     await run(informers, [jobs])
 
-A reconcile function looks at what is, not at what happened, and may be called at any time, also twice. What it says:
+A reconcile function is level-triggered: it looks at the state, not at changes, and may be called at any time, also
+twice. Its outcomes:
 
-- returns None: this key is well;
-- returns Result(requeue_after=s): look again in s seconds even if nothing changes;
-- raises Retry(after): not yet; look again later, without an outcry in the log;
+- returns None: nothing to do for this key;
+- returns Result(requeue_after=s): reconcile again in s seconds even if nothing changes;
+- raises Retry(after): reconcile again later, logged at debug level only;
 - raises Terminal: hopeless until the object changes; logged, not retried;
-- raises an ApiError that time may heal (Conflict, Unreachable ...): retried with back-off, one line in the log;
-- raises anything else: a mistake of ours; logged with its traceback and retried with back-off.
+- raises an ApiError that may pass (Conflict, Unreachable ...): retried with back-off, one line in the log;
+- raises any other exception: a bug; logged with its traceback and retried with back-off.
 """
 
 from __future__ import annotations
@@ -36,7 +37,7 @@ K = TypeVar("K", bound=Hashable)
 logger = logging.getLogger(__name__)
 
 GRACE = 10.0
-"""Seconds that reconciles under way get to finish when the controller is stopped."""
+"""Seconds for reconciles under way to finish when the controller is stopped."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +46,7 @@ class Result:
 
 
 class Retry(Exception):
-    """Not now. `after` is in seconds; without it the key's back-off decides."""
+    """Reconcile again later. `after` is in seconds; without it the key's back-off applies."""
 
     def __init__(self, why: str = "", after: float | None = None) -> None:
         super().__init__(why)
@@ -53,14 +54,14 @@ class Retry(Exception):
 
 
 class Terminal(Exception):
-    """Trying again will not help until the object itself changes."""
+    """A retry cannot help until the object itself changes."""
 
 
 Reconcile = Callable[[K], Awaitable[Result | None]]
 
 _PASSING = (
-    errors.NotFound,  # deleted between our look and our deed
-    errors.Forbidden,  # a quota, or a namespace on its way out
+    errors.NotFound,  # deleted between the read and the write
+    errors.Forbidden,  # a quota, or a namespace that is being deleted
     errors.Conflict,
     errors.AlreadyExists,
     errors.TooManyRequests,
@@ -78,32 +79,33 @@ class Controller(Generic[K]):
         self._informers: list[Informer[Any]] = []
 
     def watches(self, informer: Informer[T], keys: Callable[[T], Iterable[K]] | None = None) -> None:
-        """Reconcile the informer's own keys, or those that `keys` finds for its objects, whenever one changes."""
+        """Reconcile the informer's own keys, or those that `keys` returns for its objects, whenever an object
+        changes."""
         self._informers.append(informer)
         informer.on_change(self.queue.add, keys)
 
     def reads(self, informer: Informer[Any]) -> None:
-        """Do not begin before this informer is synced, although its changes cause nothing."""
+        """Wait for this informer's sync before starting; its changes trigger nothing."""
         self._informers.append(informer)
 
     def enqueue(self, key: K, after: float = 0.0) -> None:
         self.queue.add_after(key, after)
 
     async def run(self) -> None:
-        """Until `stop`, or until cancelled. In both cases reconciles under way get `GRACE` seconds to finish."""
+        """Runs until `stop`, or until cancelled. In both cases reconciles under way have `GRACE` seconds to finish."""
         for informer in self._informers:
             await informer.wait_synced()
         names = (f"{self.name} worker {number}" for number in range(self._workers))
         workers = [asyncio.create_task(self._work(), name=name) for name in names]
         try:
-            # Unlike gather, this does not pass a cancellation on to reconciles under way.
+            # Unlike gather, this does not cancel reconciles under way.
             await asyncio.wait(workers)
         finally:
             self.queue.shut_down(drain=False)
             await _finish(workers)
 
     def stop(self) -> None:
-        """Take no more keys in. `run` returns when those that wait have been dealt with."""
+        """Accept no more keys. `run` returns once the queued ones have been reconciled."""
         self.queue.shut_down()
 
     async def _work(self) -> None:
@@ -130,7 +132,7 @@ class Controller(Generic[K]):
             logger.info("%s %s: trying again: %s", self.name, key, error)
             self._retry(key, error.retry_after)
         except Exception:
-            # The outermost loop: whatever one key's reconcile does must not stop all the others.
+            # The outermost loop: an error for one key must not stop all others.
             delay = self.queue.retry(key)
             logger.exception("%s %s: failed, trying again in %.3g s", self.name, key, delay)
         else:
@@ -146,7 +148,7 @@ class Controller(Generic[K]):
 
 
 async def _finish(workers: Sequence[asyncio.Task[None]]) -> None:
-    """Let them finish what they are at; cancel those that take too long."""
+    """Wait for reconciles under way; cancel those that take too long."""
     _, late = await asyncio.wait(workers, timeout=GRACE)
     for worker in late:
         worker.cancel()
@@ -154,7 +156,7 @@ async def _finish(workers: Sequence[asyncio.Task[None]]) -> None:
 
 
 async def run(informers: Informers, controllers: Iterable[Controller[Any]]) -> None:
-    """Run a process's informers and controllers together until cancelled or until one of them breaks."""
+    """Run a process's informers and controllers together until cancelled or until one of them fails."""
     async with asyncio.TaskGroup() as group:
         group.create_task(informers.run(), name="informers")
         for controller in controllers:
@@ -162,7 +164,7 @@ async def run(informers: Informers, controllers: Iterable[Controller[Any]]) -> N
 
 
 def owned_by(resource: Resource) -> Callable[[Mapping[str, Any]], list[Key]]:
-    """A `keys` function for plain objects: the key of the managing owner, if that is one of `resource`."""
+    """A `keys` function for plain objects: the key of the controlling owner, if it is one of `resource`."""
 
     def keys(obj: Mapping[str, Any]) -> list[Key]:
         metadata = obj["metadata"]

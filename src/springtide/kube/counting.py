@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A transport that tells of every request and its answer, for whoever keeps count."""
+"""A transport that reports every request and its response, for metrics."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class Counted:
         return response
 
     async def stream(self, request: Request) -> AsyncGenerator[bytes, None]:
-        """Told of when it ends: as a success, as the refusal it was, or as lost."""
+        """Reported when the stream ends: as a success, with the error's code, or as without answer."""
         lines = self._transport.stream(request)
         code = "200"
         try:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Puts CustomResourceDefinitions into a cluster, and waits until their resources can be used."""
+"""Installs CustomResourceDefinitions in a cluster, and waits until their resources are served."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _PAUSE = 0.02
 
 
 async def install(client: Client, definitions: Sequence[Obj], field_manager: str) -> None:
-    """Idempotent; definitions of an earlier version are brought up to date in place."""
+    """Idempotent; definitions of an earlier version are updated in place."""
     for definition in definitions:
         await client.apply(CUSTOMRESOURCEDEFINITIONS, definition, field_manager=field_manager)
     for definition in definitions:
@@ -21,7 +21,7 @@ async def install(client: Client, definitions: Sequence[Obj], field_manager: str
 
 
 def annotated(definition: Obj, name: str) -> Obj:
-    """The same with an annotation that says yes."""
+    """A copy with this annotation set to "true"."""
     metadata = definition["metadata"]
     annotations = {**(metadata.get("annotations") or {}), name: "true"}
     return definition | {"metadata": metadata | {"annotations": annotations}}

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What an API server may answer instead of doing as asked: one exception class per thing a caller does about it.
+"""The errors of an API server: one exception class for each reaction of a caller.
 
-Classes follow the machine-readable `reason` of a Kubernetes `Status`, and the HTTP code where there is none. Every one
-carries `code`, `reason`, `message`, `details` and `retry_after` (seconds, or None). Nothing here does I/O.
+Classes follow the machine-readable `reason` of a Kubernetes `Status`, and the HTTP code if there is none. Each has
+`code`, `reason`, `message`, `details` and `retry_after` (seconds, or None). Nothing here does I/O.
 
     ApiError
     ├── BadRequest              ├── Conflict            ├── Unreachable: no answer at all
@@ -22,7 +22,7 @@ import msgspec
 
 
 class ApiError(Exception):
-    """An answer other than success."""
+    """A response other than success."""
 
     def __init__(
         self,
@@ -48,15 +48,15 @@ class ApiError(Exception):
 
 
 class BadRequest(ApiError):
-    """The request makes no sense to the server; repeating it will not help."""
+    """The request is malformed; a retry cannot help."""
 
 
 class Unauthorized(ApiError):
-    """The server does not know who is asking; the credentials are missing, wrong or out of date."""
+    """The credentials are missing, wrong or expired."""
 
 
 class Forbidden(ApiError):
-    """The server knows who is asking and says no: access rules, quota or admission."""
+    """The user lacks the right, or a quota or an admission controller rejects the request."""
 
 
 class NotFound(ApiError):
@@ -68,35 +68,35 @@ class MethodNotAllowed(ApiError):
 
 
 class Conflict(ApiError):
-    """Somebody else changed the object first, or owns the applied field: read again and decide again."""
+    """Another client changed the object first, or owns the applied field: read and decide again."""
 
 
 class AlreadyExists(ApiError):
-    """The name is taken. With deterministic names this usually means: done before."""
+    """The name is taken. With deterministic names this usually means that the object was created before."""
 
 
 class Expired(ApiError):
-    """That point in history is gone; list again."""
+    """That resourceVersion is no longer available; list again."""
 
 
 class Invalid(ApiError):
-    """The object breaks its schema or rules; `causes` names the fields."""
+    """The object violates its schema or rules; `causes` names the fields."""
 
 
 class TooLarge(ApiError):
-    """The body is larger than the server takes."""
+    """The body is larger than the server accepts."""
 
 
 class UnsupportedMediaType(ApiError):
-    """The server does not take this kind of body or patch for this resource."""
+    """The server does not accept this media type or kind of patch for this resource."""
 
 
 class TooManyRequests(ApiError):
-    """Slow down, or (eviction) not now because of a disruption budget."""
+    """The rate limit is exceeded, or (for an eviction) a disruption budget forbids it now."""
 
 
 class ServerError(ApiError):
-    """The server failed; the same request may succeed later."""
+    """The server failed; a retry may succeed."""
 
 
 class Unavailable(ServerError):
@@ -104,7 +104,7 @@ class Unavailable(ServerError):
 
 
 class Unreachable(ApiError):
-    """No answer: refused, reset, timed out, bad certificate. The request may or may not have been carried out."""
+    """No response: refused, reset, timed out, bad certificate. The request may or may not have been carried out."""
 
 
 _BY_REASON: dict[str, type[ApiError]] = {
@@ -155,7 +155,7 @@ def from_status(status: Mapping[str, Any], retry_after: float | None = None) -> 
 
 
 def from_answer(code: int, headers: Mapping[str, str], body: bytes) -> ApiError:
-    """The exception for an HTTP answer whose code is not a success, whatever its body is."""
+    """The exception for an HTTP response that is not a success, whatever its body."""
     retry_after = _seconds(headers.get("Retry-After", ""))
     try:
         status = msgspec.json.decode(body)
@@ -163,7 +163,7 @@ def from_answer(code: int, headers: Mapping[str, str], body: bytes) -> ApiError:
         status = None
     if isinstance(status, dict) and status.get("kind") == "Status":
         return from_status({**status, "code": status.get("code") or code}, retry_after)
-    # Not from Kubernetes itself but from a proxy or a plain handler: what it says is all there is.
+    # From a proxy or a plain handler, not from Kubernetes: the body is the message.
     message = body.decode(errors="replace").strip()[:1024] or f"the server answered {code}"
     return _class_for(code, "")(message, code=code, retry_after=retry_after)
 

@@ -1,14 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What users read at the end of `kubectl describe`: events, written without flooding the server.
+"""Records the events that users see in `kubectl describe`, without flooding the API server.
 
     recorder = EventRecorder(client, "job-controller")
     recorder.normal(job, "Resized", "grew from 2 to 4 workers")     # returns at once
     await recorder.run()                                            # in a task of its own: sends them
 
-As client-go does it: the same event again only raises the count of the first one; after ten that differ in nothing but
-the message, within ten minutes, further ones are "(combined from similar events)"; and one component may say 25 things
-about an object at once and one more every five minutes. Events are news, not state: when the queue is full or the
-server refuses one, it is dropped. Controllers never read them.
+As in client-go: a repeated event only raises the count of the first one; after ten events that differ only in their
+message, within ten minutes, further ones are "(combined from similar events)"; and one component may record 25 events
+about an object at once and one more every five minutes. Events are not state: if the queue is full or the server
+rejects one, it is dropped. Controllers never read them.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ _SUBDOMAIN = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-
 
 
 class _Recent(Generic[V]):
-    """The values of the keys used last, made when missing; older ones are forgotten."""
+    """The values of the most recently used keys, created when missing; older ones are dropped."""
 
     def __init__(self, make: Callable[[], V]) -> None:
         self._make = make
@@ -71,7 +71,7 @@ class _Similar:
 
 @dataclass(slots=True)
 class _Written:
-    """An event as it stands on the server."""
+    """An event as stored on the server."""
 
     count: int = 0
     name: str = ""
@@ -80,7 +80,7 @@ class _Written:
 
 @dataclass(slots=True)
 class _Bucket:
-    """What one component may still say about one object."""
+    """The rate limit of one component's events about one object."""
 
     tokens: float = BURST
     last: float | None = None
@@ -96,7 +96,7 @@ class _Bucket:
 
 
 class Correlator:
-    """Decides what becomes of an event: written, counted onto an earlier one, combined or dropped. Pure."""
+    """Decides whether an event is written, counted onto an earlier one, combined or dropped. Pure."""
 
     def __init__(self) -> None:
         self._similar = _Recent(_Similar)
@@ -140,7 +140,7 @@ def _source_of(event: Obj) -> tuple[str, ...]:
 
 
 def reference_to(obj: Mapping[str, Any]) -> dict[str, str]:
-    """An ObjectReference to a whole object; a reference is returned as it is."""
+    """An ObjectReference to a whole object; a reference is returned unchanged."""
     if "metadata" not in obj:
         return dict(obj)
     metadata = obj["metadata"]
@@ -184,7 +184,7 @@ class EventRecorder:
                 self._queue.task_done()
 
     async def flush(self) -> None:
-        """Wait until everything queued so far has been sent or given up; for tests and an orderly end."""
+        """Wait until all queued events have been sent or given up; for tests and an orderly exit."""
         await self._queue.join()
 
     def _event(self, about: dict[str, str], kind: str, reason: str, message: str, now: int) -> Obj:
@@ -209,7 +209,7 @@ class EventRecorder:
                 return
             except errors.Unreachable as error:
                 logger.info("Cannot write an event yet: %s", error)
-                # The first wait is random so that all clients do not come back together when the server does.
+                # The first wait is random so that clients do not all retry at once when the server is back.
                 await asyncio.sleep(RETRY * random.random() if attempt == 0 else RETRY)
             except errors.ApiError as error:
                 logger.info("The server refused an event: %s", error)
@@ -223,11 +223,11 @@ class EventRecorder:
                 await self._client.patch(EVENTS, Key.of(event), news)
                 return
             except errors.NotFound:
-                pass  # events live for an hour: the first one is gone, so this becomes the first one
+                pass  # the server keeps events for an hour: the first one is gone, so create it again
         await self._client.create(EVENTS, event)
 
 
 def _event_name(about: str, now: int) -> str:
-    """`<object>.<time in hex>`, unless the object's name (some kinds allow more than DNS) would not pass as one."""
+    """`<object>.<time in hex>`, or a UUID if that is not a valid name (some kinds allow more than DNS names)."""
     name = f"{about}.{now:x}"
     return name if len(name) <= 253 and _SUBDOMAIN.fullmatch(name) else str(uuid.uuid4())

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A cache of a resource that stays up to date by itself: list, then watch, for ever.
+"""A cache of a resource that keeps itself up to date: list, then watch.
 
     pods = informers.of(PODS, into=Pod)             # Pod: a msgspec struct with only the fields that are read
     pods.add_index("node", lambda pod: [pod.spec.node_name])
@@ -7,13 +7,13 @@
     await pods.wait_synced()
     pods.get(Key("default", "p")), pods.where("node", "a")
 
-Handlers get keys, never objects or event types: they cannot know what happened, only that something about a key may
-have. The first contents come as one streamed watch (`sendInitialEvents`) where the server can do that, else as a list
-in pages. A watch that ends is taken up where it ended; when that point is out of the server's history (410) everything
-is fetched again, and handlers hear only of what is different.
+Handlers get keys, never objects or event types: they learn only that something about a key may have changed. The
+initial contents are fetched by a streamed watch (`sendInitialEvents`) if the server supports that, otherwise by a list
+in pages. A watch that ends is resumed from its last version; if that version is no longer available (410) everything is
+fetched again, and handlers are called only for differences.
 
-Whoever writes an object may hand the server's answer in (`absorb`), so that the cache is never behind his own writes;
-the watch's echo of it is then no news. Versions are compared for that, as numbers, which is what servers make them of.
+A writer may pass the server's response to `absorb`, so that the cache is never older than its own writes; the same
+change from the watch is then ignored. This compares versions, as numbers, which API servers use for them.
 """
 
 from __future__ import annotations
@@ -38,14 +38,14 @@ logger = logging.getLogger(__name__)
 
 BACKOFF = Backoff(base=0.2, limit=30.0)
 BRIEF = 1.0
-"""A watch that the server ends without a word within so many seconds counts as a failure, lest we spin."""
+"""A watch that the server ends without an event within this many seconds counts as a failure, to avoid a busy loop."""
 
 _REFUSALS = (errors.Invalid, errors.BadRequest, errors.ServerError)
-"""How a server says that it cannot stream the initial contents: not enabled, or (a 500) its etcd is too old for it."""
+"""The responses of a server that cannot stream initial contents: not enabled, or (a 500) its etcd is too old."""
 
 
 class Informer(Cache[T]):
-    """Read it like the cache that it is; `run` keeps it up to date."""
+    """A cache that `run` keeps up to date."""
 
     @overload
     def __init__(self: Informer[Obj], client: Client, resource: Resource, scope: Scope = ...) -> None: ...
@@ -65,15 +65,15 @@ class Informer(Cache[T]):
         self._synced = asyncio.Event()
         self._version = ""
         self._initial_events = True
-        """Whether the server is believed to know the WatchList form; it is asked once."""
+        """Whether the server is assumed to support WatchList; the first attempt decides."""
         self._ahead: dict[Key, int] = {}
-        """Versions of absorbed objects that the watch has not come to yet."""
+        """Versions of absorbed objects that the watch has not reached yet."""
 
     def on_change(self, handler: Callable[[Any], None], keys: Callable[[T], Iterable[Any]] | None = None) -> None:
-        """Call `handler` with the key of each object that comes, changes or goes.
+        """Call `handler` with the key of each object that is added, changed or removed.
 
-        With `keys`, call it instead with each of the keys that this function gives for the object before and after,
-        such as the owner's. Whoever subscribes late hears of what is there already.
+        With `keys`, call it instead with each key that this function returns for the object before and after, such as
+        the owner's. A late subscriber is called for all existing objects.
         """
 
         def notify(change: Replaced[T]) -> None:
@@ -89,7 +89,7 @@ class Informer(Cache[T]):
         self.on_replace(notify)
 
     def on_replace(self, handler: Callable[[Replaced[T]], None]) -> None:
-        """Call `handler` with each object before and after its change: for those to whom most changes do not matter."""
+        """Call `handler` with each object before and after its change, for handlers that ignore most changes."""
         self._subscriptions.append(handler)
         for key, entry in self._entries.items():
             handler(Replaced(key, None, entry.object))
@@ -103,7 +103,7 @@ class Informer(Cache[T]):
         await self._synced.wait()
 
     def absorb(self, answer: bytes) -> None:
-        """Take in an object as the server answered a write with it, unless the watch has been past it already."""
+        """Store an object from the server's response to a write, unless the watch has passed its version already."""
         decoded = self._decoder(answer)
         if decoded is None:
             return
@@ -113,7 +113,7 @@ class Informer(Cache[T]):
             self._notify(self.put(decoded.key, decoded.version, decoded.object))
 
     async def run(self) -> None:
-        """Until cancelled. Failures to reach the server are logged and tried again, ever more slowly."""
+        """Runs until cancelled. Errors are logged and retried with back-off."""
         failures = 0
         loop = asyncio.get_running_loop()
         while True:
@@ -124,7 +124,7 @@ class Informer(Cache[T]):
                 failures = failures + 1 if idle else 0
             except errors.Expired:
                 logger.info("The history of %s went away under the watch; fetching everything again", self.resource)
-                # Twice in a row without any progress between is not history passing by but a server in trouble.
+                # Twice in a row without progress is not an expired history but a server in trouble.
                 failures = failures + 1 if not before else 0
                 self._version = ""
             except errors.ApiError as error:
@@ -134,7 +134,7 @@ class Informer(Cache[T]):
                 await asyncio.sleep(BACKOFF.delay(failures - 1))
 
     async def _follow(self) -> None:
-        """One watch, after a list where that is needed. Returns when the server ends it."""
+        """One watch, after a list if necessary. Returns when the server ends it."""
         if not self._version and self._initial_events:
             try:
                 await self._follow_from_start()
@@ -170,7 +170,7 @@ class Informer(Cache[T]):
         await self._fill({item.key: (item.version, item.object) for item in decoded}, version)
 
     async def _fill(self, fresh: dict[Key, tuple[str, T]], version: str) -> None:
-        """Replace everything at one moment; indexes are made before it and handlers called after it, in turns."""
+        """Replace the contents at one moment; indexes are built before it and handlers called after it, in slices."""
         self._pass(version)
         fresh |= {key: self._known(key) for key in self._ahead if key in self}
         filled = self.emptied()
@@ -186,7 +186,7 @@ class Informer(Cache[T]):
         return entry.version, entry.object
 
     def _pass(self, version: str) -> None:
-        """What was absorbed up to here has come by the watch as well."""
+        """The watch has reached this version: forget absorbed objects up to it."""
         if self._ahead:
             here = _number(version)
             self._ahead = {key: ahead for key, ahead in self._ahead.items() if ahead > here}
@@ -203,7 +203,7 @@ class Informer(Cache[T]):
         self._pass(event.version)
 
     def _echoes(self, event: Change[T]) -> bool:
-        """Whether this was absorbed before, or something later than this."""
+        """Whether this version of the object, or a later one, was absorbed before."""
         ahead = self._ahead.get(event.key, 0)
         here = _number(event.version)
         return here < ahead or (here == ahead != 0 and event.type != "DELETED")
@@ -214,7 +214,7 @@ class Informer(Cache[T]):
 
 
 def _number(version: str) -> int:
-    """0 for one that is no number: nothing is ever absorbed then."""
+    """0 for a version that is not a number: then nothing is ever absorbed."""
     return int(version) if version.isdigit() else 0
 
 
@@ -226,7 +226,7 @@ def _collect(fresh: dict[Key, tuple[str, T]], change: Change[T]) -> None:
 
 
 class Informers:
-    """One informer for each resource, scope and type, shared by all controllers of a process."""
+    """One informer per resource, scope and type, shared by all controllers of a process."""
 
     def __init__(self, client: Client) -> None:
         self.client = client
@@ -241,7 +241,7 @@ class Informers:
     def of(self, resource: Resource, scope: Scope = ..., *, into: type[T]) -> Informer[T]: ...
 
     def of(self, resource: Resource, scope: Scope = EVERYTHING, *, into: type[Any] = dict) -> Informer[Any]:
-        """The informer for these; made when first asked for, and started at once if the others run already."""
+        """The informer for these; created on the first call, and started at once if the others run already."""
         wanted = (resource, scope, into)
         informer = self._informers.get(wanted)
         if informer is None:
@@ -250,7 +250,7 @@ class Informers:
         return informer
 
     def drop(self, informer: Informer[Any]) -> None:
-        """Stop following a resource, for instance because its definition is gone."""
+        """Stop following a resource, for instance because its definition was deleted."""
         self._informers = {wanted: known for wanted, known in self._informers.items() if known is not informer}
         task = self._tasks.pop(informer, None)
         if task is not None:
@@ -258,7 +258,7 @@ class Informers:
 
     @property
     def synced(self) -> bool:
-        """Whether all of them have been filled."""
+        """Whether all informers have been filled."""
         return all(informer.synced for informer in self._informers.values())
 
     async def wait_synced(self) -> None:
@@ -266,7 +266,7 @@ class Informers:
             await informer.wait_synced()
 
     async def run(self) -> None:
-        """Run all informers, and those asked for later, until cancelled."""
+        """Run all informers, also those created later, until cancelled."""
         async with asyncio.TaskGroup() as self._group:
             try:
                 for informer in self._informers.values():

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Kubeconfig files as kubectl reads them: one or several, merged, and the cluster and user that one context names.
+"""Reads kubeconfig files as kubectl does: one or several, merged, and the cluster and user of one context.
 
-`config` calls it for every kubeconfig. It only reads: nobody is authenticated, no plugin is run, nothing is written.
-A file that makes no sense is a ValueError or a YAMLError, one that cannot be read an OSError.
+`config` calls it for every kubeconfig. It only reads: no authentication, no plugin, no writes. ValueError or YAMLError
+for an invalid file, OSError for one that cannot be read.
 """
 
 from __future__ import annotations
@@ -23,12 +23,12 @@ _SECTIONS = {"contexts": "context", "clusters": "cluster", "users": "user"}
 _LARGEST = 8 << 20
 _DEEPEST = 100
 _FILES = ("certificate-authority", "client-certificate", "client-key", "tokenFile")
-"""Fields that name files, relative to the kubeconfig in which they stand."""
+"""Fields with file names, relative to the kubeconfig that contains them."""
 
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """What one context comes down to. File names in it are absolute."""
+    """The resolved context. File names in it are absolute."""
 
     context: str
     cluster: Entry
@@ -37,7 +37,7 @@ class Choice:
 
     @property
     def has_static_user(self) -> bool:
-        """Whether everything needed to prove who we are stands in the file or in files it names."""
+        """Whether all credentials are in the file or in files it names."""
         return not (self.user.get("exec") or self.user.get("auth-provider"))
 
 
@@ -51,7 +51,7 @@ class Config:
     users: Mapping[str, Entry]
 
     def choose(self, context: str = "") -> Choice:
-        """What the named or the current context comes down to."""
+        """Resolves the named or the current context."""
         name = context or self.current
         if not name:
             raise ValueError("it has no current-context")
@@ -62,9 +62,9 @@ class Config:
 
 
 def read(paths: str) -> Config:
-    """One file or several (`$KUBECONFIG` syntax; missing ones are skipped, but one there must be).
+    """One file or several (`$KUBECONFIG` syntax; missing ones are skipped, but one must exist).
 
-    As kubectl does it: of several files, the first to name something wins, also for the current context.
+    As in kubectl: of several files, the first to define a name wins, also for the current context.
     """
     found = existing(paths)
     if not found:
@@ -81,20 +81,20 @@ def read(paths: str) -> Config:
 
 
 def existing(paths: str) -> list[Path]:
-    """Those that are there. A file whose own path has a colon in it is no list of files."""
+    """The existing files. A path with a colon that exists itself is not a list of files."""
     parts = [paths] if Path(paths).expanduser().is_file() else [part for part in paths.split(os.pathsep) if part]
     return [path for path in (Path(part).expanduser() for part in parts) if path.exists()]
 
 
 def content(entry: Entry, field: str) -> bytes:
-    """What `field-data` holds, or the file that `field` names; empty when there is neither."""
+    """The value of `field-data`, or the content of the file in `field`; empty if there is neither."""
     if data := entry.get(f"{field}-data"):
         return b64decode(data, validate=True)
     return Path(entry[field]).read_bytes() if entry.get(field) else b""
 
 
 def parsed(path: Path, loader: type[Any] = _LOADER) -> dict[str, Any]:
-    """The mapping that a file holds; whoever wrote it, reading it takes neither the stack nor the memory."""
+    """The mapping in a file; its size and depth are limited, as the file is not trusted."""
     with path.open("rb") as file:
         text = file.read(_LARGEST + 1)
     if len(text) > _LARGEST:

@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
-"""One active process among several: election by a Lease object, understood by every Kubernetes client.
+"""Leader election by a Lease object, compatible with every Kubernetes client.
 
     elector = LeaderElector(client, Key("springtide", "operator"), identity="host-1_7f3a")
     await elector.run(lead)        # waits to be elected, then awaits lead(); cancels it when the lease is lost
 
-Clocks of different machines are never compared. A candidate watches the lease and counts, on its own monotonic clock,
-how long it has not changed; the times written into it are for people. A leader that has not managed to renew for
-`renew_deadline` steps down, which is before anybody else may take over after `duration`. This keeps two leaders apart
-as long as clocks run at about the same rate; it is no fence against a process that was frozen in between.
+Clocks of different machines are never compared. A candidate measures, on its own monotonic clock, how long the lease
+has not changed; the times in the lease are for users. A leader that has not renewed for `renew_deadline` steps down,
+before another may take over after `duration`. This prevents two leaders as long as clocks run at about the same rate;
+it is no fence against a process that was suspended in between.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ JITTER = 1.2
 
 
 class LeadershipLost(Exception):
-    """The lease could not be renewed in time, or somebody else has it: what was led has been cancelled."""
+    """The lease was not renewed in time, or another process holds it: `lead` has been cancelled."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,20 +60,20 @@ class LeaderElector:
         terms: Terms | None = None,
         clock: Callable[[], datetime] = _wall_clock,
     ) -> None:
-        """`identity` must differ from that of every other candidate, also after a restart on the same host."""
+        """`identity` must be unique among candidates, also after a restart on the same host."""
         self.identity = identity
         self._client = client
         self._key = lease
         self._terms = terms or Terms()
         self._clock = clock
         self._lease: Obj | None = None
-        """As last seen; its resourceVersion makes every write of ours conditional on nothing having happened since."""
+        """As last seen; its resourceVersion makes our writes conditional on no change since."""
         self._changed = 0.0
-        """Monotonic time at which the lease was last seen to be different from before."""
+        """Monotonic time of the last observed change of the lease."""
 
     @property
     def leader(self) -> str:
-        """Who held the lease when it was last seen; empty when nobody did."""
+        """The holder of the lease when it was last seen; empty if there was none."""
         return str(self._spec.get("holderIdentity") or "")
 
     @property
@@ -81,9 +81,9 @@ class LeaderElector:
         return self.leader == self.identity
 
     async def run(self, lead: Callable[[], Awaitable[None]]) -> None:
-        """Wait to be elected, lead until `lead` returns, then let go of the lease.
+        """Wait to be elected, lead until `lead` returns, then release the lease.
 
-        Raises LeadershipLost when the lease is lost before that. When cancelled, stops leading and lets go first.
+        LeadershipLost if the lease is lost before that. On cancellation, stops leading and releases the lease first.
         """
         await self._acquire()
         logger.info("%s now leads %s", self.identity, self._key)
@@ -119,12 +119,12 @@ class LeaderElector:
                 return
 
     async def _attempt(self, patience: float) -> bool:
-        """Try once to take or renew the lease; says whether we have it now."""
+        """Try once to take or renew the lease; returns whether we have it now."""
         try:
             async with asyncio.timeout(patience):
                 return await self._take_or_renew()
         except (errors.Conflict, errors.AlreadyExists):
-            # Somebody was quicker. What we knew is out of date, so the next attempt begins by reading.
+            # Another candidate was faster. Our version is outdated, so the next attempt reads first.
             self._forget_version()
             return False
         except (errors.ApiError, TimeoutError) as error:
@@ -148,7 +148,7 @@ class LeaderElector:
         return True
 
     async def _release(self) -> None:
-        """Let go at once instead of letting the others wait for the lease to run out. Best effort."""
+        """Release the lease at once, so that others need not wait for its expiry. Best effort."""
         if not (self.leading and self._has_version()):
             return
         assert self._lease is not None
@@ -195,6 +195,6 @@ class LeaderElector:
 
 
 async def _cancelled(task: asyncio.Future[None]) -> None:
-    """End a task and wait until it has ended; its own error, if any, is read by whoever asks for its result."""
+    """Cancel a task and wait until it has ended; its own error, if any, is left to callers of `result`."""
     task.cancel()
     await asyncio.wait((task,))

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Fewer requests than one could send: a token bucket in front of a transport, for servers shared with others.
+"""A client-side rate limit for servers shared with others: a token bucket in front of a transport.
 
     client = Client(Limited(transport, Bucket(qps=50, burst=100)))
 
-Two kinds of requests are not held back. Watches are few, long, and what everything else waits for. Leases are renewed
-by whoever leads, who would lose his lead while he waits.
+Two kinds of requests are not limited: watches, which are few and long, and which everything else waits for; and
+renewals of leases, whose delay would lose the leadership.
 """
 
 from __future__ import annotations
@@ -21,20 +21,20 @@ _LEASES: Final = "/apis/coordination.k8s.io/"
 
 
 class Bucket:
-    """`burst` tokens at once, then `qps` a second. Pure: the caller says what time it is."""
+    """`burst` tokens at once, then `qps` per second. Pure: time is a parameter."""
 
     def __init__(self, qps: float, burst: int = 0) -> None:
-        """Without a burst, two seconds' worth is let through at once."""
+        """Without a burst, two seconds' worth is allowed at once."""
         if not (qps > 0 and math.isfinite(qps)) or burst < 0:
             raise ValueError(f"a request limit needs a rate above 0 and a burst of at least 0, not {qps:g} and {burst}")
         self._qps = qps
         self._burst = float(burst or math.ceil(2 * qps))
         self._tokens = self._burst
-        """Below 0 when tokens are promised that do not exist yet."""
+        """Negative while tokens are promised that do not exist yet."""
         self._seen = -math.inf
 
     def take(self, now: float) -> float:
-        """Take one token; the answer is how many seconds to wait before using it. First come, first served."""
+        """Take one token; returns the seconds to wait before using it. First come, first served."""
         self._tokens = min(self._burst, self._tokens + max(0.0, now - self._seen) * self._qps)
         self._seen = max(self._seen, now)
         self._tokens -= 1.0
@@ -42,7 +42,7 @@ class Bucket:
 
 
 class Limited:
-    """A transport whose requests wait for their turn, by the event loop's clock."""
+    """A transport whose requests wait for tokens, by the event loop's clock."""
 
     def __init__(self, transport: Transport, bucket: Bucket) -> None:
         self._transport = transport

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Requests to a Kubernetes API as plain data: what to send, decided without sending it.
+"""Requests to a Kubernetes API as plain data.
 
-The client builds these and hands them to a transport; tests compare them. Functions are named after the verb. Nothing
+The client builds these and passes them to a transport; tests compare them. Functions are named after the verb. Nothing
 here does I/O or knows about connections, credentials or retries.
 """
 
@@ -30,11 +30,11 @@ class Request:
     headers: Mapping[str, str] = field(default_factory=dict)
     body: bytes = b""
     timeout: float | None = None
-    """Seconds for the whole exchange; None leaves it to the transport."""
+    """Seconds for the whole exchange; None: the transport's default."""
 
     @property
     def target(self) -> str:
-        """Path and query as they stand in the first line of an HTTP request."""
+        """Path and query as in the first line of an HTTP request."""
         return f"{self.path}?{urlencode(self.query)}" if self.query else self.path
 
 
@@ -42,12 +42,12 @@ class Request:
 class Response:
     status: int
     headers: Mapping[str, str]
-    """Looked up as the server spells them (`Retry-After`); transports give a case-insensitive mapping if they can."""
+    """Keys in the server's spelling (`Retry-After`); transports use a case-insensitive mapping if they can."""
     body: bytes
 
 
 class Patch(StrEnum):
-    """The four kinds of patch, by their media types."""
+    """The four kinds of patch, by media type."""
 
     JSON = "application/json-patch+json"
     MERGE = "application/merge-patch+json"
@@ -57,13 +57,13 @@ class Patch(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Scope:
-    """Which objects of a resource: all of them unless narrowed down."""
+    """A selection of a resource's objects; all of them by default."""
 
     namespace: str = ""
     labels: str = ""
     fields: str = ""
     metadata_only: bool = False
-    """Ask for `PartialObjectMetadata` only: what garbage collection needs, at a fraction of the size."""
+    """Request `PartialObjectMetadata` only: enough for garbage collection, at a fraction of the size."""
 
     def query(self) -> dict[str, str]:
         query: dict[str, str] = {}
@@ -80,10 +80,10 @@ EVERYTHING = Scope()
 @dataclass(frozen=True, slots=True)
 class DeleteOptions:
     propagation: str = ""
-    """Background, Foreground or Orphan; empty leaves it to the resource's default."""
+    """Background, Foreground or Orphan; empty: the resource's default."""
     grace: int | None = None
     uid: str = ""
-    """Delete only the object with this uid: not a later one of the same name."""
+    """Delete only the object with this uid, not a later one of the same name."""
     version: str = ""
     """Delete only at this resourceVersion."""
     dry_run: bool = False
@@ -138,19 +138,20 @@ def list_page(resource: Resource, scope: Scope, limit: int = 0, token: str = "",
 
 
 def watch(resource: Resource, scope: Scope, version: str, timeout: int, initial_events: bool = False) -> Request:
-    """A watch from `version` on; with `initial_events` the server first streams what there is (WatchList)."""
+    """A watch from `version` on; with `initial_events` the server first streams existing objects (WatchList)."""
     query = scope.query() | {"watch": "true", "allowWatchBookmarks": "true", "timeoutSeconds": str(timeout)}
     if version:
         query["resourceVersion"] = version
     if initial_events:
         query |= {"sendInitialEvents": "true", "resourceVersionMatch": "NotOlderThan"}
     accept = f"{METADATA_ITEM},{JSON}" if scope.metadata_only else JSON
-    # The server ends a watch at `timeout`; one that is still silent well after that has lost its connection.
+    # The server ends a watch at `timeout`; one still silent well after that has lost its connection.
     return Request("GET", path_of(resource, scope.namespace), query, {"Accept": accept}, timeout=timeout + 30.0)
 
 
 def create(resource: Resource, obj: Obj, on: Key | None, subresource: str, query: Mapping[str, str]) -> Request:
-    """`on` is where to post when the object's own metadata does not say it: a namespace, or a subresource's owner."""
+    """`on` is where to post if the object's own metadata does not determine it: a namespace, or a subresource's
+    owner."""
     key = on or Key(Key.of(obj).namespace, "")
     path = path_of(resource, key.namespace, key.name, subresource)
     return Request("POST", path, query, _sending(JSON), msgspec.json.encode(obj))
@@ -177,7 +178,7 @@ def delete_collection(resource: Resource, scope: Scope, options: DeleteOptions) 
 
 
 def _path_to(resource: Resource, key: Key, subresource: str = "") -> str:
-    """The path of one object. Without this check an empty name would silently address the whole collection."""
+    """The path of one object. Without this check an empty name would address the whole collection."""
     if not key.name:
         raise ValueError(f"no name given for one of {resource}")
     if resource.namespaced and not key.namespace:

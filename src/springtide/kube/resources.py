@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which resource, which object: the two values that address everything in a Kubernetes API.
+"""Addresses in a Kubernetes API: a resource and the key of an object.
 
-`Resource` names a served resource type; the built-in ones that our controllers use stand below as constants. `Key`
-names one object of it and is what queues hold. Pure data; nothing here knows how a request is sent.
+`Resource` is a served resource type; the built-in ones that our controllers use are constants below. `Key` identifies
+one of its objects and is what queues contain. Pure data.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ class Resource:
         return f"{self.plural}.{self.group}" if self.group else self.plural
 
     def describe(self, key: Key) -> Obj:
-        """The beginning of an object: `apiVersion`, `kind` and a metadata mapping of its own to fill in further."""
+        """The beginning of an object: `apiVersion`, `kind` and a new metadata mapping."""
         metadata = {"name": key.name}
         if key.namespace:
             metadata["namespace"] = key.namespace

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How requests reach a server: the `Transport` seam, and the aiohttp one that is used over a network.
+"""The `Transport` interface, and its implementation with aiohttp.
 
-The client knows only the protocol, so tests pass a fake one and the embedded server may pass one that never leaves
-the process. A transport adds credentials and nothing else: it neither retries nor interprets what it carries.
+The client uses only the protocol, so tests pass a fake one and the embedded server may pass one that never leaves the
+process. A transport adds credentials and nothing else: it neither retries nor interprets messages.
 """
 
 from __future__ import annotations
@@ -25,31 +25,31 @@ UNLIMITED = 0
 
 
 LARGE = 1 << 20
-"""Bytes from which on aiohttp complains of a body that is not a file."""
+"""Bytes from which on aiohttp warns about a body that is not a file."""
 
 
 class Transport(Protocol):
     async def send(self, request: Request) -> Response:
-        """The whole answer, whatever its status. Unreachable when there is none."""
+        """The whole response, whatever its status. Unreachable if there is none."""
 
     def stream(self, request: Request) -> AsyncGenerator[bytes, None]:
-        """The lines of a successful answer as they come, without their line ends.
+        """The lines of a successful response as they arrive, without line ends.
 
-        Any other answer is raised as `errors.from_answer(...)`; a connection lost on the way as Unreachable. Closing
-        the generator ends the request.
+        Any other response is raised as `errors.from_answer(...)`, a lost connection as Unreachable. Closing the
+        generator ends the request.
         """
 
     async def close(self) -> None: ...
 
 
 class HttpTransport:
-    """Requests over HTTP(S) with kept-alive connections. Opens nothing until first used."""
+    """Requests over HTTP(S) with keep-alive connections. Opens none until first used."""
 
     def __init__(self, connection: Connection, connections: int = 100) -> None:
         self._connection = connection
         self._sessions: dict[int, aiohttp.ClientSession] = {}
-        """By how many connections they may open. Streams hold theirs for minutes, so they must not be limited: the
-        hundred-and-first watch would wait for ever, and every other request behind it."""
+        """By their limit of connections. Streams hold theirs for minutes, so they must not be limited: the
+        hundred-and-first watch would wait forever, and every other request behind it."""
         self._limit = connections
 
     async def send(self, request: Request) -> Response:
@@ -60,7 +60,7 @@ class HttpTransport:
         async with self._exchange(request, UNLIMITED, None) as response:
             if response.status >= 300:
                 raise errors.from_answer(response.status, response.headers, await response.read())
-            # StreamReader.readline refuses lines beyond its buffer, and an object may be a megabyte long.
+            # StreamReader.readline rejects lines beyond its buffer, and an object may be a megabyte long.
             rest: list[bytes] = []
             async for chunk in response.content.iter_any():
                 *lines, tail = chunk.split(b"\n")
@@ -100,11 +100,12 @@ class HttpTransport:
         session = self._sessions[limit] = aiohttp.ClientSession(
             connector=aiohttp.TCPConnector(limit=limit, ssl=self._connection.ssl),
             cookie_jar=aiohttp.DummyCookieJar(),
-            # Compressing costs more than it saves on a local network, and everything is decoded once anyway.
+            # On a local network compression costs more than it saves, and everything is decoded once anyway.
             headers={"User-Agent": "springtide", "Accept-Encoding": "identity"},
         )
-        # A PUT or DELETE whose connection broke may have been carried out. Sent again, as aiohttp would, it is answered
-        # by 409 or 404, and whoever asked believes that it was somebody else. There is no public switch for this.
+        # A PUT or DELETE whose connection broke may have been carried out. If it were repeated, as aiohttp would, the
+        # response would be 409 or 404, and the caller would attribute that to another client. There is no public switch
+        # for this.
         session._retry_connection = False
         return session
 
@@ -119,7 +120,7 @@ def _payload(body: bytes) -> bytes | BytesIO | None:
 
 
 def _explained(error: Exception) -> str:
-    """Without what aiohttp adds to a refused connection: the address of an object in memory."""
+    """Without the object address that aiohttp adds to a refused connection."""
     if type(error) is aiohttp.ClientConnectorError:
         error = error.os_error
     return str(error) or type(error).__name__

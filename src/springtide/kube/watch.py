@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """One watch connection: changes as they happen, until the server ends it.
 
-Informers are built on this; use it directly only where no cache is wanted (`tide get --watch`). Errors that the
-server sends inside the stream are raised like any other answer, so a caller sees `Expired` in one way only. Nothing
-here reconnects.
+Informers are built on this; use it directly only where no cache is wanted (`tide get --watch`). Errors that the server
+sends inside the stream are raised like any other response, so callers handle `Expired` in one way only. It does not
+reconnect.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ T = TypeVar("T")
 logger = logging.getLogger(__name__)
 
 SHORTEST, LONGEST = 300, 600
-"""Seconds a watch lasts. Drawn at random, so that a thousand clients do not come back in the same second."""
+"""Seconds a watch lasts; random, so that a thousand clients do not reconnect in the same second."""
 
 INITIAL_EVENTS_END = "k8s.io/initial-events-end"
 
@@ -41,11 +41,11 @@ class Change(NamedTuple, Generic[T]):
 
 @dataclass(frozen=True, slots=True)
 class Bookmark:
-    """Nothing changed, but everything up to `version` has been sent."""
+    """Nothing changed; all changes up to `version` have been sent."""
 
     version: str
     initial_events_end: bool
-    """After `initial_events`: what there was has been sent completely."""
+    """After `initial_events`: all existing objects have been sent."""
 
 
 class _Line(msgspec.Struct):
@@ -71,7 +71,7 @@ class Decoded(NamedTuple, Generic[T]):
 
 
 class Decoder(Generic[T]):
-    """Encoded objects into `T`, together with the key and version that every object has but `T` may leave out."""
+    """Decodes objects into `T`, together with key and version, which `T` may leave out."""
 
     def __init__(self, into: type[T], resource: Resource) -> None:
         self._resource = resource
@@ -80,7 +80,7 @@ class Decoder(Generic[T]):
         self._header = {"apiVersion": resource.api_version, "kind": resource.kind} if into is dict else None
 
     def __call__(self, raw: bytes | msgspec.Raw) -> Decoded[T] | None:
-        """None for an object that does not fit `T`; one such object must not stop the sight of all others."""
+        """None for an object that does not fit `T`; such an object must not stop the watch of all others."""
         try:
             body = self._body.decode(raw)
         except msgspec.ValidationError as error:
@@ -92,7 +92,7 @@ class Decoder(Generic[T]):
             return Decoded(Key(head.namespace, head.name), head.resource_version, body)
         metadata = body["metadata"]
         if "kind" not in body:
-            # Built-in kinds come without these two in lists but with them everywhere else.
+            # Built-in kinds lack these two fields in lists, but have them everywhere else.
             body = self._header | body
         key = Key(metadata.get("namespace", ""), metadata["name"])
         return Decoded(key, metadata.get("resourceVersion", ""), body)
@@ -111,9 +111,9 @@ async def watch(
     version: str = "",
     initial_events: bool = False,
 ) -> AsyncGenerator[Change[T] | Bookmark, None]:
-    """Changes after `version`, or with `initial_events` first what there is and then its changes.
+    """Changes after `version`, or with `initial_events` first the existing objects and then their changes.
 
-    A server in the same process sends thousands of them without a pause, so the event loop gets its turns here.
+    A server in the same process sends thousands of them without a pause, so this yields to the event loop.
     """
     timeout = random.randint(SHORTEST, LONGEST)
     wanted = request.watch(resource, scope, version, timeout, initial_events)

@@ -1,21 +1,21 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The queue between informers and workers, in three storeys: de-duplicate, delay, limit the rate.
+"""The work queue between informers and workers, in three layers: de-duplication, delay, rate limit.
 
 Guarantees, each with a test of its own:
 
 - a key that is added many times before a worker takes it is taken once;
 - a key is never with two workers at the same time;
-- a key added while a worker has it comes back after that worker is done: no change is lost;
+- a key added while a worker has it is queued again after that worker is done: no change is lost;
 - keys are taken in the order in which they were first added;
-- `get` gives the event loop a turn before every key: workers whose reconciles never await cannot stop the process;
+- `get` yields to the event loop before every key: workers whose reconciles never await cannot stop the process;
 - of several delays for one key the earliest wins, and a delay never holds back a plain `add`;
 - a key is taken at most `Pace.burst` times in a row and `Pace.rate` times a second after that, however often it is
-  added: keys that enqueue themselves or each other for ever use neither a whole CPU nor the turns of other keys;
+  added: keys that enqueue themselves or each other endlessly use neither a whole CPU nor the turns of other keys;
 - retries of one key wait base, 2 x base, 4 x base ... up to a limit, independently of other keys, until `forget`;
-- after `shut_down` nothing new is accepted, what waits is still handed out (or dropped, `drain=False`), then `get`
-  raises ShutDown; what is not due yet is dropped.
+- after `shut_down` no key is accepted, queued keys are still handed out (or dropped, `drain=False`), then `get` raises
+  ShutDown; delayed keys are dropped.
 
-Driven by the event loop's clock and for one event loop only: there are no locks because nothing awaits in between.
+Uses the clock of one event loop; there are no locks because nothing awaits in between.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ class ShutDown(Exception):
 
 
 class Queue(Generic[K]):
-    """First storey: de-duplication."""
+    """First layer: de-duplication."""
 
     def __init__(self) -> None:
         self._order: deque[K] = deque()
@@ -46,7 +46,7 @@ class Queue(Generic[K]):
         self._closed = False
 
     def __len__(self) -> int:
-        """How many keys wait for a worker."""
+        """The number of keys that wait for a worker."""
         return len(self._order)
 
     @property
@@ -61,7 +61,7 @@ class Queue(Generic[K]):
             self._line_up(key)
 
     async def get(self) -> K:
-        """The next key, which then belongs to the caller until `done`."""
+        """The next key, which belongs to the caller until `done`."""
         if self._order:
             # Without this, a worker whose reconcile awaits nothing and adds its own key again would never yield.
             await asyncio.sleep(0)
@@ -75,13 +75,13 @@ class Queue(Generic[K]):
         return key
 
     def done(self, key: K) -> None:
-        """Give a key back; if it was added meanwhile it queues up again."""
+        """Return a key; if it was added meanwhile it is queued again."""
         self._taken.discard(key)
         if key in self._dirty:
             self._line_up(key)
 
     def shut_down(self, *, drain: bool = True) -> None:
-        """Accept nothing more. Without `drain`, drop what waits as well: whoever starts next will see it again."""
+        """Accept no more keys. Without `drain`, drop queued keys as well: the next process observes them again."""
         self._closed = True
         if not drain:
             self._order.clear()
@@ -101,7 +101,7 @@ class Queue(Generic[K]):
             await waiter
         except asyncio.CancelledError:
             if waiter.done() and not waiter.cancelled():
-                self._wake_one()  # this worker was chosen but is going away: pass the key on
+                self._wake_one()  # this worker was chosen but is cancelled: wake another one
             else:
                 self._waiters.remove(waiter)
             raise
@@ -115,14 +115,14 @@ class Queue(Generic[K]):
 
 
 class DelayingQueue(Queue[K]):
-    """Second storey: keys that become due later."""
+    """Second layer: keys that are due later."""
 
     def __init__(self) -> None:
         super().__init__()
         self._due: dict[K, float] = {}
         self._heap: list[tuple[float, int, K]] = []
         self._count = 0
-        """Breaks ties in the heap, so that keys themselves are never compared."""
+        """Breaks ties in the heap, so that keys are never compared."""
         self._timer: asyncio.TimerHandle | None = None
 
     def add_after(self, key: K, delay: float) -> None:
@@ -141,7 +141,7 @@ class DelayingQueue(Queue[K]):
 
     @property
     def delayed(self) -> int:
-        """How many keys are not due yet."""
+        """The number of keys that are not due yet."""
         return len(self._due)
 
     def shut_down(self, *, drain: bool = True) -> None:
@@ -161,7 +161,7 @@ class DelayingQueue(Queue[K]):
         now = asyncio.get_running_loop().time()
         while self._heap and self._heap[0][0] <= now:
             due, _, key = heapq.heappop(self._heap)
-            # An entry whose key got an earlier time after it was pushed is a leftover.
+            # An entry whose key got an earlier time after it was pushed is obsolete.
             if self._due.get(key) == due:
                 del self._due[key]
                 self.add(key)
@@ -176,24 +176,24 @@ class Backoff:
     limit: float = 60.0
 
     def delay(self, failures: int) -> float:
-        # The exponent is bounded because 2.0 ** 1100 overflows, and a key may well fail that often.
+        # The exponent is bounded because 2.0 ** 1100 overflows, and a key may fail that often.
         return min(self.limit, self.base * 2.0 ** min(failures, 64))
 
 
 @dataclass(frozen=True, slots=True)
 class Pace:
-    """How often one key is handed out: `burst` times at once, `rate` times a second in the long run."""
+    """The rate limit of one key: `burst` times at once, `rate` times a second in the long run."""
 
     burst: int = 100
     rate: float = 10.0
 
 
 PURGE = 1024
-"""Keys whose pace is remembered before those that have rested are dropped."""
+"""The number of remembered keys above which those with a full burst are dropped."""
 
 
 class WorkQueue(DelayingQueue[K]):
-    """Third storey: retries with growing delays, and a limit to how often one key is handed out."""
+    """Third layer: retries with growing delays, and a rate limit per key."""
 
     def __init__(self, backoff: Backoff = Backoff(), pace: Pace = Pace()) -> None:  # noqa: B008 - frozen
         super().__init__()
@@ -202,11 +202,11 @@ class WorkQueue(DelayingQueue[K]):
         self._interval = 1.0 / pace.rate
         self._slack = (pace.burst - 1) * self._interval
         self._rested: dict[K, float] = {}
-        """When a key will have its whole burst again. Each time it is handed out moves that by one interval."""
+        """When a key has its whole burst again. Each hand-out moves that by one interval."""
         self._purge_at = PURGE
 
     def retry(self, key: K) -> float:
-        """Add the key after its next delay, which is returned for the log."""
+        """Add the key after its back-off delay, which is returned for the log."""
         failures = self._failures.get(key, 0)
         self._failures[key] = failures + 1
         delay = self._backoff.delay(failures)
@@ -214,7 +214,7 @@ class WorkQueue(DelayingQueue[K]):
         return delay
 
     def forget(self, key: K) -> None:
-        """The key is well again: its next retry starts from the base delay."""
+        """The key was reconciled successfully: its next retry starts from the base delay."""
         self._failures.pop(key, None)
 
     def failures(self, key: K) -> int:
@@ -224,7 +224,7 @@ class WorkQueue(DelayingQueue[K]):
         now = asyncio.get_running_loop().time()
         rested = max(now, self._rested.get(key, now))
         if rested - self._slack > now:
-            # Not lost: it is delayed, and not dirty meanwhile, so that it can be added when it is due.
+            # Not lost: the key is delayed, and not dirty meanwhile, so that it can be added when it is due.
             self._dirty.discard(key)
             self._add_at(key, rested - self._slack)
             return
