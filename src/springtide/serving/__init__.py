@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Bounded HTTP servers: what every listening process here does before a request reaches its handler.
+"""Bounded HTTP servers: the limits of every listening process before a request reaches its handler.
 
-`framing` decides where a request's head and body end, `slots` how many connections and how many bytes of heads there
-may be, `connections` applies both to one connection, `listening` accepts connections.
+`framing` finds the end of a request's head and body, `slots` limits connections and bytes of heads, `connections`
+applies both to one connection, `listening` accepts connections.
 """

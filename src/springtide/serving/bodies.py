@@ -1,10 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How much the bodies of requests may take together while they are read and worked on.
+"""Limits the memory of request bodies while they are read and processed.
 
-A body that is worked on takes up to ten times its length. A request whose body finds no room waits, unread; no user
-takes more than a quarter of the room, so one user's bodies do not hold up another's. Requests of one user are
-served in the order in which they came, and so are users when all room is taken: smaller bodies do not overtake a large
-one.
+Processing a body takes up to ten times its length. A request whose body does not fit waits, unread; no user may use
+more than a quarter of the limit, so one user's bodies do not delay another's. Requests of one user are served in order
+of arrival, and so are users when the limit is reached: smaller bodies do not overtake a large one.
 """
 
 from __future__ import annotations
@@ -17,22 +16,22 @@ from dataclasses import dataclass, field
 from typing import Final
 
 FREE: Final = 16 << 10
-"""Bytes of a body that every request may hold."""
+"""Bytes of a body that do not count."""
 TOGETHER: Final = 16 << 20
 OF_ONE_USER: Final = TOGETHER // 4
 PATIENCE: Final = 30.0
-"""Seconds that a request waits for room."""
+"""Seconds that a request may wait."""
 WAITING: Final = 16
-"""Requests of one user that may wait: the connection of each holds up to a mebibyte of what its client sends ahead."""
+"""Requests of one user that may wait: the connection of each buffers up to a mebibyte that its client sends ahead."""
 
 
 class NoRoom(Exception):
-    """Too many requests of the user wait for room, or this one has waited for too long."""
+    """Too many requests of the user are waiting, or this one has waited for too long."""
 
 
 @dataclass(eq=False, slots=True)
 class Place:
-    """What one request takes of the room, or waits for."""
+    """The share of one request, granted or waited for."""
 
     user: str
     size: int
@@ -40,7 +39,7 @@ class Place:
 
 
 class Bodies:
-    """The room for the bodies of one server."""
+    """The limit for the bodies of one server."""
 
     def __init__(self, patience: float = PATIENCE) -> None:
         self._patience = patience
@@ -51,7 +50,7 @@ class Bodies:
 
     @asynccontextmanager
     async def held(self, user: str, size: int) -> AsyncIterator[Place | None]:
-        """Room for a body of this size, from the time there is some. None for a body that needs none."""
+        """Holds the share of a body of this size; waits until it is available. None for a body that does not count."""
         if size <= FREE:
             yield None
             return
@@ -64,7 +63,7 @@ class Bodies:
             self._leave(place)
 
     def shrink(self, place: Place | None, size: int) -> None:
-        """The body turned out to be shorter than it might have been."""
+        """The body is shorter than announced."""
         if place is not None and size < place.size:
             self._take(place.user, size - place.size)
             place.size = size
@@ -87,18 +86,18 @@ class Bodies:
             del self._waiting[place]
         else:
             self._take(place.user, -place.size)
-        self._admit()  # also when it only waited: others waited behind it
+        self._admit()  # also if it only waited: others waited behind it
 
     def _admit(self) -> None:
-        """All for whom there is room, without anyone's being overtaken."""
-        behind: set[str] = set()  # users whose oldest request waits for room of their own
+        """Admit all requests that fit, without overtaking."""
+        behind: set[str] = set()  # users whose oldest request exceeds their own limit
         for place in list(self._waiting):
-            if place.user in behind or place.admitted.done():  # done: given up a moment ago
+            if place.user in behind or place.admitted.done():  # done: cancelled just now
                 continue
             if self._of_user[place.user] + place.size > OF_ONE_USER:
                 behind.add(place.user)
             elif self._held + place.size > TOGETHER:
-                return  # what comes free is kept for this one
+                return  # keep freed memory for this one
             else:
                 del self._waiting[place]
                 self._take(place.user, place.size)

@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""One connection: reads heads within their bounds and passes requests to aiohttp one at a time.
+"""One connection: reads request heads within limits and passes requests to aiohttp one at a time.
 
 `Connection` stays the transport's protocol for the connection's whole life. aiohttp's protocol behind it gets complete
-heads only, each with a deadline, and the next head only after the present request was answered; so a client cannot make
-the server hold more than one request of a connection. A request for an upgrade that `Service.upgrade` takes ends HTTP:
-from then on another protocol gets the bytes. It is looked for in every request, not only in the first, because aiohttp
-knows no upgrade but WebSocket.
+heads only, each with a deadline, and the next head only after the current request was answered; so a client cannot make
+the server hold more than one request per connection. An upgrade request that `Service.upgrade` accepts ends HTTP: from
+then on another protocol gets the bytes. Every request is checked for it, not only the first, because aiohttp supports
+no upgrade but WebSocket.
 """
 
 from __future__ import annotations
@@ -22,22 +22,22 @@ from aiohttp.http_exceptions import HttpProcessingError
 from springtide.serving.framing import CHUNKED, END, BadRequest, Chunks, check_partial, inspected, is_whole_request
 from springtide.serving.slots import Limits, Slot, Slots
 
-# horovodrun puts its whole environment into an exec URL; kube-apiserver takes a mebibyte and a bit.
+# horovodrun puts its whole environment into an exec URL; kube-apiserver accepts a little more than a mebibyte.
 MAX_HEAD: Final = (1 << 20) + (64 << 10)
 _AHEAD: Final = 16 << 10
-"""Bytes that are read while the request before them is answered; more is left to the kernel."""
+"""Bytes that are read while the current request is answered; more is left to the kernel."""
 
 _BUFFERED: Final = 64 << 10
-"""Bytes that a transport holds in each direction before it waits for the other side."""
+"""Bytes that a transport buffers in each direction before it pauses."""
 
 Handler = Callable[[web.BaseRequest], Awaitable[web.StreamResponse]]
 Upgrade = Callable[[bytes, int, bytes, "Connection"], asyncio.Protocol | None]
 """(a head with an Upgrade header, the length of its body, the bytes after the head, its connection) -> the protocol
-that gets the bytes from now on; None leaves the request to aiohttp."""
+that gets the bytes from now on; None passes the request to aiohttp."""
 
 
 class Service(web.Server):
-    """A handler of HTTP requests, and the bounds of its connections."""
+    """An HTTP request handler, and the limits of its connections."""
 
     def __init__(self, handler: Handler, limits: Limits | None = None, upgrade: Upgrade | None = None, **options: Any):
         self.slots = Slots(limits or Limits())
@@ -67,14 +67,14 @@ class _Requests(web.RequestHandler):
     connection: Connection
 
     def log_access(self, *_: object) -> None:
-        # The last thing that aiohttp does for an answer, also where nothing is logged. After an answer that fails on
-        # the way it is not called: the connection is closed then.
+        # aiohttp's last call for a response, even without an access log. It is not called after a response that fails:
+        # the connection is closed then.
         self.connection.answered()
 
     def handle_error(
         self, request: web.BaseRequest, status: int = 500, exc: BaseException | None = None, message: str | None = None
     ) -> web.StreamResponse:
-        # The client's mistake, or a client that left while it was answered: no traceback in the log.
+        # An error of the client, or a client that disconnected: no traceback in the log.
         if isinstance(exc, HttpProcessingError) or (isinstance(exc, ConnectionError) and _has_left(request)):
             refused = web.Response(status=status, text=message)
             refused.force_close()
@@ -87,20 +87,20 @@ def _has_left(request: web.BaseRequest) -> bool:
 
 
 def authenticated(request: web.BaseRequest, user: str) -> bool:
-    """Note whose connection this is; False when that user has too many. True for requests to other servers."""
+    """Note the user of the connection; False if that user has too many. True for requests to other servers."""
     requests = request.protocol
     return requests.connection.authenticated(user) if isinstance(requests, _Requests) else True
 
 
 class Connection(asyncio.Protocol):
-    """Make one per accepted connection, with the slot that it takes."""
+    """One accepted connection, with its slot."""
 
     def __init__(self, service: Service, slot: Slot) -> None:
         self._service, self._slot = service, slot
         self._buffer = bytearray()
         self._searched = 0
         self._inner: asyncio.Protocol | None = None
-        self._left = 0  # bytes of the present request's body
+        self._left = 0  # bytes of the current request's body
         self._chunks: Chunks | None = None
         self._answering = False
         self._paused = False
@@ -115,7 +115,7 @@ class Connection(asyncio.Protocol):
     def authenticated(self, user: str) -> bool:
         return self._service.slots.authenticate(self._slot, user)
 
-    # What the transport says
+    # Transport callbacks
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         assert isinstance(transport, asyncio.Transport)
@@ -146,7 +146,7 @@ class Connection(asyncio.Protocol):
 
     def data_received(self, data: bytes) -> None:
         if self._refused:
-            return  # the transport is closing and may still pass on what it has read
+            return  # the transport is closing but may still deliver what it has read
         if self._upgraded:
             assert self._inner is not None
             self._inner.data_received(data)
@@ -159,7 +159,7 @@ class Connection(asyncio.Protocol):
     # One request after the other
 
     def _begin(self, request: bytes) -> None:
-        """Pass on a head, with as much of its body as has arrived."""
+        """Pass a head on, with as much of its body as has arrived."""
         if self._timer is not None:
             self._stop_timer()
         self._answering = True
@@ -230,7 +230,7 @@ class Connection(asyncio.Protocol):
         return requests
 
     def answered(self) -> None:
-        """The present request has its answer; the next one may begin."""
+        """The current request was answered; the next one may begin."""
         self._answering = False
         if self._slot.bytes:
             self._service.slots.release(self._slot)
@@ -247,14 +247,14 @@ class Connection(asyncio.Protocol):
         if taken is None:
             return False
         if isinstance(self._inner, web.RequestHandler):
-            self._inner.transport = None  # the connection goes on without it
+            self._inner.transport = None  # the connection continues without it
             self._inner.connection_lost(None)
         self._inner, self._upgraded = taken, True
-        _hold(self._transport, None)  # streams have a flow control of their own
+        _hold(self._transport, None)  # streams have their own flow control
         self._buffer.clear()
         return True
 
-    # Ends
+    # Closing
 
     def _refuse(self, status: int, text: str) -> None:
         self._stop_timer()
@@ -274,8 +274,8 @@ class Connection(asyncio.Protocol):
 
 
 def _hold(transport: asyncio.Transport, size: int | None) -> None:
-    """How much is held for a client that does not read, and of one that nobody reads. None stands for asyncio's own
-    limits: of TLS transports half a mebibyte and a quarter of one."""
+    """The limit of buffered bytes for a client that does not read, and from one whose data is not read. None: asyncio's
+    defaults, which for TLS transports are half a mebibyte and a quarter."""
     transport.set_write_buffer_limits(size)
     if transport.get_extra_info("ssl_object") is not None:
         cast(Any, transport).set_read_buffer_limits(size)  # only TLS transports have it

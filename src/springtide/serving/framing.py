@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Where an HTTP/1.1 request ends. Pure: bytes in, lengths out.
+"""Finds the end of an HTTP/1.1 request. Pure: bytes in, lengths out.
 
-Two parsers that disagree about the end of a request let one client put words into another's mouth (request smuggling).
-So the rules here are stricter than any parser behind: lines end with CR LF, there is one Content-Length or one
-Transfer-Encoding, chunks have neither extensions nor trailers. What is accepted, every parser reads the same way.
+Two parsers that disagree about the end of a request allow request smuggling. So these rules are stricter than those of
+any parser behind: lines end with CR LF, there is one Content-Length or one Transfer-Encoding, chunks have neither
+extensions nor trailers. Every parser reads accepted requests in the same way.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import Final
 
 END: Final = b"\r\n\r\n"
 CHUNKED: Final = -1
-"""In place of a length."""
+"""Instead of a length."""
 
 _BARE_LINE_FEED: Final = re.compile(rb"(?<!\r)\n")
 _REQUEST_LINE: Final = re.compile(rb"([!#$%&'*+.^_`|~0-9A-Za-z-]+) [^\x00-\x20\x7f]+ HTTP/1\.([01])\r\n")
@@ -27,7 +27,7 @@ _USUAL: Final = re.compile(
     + _OTHER_FIELDS
     + rb")?+\r\n"
 )
-"""A head as clients write it. Nothing in it is matched twice, so a head that does not fit costs no more."""
+"""A usual head. Nothing in it is matched twice, so a head that does not fit costs no more."""
 _USUAL_LENGTH: Final = 8 << 10
 _MOST_DIGITS: Final = 15
 _CHUNK_LINE: Final = 18
@@ -35,7 +35,7 @@ _CHUNK_LINE: Final = 18
 
 
 class BadRequest(ValueError):
-    """The request is refused and its connection ends: nobody knows where the next request would begin."""
+    """The request is rejected and its connection closed, as the start of the next request is unknown."""
 
     def __init__(self, message: str, status: int = 400) -> None:
         super().__init__(message)
@@ -43,15 +43,15 @@ class BadRequest(ValueError):
 
 
 def check_partial(head: bytearray, start: int) -> None:
-    """Refuse a head that can no longer become a good one, `start` being what was checked before."""
+    """Reject a head that cannot become valid any more; `start` is the end of what was checked before."""
     if _BARE_LINE_FEED.search(head, start):
         raise BadRequest("a line of the request's head does not end with CR LF")
 
 
 def is_whole_request(data: bytes) -> bool:
-    """Whether these bytes are exactly one request, with a head as clients write it. False leaves it to `inspected`.
+    """Whether these bytes are exactly one request with a usual head. False leaves it to `inspected`.
 
-    Nearly all requests arrive like this. `inspected` accepts them too, and takes three times as long.
+    Nearly all requests are like this. `inspected` accepts them too, and takes three times as long.
     """
     head = _USUAL.match(data) if len(data) <= _USUAL_LENGTH else None
     if head is None:
@@ -61,9 +61,9 @@ def is_whole_request(data: bytes) -> bool:
 
 
 def inspected(head: bytes) -> tuple[int, bool]:
-    """How many bytes of body follow this complete head, or `CHUNKED`; and whether an upgrade is asked for.
+    """The length of the body after this complete head, or `CHUNKED`; and whether an upgrade is requested.
 
-    BadRequest when the length is in doubt. Most heads have no line that matters here, which one search finds out.
+    BadRequest if the length is ambiguous. Most heads have no line that matters here, which one search finds out.
     """
     line = _REQUEST_LINE.match(head)
     if line is None:
@@ -105,11 +105,11 @@ def _declared(lowered: bytes, *, old: bool) -> int:
 
 
 class Chunks:
-    """Follows a chunked body to its end."""
+    """Finds the end of a chunked body."""
 
     def __init__(self) -> None:
-        self._left = 0  # of the present chunk, with the CR LF after it
-        self._line = bytearray()  # the size of the next chunk, as far as it has come
+        self._left = 0  # of the current chunk, with the CR LF after it
+        self._line = bytearray()  # the size of the next chunk, as far as received
         self._last = False
 
     def scan(self, data: bytes | bytearray) -> tuple[int, bool]:

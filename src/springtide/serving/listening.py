@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Accepts connections as long as there is room for them, and gives each TLS handshake its deadline.
+"""Accepts connections within the limits, and gives each TLS handshake a deadline.
 
     listener = Listener(service, socket.create_server(("127.0.0.1", 0)), tls)
     ...
     await listener.close()
 
-asyncio's own server accepts without bound and counts no connection before its handshake is over.
+asyncio's own server accepts without limit and counts no connection before its handshake is over.
 """
 
 from __future__ import annotations
@@ -23,14 +23,14 @@ from springtide.serving.slots import Slot
 logger = logging.getLogger(__name__)
 
 _GOODBYE_SECONDS: Final = 5.0
-"""For the end of a TLS connection; asyncio's default of 30 would keep a descriptor of a client that is gone."""
+"""For closing a TLS connection; asyncio's default of 30 would keep the descriptor of a client that is gone."""
 _RETRY: Final = 0.2
-# asyncio gives every TLS connection a read buffer of 256 KiB; a thousand idle watchers would hold 250 MB of nothing.
+# asyncio gives every TLS connection a read buffer of 256 KiB; a thousand idle watches would hold 250 MB.
 _TLS_BUFFER: Final = 32 * 1024
 
 
 class Listener:
-    """A listening socket that is served from now until `close`; the connections outlive it."""
+    """A listening socket that is served from now until `close`; its connections outlive it."""
 
     def __init__(self, service: Service, sock: socket.socket, tls: ssl.SSLContext | None = None) -> None:
         asyncio.sslproto.SSLProtocol.max_size = _TLS_BUFFER
@@ -58,7 +58,7 @@ class Listener:
             try:
                 connection, _ = await loop.sock_accept(self._socket)
             except ConnectionError:
-                continue  # the client has left the queue
+                continue  # the client has disconnected
             except OSError as problem:
                 logger.error("cannot accept connections: %s; trying again", problem.strerror or problem)
                 await asyncio.sleep(_RETRY)
@@ -68,10 +68,10 @@ class Listener:
             slot.abort = task.cancel
             self._handshakes.add(task)
             task.add_done_callback(self._handshakes.discard)
-            await asyncio.sleep(0)  # connections that wait already must not keep the loop from everything else
+            await asyncio.sleep(0)  # waiting connections must not starve other tasks
 
     async def _connect(self, sock: socket.socket, slot: Slot) -> None:
-        """The handshake; afterwards the connection lives by itself."""
+        """Does the handshake; afterwards the connection has no task of its own."""
         limits = self._service.slots.limits
         try:
             await asyncio.get_running_loop().connect_accepted_socket(

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How many connections a server holds, and how much memory their request heads may take.
+"""Limits the connections of a server, and the memory of their request heads.
 
 A connection counts as unauthenticated until its client certificate was verified or one of its requests was
-authenticated. Unauthenticated connections compete only with each other: for a number of places and for a number of
-bytes. When either is used up, the oldest connection without credentials is closed, once it had `grace` seconds; until
-then newcomers wait in the kernel's listen queue. No user takes more than half of all places.
+authenticated. Unauthenticated connections compete only with each other: for a number of slots and for a number of
+bytes. When either is used up, the oldest unauthenticated connection is closed, once it had `grace` seconds; until then
+new ones wait in the kernel's listen queue. No user may have more than half of all slots.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from typing import Final
 logger = logging.getLogger(__name__)
 
 _OTHER_FILES: Final = 512
-"""Descriptors that connections leave to everything else the process opens."""
+"""Descriptors reserved for other files of the process."""
 _LOG_EVERY: Final = 60.0
 
 
@@ -32,12 +32,12 @@ def _default_connections() -> int:
 @dataclass(frozen=True, slots=True)
 class Limits:
     connections: int = 0
-    """All of them; 0 stands for 4096, or fewer where the process may open fewer files."""
+    """The limit of all connections; 0: 4096, or fewer if the process may open fewer files."""
     unauthenticated: int = 128
     free_head: int = 16 << 10
-    """Bytes of a head that every connection may hold; the rest is taken from a budget shared by all."""
+    """Bytes of a head that every connection may hold; the rest counts against a shared budget."""
     head_budget: int = 24 << 20
-    """Together with 128 x 16 KiB, with what buffers grow ahead and with 128 TLS connections, below 64 MiB."""
+    """Together with 128 x 16 KiB, buffer growth and 128 TLS connections, below 64 MiB."""
     grace: float = 2.0
     head_seconds: float = 15.0
     """From the first byte of a head to its last; for a connection's first head, from the end of the handshake."""
@@ -47,7 +47,7 @@ class Limits:
 
 
 class Slot:
-    """The place of one connection. `abort` ends the connection at once, whatever state it is in."""
+    """The slot of one connection. `abort` closes the connection at once, in any state."""
 
     __slots__ = ("abort", "authenticated", "bytes", "is_closing", "since", "user")
 
@@ -60,7 +60,7 @@ class Slot:
 
 
 class Slots:
-    """The places of one server, on all its listening sockets."""
+    """The slots of one server, on all its listening sockets."""
 
     def __init__(self, limits: Limits) -> None:
         self.limits = limits
@@ -78,7 +78,7 @@ class Slots:
 
     @property
     def head_bytes(self) -> int:
-        """What heads hold beyond what is free for every connection."""
+        """Bytes of heads that count against the budgets."""
         return sum(self._bytes.values())
 
     async def room(self) -> None:
@@ -114,7 +114,7 @@ class Slots:
         self._changed.set()
 
     def authenticate(self, slot: Slot, user: str) -> bool:
-        """The connection belongs to this user now; False when the user has too many of them."""
+        """Assign the connection to this user; False if the user has too many connections."""
         if slot.authenticated and slot.user == user:
             return True
         if slot not in self._unauthenticated and slot not in self._authenticated:
@@ -134,9 +134,9 @@ class Slots:
         return True
 
     def close(self) -> None:
-        """End all connections, also those that have not sent a request yet."""
+        """Close all connections, also those without a request yet."""
         for slot in (*self._unauthenticated, *self._authenticated):
-            if not slot.is_closing():  # or the last bytes of an answer might be lost
+            if not slot.is_closing():  # otherwise the last bytes of a response might be lost
                 slot.abort()
 
     def _forget_user(self, slot: Slot) -> None:
@@ -145,7 +145,7 @@ class Slots:
             del self._of_user[slot.user]
 
     def hold(self, slot: Slot, size: int) -> bool:
-        """The connection holds a head of `size` bytes now; False when there is no room for it."""
+        """The connection holds a head of `size` bytes now; False if that exceeds the budget."""
         wanted = max(0, size - self.limits.free_head) - slot.bytes
         if wanted <= 0:
             return True
@@ -161,7 +161,7 @@ class Slots:
         slot.bytes = 0
 
     def _evict_holder(self, asking: Slot) -> bool:
-        """End the oldest unauthenticated connection with a long head, if it had its time."""
+        """Close the oldest unauthenticated connection with a long head, if its grace period is over."""
         now = asyncio.get_running_loop().time()
         if asking.authenticated:
             return False
