@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Long work without a standstill: on the event loop in slices (`turns`), or in threads beside it (`long_work`)."""
+"""Keeps long work from blocking the event loop: in slices on the loop (`turns`), or in threads (`long_work`)."""
