@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""1,797 handwritten digits of 8×8 pixels. Where they are from, and their licence: digits.txt."""
+"""1,797 handwritten digits of 8×8 pixels. Their source and licence: digits.txt."""
 
 from __future__ import annotations
 
@@ -16,20 +16,20 @@ _TESTED = 5
 
 class Digits(NamedTuple):
     pixels: Any
-    """64 numbers a digit, from 0 (white) to 1 (black)."""
+    """64 numbers per digit, from 0 (white) to 1 (black)."""
     labels: Any
-    """Which digit it is, 0 to 9."""
+    """The digits' values, 0 to 9."""
 
 
 def load() -> Digits:
-    """All of them."""
+    """All digits."""
     with gzip.open(_FILE, "rt") as file:
         table = np.loadtxt(file, delimiter=",", dtype=np.int64)
     return Digits(table[:, :-1] / 16, table[:, -1])
 
 
 def parted() -> tuple[Digits, Digits]:
-    """Those to train with, and those to test with."""
+    """The digits for training, and those for testing."""
     pixels, labels = load()
     tested = np.arange(len(labels)) % _TESTED == 0
     return Digits(pixels[~tested], labels[~tested]), Digits(pixels[tested], labels[tested])

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Stands in for Horovod's example tensorflow_mnist.py. SPRINGTIDE_SECONDS=0 makes it as fast as it can be."""
+"""Stands in for Horovod's example tensorflow_mnist.py. SPRINGTIDE_SECONDS=0 makes it as fast as possible."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A small neural network that reads digits: 64 pixels, 64 hidden units, 10 digits. NumPy; pure."""
+"""A small neural network that recognizes digits: 64 pixels, 64 hidden units, 10 digits. NumPy; pure."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def fresh(seed: int = 0) -> Weights:
 
 
 def read(weights: Weights, pixels: Any) -> tuple[Any, Any]:
-    """What the hidden layer makes of pixels, and how likely each digit is."""
+    """The activations of the hidden layer, and the probability of each digit."""
     hidden = np.maximum(pixels @ weights["hidden"] + weights["hidden bias"], 0)
     scores = hidden @ weights["digit"] + weights["digit bias"]
     likely = np.exp(scores - scores.max(axis=1, keepdims=True))
@@ -29,7 +29,7 @@ def read(weights: Weights, pixels: Any) -> tuple[Any, Any]:
 
 
 def learned(weights: Weights, pixels: Any, digits: Any) -> tuple[Weights, float]:
-    """The mean gradient and loss of some samples; zeros for none, which happens at the end of an epoch."""
+    """The mean gradient and loss of some samples; zeros for none, as at the end of an epoch."""
     count = max(len(digits), 1)
     hidden, likely = read(weights, pixels)
     loss = -np.log(likely[np.arange(len(digits)), digits] + 1e-12).sum() / count

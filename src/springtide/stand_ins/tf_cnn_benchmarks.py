@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Stands in for TensorFlow's tf_cnn_benchmarks.py: its flags, its header, its last line.
 
-What it measures is the training of a small network on handwritten digits. Flags that choose what TensorFlow computes,
-and how, are taken and shown, and have no effect.
+It measures the training of a small network on handwritten digits. Flags that choose what TensorFlow computes, and how,
+are accepted and shown, and have no effect.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ WITHOUT_EFFECT = (
     "sync_on_finish", "task_index", "tf_random_seed", "trace_file", "train_dir", "use_datasets", "use_fp16",
     "use_tf_layers", "variable_consistency", "weight_decay", "winograd_nonfused", "worker_hosts", "xla", "xla_compile",
 )  # fmt: skip
-"""Flags of the benchmark that people use and that change nothing here."""
+"""Common flags of the benchmark that have no effect here."""
 
 
 def asked(arguments: list[str] | None = None) -> argparse.Namespace:
@@ -104,7 +104,7 @@ def main() -> None:
 
 
 def step(state: Any, data: digits.Digits, chance: np.random.Generator, batch: int) -> float:
-    """One batch of this rank's own, and all ranks' gradients: the loss of all of them."""
+    """Trains one batch of this rank with the gradients of all ranks; returns the mean loss."""
     share = chance.integers(len(data.labels), size=batch)
     gradient, loss = elastic.allreduce(network.learned(state.weights, data.pixels[share], data.labels[share]))
     for name, weight in state.weights.items():

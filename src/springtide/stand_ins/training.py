@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What all stand-ins have in common: they say what they are, and train elastically on digits.
+"""The shared code of all stand-ins: they introduce themselves, and train elastically on digits.
 
 The ranks of `horovodrun`, `tiderun` and `mpirun` train together; a program that is started alone trains alone. Training
-is slowed down so that it lasts as long as a person needs to look at it: the variable SPRINGTIDE_SECONDS says about how
-long it takes with two ranks, and 0 is as fast as it can.
+is slowed down so that users can watch it: the variable SPRINGTIDE_SECONDS is its approximate duration with two ranks,
+and 0 is as fast as possible.
 """
 
 from __future__ import annotations
@@ -19,10 +19,10 @@ from springtide.stand_ins import digits, network
 
 SECONDS = "SPRINGTIDE_SECONDS"
 BATCH = 64
-"""Samples of all ranks together: with any number of ranks a step is the same step."""
+"""Samples of all ranks together: a step is the same with any number of ranks."""
 RATE = 0.2
 OFTEN = 10
-"""Steps between two lines."""
+"""Steps between two progress lines."""
 _MNIST = (
     "Horovod's example of this name",
     "It trains a network of 64 hidden units with NumPy on 1,797 handwritten digits; TensorFlow and MNIST are not used.",
@@ -30,7 +30,7 @@ _MNIST = (
 
 
 def introduce(stands_for: str, instead: str) -> None:
-    """The first line of a stand-in, from the first rank."""
+    """The first line of a stand-in, printed by the first rank."""
     if elastic.rank() == 0:
         name = PurePath(sys.argv[0]).name
         say(f"{name}: a stand-in that comes with Springtide, for {stands_for}. {instead}")
@@ -41,7 +41,7 @@ def say(text: str) -> None:
 
 
 def mnist(seconds: float, epochs: int) -> None:
-    """Learn to read digits. Every host tells of its steps, as Horovod's examples do."""
+    """Train to recognize digits. Every host prints its steps, as Horovod's examples do."""
     introduce(*_MNIST)
     seen, unseen = digits.parted()
     pause = _seconds(seconds) / (epochs * len(seen.labels) / 2)
