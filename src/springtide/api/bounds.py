@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Within which sizes a job may run.
+"""The bounds of a job's size.
 
-`elasticPolicy` says it in workers. What it leaves open is read from the launcher's command line, which counts slots:
-with S slots a worker, `--min-np` needs ceil(min/S) workers and `--max-np` has use for floor(max/S). Slots of a launcher
-that is a host itself are subtracted first.
+`elasticPolicy` gives them in workers. Missing ones are read from the launcher's command line, which counts slots: with
+S slots per worker, `--min-np` needs ceil(min/S) workers and `--max-np` allows floor(max/S). Slots of a launcher that is
+a host itself are subtracted first.
 """
 
 from __future__ import annotations
@@ -17,18 +17,18 @@ from springtide.api.kinds.elastic_policy import ElasticPolicy
 
 @dataclass(frozen=True, slots=True)
 class Bounds:
-    """At least one worker, and an upper end only where there is one."""
+    """A minimum of at least one worker, and an optional maximum."""
 
     min: int
     max: int | None
     source: str
-    """Where they were said, for people."""
+    """Their source, as text for users."""
 
     def hold(self, workers: int) -> bool:
         return self.nearest(workers) == workers
 
     def nearest(self, workers: int) -> int:
-        """The size that is run when this one is asked for."""
+        """The size within the bounds that is nearest to the requested one."""
         wanted = max(workers, self.min)
         return wanted if self.max is None else min(wanted, self.max)
 
@@ -44,10 +44,10 @@ class StartSize:
     workers: int
     why: str
     remedy: str
-    """Besides asking for more workers."""
+    """The alternative to requesting more workers."""
 
     def refusal(self, asked: int) -> str:
-        """Why the launcher cannot start with so many, and what to do about it."""
+        """Why the launcher cannot start with so many workers, and what to do."""
         workers = "1 worker is" if asked == 1 else f"{asked} workers are"
         return (
             f"{workers} asked for, but the launcher cannot start with fewer than {self.workers}: {self.why}; "
@@ -56,25 +56,25 @@ class StartSize:
 
 
 class Slots(NamedTuple):
-    """How many processes are started where."""
+    """The number of processes per host."""
 
     of_worker: int
     of_launcher: int = 0
-    """Only of a launcher that is a host itself."""
+    """Not 0 only if the launcher is a host itself."""
 
 
 ONE_SLOT: Final = Slots(1)
 
 
 def limit_advice(size: int, limits: Bounds | None) -> str:
-    """What to do about a job that is to have more workers than the operator runs for one job."""
+    """What to do about a job with more workers than the operator's limit."""
     needed = f", and {limits.source} asks for at least {limits.min}" if limits and limits.min == size else ""
     return f"the operator runs no larger jobs{needed}; ask for fewer workers, or raise its --max-workers-per-job"
 
 
 def start_size(launch: Launch | None, slots: Slots) -> StartSize | None:
-    """tiderun starts with the slots of `--min-np`. horovodrun waits for those of `-np`, and for two hosts where it has
-    to find out by itself which network interface they share. None: a launcher that is not elastic starts with all its
+    """The fewest workers for a start. tiderun needs the slots of `--min-np`. horovodrun needs those of `-np`, and two
+    hosts if it has to detect their common network interface. None: a launcher that is not elastic needs all its
     workers."""
     if launch is None or not launch.elastic:
         return None
@@ -92,15 +92,15 @@ def start_size(launch: Launch | None, slots: Slots) -> StartSize | None:
 
 
 def _needed(launch: Launch, np_first: bool) -> tuple[str, int]:
-    """The option that says how many slots the program waits for."""
+    """The option with the number of slots that the program waits for."""
     given = (("-np", launch.np), ("--min-np", launch.min_np))
     found = ((option, count) for option, count in (given if np_first else reversed(given)) if count is not None)
     return next(found, ("-np", 1))
 
 
 def decided(policy: ElasticPolicy | None, launch: Launch | None = None, slots: Slots = ONE_SLOT) -> Bounds | None:
-    """None for a job that says nothing about being elastic. Where policy and command line contradict each other, or no
-    number of workers fits, the policy stands, and then the minimum."""
+    """None for a job without bounds. If policy and command line contradict each other, or no number of workers fits,
+    the policy takes precedence, and then the minimum."""
     policy = policy or ElasticPolicy()
     least, most = policy.min_replicas, policy.max_replicas
     sources = ["spec.elasticPolicy"] if least is not None or most is not None else []

@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a launcher's command line says of the number of processes: `-np`, `--min-np`, `--max-np` and their kin.
+"""Parses a launcher's command line for the number of processes: `-np`, `--min-np`, `--max-np` and the like.
 
 Only options of the launching program itself count, those before the name of the program it starts: a training script
-may have a `--min-np` of its own. To see where they end one must know which options take a value, so there is a table
-for horovodrun, whose words tiderun takes too, and one for mpirun of either family. Programs are found inside `sh -c`,
-behind `env`, `exec` and the like, and with variables put in as far as the container says them. What cannot be
-understood says nothing.
+may have a `--min-np` of its own. To find their end one must know which options take a value, so there is a table for
+horovodrun, whose options tiderun accepts too, and one for mpirun of either family. Programs are found inside `sh -c`
+and behind `env`, `exec` and the like, with variables expanded as far as the container defines them. A command line that
+cannot be parsed is ignored.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ TIDERUN: Final = "tiderun"
 
 @dataclass(frozen=True, slots=True)
 class Launch:
-    """A launching program and what it was told."""
+    """A launching program and its options."""
 
     program: str
     np: int | None = None
@@ -42,25 +42,26 @@ class Launch:
 
 
 def launch_of(template: Mapping[str, Any]) -> Launch | None:
-    """What the first container of a launcher runs: the first elastic program, or else the first that starts ranks."""
+    """The program that the first container of a launcher runs: the first elastic one, otherwise the first that starts
+    ranks."""
     found = [launch for container in containers(template)[:1] for launch in _launches(_words(container))]
     return next((each for each in found if each.elastic), found[0] if found else None)
 
 
 _LONG: Final = ("bind-to", "map-by", "rank-by", "hostfile", "npernode", "output-filename")
-"""Options of mpirun that people write with one dash."""
+"""Options of mpirun that users write with one dash."""
 
 
 def single_dashed(template: Mapping[str, Any]) -> tuple[str, ...]:
-    """Long options of mpirun that the first container of a launcher gives with one dash, wherever they stand."""
+    """Long options of mpirun that the launcher's first container has with one dash, at any place."""
     words = {word for each in containers(template)[:1] for text in _words(each) for word in text.split()}
     return tuple(name for name in _LONG if f"-{name}" in words)
 
 
 def _words(container: Container) -> list[str]:
-    """With variables put in, unless that makes them too long: a few that hold each other twice grow beyond measure.
+    """The words with variables expanded; none if they become too long, as nested variables can grow exponentially.
 
-    A line of more words than anybody writes says nothing either: it is read several times in every reconcile.
+    A command line with too many words is ignored too: it is read several times in every reconcile.
     """
     if len(container.command or ()) + len(container.args or ()) > _MOST_WORDS or len(container.env or ()) > _MOST_WORDS:
         return []
@@ -89,12 +90,12 @@ _LONGEST_EXPANSION: Final = 2**21
 
 
 def _expanded(text: str, variables: Mapping[str, str]) -> str:
-    """As the kubelet does: `$(NAME)` is a variable, an unknown one stays, `$$` is a dollar."""
+    """Expands like the kubelet: `$(NAME)` is a variable, an unknown one stays, `$$` is a dollar."""
     return _replaced(_KUBERNETES_REFERENCE, text, lambda found: variables.get(found[1]) if found[1] else "$")
 
 
 def _replaced(pattern: re.Pattern[str], text: str, value: Callable[[re.Match[str]], str | None]) -> str:
-    """A text that would become too long stays as it is."""
+    """A text that would become too long is left unchanged."""
     parts, at, length = [], 0, len(text)
     for found in pattern.finditer(text):
         new = value(found)
@@ -145,7 +146,7 @@ _BETWEEN_COMMANDS: Final = ";&|()\n"
 
 
 def _commands(script: str) -> Iterator[list[str]]:
-    """The simple commands of a shell script; one with an open quote has none, and neither has one that is too long."""
+    """The simple commands of a shell script; none if it has an open quote or is too long."""
     if len(script) > _LONGEST_SCRIPT:
         return
     text = _SUBSTITUTED.sub("$?", _without_arithmetic(_CONTINUED.sub("", script)))
@@ -165,7 +166,7 @@ def _commands(script: str) -> Iterator[list[str]]:
 
 
 def _without_arithmetic(script: str) -> str:
-    """Each `$((...))` of one line as `$?`, in one walk however many of them are left open."""
+    """Replaces each `$((...))` within a line by `$?`, in linear time even if many are unclosed."""
     lines = []
     for line in script.split("\n"):
         parts, at = [], 0
@@ -189,7 +190,7 @@ def _told(program: str, words: Sequence[str]) -> Launch:
 
 
 def _options(words: Sequence[str], takes: Mapping[str, int]) -> Iterator[tuple[str, str]]:
-    """Options and their first values, up to the first word that is neither. One dash or two is the same."""
+    """Options and their first values, up to the first other word. One dash or two are equivalent."""
     rest = iter(words)
     for word in rest:
         if not word.startswith("-") or word == "--":
@@ -200,14 +201,14 @@ def _options(words: Sequence[str], takes: Mapping[str, int]) -> Iterator[tuple[s
 
 
 def _count(options: Mapping[str, str], *names: str) -> int | None:
-    """A number of processes; what is not one, a variable only the pod knows for instance, counts as not said."""
+    """A number of processes; another value, such as a variable that only the pod knows, counts as missing."""
     given = next((options[name] for name in names if name in options), "")
     number = whole_numbers.parse(given) if given.isdigit() else None
     return min(number, _LARGEST) if number else None
 
 
 _LARGEST: Final = 2**31 - 1
-"""No field of a job holds more: what is read here is written into its status."""
+"""The largest value of a job's fields: numbers read here are written into its status."""
 
 
 def _taking(values: int, names: str) -> dict[str, int]:
@@ -239,4 +240,4 @@ _PROGRAMS: Final[Mapping[str, Mapping[str, int]]] = {
     TIDERUN: _TIDERUN_OPTIONS,
     **dict.fromkeys(("mpirun", "mpiexec", "mpiexec.hydra", "orterun", "prterun"), _MPIRUN_OPTIONS),
 }
-"""Programs that start ranks, and how many values each of their options takes; one not named takes none."""
+"""Programs that start ranks, with the number of values of each option; options that are not listed take none."""

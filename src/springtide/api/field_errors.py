@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What is wrong with one field of an object, in the words Kubernetes uses.
+"""Errors of single fields, in Kubernetes' wording.
 
-Validation functions collect these and raise nothing: a user who made three mistakes wants to hear of three.
-Paths are plain strings (`spec.containers[0].image`, `metadata.labels[app]`), built with f-strings by the caller.
+Validation functions collect these and raise nothing, so that a user sees all errors at once. Paths are plain strings
+(`spec.containers[0].image`, `metadata.labels[app]`), built with f-strings by the caller.
 """
 
 from __future__ import annotations
@@ -19,18 +19,19 @@ Arguments = TypeVarTuple("Arguments")
 
 MOST_ERRORS: Final = 1000
 MOST_TEXT: Final = 1024 * 1024
-"""Errors, and characters of all their messages, that one validation lists. kube-apiserver has no such bounds."""
+"""The limits of errors, and of the characters of all their messages, per validation. kube-apiserver has no such
+limits."""
 LONGEST_VALUE: Final = 1024
 LONGEST_MESSAGE: Final = 256 * 1024
-"""Characters of a quoted value and of a whole message; the rest is cut off."""
+"""The limits in characters of a quoted value and of a whole message; the rest is cut off."""
 
 
 class TooManyErrorsError(Exception):
-    """More errors, or longer ones, were found than are listed."""
+    """More errors, or longer ones, were found than the limits allow."""
 
 
 class Found:
-    """The errors made so far where they are counted."""
+    """The errors created so far inside `counted` or `collected`."""
 
     def __init__(self) -> None:
         self.errors: list[FieldError] = []
@@ -48,7 +49,7 @@ _found: ContextVar[Found | None] = ContextVar("field errors found", default=None
 
 @dataclass(frozen=True, slots=True)
 class FieldError:
-    """One cause of an `Invalid` answer: `reason` goes on the wire, `message` is what people read."""
+    """One cause of an `Invalid` response: `reason` is machine-readable, `message` is for users."""
 
     reason: str
     field: str
@@ -68,13 +69,13 @@ class FieldError:
 
 
 def cut(text: str, longest: int = LONGEST_VALUE) -> str:
-    """What a message quotes of a text that a user wrote."""
+    """The part of a user's text that a message quotes."""
     return text if len(text) <= longest else f"{text[:longest]}..."
 
 
 @contextmanager
 def counted() -> Iterator[Found]:
-    """Errors made inside are counted and listed; the first one too many raises TooManyErrorsError."""
+    """Errors created inside are counted and collected; the first one beyond the limits raises TooManyErrorsError."""
     found = Found()
     token = _found.set(found)
     try:
@@ -84,9 +85,9 @@ def counted() -> Iterator[Found]:
 
 
 def collected(validate: Callable[[*Arguments], list[FieldError]], *arguments: *Arguments) -> list[FieldError]:
-    """What a validation finds; of too many the first, and a last one that says so."""
+    """The errors of a validation; if there are too many, the first ones and a last one that states so."""
     found = Found()
-    token = _found.set(found)  # not by `counted`: every write comes here, and a generator costs microseconds
+    token = _found.set(found)  # not with `counted`: this runs for every write, and a generator costs microseconds
     try:
         return validate(*arguments)
     except TooManyErrorsError:
@@ -138,15 +139,15 @@ def too_many(field: str, actual: int, limit: int) -> FieldError:
 
 
 def shown(value: Any) -> str:
-    """The value as Kubernetes quotes it: strings in quotes, objects as JSON, nothing as null; a long one is cut."""
+    """The value in Kubernetes' format: strings in quotes, objects as JSON, None as null; a long one is cut."""
     short, left = _shortened(value, LONGEST_VALUE)
     return msgspec.json.encode(short).decode() + ("..." if left < 0 else "")
 
 
 def _shortened(value: Any, room: int) -> tuple[Any, int]:
-    """As much of the value as fits, and the room that is left: below 0 where anything was left out.
+    """The part of the value that fits, and the room that is left: negative if any part was left out.
 
-    Nothing beyond the room is looked at: a thousand complaints may quote the same megabyte.
+    Nothing beyond the room is examined: a thousand errors may quote the same megabyte.
     """
     if isinstance(value, str):
         return (value, room - len(value)) if len(value) <= room else (value[:room], -1)

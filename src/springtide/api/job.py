@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A job as the engine reads it: every default decided, whatever its kind and the version it was submitted in.
+"""A job as the engine reads it: all defaults applied, independent of its kind and its submitted version.
 
-`springtide.api.defaults` makes it from a raw object that `springtide.api.validation` has nothing against. What only one
-kind knows is in `own`, and only that kind's adapter looks there.
+`springtide.api.defaults` makes it from a raw object without errors of `springtide.api.validation`. Fields of one kind
+are in `own`, which only that kind's adapter reads.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ Own = TypeVar("Own", covariant=True)
 
 @dataclass(frozen=True, slots=True)
 class Role:
-    """One role and the pods it wants."""
+    """One role and its pod template."""
 
     name: str
     replicas: int
@@ -32,16 +32,16 @@ class Role:
 
 @dataclass(frozen=True, slots=True)
 class Retries:
-    """How often a failed run is tried again by the engine; the rest is left to the launcher's own controller."""
+    """How often the engine retries a failed run; the rest is left to the launcher's own controller."""
 
     by_engine: int
     by_launcher: int | None = None
-    """`backoffLimit` of a launcher that is a batch Job; unset, the Job has its own default."""
+    """`backoffLimit` of a launcher that is a batch Job; None: the Job's own default."""
 
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """`runPolicy`, decided."""
+    """`runPolicy` with defaults applied."""
 
     clean_pod_policy: CleanPodPolicy
     retries: Retries
@@ -57,7 +57,7 @@ class Job(Generic[Own]):
     kind: str
     metadata: ObjectMeta
     roles: Mapping[str, Role]
-    """In the order in which they are created."""
+    """In order of creation."""
     run: Run
     elastic: ElasticPolicy | None
     status: JobStatus

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Names that objects made for a job will have to bear."""
+"""Checks of names for the objects made for a job."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ PATH_LENGTH: Final = 4096
 
 
 def container_complaints(name: str) -> list[str]:
-    """Why a container cannot have this name, in Kubernetes' words."""
+    """Why a container cannot have this name, in Kubernetes' wording."""
     complaints = []
     if len(name) > LABEL_LENGTH:
         complaints.append(f"must be no more than {LABEL_LENGTH} characters")
@@ -30,7 +30,7 @@ def container_complaints(name: str) -> list[str]:
 
 
 def mount_path_complaints(path: str) -> list[str]:
-    """Why nothing can be mounted there."""
+    """Why the path cannot be a mount path."""
     complaints = []
     if not path.startswith("/"):
         complaints.append("must be an absolute path")
@@ -46,7 +46,7 @@ def mount_path_complaints(path: str) -> list[str]:
 
 
 def label_complaints(name: str) -> list[str]:
-    """Why a name is no DNS-1035 label, in Kubernetes' words: it names a host, and a Service too."""
+    """Why a name is not a DNS-1035 label, in Kubernetes' wording: it is the name of a host, and of a Service too."""
     complaints = []
     if len(name) > LABEL_LENGTH:
         complaints.append(f"must be no more than {LABEL_LENGTH} characters")

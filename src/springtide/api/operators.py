@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Training operators of others whose manifests people apply: what they are known by, and what they run. Pure."""
+"""Third-party training operators that users may install: how to recognize them, and the kinds they run. Pure."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ from springtide.api.kinds.registry import RESOURCES
 class Operator:
     name: str
     images: tuple[str, ...]
-    """Patterns of image names, of any tag; `*/mpi-operator` is any registry's."""
+    """Patterns of image names, of any tag; `*/mpi-operator` matches any registry."""
     kinds: tuple[str, ...]
-    """The jobs that it runs."""
+    """The kinds of jobs that it runs."""
     webhooks: tuple[str, ...] = ()
-    """Patterns of the names of admission webhooks that it serves."""
+    """Patterns of the names of its admission webhooks."""
 
     @property
     def notice(self) -> str:
-        """What somebody should know who applied its manifest to a cluster that has an operator built in."""
+        """The notice for a user who applies its manifest to a cluster with a built-in operator."""
         served = {resource.kind for resource in RESOURCES}
         run, others = ([f"{kind}s" for kind in self.kinds if (kind in served) is wanted] for wanted in (True, False))
         facts = [f"this cluster runs {_joined(run)} by an operator that is built in"] if run else []
@@ -52,7 +52,7 @@ OPERATORS: Final = (
 
 
 def of_webhook(name: str) -> Operator | None:
-    """Whose webhook of this name is."""
+    """The operator with a webhook of this name."""
     return next((each for each in OPERATORS if any(fnmatchcase(name, pattern) for pattern in each.webhooks)), None)
 
 

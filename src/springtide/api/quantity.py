@@ -2,8 +2,8 @@
 """Kubernetes quantities (`500m`, `1Gi`, `2e3`) as exact numbers.
 
 Used wherever amounts are compared or summed (quota, scheduling, autoscaling) and wherever an object is decoded, because
-kube-apiserver gives quantities back in a canonical form. Amounts are whole nano-units, the finest Kubernetes knows, so
-no arithmetic here ever rounds.
+kube-apiserver returns quantities in a canonical form. Amounts are whole nano-units, Kubernetes' finest, so no
+arithmetic here ever rounds.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ NANO: Final = 10**9
 
 
 class Form(Enum):
-    """How an amount likes to be written; a sum keeps the form of its first non-zero part."""
+    """The format of an amount; a sum keeps the form of its first non-zero part."""
 
     DECIMAL = "DecimalSI"
     BINARY = "BinarySI"
@@ -26,12 +26,12 @@ class Form(Enum):
 
 
 class QuantityError(ValueError):
-    """The text is no quantity; the message is the one kube-apiserver gives."""
+    """The text is not a quantity; the message is kube-apiserver's."""
 
 
 _NO_FORMAT = "quantities must match the regular expression '^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$'"
 LONGEST: Final = 1024
-"""Characters. kube-apiserver has no bound; the largest amount anybody has a use for has 20."""
+"""Characters. kube-apiserver has no limit; the largest useful amount has 20."""
 _NO_SUFFIX = "unable to parse quantity's suffix"
 
 _PARTS = re.compile(r"([+-]?)0*([0-9]*)(?:\.([0-9]*))?([eEinumkKMGTP]*[-+]?[0-9]*)")
@@ -41,7 +41,7 @@ _BINARY = {"Ki": 10, "Mi": 20, "Gi": 30, "Ti": 40, "Pi": 50, "Ei": 60}
 _DECIMAL_SUFFIX = {exponent: suffix for suffix, exponent in _DECIMAL.items()}
 _BINARY_SUFFIX = {exponent: suffix for suffix, exponent in _BINARY.items()} | {0: ""}
 _LARGEST_BINARY = (2**63 - 1) * NANO
-_FAST_DIGITS = 18  # up to here Go keeps the text it was given, if that is canonical enough
+_FAST_DIGITS = 18  # up to here Go keeps the original text if it is canonical enough
 
 
 @total_ordering
@@ -103,8 +103,8 @@ def of(units: int) -> Quantity:
 
 
 def parse(text: str) -> Quantity:
-    """Reads a quantity; amounts finer than a nano-unit are rounded away from zero."""
-    return _parse(text[: LONGEST + 1])  # no more is kept of what is refused
+    """Parses a quantity; amounts finer than a nano-unit are rounded away from zero."""
+    return _parse(text[: LONGEST + 1])  # limits what errors and the cache keep
 
 
 @lru_cache(maxsize=4096)
@@ -149,9 +149,9 @@ def _exponent(suffix: str) -> int:
 
 @lru_cache(maxsize=4096)
 def canonical(text: str) -> str:
-    """What kube-apiserver gives back for a quantity it was given: mostly, but not always, the canonical form.
+    """The text that kube-apiserver returns for a quantity: mostly, but not always, the canonical form.
 
-    Go's parser keeps a text it considers canonical enough (`1.500`, `+5`, `1E3`), and clients compare strings.
+    Go's parser keeps a text that it considers canonical enough (`1.500`, `+5`, `1E3`), and clients compare strings.
     """
     quantity = parse(text)
     return text if _kept(text) else str(quantity)

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What an operator must be allowed to do, as the rules of a ClusterRole.
+"""The rights of an operator, as the rules of a ClusterRole.
 
-It makes roles for launchers, and nobody may give away rights that he does not have: hence `pods/exec`.
+It creates Roles for launchers, and Kubernetes allows granting only rights that one has: hence `pods/exec`.
 """
 
 from __future__ import annotations
@@ -37,11 +37,11 @@ def rules(resources: Sequence[Resource] = RESOURCES) -> list[dict[str, Any]]:
 
 
 def _of_kind(group: str, plural: str) -> list[dict[str, Any]]:
-    """Jobs are changed by their users; the operator writes their status, and deletes those whose time is over."""
+    """Users change jobs; the operator writes their status, and deletes those whose time to live is over."""
     return [
         _rule(group, (plural,), (*_READ, "delete")),
         _rule(group, (f"{plural}/status",), ("patch",)),
-        _rule(group, (f"{plural}/finalizers",), ("update",)),  # asked for where owners may block their deletion
+        _rule(group, (f"{plural}/finalizers",), ("update",)),  # required by blockOwnerDeletion
     ]
 
 

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Whole numbers that users write as text, read as Go reads them.
+"""Parses integers that users write as text, in Go's syntax.
 
-Python refuses thousands of digits with an error nobody expects, and takes quadratic time for the many it accepts; no
-number of Kubernetes has more than 64 bits.
+Python raises an unexpected error for thousands of digits, and takes quadratic time for the many it accepts; no number
+in Kubernetes has more than 64 bits.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ _DIGITS: Final = 19  # of 2^63
 
 
 def parse(text: str) -> int | None:
-    """The number, or None for what is no number of 64 bits. A sign and leading zeros are allowed, as in Go."""
+    """The number, or None if it is not an integer of 64 bits. A sign and leading zeros are allowed, as in Go."""
     digits = text[1:] if text[:1] in ("+", "-") else text
     if not (digits.isascii() and digits.isdigit()):
         return None
@@ -25,7 +25,7 @@ def parse(text: str) -> int | None:
 
 
 def clamped(text: str) -> int | None:
-    """The number, one beyond 64 bits as the nearest that fits; None for what is no number at all."""
+    """The number, clamped to 64 bits; None if it is not an integer."""
     number = parse(text)
     if number is None and text[1:].isascii() and text.lstrip("+-").isdigit():
         return -(2**63) if text[0] == "-" else 2**63 - 1

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""An MPIJob with every default decided, the same for v1 and v2beta1."""
+"""An MPIJob with all defaults applied, the same for v1 and v2beta1."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ from springtide.api.kinds.templates import containers
 
 @dataclass(frozen=True, slots=True)
 class MPI:
-    """What only an MPIJob has."""
+    """The fields that only an MPIJob has."""
 
     mode: Mode
     slots_per_worker: int
@@ -43,7 +43,7 @@ class MPI:
 
 
 def defaulted(raw: Mapping[str, Any]) -> Job[MPI]:
-    """Of an object that `validation.mpijob.errors` has nothing against; of another one it may raise ValueError."""
+    """For an object without `validation.mpijob.errors`; others may raise ValueError."""
     job = msgspec.convert(raw, MPIJob)
     spec, policy = job.spec, job.spec.run_policy or RunPolicy()
     mode = mode_of(spec.launcher_attach_mode, job.api_version)
@@ -64,18 +64,18 @@ def defaulted(raw: Mapping[str, Any]) -> Job[MPI]:
 
 
 def clean_pod_policy(spec: MPIJobSpec) -> CleanPodPolicy:
-    """v1 has the field in two places; that of `runPolicy` stands above the other."""
+    """v1 has the field in two places; that in `runPolicy` takes precedence."""
     within = spec.run_policy.clean_pod_policy if spec.run_policy else None
     return CleanPodPolicy(within or spec.clean_pod_policy or CleanPodPolicy.NONE)
 
 
 def launch(job: Job[MPI]) -> Launch | None:
-    """What the launcher's command line says; None for a program that is not known."""
+    """The parsed command line of the launcher; None for an unknown program."""
     return launch_of(job.roles[LAUNCHER].template)
 
 
 def bounds_of(job: Job[MPI], launch: Launch | None) -> Bounds | None:
-    """Between which the job may be resized."""
+    """The bounds of the job's size."""
     return bounds.decided(job.elastic, launch, _slots(job.own))
 
 
@@ -117,6 +117,7 @@ def _own(spec: MPIJobSpec, launcher: ReplicaSpec, mode: Mode) -> MPI:
 
 
 def _asks_for_gpu(launcher: ReplicaSpec) -> bool:
-    """Upstream's guess, by the name of a resource: `nvidia.com/gpu`, `nvidia.com/gpumem`, `aliyun.com/gpu-count`."""
+    """Upstream's heuristic, by the name of a resource: `nvidia.com/gpu`, `nvidia.com/gpumem`,
+    `aliyun.com/gpu-count`."""
     asked = (container.resources.limits for container in containers(launcher.template) if container.resources)
     return any("gpu" in name for limits in asked for name in limits or ())

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Defaults that all of Kubeflow's kinds have in common."""
+"""Defaults that all of Kubeflow's kinds share."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ DEFAULT_BACKOFF_LIMIT = 6
 
 
 def role(name: str, spec: ReplicaSpec, *, replicas: int, restart: RestartPolicy) -> Role:
-    """`replicas` and `restart` are what the kind takes where nothing is said."""
+    """`replicas` and `restart` are the kind's defaults."""
     return Role(
         name=name,
         replicas=replicas if spec.replicas is None else spec.replicas,
@@ -21,7 +21,7 @@ def role(name: str, spec: ReplicaSpec, *, replicas: int, restart: RestartPolicy)
 
 
 def retries(backoff_limit: int | None, restart: RestartPolicy) -> Retries:
-    """Of a run that the engine itself starts again: never asked to restart, it is tried once."""
+    """For a run that the engine itself restarts: with restart policy Never there is one attempt."""
     if backoff_limit is not None:
         return Retries(backoff_limit)
     return Retries(DEFAULT_BACKOFF_LIMIT if restart in (RestartPolicy.ON_FAILURE, RestartPolicy.ALWAYS) else 0)

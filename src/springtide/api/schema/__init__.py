@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""CustomResourceDefinitions, made from the typed kinds so that neither can drift from the other."""
+"""CustomResourceDefinitions, generated from the typed kinds so that the two cannot differ."""

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """The CustomResourceDefinition of a kind.
 
-Versions are served side by side without conversion: the same fields in each, told apart by what `Version.differs` says.
-Metadata is left to the API server, which knows it better.
+Versions are served side by side without conversion: all have the same fields, and differ only in `Version.differs`.
+Metadata is left to the API server.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ def _version(resource: Resource, version: Version) -> dict[str, Any]:
 def _schema(resource: Resource, version: Version) -> Schema:
     said = {"description": resource.description, "required": ["spec"], "properties": {}}
     schema = merged(schema_of(resource.type), said)
-    schema["properties"]["metadata"] = {"type": "object"}  # of which API servers allow nothing else to be said
+    schema["properties"]["metadata"] = {"type": "object"}  # API servers allow nothing else for it
     for path, more in version.differs.items():
         schema = merged(schema, _below(path, more))
     return schema

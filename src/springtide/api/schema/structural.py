@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""From the type of a kind to the structural schema a CRD needs.
+"""Generates a CRD's structural schema from the type of a kind.
 
-Types give the shape, `fields.doc` gives words and limits. Only what kinds really use is understood: another type is a
-mistake of ours and raises.
+Types give the structure, `fields.doc` gives descriptions and limits. Only types that kinds use are supported; any other
+raises.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ def schema_of(kind: type) -> Schema:
 
 
 def merged(base: Mapping[str, Any], over: Mapping[str, Any]) -> Schema:
-    """Both, mapping by mapping; of two other values the second."""
+    """Both, merged recursively; of two other values the second."""
     result = dict(base)
     for key, value in over.items():
         below = result.get(key)

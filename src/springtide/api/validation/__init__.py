@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""From a raw object to what is wrong with it. A module per kind, and `shared` for what they share.
+"""Validates raw objects: returns their field errors. A module per kind, and `shared`.
 
-Asked at admission where a webhook runs, and at every reconcile: CRDs of other origin let more pass than ours do.
-Defaults are taken into account, so a field that is missing is only wrong where nothing can stand in for it.
+Runs at admission if there is a webhook, and at every reconcile: CRDs from other sources accept more than ours. Defaults
+are taken into account, so a missing field is an error only if it has no default.
 """

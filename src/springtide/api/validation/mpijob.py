@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What may be wrong with an MPIJob of either version."""
+"""Validates an MPIJob of either version."""
 
 from __future__ import annotations
 
@@ -43,8 +43,8 @@ def errors(raw: Mapping[str, Any]) -> list[FieldError]:
 
 
 def admission_errors(raw: Mapping[str, Any], most: int = MOST_WORKERS) -> list[FieldError]:
-    """As `errors`, and sizes that are refused when they are asked for: one outside its bounds, of which a reconcile
-    runs the nearest, and more workers than the operator runs for one job."""
+    """Like `errors`, plus sizes that are rejected only at admission: one outside its bounds, which a reconcile would
+    clamp, and more workers than the operator's limit."""
     if found := errors(raw):
         return found
     job = defaulted(raw)
@@ -61,8 +61,8 @@ def admission_errors(raw: Mapping[str, Any], most: int = MOST_WORKERS) -> list[F
 
 
 def _name_errors(job: MPIJob) -> list[FieldError]:
-    """Of a job's first workers. Later ones have higher indices, and a job that runs is not refused for it: it takes no
-    more workers than can be named, and says so."""
+    """Checks the names of a job's first workers. Later workers have higher indices, but a running job is not rejected
+    for them: it gets no more workers than can be named, and its status states that."""
     specs = job.spec.mpi_replica_specs
     replicas = specs.worker.replicas if specs and specs.worker else None
     return shared.longest_name_errors(job.metadata.name, f"{job.metadata.name}-worker-{(replicas or 1) - 1}")
@@ -116,9 +116,9 @@ def _roles_errors(specs: MPIReplicaSpecs, mode: Mode) -> Iterator[FieldError]:
 
 
 def _taken_names(spec: ReplicaSpec, field: str, ours: Parts) -> Iterator[FieldError]:
-    """The pod would be refused for a name that occurs twice, one of which its author never wrote."""
+    """The API server would reject the pod for a duplicate name, one of which its author never wrote."""
     template = shared.read(spec.template, Template)
-    pod = None if isinstance(template, FieldError) else template.spec  # one that cannot be read is complained of
+    pod = None if isinstance(template, FieldError) else template.spec  # the template's errors are reported elsewhere
     if pod is None:
         return
     lists: tuple[tuple[str, Sequence[Named | Container] | None, str, tuple[str, ...]], ...] = (
@@ -134,7 +134,7 @@ def _taken_names(spec: ReplicaSpec, field: str, ours: Parts) -> Iterator[FieldEr
 
 
 def _size_errors(spec: ReplicaSpec, field: str, mode: Mode) -> Iterator[FieldError]:
-    """A role that is there and does not say how many is not meant to have none."""
+    """A role without `replicas` is not meant to have none."""
     replicas = mode.default_workers if spec.replicas is None else spec.replicas
     if replicas is None:
         yield required(f"{field}.replicas", "must say how many workers the job has")

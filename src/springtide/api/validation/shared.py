@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Rules that all of Kubeflow's kinds have in common, in the words their users know."""
+"""Validation rules that all of Kubeflow's kinds share, in upstream's wording."""
 
 from __future__ import annotations
 
@@ -25,13 +25,13 @@ _AT_LEAST_ONE: Final = "must be greater than or equal to 1"
 _PLACE: Final = re.compile(r"(?P<why>.*?) - at (?:`key` in )?`\$\.?(?P<field>.*)`", re.DOTALL)
 _OTHER_TYPE: Final = re.compile(r"Expected `(?P<wanted>\w+)(?: \| null)?`, got `(?P<found>\w+)`")
 _TYPES: Final = {"str": "string", "int": "integer", "float": "number", "bool": "boolean", "datetime": "date-time"}
-"""Python's types by the names that schemas have for them; others have the same name in both."""
+"""Python's types by their names in schemas; others have the same name in both."""
 
 Kind = TypeVar("Kind", bound=Wire)
 
 
 def read(raw: Mapping[str, Any], kind: type[Kind]) -> Kind | FieldError:
-    """The object as its type, or the first field that is of another type."""
+    """The object as its type, or an error for the first field of another type."""
     try:
         return msgspec.convert(raw, kind)
     except msgspec.ValidationError as error:
@@ -41,7 +41,7 @@ def read(raw: Mapping[str, Any], kind: type[Kind]) -> Kind | FieldError:
 
 
 def _wrong_type(field: str, why: str) -> FieldError:
-    """In the words of a CRD's schema, which are the ones users know: the type that was found stands for the value."""
+    """In the wording of a CRD's schema, which users know: the found type stands for the value."""
     types = _OTHER_TYPE.fullmatch(why)
     if types is None:
         return FieldError("FieldValueTypeInvalid", field, f"Invalid value: {why}")
@@ -50,7 +50,7 @@ def _wrong_type(field: str, why: str) -> FieldError:
 
 
 def message(errors: Sequence[FieldError]) -> str:
-    """All of them as one sentence, cut to what an event can carry."""
+    """All errors as one message, cut to the length of an event's message."""
     words = ", ".join(str(error) for error in errors)
     return ("Found validation errors: " + (f"[{words}]" if len(errors) > 1 else words))[:MESSAGE_LIMIT]
 
@@ -85,7 +85,7 @@ def _template_errors(raw: Mapping[str, Any], field: str) -> Iterator[FieldError]
 
 
 def _resource_errors(container: Container, field: str) -> Iterator[FieldError]:
-    """They are added up for a PodGroup, before the API server sees them."""
+    """Checked because amounts are summed for a PodGroup before the API server validates them."""
     given = container.resources or Resources()
     for part, amounts in (("limits", given.limits), ("requests", given.requests)):
         for name, amount in (amounts or {}).items():

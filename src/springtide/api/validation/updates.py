@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What may be wrong with a change of a job: only what the change itself brings.
+"""Validates a change of a job: only errors that the change itself introduces.
 
-A job that was let in before a rule existed, or while nobody judged, must stay changeable: its finalizers above all, but
-also any field that has nothing to do with the mistake. So a mistake that was there before, word for word, is not held
-against a change. And some fields never change.
+A job that was admitted before a rule existed, or while there was no webhook, must stay changeable: its finalizers above
+all, but also any field unrelated to the error. So an error with the same text that was there before does not reject a
+change. In addition some fields are immutable.
 """
 
 from __future__ import annotations
@@ -18,14 +18,14 @@ from springtide.api.kinds.resource import Scale
 Judge = Callable[[Mapping[str, Any]], Sequence[FieldError]]
 
 _IMMUTABLE: Final = (("spec", "runPolicy", "managedBy"),)
-"""Beyond what the CRD's rules hold still, which do not see a field come or go."""
+"""Beyond the CRD's rules, which do not cover adding or removing a field."""
 
 
 class Verdict(NamedTuple):
     errors: Sequence[FieldError] = ()
-    """Why the change is refused."""
+    """Why the change is rejected."""
     former: Sequence[FieldError] = ()
-    """What is wrong with the job all the same, and was before."""
+    """Errors of the job that were there before."""
 
 
 def judged(judge: Judge, old: Mapping[str, Any], new: Mapping[str, Any]) -> Verdict:
@@ -38,7 +38,7 @@ def judged(judge: Judge, old: Mapping[str, Any], new: Mapping[str, Any]) -> Verd
 
 
 def resized_when_finished(scale: Scale, old: Mapping[str, Any], new: Mapping[str, Any]) -> list[FieldError]:
-    """Another size for a job that has finished: nothing would come of it, and who asks for it must not believe so."""
+    """An error for a resize of a job that has finished: it would have no effect, which the user should know."""
     path = scale.spec_replicas.strip(".").split(".")
     ended = _ended(old)
     if not ended or _at(old, path) == _at(new, path):
@@ -49,7 +49,7 @@ def resized_when_finished(scale: Scale, old: Mapping[str, Any], new: Mapping[str
 
 
 def _ended(job: Mapping[str, Any]) -> str:
-    """How, or nothing."""
+    """The type of the final condition; empty if there is none."""
     conditions = _at(job, ("status", "conditions"))
     held = (_at(each, ("type",)) for each in conditions or () if _at(each, ("status",)) == "True")
     return next((type_ for type_ in held if type_ in (SUCCEEDED, FAILED)), "")
