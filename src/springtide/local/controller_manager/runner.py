@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Runs all controllers in one process over one set of informers.
 
-The controllers are independent of the API server: they use the Kubernetes API and `Facts`, and have no special rights.
-A new controller is a line in `CONTROLLERS`.
+The controllers are independent of the API server: they use only the Kubernetes API and `Facts`. A new
+controller is a line in `CONTROLLERS`.
 """
 
 from __future__ import annotations

@@ -3,8 +3,8 @@
 
     python -m springtide.local.supervisor.parent_death PARENT MODULE ARGUMENTS...
 
-A server or a node agent without a supervisor would block the next one. It gets SIGKILL: both survive that at any
-moment, and a hung process must go too. Linux sends the signal; elsewhere a thread polls the parent.
+A server or a node agent without a supervisor would block the next one. It gets SIGKILL, which both tolerate at
+any moment and which also ends a hung process. Linux sends the signal; elsewhere a thread polls the parent.
 """
 
 from __future__ import annotations

@@ -71,7 +71,7 @@ def _ended(pod: PodView) -> bool:
 
 
 def _age(pod: PodView) -> tuple[bool, datetime, str]:
-    """Evicted pods first: they hold no results."""
+    """Evicted pods first, then the oldest."""
     evicted = pod.status.phase == "Failed" and pod.status.reason == "Evicted"
     return not evicted, pod.metadata.creation_timestamp or _EARLIEST, pod.metadata.name
 
