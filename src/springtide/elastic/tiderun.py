@@ -20,7 +20,7 @@ def horovodrun() -> None:
 
 def _run(program: str) -> None:
     try:
-        from springtide.elastic.launcher import command  # the slow import
+        from springtide.elastic.launcher import command  # noqa: PLC0415 - the slow import
 
         command.main(program)
     except KeyboardInterrupt:

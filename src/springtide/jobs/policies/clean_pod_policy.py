@@ -1,9 +1,7 @@
-# `cleanPodPolicy`: which pods are deleted when the job has finished.
-# The outcome is written to the status before the clean-up: how a launcher ended cannot be read off a deleted pod.
-"""`cleanPodPolicy`: which pods go when the job has finished.
+# SPDX-License-Identifier: Apache-2.0
+"""`cleanPodPolicy`: which pods are deleted when the job has finished.
 
-The outcome is written to the status before anything is cleaned up: a launcher that is gone can no longer say how it
-ended.
+The outcome is written to the status before the clean-up: how a launcher ended cannot be read off a deleted pod.
 """
 
 from __future__ import annotations

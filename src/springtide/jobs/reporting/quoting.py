@@ -1,6 +1,5 @@
-# Makes texts of launchers, programs, kubelets and webhooks safe to show: terminals obey control characters. Pure.
-"""What others say, as it is repeated to people: launchers, programs, kubelets and webhooks may write anything, and a
-terminal obeys some of it. Pure."""
+# SPDX-License-Identifier: Apache-2.0
+"""Makes texts of launchers, programs, kubelets and webhooks safe to show: terminals obey control characters. Pure."""
 
 from __future__ import annotations
 
