@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Upgraded connections and the seam to nodes: SPDY, WebSocket, the kubelet's paths."""
+"""Upgraded connections, and the API server's connections to nodes: SPDY, WebSocket, the kubelet's paths."""

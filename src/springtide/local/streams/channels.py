@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """The remote-command protocols: one exec or attach as five streams, over SPDY or over a WebSocket.
 
-SPDY (`v4.channel.k8s.io`) gives every stream a SPDY stream with a `streamtype` header. A WebSocket puts the channel's
+SPDY (`v4.channel.k8s.io`) uses one SPDY stream with a `streamtype` header for each. A WebSocket puts the channel's
 number before every message; `v5.channel.k8s.io` adds the message `255 n`, which closes channel n, so that stdin can end
-while the output goes on. Whichever it is, the side with the process sees a `Command`.
+while the output continues. With either, the side that runs the process uses a `Command`.
 
-The server half (`serve`) is for whoever runs processes, a node; the client half (`open_command`) is for whoever asks
-for them, which includes the API server when it translates WebSocket to SPDY (`translation.py`).
+The server half (`serve`) is for nodes, which run processes; the client half (`open_command`) is for their clients,
+including the API server when it translates WebSocket to SPDY (`translation.py`).
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ STREAMS_TIMEOUT: Final = 30.0
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """Which streams an exec or attach asks for."""
+    """The streams that an exec or attach requests."""
 
     stdin: bool = False
     stdout: bool = False
@@ -51,14 +51,14 @@ class Wanted:
     tty: bool = False
 
     def spdy_streams(self) -> tuple[str, ...]:
-        """In the order that clients open them."""
+        """In the order in which clients open them."""
         asked = {"error": True, "stdin": self.stdin, "stdout": self.stdout, "stderr": self.stderr, "resize": self.tty}
         return tuple(name for name, wanted in asked.items() if wanted)
 
 
 @dataclass(frozen=True, slots=True)
 class Command:
-    """The streams of a process, from its own side. `resize` gives JSON documents, `report` sends the final Status."""
+    """The streams of a process, from its own side. `resize` yields JSON documents, `report` sends the final Status."""
 
     stdin: Input | None
     stdout: Output | None
@@ -72,7 +72,7 @@ Run = Callable[[Command], Awaitable[Status]]
 
 
 def exited(code: int) -> Status:
-    """What the error stream says when the process has ended; clients exit with the code in it."""
+    """The Status on the error stream when the process has exited; clients exit with the code in it."""
     if code == 0:
         return {"metadata": {}, "status": "Success"}
     return {
@@ -85,7 +85,7 @@ def exited(code: int) -> Status:
 
 
 def failed(message: str) -> Status:
-    """The process could not be run, or its end is not known."""
+    """The Status when the process could not be run, or its exit code is unknown."""
     text = f"Internal error occurred: {message}"
     return {
         "metadata": {},
@@ -98,7 +98,7 @@ def failed(message: str) -> Status:
 
 
 async def serve(head: RequestHead, duplex: Duplex, wanted: Wanted, run: Run) -> None:
-    """Answer an upgrade request, run the command on its streams and report how it ended."""
+    """Answer an upgrade request, run the command on its streams and report its exit."""
     if head.upgrade == "websocket":
         await _serve_websocket(head, duplex, wanted, run)
     elif head.upgrade == "spdy/3.1":
@@ -109,7 +109,7 @@ async def serve(head: RequestHead, duplex: Duplex, wanted: Wanted, run: Run) -> 
 
 
 async def _run_and_report(run: Run, command: Command, gone: Awaitable[None]) -> None:
-    """Run until the command ends or the client goes away, which cancels the run."""
+    """Run until the command ends or the client disconnects, which cancels the run."""
 
     async def job() -> None:
         status = await run(command)
@@ -131,7 +131,7 @@ async def _run_and_report(run: Run, command: Command, gone: Awaitable[None]) -> 
 
 
 def negotiated(head: RequestHead, offered: tuple[str, ...]) -> str | None:
-    """The first protocol of the client that the server speaks; None when there is none."""
+    """The client's first protocol that the server supports; None when there is none."""
     asked = head.listed(PROTOCOL_HEADER)
     return next((protocol for protocol in asked if protocol in offered), None)
 
@@ -190,7 +190,7 @@ def _spdy_command(streams: Mapping[str, Stream]) -> Command:
 
 
 async def open_command(session: Session, wanted: Wanted) -> dict[str, Stream]:
-    """The client half: the streams by type, each accepted by the peer; `error` is always there."""
+    """The client half: the streams by type, each accepted by the peer; `error` is always included."""
     return {kind: await session.open({"streamtype": kind}) for kind in wanted.spdy_streams()}
 
 
@@ -219,7 +219,7 @@ class Channels:
             await self._socket.send(bytes((number,)) + data, BINARY)
 
     async def closed(self) -> None:
-        """Sort what arrives into the channels until the client is gone."""
+        """Dispatch incoming messages to the channels until the client disconnects."""
         try:
             while (message := await self._socket.receive()) is not None:
                 await self._sort(message)
@@ -256,11 +256,11 @@ class _ChannelOutput:
             await self._channels.send(self._number, data)
 
     async def write_eof(self) -> bool:
-        return False  # clients of a WebSocket learn of the end by the final status
+        return False  # clients of a WebSocket detect the end by the final status
 
 
 async def accept_websocket(head: RequestHead, duplex: Duplex, offered: tuple[str, ...]) -> tuple[WebSocket, str] | None:
-    """Finish the handshake with the first protocol both know; None when there is none and the client was told so."""
+    """Finish the handshake with the first protocol that both support; None after rejecting a client without one."""
     if head.method != "GET":
         await duplex.write(plain_response(405, "bad method"))
         await duplex.close()
@@ -293,13 +293,13 @@ def websocket_command(socket: WebSocket, protocol: str, wanted: Wanted) -> tuple
 
 
 def _as_text(status: bytes) -> bytes:
-    """Before version 4 the error channel carried a sentence, and nothing on success."""
+    """Before version 4 the error channel carried a plain message, and nothing on success."""
     message: str = msgspec.json.decode(status).get("message", "")
     return message.encode()
 
 
 async def greet(channels: Channels, wanted: Wanted) -> None:
-    """An empty message on the lowest channel tells the client that the connection stands."""
+    """Send an empty message on the lowest channel, which tells the client that the connection is established."""
     await channels.send(STDOUT if wanted.stdout else STDERR if wanted.stderr else ERROR, b"")
 
 

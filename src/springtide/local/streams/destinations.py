@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Where `pods/proxy`, `services/proxy` and `nodes/proxy` lead.
+"""The destinations of `pods/proxy`, `services/proxy` and `nodes/proxy`.
 
-The name in such a path is `name`, `name:port` or `scheme:name:port`. These functions turn it and the objects behind it
-into a `Location` or into kube-apiserver's refusal. Loopback and link-local addresses are refused as there: a right to
-write an address into an object must not open the ports of this machine. Where pods live on loopback, each node's have a
-part of 127/8 of their own, and 127.0/16, where the machine's programs listen, belongs to none.
+The name in such a path is `name`, `name:port` or `scheme:name:port`. These functions resolve it, with the objects it
+refers to, to a `Location` or to kube-apiserver's error. Loopback and link-local addresses are rejected as there: a
+right to write an address into an object must not open the ports of this machine. Where pods have loopback addresses,
+each node uses a part of 127/8 of its own, and 127.0/16, where the machine's programs listen, belongs to none.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from springtide.local.streams.kubelet import Kubelet, Location
 
 @dataclass(frozen=True, slots=True)
 class Name:
-    """`https:web:443` taken apart; `scheme` is http or https, `port` may be a number, a name or empty."""
+    """The parts of `https:web:443`; `scheme` is http or https, `port` may be a number, a name or empty."""
 
     scheme: str
     name: str
@@ -29,7 +29,7 @@ class Name:
 
 
 def parse_name(text: str, kind: str) -> Name:
-    """`kind` (pod, service, node) names the thing in the refusal."""
+    """`kind` (pod, service, node) is used in the error message."""
     parts = text.split(":")
     if len(parts) == 1:
         name = Name("http", parts[0], "")
@@ -50,7 +50,7 @@ _HOST: Final = ipaddress.ip_network("127.0.0.0/16")
 
 
 def _checked(address: str, loopback: bool) -> str:
-    """The address, if a pod may have it. `loopback`: pods live on loopback."""
+    """The address, if a pod may have it. `loopback`: pods have loopback addresses."""
     try:
         ip = ipaddress.ip_address(address)
     except ValueError:
@@ -74,7 +74,7 @@ def _default_port(scheme: str) -> int:
 def pod_destination(
     pod: dict[str, Any], name: Name, target: str, tls: ssl.SSLContext, *, loopback: bool = False
 ) -> Location:
-    """The asked port of the pod, or the first that a container declares."""
+    """The requested port of the pod, or the first that a container declares."""
     ports = [port["containerPort"] for c in pod["spec"].get("containers") or [] for port in c.get("ports") or []]
     port = name.port or (str(ports[0]) if ports else "")
     addresses = pod.get("status", {}).get("podIPs") or [{}]
@@ -85,7 +85,7 @@ def pod_destination(
 
 
 def service_port(service: dict[str, Any], name: Name) -> str:
-    """The name of the service port that was asked for, by number or by name."""
+    """The name of the requested service port, which is given by number or by name."""
     if not _is_port(name.port):
         return name.port
     number = int(name.port)
@@ -104,7 +104,7 @@ def service_destination(
     tls: ssl.SSLContext,
     behind: Behind,
 ) -> Location:
-    """One of the pods behind a service."""
+    """One of the pods of a service."""
     ready = [
         (address["ip"], port["port"])
         for subset in endpoints.get("subsets") or []
@@ -121,16 +121,16 @@ def service_destination(
 
 @dataclass(frozen=True, slots=True)
 class Behind:
-    """What else has to be known of a service's endpoints."""
+    """How to resolve a service's endpoints."""
 
     pod: Callable[[str], dict[str, Any] | None]
-    """A pod of the service's namespace."""
+    """Finds a pod of the service's namespace by name."""
     choose: Callable[[Sequence[tuple[str, int]]], tuple[str, int]]
     loopback: bool = False
 
 
 def _is_a_pods(address: dict[str, Any], pod_of: Callable[[str], dict[str, Any] | None]) -> bool:
-    """Anybody with a right to Endpoints may write any address; only one that a pod really has is believed."""
+    """Whether a pod really has the address: users with a right to Endpoints may write any address into them."""
     reference = address.get("targetRef") or {}
     pod = pod_of(reference.get("name", "")) if reference.get("kind") == "Pod" else None
     if pod is None or reference.get("namespace") != pod["metadata"]["namespace"]:
@@ -141,7 +141,8 @@ def _is_a_pods(address: dict[str, Any], pod_of: Callable[[str], dict[str, Any] |
 def node_destination(
     kubelet: Kubelet, name: Name, target: str, tls: ssl.SSLContext, *, loopback: bool = False
 ) -> Location:
-    """The kubelet itself, or another port of its node. `loopback`: kubelets, and they alone, may be on loopback."""
+    """The kubelet itself, or another port of its node. `loopback`: kubelets, and only they, may have loopback
+    addresses."""
     if name.port in ("", str(kubelet.port)):
         host = kubelet.host if loopback and _is_loopback(kubelet.host) else _checked(kubelet.host, False)
         return Location(host, kubelet.port, target, kubelet.tls)

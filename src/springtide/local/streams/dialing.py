@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Connecting to a `Location`, and saying why that failed in the words Go's network stack uses.
+"""Connecting to a `Location`; errors are worded like those of Go's network stack.
 
 Users know `dial tcp 10.0.0.7:10250: connect: connection refused`; scripts look for it.
 """
@@ -27,11 +27,11 @@ ANSWER_TIMEOUT: Final = 30.0
 AddressInfo = tuple[int | socket.AddressFamily, int | socket.SocketKind, int, str, tuple[Any, ...]]
 """An entry of `socket.getaddrinfo`."""
 SocketFactory = Callable[[AddressInfo], socket.socket]
-"""Makes the socket for a connection: pods may live in a network that ordinary sockets do not reach."""
+"""Creates the socket for a connection: pods may be in a network that ordinary sockets cannot reach."""
 
 
 class DialError(Exception):
-    """Nobody could be reached; the text is Go's."""
+    """The connection failed; the message is worded like Go's."""
 
 
 async def dial(location: Location, sockets: SocketFactory | None = None) -> Socket:
@@ -58,7 +58,7 @@ async def _open(location: Location, sockets: SocketFactory | None) -> tuple[asyn
 
 
 def explained(problem: Exception, location: Location) -> str:
-    """A failed connection as Go would put it."""
+    """The message for a failed connection, worded like Go's."""
     if isinstance(problem, ssl.SSLCertVerificationError):
         return f"tls: failed to verify certificate: x509: {problem.verify_message}"
     if isinstance(problem, ssl.SSLError):
@@ -68,7 +68,7 @@ def explained(problem: Exception, location: Location) -> str:
     if isinstance(problem, TimeoutError):
         return f"dial tcp {location.address}: i/o timeout"
     number = getattr(problem, "errno", None)
-    # asyncio joins the errors of several addresses into one without a number.
+    # asyncio combines the errors of several addresses into one without an errno.
     reason = "connection refused" if isinstance(problem, ConnectionRefusedError) else _reason(number, problem)
     return f"dial tcp {location.address}: connect: {reason}"
 
@@ -81,14 +81,14 @@ def _reason(number: int | None, problem: Exception) -> str:
 
 
 class Answer:
-    """The head of a peer's answer to an upgrade request, and the connection behind it."""
+    """The head of a peer's response to an upgrade request, and its connection."""
 
     def __init__(self, head: ResponseHead, raw: bytes, duplex: Socket) -> None:
         self.head, self.raw, self.duplex = head, raw, duplex
 
 
 async def ask(location: Location, method: str, headers: Headers, sockets: SocketFactory | None = None) -> Answer:
-    """Send an upgrade request and read the head of the answer; DialError when there is none."""
+    """Send an upgrade request and read the head of the response; DialError when there is none."""
     duplex = await dial(location, sockets)
     try:
         await duplex.write(RequestHead(headers, method, location.target).render())
@@ -112,7 +112,7 @@ def _no_answer(problem: Exception) -> str:
 
 
 async def _head(reader: asyncio.StreamReader) -> bytes:
-    """Up to the empty line and no further: the bytes after it are no longer HTTP."""
+    """Read up to the empty line and no further: the bytes after it are no longer HTTP."""
     lines = bytearray()
     while not lines.endswith(END):
         lines += await reader.readuntil(b"\n")

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Two-way byte streams with back-pressure, whatever carries them.
+"""Two-way byte streams with back-pressure, independent of their transport.
 
-A socket, a TLS connection or a WebSocket tunnel all look the same to SPDY framing and to the proxy: `read` waits for
-bytes, `write` waits until the other side keeps up, and nothing is buffered beyond the transport's own limits.
+A socket, a TLS connection or a WebSocket tunnel have the same interface for SPDY framing and for the proxy: `read`
+waits for bytes, `write` waits until the peer keeps up, and nothing is buffered beyond the transport's own limits.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from collections.abc import Awaitable
 from typing import Final, Protocol
 
 CHUNK: Final = 64 << 10
-# How long a finished connection waits for the other side to hang up, so that closing does not cut off its last bytes.
+# How long a finished connection waits for the peer to close it, so that closing does not cut off its last bytes.
 LINGER: Final = 2.0
 _WRITES_IN_A_ROW: Final = 16
 WINDOW: Final = 256 << 10
@@ -26,11 +26,11 @@ class Duplex(Protocol):
         ...
 
     async def write(self, data: bytes) -> None:
-        """Send all of it; ConnectionError when the other side is gone."""
+        """Send all data; ConnectionError when the peer is gone."""
         ...
 
     async def write_eof(self) -> bool:
-        """Say that nothing more comes; False when the carrier cannot say it (TLS, WebSocket)."""
+        """Signal the end of the data; False when the transport cannot (TLS, WebSocket)."""
         ...
 
     async def close(self) -> None: ...
@@ -47,9 +47,9 @@ class Output(Protocol):
 
 
 class Inbox:
-    """What has arrived for one stream of a shared connection and was not read yet.
+    """Received and unread data of one stream of a shared connection.
 
-    `feed` waits while the reader lags by more than `WINDOW`; whoever feeds stops reading the connection meanwhile.
+    `feed` waits while the reader lags by more than `WINDOW`; meanwhile its caller does not read the connection.
     """
 
     def __init__(self) -> None:
@@ -82,7 +82,7 @@ class Inbox:
             await self._room.wait()
 
     def finish(self) -> None:
-        """Nothing more comes; what has arrived can still be read."""
+        """Mark the end of the data; what has arrived can still be read."""
         self.finished = True
         self._changed.set()
         self._room.set()
@@ -108,7 +108,8 @@ class Socket:
         await self.writer.drain()
         self._written += 1
         if self._written % _WRITES_IN_A_ROW == 0:
-            # Neither line above gives way while the peer keeps up, or is gone and the transport has not said so yet.
+            # The calls above do not yield while the peer keeps up, or while the transport has not noticed that it is
+            # gone.
             await asyncio.sleep(0)
 
     async def write_eof(self) -> bool:
@@ -118,13 +119,13 @@ class Socket:
         return True
 
     async def close(self) -> None:
-        # Not waited for: what was written is still flushed, and `wait_closed` shares one future among all who wait, so
-        # that cancelling one of them cancels the others.
+        # Not awaited: written data is still flushed, and `wait_closed` shares one future among all waiters, so that
+        # cancelling one cancels the others.
         self.writer.close()
 
 
 async def linger(duplex: Duplex, timeout: float = LINGER) -> None:
-    """Read and drop what still comes until the other side hangs up.
+    """Read and drop data until the peer closes the connection.
 
     Closing a socket with unread bytes in it resets the connection, and a reset overtakes what was written last.
     """
@@ -138,7 +139,7 @@ async def linger(duplex: Duplex, timeout: float = LINGER) -> None:
 
 
 async def splice(left: Duplex, right: Duplex) -> None:
-    """Copy both ways until both ends are done; an end that cannot be half-closed takes the other with it."""
+    """Copy both ways until both ends are done; an end that cannot be half-closed ends the other direction, too."""
     await first_failure(_copy(left, right), _copy(right, left))
 
 
@@ -156,7 +157,7 @@ async def _copy(source: Duplex, target: Duplex) -> None:
 
 
 async def first_failure(*jobs: Awaitable[None]) -> None:
-    """Run jobs together until all are done or one says `Finished`; never leaves one behind."""
+    """Run jobs concurrently until all are done or one raises; `Finished` is suppressed. Never leaves a job running."""
     tasks = [asyncio.ensure_future(job) for job in jobs]
     try:
         await asyncio.gather(*tasks)

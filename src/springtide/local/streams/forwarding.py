@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Port-forward, the side that has the ports.
+"""The server half of port-forward.
 
-A client asks for connections as pairs of SPDY streams (`data` and `error`, matched by `requestID`); kubectl sends the
+A client opens each connection as a pair of SPDY streams (`data` and `error`, matched by `requestID`); kubectl sends the
 SPDY frames directly or inside a WebSocket. Browsers may use plain WebSocket channels, two per port of the query. A node
-gives a function that connects to a port of the pod; everything else is here.
+passes in a function that connects to a port of the pod; everything else is here.
 """
 
 from __future__ import annotations
@@ -39,7 +39,8 @@ Dial = Callable[[int], Awaitable[Duplex]]
 
 
 async def serve(head: RequestHead, duplex: Duplex, dial: Dial, pod: str) -> None:
-    """Answer an upgrade request and forward connections until the client leaves. `pod` names it in error messages."""
+    """Answer an upgrade request and forward connections until the client disconnects. `pod` is used in error
+    messages."""
     if head.upgrade == "spdy/3.1":
         protocol = negotiated(head, (PROTOCOL,))
         if protocol is None:
@@ -77,7 +78,7 @@ async def _serve_session(duplex: Duplex, dial: Dial, pod: str) -> None:
             pairs[request] = pair
             pair[kind] = stream
             await stream.reply()
-            if len(pairs) > _MOST_HALVES:  # streams that the client gave up, without their other half
+            if len(pairs) > _MOST_HALVES:  # streams that the client closed, without their other half
                 pairs = {key: half for key, half in pairs.items() if not all(each.done for each in half.values())}
             if len(pair) == 2:
                 pairs.pop(request, None)
@@ -85,13 +86,13 @@ async def _serve_session(duplex: Duplex, dial: Dial, pod: str) -> None:
 
 
 def port_number(text: str) -> int | None:
-    """The port in a header or query, or None when it is none."""
+    """The port in a header or query; None when it is invalid."""
     short = len(text) <= _PORT_DIGITS and text.isascii() and text.isdigit()
     return int(text) if short and 0 < int(text) < 65536 else None
 
 
 class _Tasks:
-    """The connections of one client, all ended with it."""
+    """The tasks of one client's connections, which all end with it."""
 
     def __init__(self) -> None:
         self._running: set[asyncio.Task[None]] = set()
@@ -181,4 +182,4 @@ class _Channel:
         self.read, self.write, self.write_eof = source.read, target.write, target.write_eof
 
     async def close(self) -> None:
-        """The WebSocket is closed for all channels at once."""
+        """Does nothing: the WebSocket is closed for all channels at once."""

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Heads of HTTP/1.1 messages, for connections that leave HTTP after the first answer.
+"""Heads of HTTP/1.1 messages, for connections that leave HTTP after the first response.
 
-aiohttp speaks HTTP for everything else; an upgraded connection is read before its parser and written past its writer,
-so the few bytes that remain HTTP are parsed and rendered here. Pure: bytes in, bytes out.
+aiohttp handles all other HTTP; an upgraded connection bypasses its parser and its writer, so the few bytes that remain
+HTTP are parsed and rendered here. Pure: bytes in, bytes out.
 """
 
 from __future__ import annotations
@@ -42,14 +42,14 @@ class _Fields:
 
 @dataclass(frozen=True, slots=True)
 class RequestHead(_Fields):
-    """The first lines of a request: `target` is the path with its query, as it came."""
+    """The head of a request: `target` is the path with its query, as received."""
 
     method: str
     target: str
 
     @property
     def upgrade(self) -> str:
-        """What the client wants to speak from now on, in lower case; empty for plain HTTP."""
+        """The protocol that the client asks to upgrade to, in lower case; empty for plain HTTP."""
         if not any(item.lower() == "upgrade" for item in self.listed("connection")):
             return ""
         return self.get("upgrade").lower()
@@ -104,7 +104,7 @@ def _parse(data: bytes) -> tuple[str, Headers]:
 
 
 def plain_response(status: int, text: str, content_type: str = "text/plain; charset=utf-8") -> bytes:
-    """A whole small answer after which the connection closes."""
+    """A complete small response, after which the connection closes."""
     body = text.encode()
     headers = (("Content-Type", content_type), ("Content-Length", str(len(body))), ("Connection", "close"))
     return ResponseHead(headers, status).render() + body

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Where a node serves logs, exec, attach and port-forward, and what may be asked of it.
+"""The kubelet's endpoints for logs, exec, attach and port-forward, and validation of the requests to them.
 
-The seam between API server and nodes is the kubelet's own HTTPS endpoint: its address stands in the Node's status, its
-paths and parameter names are fixed. Everything here is a function from objects and a query to a `Location` or to the
-refusal that kube-apiserver would give; connecting is left to `proxy.py` and `logs.py`.
+The API server talks to a node through the kubelet's own HTTPS endpoint: its address is in the Node's status, its paths
+and parameter names are fixed. Everything here is a function from objects and a query to a `Location` or to the error
+that kube-apiserver would return; connecting is left to `proxy.py` and `logs.py`.
 """
 
 from __future__ import annotations
@@ -21,26 +21,26 @@ from springtide.api.field_errors import FieldError, cut
 from springtide.local import status
 from springtide.local.streams.channels import Wanted
 
-# The order in which kubeadm lets kube-apiserver look for an address: names of our nodes are no names of machines.
+# The order in which kube-apiserver, configured by kubeadm, tries addresses: names of our nodes are not host names.
 _ADDRESS_TYPES: Final = ("InternalIP", "ExternalIP", "Hostname", "InternalDNS", "ExternalDNS")
 _DEFAULT_PORT: Final = 10250
 _WEBSOCKET_FEATURE: Final = "ExtendWebSocketsToKubelet"
 
 _MAX_DIGITS: Final = 1000
-"""Python refuses to read longer numbers; no number of 64 bits needs as many, however many zeros are before it."""
+"""Python refuses to parse longer numbers; no 64-bit number needs as many, however many leading zeros it has."""
 _INT32_DIGITS: Final = 10
 _NEW: Final = timedelta(seconds=10)
 _BEING_MADE: Final = ("", "ContainerCreating", "PodInitializing")
 _COMMAND_PATHS: Final = frozenset({"exec", "attach", "portforward", "run", "cri", "direct"})
 _MOST_ENCODINGS: Final = 4
 
-# A query as it was parsed: every value of every parameter.
+# A parsed query: every value of every parameter.
 Query = Mapping[str, Sequence[str]]
 
 
 @dataclass(frozen=True, slots=True)
 class Location:
-    """An HTTP(S) URL to connect to. `tls` holds our client certificate and the CA the node must be signed by."""
+    """An HTTP(S) URL to connect to. `tls` holds our client certificate and the CA that must have signed the node's."""
 
     host: str
     port: int
@@ -64,7 +64,7 @@ class Kubelet:
     port: int
     tls: ssl.SSLContext | None = None
     speaks_websocket: bool = False
-    """The node takes `v5.channel.k8s.io` and tunnelled port-forward itself; other nodes get SPDY."""
+    """The node supports `v5.channel.k8s.io` and tunnelled port-forward itself; other nodes get SPDY."""
 
     def at(self, path: str, parameters: Sequence[tuple[str, str]] = ()) -> Location:
         # Go's url.Values.Encode sorts by name and keeps the order of equal names.
@@ -73,7 +73,7 @@ class Kubelet:
 
 
 def kubelet_of(node: dict[str, Any], tls: ssl.SSLContext | None) -> Kubelet:
-    """The endpoint that a Node object announces."""
+    """The endpoint in a Node's status."""
     reported = node.get("status", {})
     addresses = reported.get("addresses") or []
     host = next((a["address"] for kind in _ADDRESS_TYPES for a in addresses if a["type"] == kind), None)
@@ -86,7 +86,7 @@ def kubelet_of(node: dict[str, Any], tls: ssl.SSLContext | None) -> Kubelet:
 
 
 def runs_commands(path: str) -> bool:
-    """Whether a path of a node leads into its containers, however it is written."""
+    """Whether a path of a node gives access to its containers, in whatever encoding."""
     for _ in range(_MOST_ENCODINGS):
         path = unquote(path)
     clean = posixpath.normpath("/" + path.replace("\\", "/")).lstrip("/")
@@ -94,7 +94,7 @@ def runs_commands(path: str) -> bool:
 
 
 def node_name(pod: dict[str, Any]) -> str:
-    """The node to ask about a pod's streams; a pod without one is a refusal (its log is just empty)."""
+    """The node that serves a pod's streams; an error for a pod without one (only its log is empty instead)."""
     name: str = pod["spec"].get("nodeName", "")
     if not name:
         raise status.bad_request(f"pod {pod['metadata']['name']} does not have a host assigned")
@@ -107,7 +107,7 @@ def is_ready(node: dict[str, Any]) -> bool:
 
 
 def is_starting(pod: dict[str, Any], container: str, now: datetime) -> bool:
-    """Whether the container of a new pod is about to run, as far as is known: no error and no wait was reported."""
+    """Whether the container of a new pod is likely to start soon: no error and no other wait was reported."""
     reported, metadata = pod.get("status") or {}, pod["metadata"]
     age = now - datetime.fromisoformat(metadata["creationTimestamp"])
     if age > _NEW or reported.get("phase", "Pending") != "Pending" or metadata.get("deletionTimestamp"):
@@ -121,7 +121,7 @@ def is_starting(pod: dict[str, Any], container: str, now: datetime) -> bool:
 
 
 def container_of(pod: dict[str, Any], asked: str) -> str:
-    """The container to use: the one asked for, or the only one."""
+    """The container to use: the requested one, or the only one."""
     spec, name = pod["spec"], pod["metadata"]["name"]
     kinds = ("initContainers", "containers", "ephemeralContainers")
     names = [container["name"] for kind in kinds for container in spec.get(kind) or []]
@@ -143,7 +143,7 @@ def _first(query: Query, name: str) -> str:
 
 
 def flag(query: Query, name: str) -> bool:
-    """Go's reading of a boolean parameter: there, and neither `false` nor `0`."""
+    """A boolean parameter as Go parses it: present, and neither `false` nor `0`."""
     values = query.get(name)
     return values is not None and values[0].lower() not in ("false", "0")
 
@@ -189,7 +189,7 @@ def log_location(kubelet: Kubelet, pod: dict[str, Any], query: Query) -> Locatio
 
 
 def check_log_options(pod_name: str, query: Query) -> None:
-    """The refusals of `pods/log` that need no pod."""
+    """The errors of `pods/log` that do not depend on the pod."""
     errors: list[FieldError] = []
     tail, limit, seconds = (number(query, name) for name in ("tailLines", "limitBytes", "sinceSeconds"))
     since = _since_time(query)
@@ -208,7 +208,7 @@ def check_log_options(pod_name: str, query: Query) -> None:
 
 
 def wanted(query: Query) -> Wanted:
-    """The streams that an exec or attach asks for."""
+    """The streams that an exec or attach requests."""
     return Wanted(flag(query, "stdin"), flag(query, "stdout"), flag(query, "stderr"), flag(query, "tty"))
 
 

@@ -1,9 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A pod's log, read from its node as it is written.
+"""Streaming a pod's log from its node.
 
-The API server passes the bytes on unread. A node that cannot be reached or refuses becomes the error that
-kube-apiserver would answer with; that is only possible before the first byte, so the first step of the iteration raises
-it.
+The API server passes the bytes on unparsed. A node that cannot be reached or rejects the request yields the error that
+kube-apiserver would return; that is only possible before the first byte, so the first step of the iteration raises it.
 """
 
 from __future__ import annotations
@@ -31,12 +30,12 @@ _REASONS: Final = {
 
 
 async def stream(session: aiohttp.ClientSession, location: Location, pod_name: str) -> AsyncIterator[bytes]:
-    """The bytes of a log; the first one may be empty, and StatusError comes instead of it."""
+    """The bytes of a log; the first chunk is empty, or StatusError is raised instead of it."""
     timeout = aiohttp.ClientTimeout(total=None, sock_connect=_CONNECT_TIMEOUT)
     try:
         response = await session.get(
             URL(location.url, encoded=True),
-            headers={"Accept-Encoding": "identity"},  # the bytes go on as they come, without a word about packing
+            headers={"Accept-Encoding": "identity"},  # bytes are passed on as received, without Content-Encoding
             ssl=location.tls or True,
             timeout=timeout,
             allow_redirects=False,
@@ -53,11 +52,11 @@ async def stream(session: aiohttp.ClientSession, location: Location, pod_name: s
             async for chunk in response.content.iter_any():
                 yield chunk
         except aiohttp.ClientPayloadError:
-            return  # the node broke off: what came is all there is
+            return  # the node disconnected: the log ends here
 
 
 def unreachable(problem: aiohttp.ClientError, location: Location, method: str = "Get") -> StatusError:
-    """What the client hears when nobody answers for the node."""
+    """The error for a client when the node cannot be reached."""
     cause = problem.__cause__ if isinstance(problem, aiohttp.ClientConnectorError) else None
     if isinstance(problem, aiohttp.ConnectionTimeoutError):
         why = explained(TimeoutError(), location)
@@ -71,7 +70,7 @@ def unreachable(problem: aiohttp.ClientError, location: Location, method: str = 
 
 
 def refusal(code: int, body: str, pod_name: str) -> StatusError:
-    """What the client hears when the node answers with an error."""
+    """The error for a client when the node responds with an error."""
     if code == 500:
         return status.internal(body)
     if code == 400:

@@ -1,9 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Plain HTTP through the API server: the `proxy` subresource of pods, services and nodes.
 
-Request and answer are streamed, headers that concern only one connection stay behind, and a redirect that would lead
-out of the proxy is bent back into it. Upgrades take `proxy.pass_through` instead. Links inside HTML are left as they
-are.
+Request and response are streamed, hop-by-hop headers are dropped, and a redirect that would lead out of the proxy is
+rewritten to stay inside. Upgrades use `proxy.pass_through` instead. Links inside HTML are not rewritten.
 """
 
 from __future__ import annotations
@@ -35,7 +34,7 @@ _ONE_HOP: Final = frozenset(
         "upgrade",
     }
 )
-# An expectation is met here: aiohttp would wait without end for a program that does not know it.
+# `Expect` is answered here: aiohttp would wait forever for a program that does not support it.
 _PRIVATE: Final = frozenset({"authorization", "host", "content-length", "expect"})
 _CONNECT_TIMEOUT: Final = 30.0
 
@@ -43,7 +42,7 @@ _CONNECT_TIMEOUT: Final = 30.0
 async def forward(
     session: aiohttp.ClientSession, request: web.BaseRequest, location: Location, prefix: str
 ) -> web.StreamResponse:
-    """Send the request on to `location` and stream the answer back; `prefix` is our path that stands for its root."""
+    """Send the request on to `location` and stream the response back; `prefix` is the proxy's path of its root."""
     if request.headers.get("Expect", "").lower() == "100-continue" and request.transport is not None:
         request.transport.write(b"HTTP/1.1 100 Continue\r\n\r\n")
     try:
@@ -60,7 +59,7 @@ async def forward(
         )
     except aiohttp.ClientError as problem:
         raise status.unavailable(f"error trying to reach service: {_why(problem, location)}") from None
-    except ValueError:  # aiohttp's: bytes that are no text, line breaks
+    except ValueError:  # from aiohttp: undecodable bytes, line breaks
         raise status.bad_request("a header of the request cannot be passed on") from None
     async with answer:
         if answer.status < HTTPStatus.OK:
@@ -72,7 +71,7 @@ async def forward(
             async for chunk in answer.content.iter_any():
                 await response.write(chunk)
         except aiohttp.ClientPayloadError:
-            # Half an answer must not look like a whole one.
+            # A truncated response must not look complete.
             if request.transport is not None:
                 request.transport.abort()
         return response
@@ -114,17 +113,17 @@ def _answered(answer: aiohttp.ClientResponse, prefix: str) -> CIMultiDict[str]:
 
 
 def _nominated(values: Iterable[str]) -> frozenset[str]:
-    """Headers that a Connection header names: they concern one connection, too."""
+    """Headers listed in a Connection header, which are hop-by-hop, too."""
     return frozenset(name.strip().lower() for value in values for name in value.split(","))
 
 
 def _is_text(value: str) -> bool:
-    """aiohttp keeps bytes that are no UTF-8 as surrogates, and cannot write them."""
+    """Whether a value can be written: aiohttp keeps undecodable bytes as surrogates, and cannot write them."""
     return not any("\ud800" <= character <= "\udfff" for character in value)
 
 
 def bent_back(target: str, host: str, prefix: str) -> str:
-    """A redirect of the peer to itself, as seen through the proxy; one to elsewhere stays as it is."""
+    """A redirect of the peer to itself, rewritten to the proxy's path; other redirects are unchanged."""
     parts = urlsplit(target)
     if parts.netloc and parts.hostname != host:
         return target

@@ -1,13 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Carries upgraded connections from a client to a node: exec, attach, port-forward.
+"""Proxying upgraded connections from a client to a node: exec, attach, port-forward.
 
-The rule is kube-apiserver's. The client's upgrade is repeated towards the node and, once the node has switched, bytes
-are copied both ways unread. Two WebSocket forms are not understood by nodes that only speak SPDY: `v5.channel.k8s.io`
-is translated (`translation.py`), and port-forward's tunnel is unwrapped, the SPDY inside going on as it is. A node that
-declares WebSockets gets those as they came.
+As in kube-apiserver, the client's upgrade is repeated to the node and, once the node has switched protocols, bytes are
+copied both ways unparsed. Nodes that only support SPDY do not understand two WebSocket forms: `v5.channel.k8s.io` is
+translated (`translation.py`), and port-forward's tunnel is unwrapped, the SPDY inside being passed on unchanged. A node
+that declares WebSocket support gets both unchanged.
 
-Whether the user may do this was decided before; the caller also knows pod and node. Refusals before the switch are a
-`Status` like any other.
+The caller has authorized the user, and resolved pod and node. Errors before the switch are ordinary `Status` responses.
 """
 
 from __future__ import annotations
@@ -30,12 +29,12 @@ from springtide.local.streams.websocket import Tunnel, WebSocket, switching
 
 _REFUSAL_TIMEOUT: Final = 10.0
 _MOST_REFUSAL: Final = 1 << 20
-# Credentials and identities end here: towards the node, the API server speaks for itself.
+# The user's credentials and identity are not forwarded: to the node, the API server authenticates as itself.
 _PRIVATE: Final = ("authorization", "cookie", "host")
 
 
 async def command(head: RequestHead, client: Duplex, location: Location, wanted: Wanted, *, websocket: bool) -> None:
-    """Exec and attach. `websocket`: the node speaks `v5.channel.k8s.io` itself."""
+    """Exec and attach. `websocket`: the node supports `v5.channel.k8s.io` itself."""
     if head.upgrade == "websocket" and V5 in head.listed("sec-websocket-protocol") and not websocket:
         await translate(head, client, location, wanted)
     else:
@@ -55,7 +54,7 @@ async def forward(head: RequestHead, client: Duplex, location: Location, *, webs
 async def pass_through(
     head: RequestHead, client: Duplex, location: Location, sockets: SocketFactory | None = None
 ) -> None:
-    """The same upgrade towards `location`, then bytes both ways."""
+    """Repeat the same upgrade to `location`, then copy bytes both ways."""
     try:
         answer = await _ask(location, head.method, forwarded(head, location), sockets)
     except StatusError as refused:
@@ -102,7 +101,7 @@ async def _ask(location: Location, method: str, headers: Headers, sockets: Socke
 
 
 def forwarded(head: RequestHead, location: Location) -> Headers:
-    """The client's headers as the node gets them."""
+    """The client's headers as sent to the node."""
     identities = (name for name, _ in head.headers if name.lower().startswith(("impersonate-", "x-remote-")))
     return (("Host", location.address), *without(head.headers, (*_PRIVATE, *identities)))
 
@@ -112,7 +111,7 @@ def _websocket_headers(head: RequestHead) -> tuple[str, ...]:
 
 
 async def _relay_refusal(client: Duplex, answer: Answer) -> None:
-    """The node did not switch: its answer is the client's answer, if it is one."""
+    """The node did not switch protocols: relay its response, if it is an error."""
     if answer.head.status < 400:
         await refuse(client, StatusError(500, "", f"invalid upgrade response: status code {answer.head.status}"))
         return
@@ -128,7 +127,7 @@ async def _relay_refusal(client: Duplex, answer: Answer) -> None:
 
 
 async def refuse(client: Duplex, refused: StatusError) -> None:
-    """A refusal on a connection that has left aiohttp but not HTTP."""
+    """Send an error on a connection that was taken over from aiohttp but is still HTTP."""
     body = msgspec.json.encode(refused.as_object()).decode()
     with contextlib.suppress(ConnectionError):
         await client.write(plain_response(refused.code, body, "application/json"))

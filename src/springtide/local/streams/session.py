@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """A SPDY connection with its streams, over any `Duplex`.
 
-Both halves live here: a server accepts streams and replies to them, a client opens them. Exec, attach and port-forward
-build on it (`commands.py`, `forwarding.py`); they never see a frame.
+Both halves are here: a server accepts streams and replies to them, a client opens them. Exec, attach and port-forward
+build on it (`channels.py`, `forwarding.py`) without handling frames.
 
-Back-pressure works as in moby/spdystream: when a stream's reader lags too far behind, the connection is read no
-further, and the transport slows the peer down. One stalled stream therefore holds up the others of its connection.
+Back-pressure works as in moby/spdystream: when a stream's reader lags too far behind, the connection is not read any
+further, and the transport slows the peer down. One stalled stream therefore blocks the others of its connection.
 """
 
 from __future__ import annotations
@@ -19,13 +19,13 @@ from typing import Final, Self
 from springtide.local.streams import spdy
 from springtide.local.streams.duplex import Duplex, Inbox, linger
 
-FRAME: Final = 32 << 10  # what Go's copy loops write; larger frames only delay the other streams
+FRAME: Final = 32 << 10  # as Go's copy loops; larger frames only delay the other streams
 MAX_STREAMS: Final = 4096
 REPLY_TIMEOUT: Final = 30.0
 
 
 class Stream:
-    """One two-way stream: `read` gives empty bytes when the peer has finished or reset it."""
+    """One two-way stream: `read` returns empty bytes when the peer has finished or reset it."""
 
     def __init__(self, session: Session, id_: int, headers: Mapping[str, str]) -> None:
         self.id, self.headers = id_, headers
@@ -38,7 +38,7 @@ class Stream:
         return await self.inbox.read()
 
     async def read_all(self, limit: int) -> bytes:
-        """Everything until the end, cut at `limit`."""
+        """Read until the end, truncated at `limit`."""
         parts, left = [], limit
         while left > 0 and (chunk := await self.read()):
             parts.append(chunk[:left])
@@ -59,7 +59,7 @@ class Stream:
         return True
 
     async def reply(self) -> None:
-        """Accept the stream: the peer drops whatever it gets before this."""
+        """Accept the stream: the peer drops data that it receives before the reply."""
         await self._session.send(self._session.framer.reply(self.id, {}))
 
     async def reset(self, status: int = spdy.CANCEL) -> None:
@@ -76,16 +76,16 @@ class Stream:
         return self.finished and self.inbox.finished
 
     def end(self) -> None:
-        """Nothing more in either direction."""
+        """End both directions."""
         self.finished = True
         self.inbox.finish()
         if not self.replied.done():
             self.replied.set_exception(ConnectionResetError("the stream was refused"))
-            self.replied.exception()  # whoever waits still gets it; nobody waiting is no reason for a warning
+            self.replied.exception()  # mark as retrieved: no warning if there is no waiter
 
 
 class Session:
-    """The connection. Use it as a context: it reads in the background and says good-bye at the end."""
+    """The connection. Use it as a context: it reads in the background and sends GOAWAY at the end."""
 
     def __init__(self, duplex: Duplex, *, server: bool) -> None:
         self.framer = spdy.Framer()
@@ -125,7 +125,7 @@ class Session:
         return stream
 
     async def closed(self) -> None:
-        """Wait until the peer is gone."""
+        """Wait until the peer has closed the connection."""
         if self._reading is not None:
             await asyncio.wait([self._reading])
 
@@ -137,11 +137,11 @@ class Session:
         if not gone:
             with contextlib.suppress(ConnectionError):
                 await self._duplex.write(spdy.go_away(self._last_received))
-        # Streams first: a read loop that waits for a lagging reader must not wait any longer.
+        # Streams first, to release a read loop that waits for a lagging reader.
         self._end_streams()
         reading.cancel()
         await asyncio.wait([reading])
-        if self._server and not gone:  # the client hangs up first, or both would wait for each other
+        if self._server and not gone:  # the client closes first, or both would wait for each other
             await linger(self._duplex)
         await self._duplex.close()
 
@@ -169,10 +169,10 @@ class Session:
                         return
                     await self._handle(frame)
         except (ConnectionError, spdy.SpdyError):
-            return  # a peer that breaks the connection or the protocol has ended it either way
+            return  # a broken connection or protocol violation ends the session
         finally:
             self._end_streams()
-            if not self._server:  # the server has said good-bye, and waits for us to hang up
+            if not self._server:  # the server has sent GOAWAY, and waits for our close
                 await self._duplex.close()
 
     async def _handle(self, frame: spdy.Frame) -> None:

@@ -1,13 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """SPDY/3.1 frames, in and out, without I/O.
 
-kubectl multiplexes exec, attach and port-forward over SPDY, directly or inside a WebSocket. This is the framing, once,
-for server and client: `Framer.receive` turns bytes into frames, and its other methods turn frames into bytes. Header
-blocks are one zlib stream per direction, so a `Framer` belongs to one connection and frames leave in the order made.
+kubectl multiplexes exec, attach and port-forward over SPDY, directly or inside a WebSocket. This is the framing for
+both server and client: `Framer.receive` turns bytes into frames, and its other methods turn frames into bytes. Header
+blocks are one zlib stream per direction, so a `Framer` belongs to one connection and frames must be sent in the order
+of their creation.
 
 Flow control is the transport's. The peers (moby/spdystream in kubectl, kubelet and KWOK) neither send WINDOW_UPDATE nor
-obey it; they stop reading the connection instead, and so does `session.py`. SETTINGS and WINDOW_UPDATE are understood
-and passed over.
+obey it; they stop reading the connection instead, and so does `session.py`. SETTINGS and WINDOW_UPDATE are parsed and
+ignored.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ from typing import Final, TypeAlias
 VERSION: Final = 3
 FIN: Final = 0x01
 MAX_CONTROL: Final = 64 << 10  # a compressed header block; exec's streams need a hundred bytes
-MAX_HEADERS: Final = 16 << 10  # the same block unpacked; every open stream keeps its own
+MAX_HEADERS: Final = 16 << 10  # the decompressed block; every open stream keeps its own
 
 SYN_STREAM, SYN_REPLY, RST_STREAM, SETTINGS, PING, GOAWAY, HEADERS, WINDOW_UPDATE = 1, 2, 3, 4, 6, 7, 8, 9
 PROTOCOL_ERROR, INVALID_STREAM, REFUSED_STREAM, CANCEL = 1, 2, 3, 5
@@ -46,7 +47,7 @@ _TAIL: Final = (
 
 
 def _dictionary() -> bytes:
-    """The text both sides preload into zlib (SPDY/3, section 2.6.10.1): length-prefixed words, then phrases."""
+    """The text that both sides preload into zlib (SPDY/3, section 2.6.10.1): length-prefixed words, then phrases."""
     words = (word.replace("_", " ").encode() for word in _WORDS.split())
     return b"".join(struct.pack(">I", len(word)) + word for word in words) + _TAIL
 
@@ -55,7 +56,7 @@ DICTIONARY: Final = _dictionary()
 
 
 class SpdyError(ValueError):
-    """The peer does not speak SPDY/3.1; the connection cannot go on."""
+    """The peer does not speak SPDY/3.1; the connection must be closed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,7 +86,7 @@ class MoreHeaders:
 
 @dataclass(frozen=True, slots=True)
 class Data:
-    """Some bytes of a stream: a long frame comes in pieces, and only its last piece may carry `fin`."""
+    """Some bytes of a stream: a long frame is split, and only its last part may carry `fin`."""
 
     stream: int
     data: bytes
@@ -124,7 +125,7 @@ Frame: TypeAlias = Syn | Reply | MoreHeaders | Data | Reset | Ping | GoAway | Se
 
 
 class Framer:
-    """One connection's two directions of frames."""
+    """The frames of one connection in both directions."""
 
     def __init__(self) -> None:
         self._pack = zlib.compressobj(9, zdict=DICTIONARY)
@@ -244,9 +245,9 @@ def _frame(kind: int, payload: bytes) -> bytes:
 
 
 def _pair(kind: int, payload: bytes) -> list[Frame]:
-    """The frames that are two numbers."""
+    """Parse a frame of two numbers."""
     if kind not in (RST_STREAM, GOAWAY, WINDOW_UPDATE):
-        return []  # a type of a later draft: to be ignored, says the specification
+        return []  # a type of a later draft, which the specification says to ignore
     first, second = struct.unpack(">II", payload)
     first &= 0x7FFFFFFF
     if kind == RST_STREAM:

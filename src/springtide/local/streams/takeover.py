@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Takes upgraded connections over before aiohttp's HTTP parser sees them.
+"""Taking over upgraded connections before aiohttp's HTTP parser reads them.
 
-aiohttp hands on no upgrade but WebSocket: it would parse SPDY frames as HTTP. So the connection (`serving.connections`)
-shows every head that speaks of an upgrade to `taking_over`, which gives the raw connection to our own handler or leaves
-the request to aiohttp.
+aiohttp supports no upgrade but WebSocket: it would parse SPDY frames as HTTP. So the connection (`serving.connections`)
+passes every head with an upgrade to `taking_over`, which gives the raw connection to our own handler or leaves the
+request to aiohttp.
 
-    Service(handler, upgrade=taking_over(upgraded))
+  Service(handler, upgrade=taking_over(upgraded))
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ def _anybody(user: str) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Upgrade:
-    """A connection that leaves HTTP: the request's head, the raw bytes after it, and who is on the other side."""
+    """A connection that leaves HTTP: the request's head, the raw bytes after it, and the peer's identity."""
 
     head: RequestHead
     duplex: Duplex
@@ -35,20 +35,20 @@ class Upgrade:
     """The client's TLS certificate (DER), verified by the handshake; None without one."""
     peer: str = ""
     authenticated: Callable[[str], bool] = _anybody
-    """To be told the user's name once it is known; False when the user has too many connections."""
+    """Called with the user's name once it is known; False when the user has too many connections."""
 
 
 Handler = Callable[[Upgrade], Awaitable[None]]
 
 
 def taking_over(upgraded: Handler) -> connections.Upgrade:
-    """Gives upgrades to SPDY and WebSocket to `upgraded`, and leaves all other requests to the HTTP server."""
+    """Give upgrades to SPDY and WebSocket to `upgraded`, and leave all other requests to the HTTP server."""
 
     def take(head: bytes, length: int, rest: bytes, connection: Connection) -> asyncio.Protocol | None:
         request = _parsed(head)
         if request.upgrade not in ("spdy/3.1", "websocket"):
             return None
-        if length:  # what follows would be a body to one reader and frames to another
+        if length:  # the next bytes would be ambiguous: a body or frames
             raise BadRequest("a request that asks for an upgrade has a body")
         transport = connection.transport
         protocol, duplex = _adopt(transport, rest)
@@ -73,7 +73,7 @@ _running: set[asyncio.Task[None]] = set()
 
 
 async def stop() -> None:
-    """End all connections that were taken over: aiohttp's own shutdown does not know of them."""
+    """End all connections that were taken over, which aiohttp's own shutdown does not know."""
     loop = asyncio.get_running_loop()
     tasks = [task for task in _running if task.get_loop() is loop]
     for task in tasks:
@@ -82,11 +82,11 @@ async def stop() -> None:
 
 
 async def _guarded(handler: Handler, upgrade: Upgrade) -> None:
-    """However the handler ends, the connection ends with it."""
+    """Run the handler and close the connection, however the handler ends."""
     try:
         await handler(upgrade)
     except ConnectionError:
-        pass  # the client left in the middle of an answer
+        pass  # the client disconnected during a response
     finally:
         await upgrade.duplex.close()
 

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A client's WebSocket (`v5.channel.k8s.io`) spoken as SPDY to a node.
+"""Translating a client's WebSocket (`v5.channel.k8s.io`) to SPDY for a node.
 
 kubectl prefers the WebSocket form because it passes through ordinary proxies; the kubelet's streaming server, and
-KWOK's, understand its half-close only in SPDY. The client's handshake is answered first, as kube-apiserver does, so a
-node that cannot be reached is reported on the error channel.
+KWOK's, support its half-close only in SPDY. The client's handshake is answered first, as in kube-apiserver, so a node
+that cannot be reached is reported on the error channel.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ async def translate(head: RequestHead, client: Duplex, location: Location, wante
 
 
 async def _ask_node(command: Command, location: Location, wanted: Wanted) -> bytes:
-    """Run the command on the node; the Status to report."""
+    """Run the command on the node; returns the Status to report."""
     headers = (
         ("Host", location.address),
         ("Connection", "Upgrade"),
@@ -99,7 +99,7 @@ async def _pump(command: Command, session: Session, wanted: Wanted) -> bytes:
         if name in streams and source is not None
     ]
     await first_failure(all_output(), *inputs)
-    # A node always says how it ended, also on success: silence means that the connection broke.
+    # A node always sends a status, also on success: without one the connection was lost.
     return bytes(status) or _encoded(failed("the connection to the node was lost before the command ended"))
 
 

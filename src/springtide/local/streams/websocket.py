@@ -2,7 +2,7 @@
 """WebSocket (RFC 6455) over any `Duplex`: handshake, messages, and SPDY tunnelled in binary messages.
 
 aiohttp has WebSockets of its own, but an upgraded connection here has left aiohttp (`takeover.py`), so that SPDY and
-WebSocket take one road. No extensions are offered, none are needed: kubectl asks for none.
+WebSocket are handled alike. No extensions are offered, as kubectl requests none.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _GUID: Final = b"258EAFA5-E914-47DA-95CA-C5AB0DC85B11"
 
 
 class WebSocketError(ValueError):
-    """The peer does not keep to the protocol."""
+    """The peer violates the protocol."""
 
 
 def accept_key(key: str) -> str:
@@ -32,7 +32,7 @@ def accept_key(key: str) -> str:
 
 
 def switching(head: RequestHead, subprotocol: str) -> bytes:
-    """The 101 answer to a client's handshake."""
+    """The 101 response to a client's handshake."""
     headers = [
         ("Upgrade", "websocket"),
         ("Connection", "Upgrade"),
@@ -44,7 +44,7 @@ def switching(head: RequestHead, subprotocol: str) -> bytes:
 
 
 def encode(opcode: int, payload: bytes) -> bytes:
-    """One unfragmented, unmasked frame: what servers send."""
+    """One unfragmented, unmasked frame, as servers send."""
     length = len(payload)
     if length < 126:
         return bytes((0x80 | opcode, length)) + payload
@@ -63,14 +63,14 @@ def masked(payload: bytes, mask: bytes) -> bytes:
 class Parser:
     """Bytes in, whole messages out: (opcode, payload), control frames included.
 
-    `client`: the peer is one, and has to mask its frames.
+    `client`: the peer is a client, and must mask its frames.
     """
 
     def __init__(self, *, client: bool = False) -> None:
         self._client = client
         self._buffer = bytearray()
-        self._whole = bytearray()  # of a message in fragments
-        self._opcode = 0  # of the same; 0 between messages
+        self._whole = bytearray()  # of a fragmented message
+        self._opcode = 0  # of a fragmented message; 0 between messages
 
     def receive(self, data: bytes) -> list[tuple[int, bytes]]:
         self._buffer += data
@@ -143,7 +143,7 @@ class WebSocket:
         self._closing = False
 
     async def receive(self) -> bytes | None:
-        """The next text or binary message; None when the peer closes or breaks off."""
+        """The next text or binary message; None when the peer closes or breaks the connection."""
         while True:
             while self._messages:
                 opcode, payload = self._messages.popleft()
@@ -181,7 +181,7 @@ class WebSocket:
 
 
 class Tunnel:
-    """A `Duplex` whose bytes travel in binary messages: kubectl's port-forward carries SPDY this way."""
+    """A `Duplex` whose bytes are sent in binary messages, as in kubectl's port-forward over WebSocket."""
 
     def __init__(self, socket: WebSocket) -> None:
         self._socket = socket
