@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What of Springtide goes into an environment with a Python of its own: copied, for no package index has it.
+"""The parts of Springtide installed into an environment with a Python of its own: copied, as no package index has them.
 
     springtide.elastic, tiderun         into every environment: a job's launcher and its ranks need them
     springtide.stand_ins                beside it: data and programs of the presets
@@ -41,7 +41,8 @@ from springtide.elastic.tiderun import {function}
 
 
 def install(directory: Path, packages: Path, *, horovod: bool) -> list[Path]:
-    """Into the environment in a directory, whose modules lie in `packages`; returns the directories of modules."""
+    """Install into the environment in a directory, whose modules lie in `packages`; returns the directories of
+    modules."""
     added = []
     if not _has(packages, "springtide"):
         target = packages / "springtide"
@@ -65,13 +66,13 @@ def install(directory: Path, packages: Path, *, horovod: bool) -> list[Path]:
 
 
 def runs_on(python: str) -> bool:
-    """Whether an interpreter of this version can run it."""
+    """Whether an interpreter of this version can run Springtide."""
     return tuple(int(part) for part in python.split(".")[:2]) >= _OLDEST
 
 
 def write_programs(directory: Path, programs: Mapping[str, str]) -> dict[str, Path]:
-    """Copies of stand-ins below a directory, by the paths that containers see them at. Returns what is to be shown:
-    the topmost directories of containers, each with its counterpart."""
+    """Copy stand-ins below a directory, each under its path in containers. Returns the topmost directories of
+    containers with their counterparts."""
     shown = {}
     for path, module in programs.items():
         place = directory / path.lstrip("/")
@@ -87,7 +88,7 @@ def _has(packages: Path, name: str) -> bool:
 
 
 def _write_command(directory: Path, name: str, function: str) -> Path:
-    """By way of a shell: the path of an interpreter may be too long for a first line, or hold spaces."""
+    """Started through a shell: the path of an interpreter may be too long for a `#!` line, or hold spaces."""
     path = directory / "bin" / name
     path.write_text(_COMMAND.format(python=directory / "bin" / "python", function=function))
     path.chmod(0o755)
@@ -95,7 +96,8 @@ def _write_command(directory: Path, name: str, function: str) -> Path:
 
 
 def _describe(packages: Path, name: str, version: str, installed: Iterable[Path]) -> None:
-    """As installers do, so that `pip list` and `tide env show` name it, and `pip uninstall` removes it."""
+    """Write metadata as installers do, so that `pip list` and `tide env show` list it, and `pip uninstall` removes
+    it."""
     folder = packages / f"{name}-{version}.dist-info"
     folder.mkdir()
     (folder / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {name}\nVersion: {version}\n")

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Make an environment: a virtual environment in a directory of its own, then the card that names it.
+"""Creating an environment: a virtual environment in a directory of its own, then the card that refers to it.
 
-A Python environment knows its own path, so it is made where it will stay; what is renamed into place is the card. A
-maker that is killed leaves a directory that nothing names, and the next one sweeps it away. Making one anew puts it
-into a fresh directory: pods that run in the old one do not notice.
+A Python environment contains its own path, so it is created at its final place; only the card is renamed into place. A
+killed process leaves a directory without a card, which the next one removes. Replacing an environment creates a new
+directory: pods that run in the old one are not affected.
 """
 
 from __future__ import annotations
@@ -23,12 +23,12 @@ from springtide.local.environments.shelf import NAME, BusyError, Environments, L
 from springtide.local.environments.tools import WHEELS_ONLY, MakingError, Probed, Tools
 
 _LONGEST_PATTERN = 512
-"""Characters; what images may be called is shorter, and long patterns take long to compare."""
+"""Characters; names of images are shorter, and long patterns are slow to match."""
 
 
 @dataclass(frozen=True, slots=True)
 class Recipe:
-    """What somebody asked for."""
+    """What the user asked for."""
 
     name: str
     requirements: tuple[str, ...] = ()
@@ -44,7 +44,7 @@ class Recipe:
 
     @classmethod
     def of(cls, preset: Preset, name: str = "") -> Recipe:
-        """What a preset asks for, under its own name or another."""
+        """The recipe of a preset, under its own name or another."""
         return cls(
             name or preset.name,
             preset.requirements,
@@ -58,18 +58,18 @@ class Recipe:
 
     @property
     def is_preset_alone(self) -> bool:
-        """Whether nothing is to be installed but what a preset asks for; all of that comes as wheels."""
+        """Whether only a preset's requirements are installed; these are all available as wheels."""
         own = self.preset.requirements if self.preset else None
         return own == self.requirements and not self.requirement_files
 
     @property
     def needs_python(self) -> bool:
-        """Without anything to install, an environment is the one that runs `tide` with other files."""
+        """Without anything to install, the Python of the environment that runs `tide` is used, with other files."""
         return bool(self.requirements or self.requirement_files or self.python)
 
 
 def make(shelf: Environments, recipe: Recipe, *, replace: bool = False, tools: Tools | None = None) -> Environment:
-    """Make what the recipe says, and put it on the shelf when it is complete."""
+    """Create the environment of a recipe, and publish it when it is complete."""
     _check(recipe)
     try:
         with shelf.lock(recipe.name):
@@ -157,7 +157,7 @@ def _fresh(place: Path, recipe: Recipe, tools: Tools) -> Environment:
 
 
 def _add_own(directory: Path, found: Probed, recipe: Recipe, tools: Tools) -> tuple[Files, ...]:
-    """What comes with Springtide; the files that containers are to see."""
+    """Install the parts of Springtide; returns the files to mount into containers."""
     if bundle.runs_on(found.version):
         names = recipe.preset is not None and recipe.preset.horovod
         if added := bundle.install(directory, found.packages, horovod=names):

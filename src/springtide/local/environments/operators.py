@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What stands in for training operators whose manifests people apply although the cluster has one built in.
+"""Stand-ins for training operators that are built into the cluster, for users who apply their manifests anyway.
 
-A pod of such an image runs nothing of it. It says so in its log and in an event, and it is ready, so that a Deployment
-that somebody applied out of habit neither fails nor waits for an image.
+A pod of such an image does not run its program. It explains that in its log and in an event, and is ready, so that a
+Deployment applied out of habit neither fails nor waits for an image.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from springtide.local.environments import patterns
 from springtide.local.environments.environment import Environment, own
 
 _WAIT: Final = 'printf "%s\\n" "$1"; trap "exit 0" TERM INT; tail -f /dev/null & wait'
-"""Says its first argument, and ends when it is told to."""
+"""Prints its first argument, and exits on SIGTERM or SIGINT."""
 
 
 def for_image(image: str) -> Operator | None:
@@ -24,7 +24,7 @@ def for_image(image: str) -> Operator | None:
 
 
 def stand_in(operator: Operator) -> Environment:
-    """What its containers run in, whatever command they ask for."""
+    """The environment of its containers, whatever their command is."""
     base, notice = own(), operator.notice
     return Environment(
         f"built-in {operator.name}",

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Which pattern fits an image best: `horovod/horovod:*`, `*/pytorch:2.*`, `python`. Pure.
 
-Docker's own registry and `library/` go without saying, on both sides. A pattern without a tag fits every tag and
-digest. Of several that fit, the one with the most letters that are not wildcards wins.
+Docker's own registry and `library/` are implied, on both sides. A pattern without a tag fits every tag and digest. Of
+several that fit, the one with the most characters that are not wildcards wins.
 """
 
 from __future__ import annotations
@@ -45,6 +45,6 @@ def best(patterns: Iterable[str], image: str) -> str | None:
 
 
 def _order(pattern: str) -> tuple[int, int, str]:
-    """Many plain letters first, then few wildcards, then by name so that the answer is always the same."""
+    """Many plain characters first, then few wildcards, then by name so that the result is deterministic."""
     plain, wild = _WILD.subn("", pattern)
     return -len(plain), wild, pattern

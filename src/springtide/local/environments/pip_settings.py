@@ -6,7 +6,7 @@ for pip alone, pip installs and uv fails with `UnknownIssuer`. What is set for u
 `uv.toml`) is left as it is. Files are read in pip's order of precedence; one that cannot be read or parsed counts as
 empty.
 
-Standard library alone, and runnable as a file: the Makefile needs the variables before anything is installed, and
+Standard library only, and runnable as a file: the Makefile needs the variables before anything is installed, and
 evaluates the `export` lines that this file prints.
 """
 
@@ -30,7 +30,8 @@ _INDEX_KEYS = {"index", "index-url", "extra-index-url", "find-links", "no-index"
 
 
 def uv_variables(environ: Mapping[str, str], prefix: str = sys.prefix) -> dict[str, str]:
-    """What to add to uv's environment so that it installs from where pip would; `prefix` is where pip is installed."""
+    """Variables to add to uv's environment so that it installs from pip's sources; `prefix` is where pip is
+    installed."""
     pip = settings(environ, prefix)
     found: dict[str, str] = {}
     if not _any(environ, _CHOSEN_INDEX) and not _uv_has_index(environ):
@@ -103,16 +104,16 @@ def _index(pip: Mapping[str, str]) -> dict[str, str]:
     if url := pip.get("index-url"):
         found["UV_DEFAULT_INDEX"] = url
     if more := _words(pip, "extra-index-url"):
-        # pip takes the best version of all indexes; uv by default looks no further than the first one that has any.
+        # pip takes the best version of all indexes; uv by default stops at the first one that has any.
         found |= {"UV_INDEX": more, "UV_INDEX_STRATEGY": "unsafe-best-match"}
     links = [link for link in pip.get("find-links", "").split() if "://" in link or os.path.isdir(link)]
-    if links:  # pip overlooks directories that do not exist, and uv refuses to run
+    if links:  # pip ignores missing directories, uv fails
         found["UV_FIND_LINKS"] = ",".join(links)
     return found
 
 
 def _certificates(pip: Mapping[str, str], environ: Mapping[str, str]) -> dict[str, str]:
-    """pip trusts the file it is configured with, else the system's certificates; uv alone trusts a list of its own."""
+    """pip trusts its configured file, else the system's certificates; uv by default trusts its own list."""
     file = pip.get("cert") or environ.get("REQUESTS_CA_BUNDLE") or environ.get("CURL_CA_BUNDLE")
     if file:
         return {"SSL_CERT_DIR" if os.path.isdir(file) else "SSL_CERT_FILE": file}
@@ -120,13 +121,13 @@ def _certificates(pip: Mapping[str, str], environ: Mapping[str, str]) -> dict[st
 
 
 def _system_has_certificates() -> bool:
-    """Without any, as in a minimal container, uv must go on with its own."""
+    """Without any, as in a minimal container, uv must keep using its own."""
     places = ssl.get_default_verify_paths()
     return sys.platform == "darwin" or bool(places.cafile or (places.capath and os.listdir(places.capath)))
 
 
 def _uv_has_index(environ: Mapping[str, str]) -> bool:
-    """Whether a `uv.toml` says where packages come from."""
+    """Whether a `uv.toml` configures where packages come from."""
     if environ.get("UV_NO_CONFIG"):
         return False
     home = Path(environ.get("XDG_CONFIG_HOME") or Path(environ.get("HOME") or Path.home()) / ".config")

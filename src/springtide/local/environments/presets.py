@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Environments that need no description: what well-known training images have, made of wheels. The table is
-`presets.toml`.
+"""Presets: ready-made environments with the content of well-known training images, installed from wheels.
+
+The table is `presets.toml`.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ TABLE = Path(__file__).with_name("presets.toml")
 
 
 class Preset(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """One row; the table says what the fields mean."""
+    """One row; the fields are explained in the table."""
 
     name: str
     description: str
@@ -38,7 +39,7 @@ class Preset(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     @property
     def cost(self) -> str:
-        """What it takes to make it."""
+        """Number of packages, size and time of creating it."""
         minutes = -(-self.seconds // 60)
         time = "less than a minute" if self.seconds < 60 else f"{minutes} minute{'s' if minutes > 1 else ''} or so"
         count = f"{self.packages} package{'s' if self.packages > 1 else ''}"
@@ -52,7 +53,7 @@ def table() -> dict[str, Preset]:
 
 
 def read(text: str) -> dict[str, Preset]:
-    """ValueError where a row is not one."""
+    """Parse a table; ValueError for an invalid row."""
     rows: dict[str, dict[str, Any]] = tomllib.loads(text)
     found: dict[str, Preset] = {}
     for name, row in rows.items():
@@ -65,7 +66,7 @@ def read(text: str) -> dict[str, Preset]:
 
 
 def for_image(image: str) -> Preset | None:
-    """The preset that stands in for an image; one that extends another is chosen by its name alone."""
+    """The preset that replaces an image; one that extends another can only be chosen by name."""
     by_pattern = {pattern: preset for preset in table().values() if not preset.extends for pattern in preset.images}
     pattern = patterns.best(by_pattern, image)
     return None if pattern is None else by_pattern[pattern]

@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The environments of this user on disk: found by image, listed, removed.
+"""The environments of this user on disk: find by image, list, remove.
 
-    <root>/<name>/environment.json     written last: what has none does not exist
-    <root>/<name>/<version>/           the Python environment it names, and older ones that pods still run in
-    <root>/<name>/lock                 held while one is being made
+  <root>/<name>/environment.json     written last: an environment without it does not exist
+  <root>/<name>/<version>/           the Python environment it names, and older ones that pods still run in
+  <root>/<name>/lock                 held while one is being made
 
-Reading needs no lock: environment.json is replaced in one step, and the version it names is complete by then.
+Reading needs no lock: environment.json is replaced atomically, and the version it names is complete by then.
 """
 
 from __future__ import annotations
@@ -30,11 +30,11 @@ _CARD, _LOCK = "environment.json", "lock"
 
 
 class BusyError(Exception):
-    """Somebody else is making this environment right now."""
+    """Another process is creating this environment."""
 
 
 class LinkError(Exception):
-    """The directory of an environment is a symbolic link: what is behind it is not tide's to remove."""
+    """The directory of an environment is a symbolic link: tide must not remove its target."""
 
     def __init__(self, directory: Path) -> None:
         super().__init__(
@@ -55,7 +55,7 @@ class Environments:
         self._read: dict[Path, tuple[tuple[int, int], Environment]] = {}
 
     def all(self) -> list[Environment]:
-        """Those that were made, by name; unreadable ones are left out."""
+        """The environments, by name; unreadable ones are left out."""
         try:
             cards = sorted(entry / _CARD for entry in self.root.iterdir())
         except (FileNotFoundError, NotADirectoryError):
@@ -63,7 +63,7 @@ class Environments:
         return [found for card in cards if (found := self._card(card))]
 
     def find(self, name: str) -> Environment | None:
-        """Of a word that cannot be a name nothing is read, for it may be a path that leads elsewhere."""
+        """None for an invalid name, without reading anything: it may be a path that leads elsewhere."""
         return self._card(self.root / name / _CARD) if NAME.fullmatch(name) else None
 
     def for_image(self, image: str) -> Environment:
@@ -71,7 +71,7 @@ class Environments:
         return self.made_for(image) or self.fallback
 
     def made_for(self, image: str) -> Environment | None:
-        """The one that was made for an image. Of several with the same pattern it is the youngest."""
+        """The environment that was made for an image: of several with the same pattern, the newest."""
         by_age = sorted(self.all(), key=lambda each: (each.made, each.name))
         by_pattern = {pattern: environment for environment in by_age for pattern in environment.images}
         pattern = patterns.best(by_pattern, image)
@@ -88,17 +88,17 @@ class Environments:
         except (OSError, msgspec.DecodeError):
             return None
 
-    # Changing
+    # Changes
 
     def put(self, environment: Environment) -> None:
-        """From now on this is what its name means. Hold the lock."""
+        """Publish an environment under its name. Requires the lock."""
         card = self.root / environment.name / _CARD
         draft = card.with_name(f"{_CARD}.new")
         draft.write_bytes(msgspec.json.format(msgspec.json.encode(environment)))
         draft.replace(card)
 
     def remove(self, name: str) -> list[Path]:
-        """Forget an environment; says which directories stay because pods still run in them."""
+        """Remove an environment; returns the directories that are kept because pods still run in them."""
         with self.lock(name):
             (self.root / name / _CARD).unlink(missing_ok=True)
             left = self.sweep(name)
@@ -107,7 +107,7 @@ class Environments:
         return left
 
     def sweep(self, name: str) -> list[Path]:
-        """Remove what a killed maker left and old versions that nobody runs in; says what is still in use."""
+        """Remove what a killed process left and unused old versions; returns those still in use."""
         current = self.find(name)
         kept = []
         for directory in filter(_is_plain_directory, (self.root / name).iterdir()):
@@ -145,5 +145,5 @@ def in_use(directory: Path) -> bool:
             if wanted in (process / "environ").read_bytes():
                 return True
         except OSError:
-            continue  # gone, or somebody else's
+            continue  # exited, or another user's
     return False

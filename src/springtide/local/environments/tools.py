@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How virtual environments are made: by uv where it is installed, else by the standard library and pip."""
+"""Creating virtual environments: with uv where it is installed, else with the standard library and pip."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from springtide.local.environments.environment import outermost
 from springtide.local.environments.pip_settings import uv_variables
 
 WHEELS_ONLY = "--only-binary=:all:"
-"""For packages that are not to be built on this machine."""
+"""For packages that must not be built on this machine."""
 _PROBE = """
 import json, os, platform, sys, sysconfig
 home = os.path.dirname(os.path.dirname(os.path.realpath(sys.executable)))
@@ -29,24 +29,24 @@ Run = Callable[[Sequence[str]], int]
 
 
 class Probed(NamedTuple):
-    """Which Python is in a directory."""
+    """The Python in a directory."""
 
     version: str
     paths: tuple[str, ...]
     """Every directory it reads from."""
     packages: Path
-    """Where packages are installed to."""
+    """The directory that packages are installed into."""
 
 
 Probe = Callable[[Path], Probed]
 
 
 class MakingError(Exception):
-    """The environment could not be made; the message says why and what to do."""
+    """The environment could not be created; the message gives the reason and a remedy."""
 
 
 def _run(command: Sequence[str], more: Mapping[str, str] | None = None) -> int:
-    """In the foreground, so that the user sees what is being fetched; all of it to stderr, for it is no data.
+    """Run in the foreground, so that the user sees the progress; all output goes to stderr, as it is no data.
 
     `more` is added to the command's environment.
     """
@@ -65,17 +65,17 @@ def _probed(directory: Path) -> Probed:
 
 @dataclass(frozen=True, slots=True)
 class Tools:
-    """How virtual environments are made on this machine."""
+    """The tools of this machine."""
 
     uv: str
-    """The path of a uv that works, or empty."""
+    """The path of a working uv, or empty."""
     run: Run = _run
     probe: Probe = _probed
 
     @classmethod
     def found(cls) -> Tools:
         uv = shutil.which("uv") or ""
-        # A version manager may have left a `uv` that only complains.
+        # A version manager may have left a `uv` that only prints an error.
         works = uv and subprocess.run([uv, "--version"], capture_output=True, check=False).returncode == 0
         return cls(uv, partial(_run, more=uv_variables(os.environ))) if works else cls("")
 
@@ -89,7 +89,7 @@ class Tools:
     def install(self, directory: Path, what: Sequence[str]) -> None:
         python = str(directory / "bin" / "python")
         if self.uv:
-            # Compiled once, here: containers see the environment read-only, and each would compile it anew.
+            # Compiled once, here: containers see the environment read-only, and each would compile it again.
             command = [self.uv, "pip", "install", "--compile-bytecode", "--python", python, *what]
         else:
             command = [python, "-m", "pip", "install", "--disable-pip-version-check", *what]
@@ -122,7 +122,7 @@ def _interpreter(python: str, has_uv: bool) -> str:
     if not python:
         return os.path.realpath(sys.executable)
     if has_uv or "/" in python:
-        return python  # uv finds `3.12` by itself, and says so when it cannot
+        return python  # uv finds `3.12` by itself, or reports that it cannot
     name = python if python.startswith("python") else f"python{python}"
     found = shutil.which(name)
     if found is None:

@@ -1,6 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What to tell somebody whose image or program is not there. Nothing is pulled here, so what helps is an environment,
-or a package of this machine for what no environment can have. Every text ends with one command that helps."""
+"""Messages about a missing image or program, each ending with a command that solves the problem.
+
+Nothing is pulled here, so the remedy is an environment, or a package of this machine for what no environment can
+contain.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +18,7 @@ _OF_THE_MACHINE = {"sshd": "openssh-server", "ssh": "openssh-client", "scp": "op
 
 
 def explain_unmade(image: str, preset: Preset) -> str:
-    """For an image that a preset stands in for, once it is made."""
+    """For an image that a preset can replace, but that was not created yet."""
     return (
         "images are not pulled here, and no environment stands in for this one yet. "
         f"Make it ({preset.cost}), and the pod goes on by itself: tide env create --for {shlex.quote(image)}"
@@ -23,8 +26,8 @@ def explain_unmade(image: str, preset: Preset) -> str:
 
 
 def explain_absent(image: str, program: str, *, of_args: bool = False) -> str:
-    """For an image that no environment was made for, in a container whose program is not on this machine. A container
-    without a program, or with `args` alone, leaves it to the image to know one."""
+    """For an image without an environment, in a container whose program is not on this machine. A container without a
+    program, or with `args` alone, relies on the image's."""
     if package := _OF_THE_MACHINE.get(posixpath.basename(program)):
         return f'exec: "{program}": executable file not found: {_of_the_machine(image, program, package)}'
     more: tuple[str, ...] = ()
@@ -41,8 +44,8 @@ def explain_absent(image: str, program: str, *, of_args: bool = False) -> str:
 
 
 def explain_missing(image: str, environment: Environment, program: str = "", *, of_args: bool = False) -> str:
-    """For a command that was not found in a container, after the words that say so. It may be the first of the `args`
-    of a container without a command."""
+    """For a command that was not found in a container, appended to the error. The command may be the first of the
+    `args` of a container without a command."""
     if package := _OF_THE_MACHINE.get(posixpath.basename(program)):
         return _of_the_machine(image, program, package)
     if of_args and not environment.entrypoint:
@@ -58,7 +61,7 @@ def explain_missing(image: str, environment: Environment, program: str = "", *, 
 
 
 def explain_no_command(image: str, environment: Environment, field: str) -> str:
-    """For a container that leaves its command to an image whose environment has none."""
+    """For a container without a command, whose image's environment has none either."""
     command = _fresh(image) if environment.name == OWN else _anew(environment)
     return (
         f"no command: {_stands_for(image, environment)}, which has no command of its own. "
@@ -79,12 +82,12 @@ def _stands_for(image: str, environment: Environment) -> str:
 
 
 def _fresh(image: str, *more: str) -> str:
-    """The command that makes an environment for an image."""
+    """The command that creates an environment for an image."""
     return shlex.join(["tide", "env", "create", _name(image), "--pip", "PACKAGE", *more, "--image", _any_tag(image)])
 
 
 def _anew(environment: Environment, *packages: str) -> str:
-    """The command that makes an environment once more as it was made, with more packages."""
+    """The command that creates an environment again in the same way, with more packages."""
     words = ["tide", "env", "create", environment.name, "--replace"]
     if environment.preset:
         words += ["--preset", environment.preset, *(["--pip", *packages] if packages else [])]
@@ -107,7 +110,7 @@ def _anew(environment: Environment, *packages: str) -> str:
 
 
 def _name(image: str) -> str:
-    """What an environment for an image may be called."""
+    """A name for the environment of an image."""
     name = re.sub("[^a-z0-9]+", "-", posixpath.basename(_any_tag(image).removesuffix(":*")).lower()).strip("-")
     return name if name and name != OWN else "NAME"
 
