@@ -1,19 +1,19 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How deep JSON from another process may be nested. Pure; no imports, because every shim loads it.
+"""A limit for the nesting of JSON from other processes. Pure; no imports, because every shim loads it.
 
 Decoders recurse once per level, and so does most code that walks the result. A decoder that runs out of stack raises
-RecursionError, which is no ValueError: it ends a process that handles bad JSON in every other form. So the depth is
-checked before anything is decoded.
+RecursionError, which is not a ValueError: it ends a process that handles all other bad JSON. So the depth is checked
+before decoding.
 """
 
 from __future__ import annotations
 
 MAX_DEPTH = 64
-"""Far more levels than any message or file of ours has."""
+"""Far more levels than any of our messages or files has."""
 
 
 def check_depth(text: str) -> None:
-    """ValueError for JSON with more than `MAX_DEPTH` levels. What is no JSON may pass: the decoder refuses it."""
+    """ValueError for JSON with more than `MAX_DEPTH` levels. Invalid JSON may pass: the decoder rejects it."""
     if text.count("[") + text.count("{") <= MAX_DEPTH:
         return
     depth = 0

@@ -1,23 +1,24 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Where one embedded cluster lives on disk, and who may run it.
+"""The directory of one embedded cluster: its files, and the locks of the processes that run it.
 
-lock          held while the cluster is up, and naming the process that keeps it up: `tide up`, or a test
-server.lock   held by the server itself, which may outlive `tide up` by an instant; two never share a directory
-cluster.json  name and port of the server that runs or ran last
-kubeconfig    admin credentials, mode 0600
-pki/          certificate authority, certificates and the token key
-state.db      every object; state.db-wal its latest changes, state.db-revision how far they must reach
-server.log    what a cluster in the background says
-audit.log     a line per change, on request
-ending.json   how `tide down` wants the cluster to end; see `supervisor.endings`
-deleting      there while `tide delete` removes the rest; see `supervisor.removal`
-nodes/        a directory per node: credentials and log of its agent
-operator/     credentials, log and lock of the operator
-network/      the network holder's socket and notes
-pods/, logs/  a directory per pod, made by the agent of its node
-devices/      who has which GPU
+    lock          held while the cluster is up, with the PID of the process that runs it: `tide up`, or a test
+    server.lock   held by the server itself, which may outlive `tide up` for a moment; two never share a directory
+    cluster.json  name and port of the current or last server
+    kubeconfig    admin credentials, mode 0600
+    pki/          certificate authority, certificates and the token key
+    state.db      every object; state.db-wal its latest changes, state.db-revision the revision they must reach
+    server.log    the log of a cluster in the background
+    audit.log     a line per change, on request
+    ending.json   how `tide down` asks the cluster to end; see `supervisor.endings`
+    deleting      exists while `tide delete` removes the rest; see `supervisor.removal`
+    nodes/        a directory per node: credentials and log of its agent
+    operator/     credentials, log and lock of the operator
+    network/      socket and notes of netd
+    pods/, logs/  a directory per pod, made by the agent of its node
+    devices/      the register of allocated GPUs
 
-Whoever runs a cluster takes the directory; commands only look. Looking never makes, changes or waits for anything.
+The process that runs a cluster takes the lock; commands only read. Reading never creates, changes or waits for
+anything.
 """
 
 from __future__ import annotations
@@ -35,22 +36,22 @@ from springtide.local.access import trust
 from springtide.local.access.files import write_private
 
 LOOPBACK = "127.0.0.1"
-"""Where every server listens: the embedded cluster is this machine's own business."""
+"""The address of every server: the embedded cluster is reachable from this machine only."""
 DEFAULT_PORT = 6443
 BACKLOG = 1024
 
 _PATIENCE = 0.5
-"""Seconds to try for the lock: who looks whether a cluster is up holds it for an instant."""
+"""Seconds to try for the lock: a command that checks whether a cluster is up holds it for a moment."""
 _LAST_BREATH = 10.0
-"""Seconds that the server of a `tide up` that was killed gets to be gone as well."""
+"""Seconds to wait for the exit of the server of a killed `tide up`."""
 
 
 _LONGEST_NAME = 255
-"""Bytes in the name of a file."""
+"""Maximum length of a file name in bytes."""
 
 
 def log_name(namespace: str, name: str, uid: str) -> str:
-    """Of a pod's directory of logs: a pod may have a name of 253 letters, and still the uid tells it apart."""
+    """The name of a pod's directory of logs: a pod's name of 253 characters is shortened, its uid keeps it unique."""
     return f"{namespace}_{name}"[: _LONGEST_NAME - len(uid) - 1] + f"_{uid}"
 
 
@@ -60,23 +61,23 @@ class InUseError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Card:
-    """How the server that runs or ran last is reached."""
+    """Name and port of the current or last server."""
 
     name: str
     port: int
 
 
 class Lock:
-    """A file that one process at a time holds, until it lets go or ends, however it ends."""
+    """A file lock held by one process at a time, until it releases the lock or exits, in whatever way."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
         self._held: FileIO | None = None
 
     def acquire(self, patience: float, *, unsigned: bool = False) -> None:
-        """Names this process as the one that holds it, unless that is to be a child (see `leave_to`) or nobody."""
+        """Take the lock and write this process's PID into it; not with `unsigned`, or for a child (see `leave_to`)."""
         self._path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-        handle = self._path.open("ab", buffering=0)  # a full disk is heard of at once, and not again when it is closed
+        handle = self._path.open("ab", buffering=0)  # unbuffered: a full disk fails the write, not the close
         deadline = time.monotonic() + patience
         while not _locked(handle, fcntl.LOCK_EX):
             if time.monotonic() > deadline:
@@ -89,12 +90,12 @@ class Lock:
             self._sign(os.getpid())
 
     def fileno(self) -> int:
-        """Of the file, for a child to inherit; for as long as this process holds it."""
+        """The descriptor of the held file, for a child to inherit."""
         assert self._held is not None
         return self._held.fileno()
 
     def leave_to(self, child: int) -> None:
-        """Let go in favour of a child that has inherited the file: that one holds it until it ends."""
+        """Pass the lock to a child that has inherited the file: the child holds it until it exits."""
         self._sign(child)
         self.release()
 
@@ -108,14 +109,14 @@ class Lock:
             self._held = None
 
     def is_still_there(self) -> bool:
-        """Whether the file this process holds was not removed or replaced under its feet."""
+        """Whether the file this process holds was neither removed nor replaced."""
         try:
             return self._held is not None and os.path.samestat(os.fstat(self._held.fileno()), self._path.stat())
         except FileNotFoundError:
             return False
 
     def is_held(self) -> bool:
-        """By whomever. PermissionError when it belongs to somebody else."""
+        """Whether any process holds it. PermissionError when it belongs to another user."""
         if self._held is not None:
             return True
         try:
@@ -125,7 +126,7 @@ class Lock:
             return False
 
     def process(self) -> int | None:
-        """Who holds it. None when nobody does, or when he has taken it only this instant."""
+        """The PID of the holder. None without a holder, or when it has taken the lock just now."""
         if not self.is_held():
             return None
         written = self._path.read_text()
@@ -151,12 +152,12 @@ class DataDir:
         self._lock = Lock(path / "lock")
         self._server = Lock(path / "server.lock")
         self.operator_lock = Lock(self.operator / "lock")
-        """Held by the operator that comes with the cluster."""
+        """Held by the cluster's operator."""
 
     def acquire(self, *, to_delete: bool = False) -> None:
-        """Take the directory for this process, once the server of whoever had it before is gone.
+        """Take the directory for this process, once the server of its previous owner has exited.
 
-        Nothing is written in order to delete it: the disk may be full. InUseError, UntrustedError, or OSError.
+        With `to_delete` nothing is written, as the disk may be full. InUseError, UntrustedError, or OSError.
         """
         trust.check(self.path)
         self._lock.acquire(_PATIENCE, unsigned=to_delete)
@@ -168,7 +169,7 @@ class DataDir:
             raise
 
     def acquire_server(self) -> None:
-        """Become the server of this directory."""
+        """Take the server's lock of this directory."""
         self._server.acquire(_LAST_BREATH)
 
     def release(self) -> None:
@@ -176,23 +177,23 @@ class DataDir:
         self._lock.release()
 
     def is_still_there(self) -> bool:
-        """Whether the directory this process holds was not removed or replaced under its feet."""
+        """Whether the directory this process holds was neither removed nor replaced."""
         return self._lock.is_still_there()
 
     def is_running(self) -> bool:
-        """Whether the cluster is up, or about to be. PermissionError when it belongs to somebody else."""
+        """Whether the cluster is up, or starting. PermissionError when it belongs to another user."""
         return self._lock.is_held()
 
     def process(self) -> int | None:
-        """The process that keeps the cluster up. None when none does, or when it has begun only this instant."""
+        """The process that runs the cluster. None if there is none, or when it has started just now."""
         return self._lock.process()
 
     def server_process(self) -> int | None:
-        """The process that is the server."""
+        """The server's process."""
         return self._server.process()
 
     def operator_process(self) -> int | None:
-        """The process that is the operator which comes with the cluster."""
+        """The process of the cluster's operator."""
         return self.operator_lock.process()
 
     def has_pods(self) -> bool:
@@ -203,14 +204,14 @@ class DataDir:
             return False
 
     def mark_deleting(self) -> None:
-        """From now on the cluster is not started again, but deleted to the end."""
+        """From now on the cluster cannot be started again, only deleted completely."""
         write_private(self._deleting, b"")
 
     def is_being_deleted(self) -> bool:
         try:
             return self._deleting.exists()
         except PermissionError:
-            return False  # of somebody else
+            return False  # another user's
 
     def describe(self, name: str, port: int) -> None:
         write_private(self._card, json.dumps(asdict(Card(name, port))).encode())

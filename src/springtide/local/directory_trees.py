@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Removing directories that programs of pods have filled. Standard library only, and little of that: shims load it.
+"""Removing directories that programs of pods have filled. Standard library only, and little of it: shims load it.
 
-Programs nest directories as deep as they like, deeper than a path may be long and than one process may have files open.
+Programs may nest directories arbitrarily deep: beyond the length of a path and the number of open files of a process.
 """
 
 from __future__ import annotations
@@ -12,14 +12,15 @@ import stat
 import sys
 
 DEEPEST, LONGEST_PATH = 64, 2048
-"""Levels and characters of a path up to which directories are removed where they are."""
+"""Levels and characters of a path up to which directories are removed in place."""
 GET_FLAGS, SET_FLAGS, LOCKED = 0x80086601, 0x40086602, 0x10 | 0x20
-"""Linux' requests for a file's attributes; those of `chattr +i` and `+a`, with which root's programs lock files."""
+"""Linux ioctls for a file's attributes; the attributes of `chattr +i` and `+a`, with which programs of root lock
+files."""
 
 
 def remove_tree(path: str) -> None:
-    """Remove a directory with all it holds, unreadable directories included; two processes may do so at once. Links are
-    not followed."""
+    """Remove a directory with all its contents, unreadable directories included; two processes may do so at once. Links
+    are not followed."""
     deep: list[str] = []
     while True:
         try:
@@ -31,7 +32,7 @@ def remove_tree(path: str) -> None:
         except FileNotFoundError:
             return
         except OSError as error:
-            if error.errno != errno.ENOTEMPTY:  # the other process has moved something up meanwhile
+            if error.errno != errno.ENOTEMPTY:  # the other process has moved a directory up meanwhile
                 raise
 
 
@@ -64,7 +65,7 @@ def _unlink(path: str) -> None:
             _unlock(path)
             os.unlink(path)
     except FileNotFoundError:
-        return  # by the other process
+        return  # removed by the other process
 
 
 def _open_up(directory: str) -> None:
@@ -76,7 +77,8 @@ def _open_up(directory: str) -> None:
 
 
 def _unlock(path: str) -> None:
-    """So that it can be changed and removed again. OSError where only another user could do that."""
+    """Clear these attributes, so that the file can be changed and removed. OSError where only another user could do
+    that."""
     if sys.platform != "linux" or stat.S_IFMT(os.lstat(path).st_mode) not in (stat.S_IFDIR, stat.S_IFREG):
         return
     import fcntl  # noqa: PLC0415 - hardly ever needed
@@ -90,10 +92,10 @@ def _unlock(path: str) -> None:
 
 
 def _move_up(entry: os.DirEntry[str], top: str, deep: list[str]) -> None:
-    """To where its path is short."""
+    """Move a directory directly below `top`, where its path is short."""
     moved = f"{top}/.deep-{os.getpid()}-{entry.inode()}"
     try:
-        _open_up(entry.path)  # a directory that changes its parent is written to
+        _open_up(entry.path)  # moving a directory to another parent writes to it
         os.rename(entry.path, moved)
     except FileNotFoundError:
         return

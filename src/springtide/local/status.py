@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Refusals as Kubernetes words them: every error answer of the embedded API server is a `StatusError`.
+"""Error responses with Kubernetes' wording: every one of the embedded API server is a `StatusError`.
 
-Clients branch on `reason` and people read `message`, so both follow kube-apiserver to the letter; the contract
-suite compares them. Anything in `local` may raise one; only the API server's edge turns it into bytes.
+Clients branch on `reason` and people read `message`, so both match kube-apiserver's exactly; the contract suite
+compares them. Every module in `local` may raise one; only the API server's HTTP layer serializes it.
 """
 
 from __future__ import annotations
@@ -14,12 +14,12 @@ from springtide.api.field_errors import MOST_ERRORS, MOST_TEXT, FieldError, cut
 
 LONGEST_MESSAGE = 256 * 1024
 LONGEST_SENTENCE = 16 * 1024
-"""Characters of a message that lists many problems, and of any other. kube-apiserver quotes whole objects and queries,
-however large."""
+"""Maximum characters of a message that lists many problems, and of any other. kube-apiserver quotes whole objects and
+queries, however large."""
 
 
 class StatusError(Exception):
-    """An answer other than success: HTTP code, machine-readable reason, message and details."""
+    """An error response: HTTP code, machine-readable reason, message and details."""
 
     def __init__(
         self,
@@ -55,7 +55,8 @@ class StatusError(Exception):
 
 
 def _bounded(details: Mapping[str, Any]) -> dict[str, Any]:
-    """With as many causes as are listed. A validation ends its own with one more, which says that there are others."""
+    """The details with a limited number of causes. One more than `MOST_ERRORS`: the last cause of a validation reports
+    that there are others."""
     causes = details.get("causes")
     if not isinstance(causes, list):
         return dict(details)
@@ -69,7 +70,7 @@ def _bounded(details: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def qualified(group: str, resource: str) -> str:
-    """`pods`, or `mpijobs.kubeflow.org`: how messages name a resource."""
+    """A resource's name in messages: `pods`, or `mpijobs.kubeflow.org`."""
     return f"{resource}.{group}" if group else resource
 
 
@@ -93,7 +94,7 @@ def unauthorized(hint: str = "") -> StatusError:
 
 
 def forbidden(group: str, resource: str, name: str, why: str) -> StatusError:
-    """`why` is the rest of the sentence, such as `User "x" cannot get resource ...` or a quota's complaint."""
+    """`why` is the rest of the message, such as `User "x" cannot get resource ...` or a quota's complaint."""
     if name:
         message = f'{qualified(group, resource)} "{cut(name)}" is forbidden: {why}'
     else:
@@ -116,7 +117,7 @@ def method_not_allowed() -> StatusError:
 
 
 def not_acceptable(offered: Sequence[str], *, known_media: bool = True) -> StatusError:
-    """`known_media`: the medium was fine, what was asked of it was not."""
+    """`known_media`: the media type is supported, but not with the requested parameters."""
     if not known_media:
         message = f"406: Not Acceptable\n\nAvailable representations: {', '.join(offered)}"
         return StatusError(406, "NotAcceptable", message, {})
