@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """The environments of this user on disk: find by image, list, remove.
 
-  <root>/<name>/environment.json     written last: an environment without it does not exist
-  <root>/<name>/<version>/           the Python environment it names, and older ones that pods still run in
-  <root>/<name>/lock                 held while one is being made
+    <root>/<name>/environment.json     written last: an environment without it does not exist
+    <root>/<name>/<version>/           the Python environment it names, and older ones that pods still run in
+    <root>/<name>/lock                 held while one is being made
 
 Reading needs no lock: environment.json is replaced atomically, and the version it names is complete by then.
 """

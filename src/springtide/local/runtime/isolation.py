@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Which isolation this machine allows a pod: found out by trying each step, not by reading settings.
 
-  findings = probe()
-  findings.isolation      # "namespaces", or "none" where a step is refused that a pod cannot do without
-  findings.all            # one line each for `tide doctor`: step, result, reason, remedy
+    findings = probe()
+    findings.isolation      # "namespaces", or "none" where a step is refused that a pod cannot do without
+    findings.all            # one line each for `tide doctor`: step, result, reason, remedy
 
 Settings are read only to find the remedy, once a step has been refused.
 """

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """The node agent's client of a shim: start a shim, find it again, send it requests.
 
-  shim = await adopt(directory) or await spawn(directory)
-  await shim.start("main", 0)
-  async for state in shim.changes(): ...      # ends when the shim is gone
+    shim = await adopt(directory) or await spawn(directory)
+    await shim.start("main", 0)
+    async for state in shim.changes(): ...      # ends when the shim is gone
 
 A shim is identified by boot id, PID and start time, so another process with a reused PID is never mistaken for it.
 Every request has its own connection: no request waits for another, and a killed agent leaves no partial conversation.

@@ -5,7 +5,7 @@ aiohttp supports no upgrade but WebSocket: it would parse SPDY frames as HTTP. S
 passes every head with an upgrade to `taking_over`, which gives the raw connection to our own handler or leaves the
 request to aiohttp.
 
-  Service(handler, upgrade=taking_over(upgraded))
+    Service(handler, upgrade=taking_over(upgraded))
 """
 
 from __future__ import annotations

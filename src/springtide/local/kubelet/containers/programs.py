@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Programs that every container finds: the built-in kubectl, whatever Python and PATH the container has.
 
-  <data>/bin/kubectl      a few lines of shell that look for a Python
-  <data>/bin/kubectl.py   the program itself
+<data>/bin/kubectl      a few lines of shell that look for a Python
+<data>/bin/kubectl.py   the program itself
 """
 
 from __future__ import annotations

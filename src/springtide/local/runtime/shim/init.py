@@ -37,7 +37,7 @@ else:
 
 
 END_ALL = signal.SIGABRT
-"""Tells an init that does not own its PID namespace to kill all its descendants."""
+"""The signal that makes an init without a PID namespace of its own kill all its descendants."""
 NOT_FORWARDED = frozenset(
     getattr(signal, f"SIG{name}")
     for name in ["ABRT", "BUS", "CHLD", "FPE", "ILL", "KILL", "SEGV", "STOP", "SYS", "TRAP", "TSTP", "TTIN", "TTOU"]
