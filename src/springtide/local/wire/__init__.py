@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Protobuf request bodies to plain objects. Answers are always JSON."""
+"""Decoding of protobuf request bodies to plain objects. Responses are always JSON."""

@@ -2,10 +2,9 @@
 """Readers of protobuf messages, compiled from the schema's `Node` graph.
 
 A `Message` holds one reader per wire tag. A reader gets the bytes of one field and writes the value into the object
-under construction the way Go would print it as JSON: empty `omitempty` values are left out, bytes are base64, times
-RFC 3339. Structs that Go inlines are messages of their own on the wire but write into their parent's object.
-
-Only `protobuf.py` calls this. It never looks at a kind's name: everything it knows stands in the graph.
+under construction as Go prints it in JSON: empty `omitempty` values are omitted, bytes are base64, times RFC 3339.
+Structs that Go inlines are separate messages on the wire but write into their parent's object. Used only by
+`protobuf.py`. No kind is treated specially: everything comes from the graph.
 """
 
 from __future__ import annotations
@@ -17,10 +16,10 @@ from typing import Any, Final, TypeAlias
 from springtide.local.schema.node import Field, Node, Shape
 from springtide.local.wire.scalars import DELIMITED, NUMBERS, ZERO, Malformed, skip, varint
 
-# Deep enough for any schema people write, shallow enough for Python's stack.
+# Deep enough for real schemas, shallow enough for Python's stack.
 MAX_DEPTH: Final = 100
 
-# A message of two bytes becomes an object of hundreds.
+# A message of two bytes becomes an object of hundreds of bytes.
 MAX_VALUES: Final = 65_536
 
 Fields: TypeAlias = dict[str, Any]
@@ -35,7 +34,7 @@ _DELIMITED: Final = 2
 
 
 class _Room(threading.local):
-    """How many values the message that this thread reads may still have."""
+    """Number of further values allowed in the message that this thread reads."""
 
     left = MAX_VALUES
 
@@ -44,7 +43,7 @@ _room = _Room()
 
 
 class Message:
-    """How to read one struct. Compiled on first use, because JSONSchemaProps contains itself."""
+    """Reader of one struct. Compiled on first use, because JSONSchemaProps contains itself."""
 
     __slots__ = ("_compiled", "_delimited", "_fields", "_numbers", "_printed")
 
@@ -65,7 +64,8 @@ class Message:
         return out
 
     def read(self, out: Fields, data: bytes, at: int, end: int, depth: int) -> None:
-        """Add the fields between `at` and `end` to `out`; a message that comes twice is merged, as protobuf says."""
+        """Add the fields between `at` and `end` to `out`; a message that occurs twice is merged, as protobuf requires.
+        """
         if depth > MAX_DEPTH:
             raise Malformed(f"exceeded max depth {MAX_DEPTH}")
         if not self._compiled:
@@ -76,8 +76,8 @@ class Message:
                 out[name] = zero()
 
     def _walk(self, out: Fields, data: bytes, at: int, end: int, depth: int) -> None:
-        # The hot loop: one-byte tags, lengths and numbers are read in place, everything else takes the slow road.
-        # Bounds are checked by the sum at the end of each field: reading past `end` cannot go unnoticed.
+        # The hot loop: one-byte tags, lengths and numbers are read inline, all others by function calls. Bounds are
+        # checked at the end of each field, which detects reads past `end`.
         delimited, numbers, room = self._delimited, self._numbers, _room
         while at < end:
             tag = data[at]
@@ -128,7 +128,7 @@ class Message:
 
 
 def _bounds(data: bytes, at: int, end: int) -> tuple[int, int]:
-    """Where a length-delimited field ends and where its content starts."""
+    """End of a length-delimited field, and start of its content."""
     length = data[at]
     at += 1
     if length > 127:
@@ -143,11 +143,11 @@ _messages: dict[int, Message] = {}
 
 
 def compile_message(node: Node) -> Message:
-    """The reader of a struct. Positions of the same struct share its `fields`, so they share the reader too."""
+    """The reader of a struct. Positions of the same struct share its `fields`, and therefore the reader."""
     key = id(node.fields)
     message = _messages.get(key)
     if message is None:
-        # The message keeps `fields` alive, so the id stays its own.
+        # The message keeps `fields` alive, so the id is not reused.
         message = _messages[key] = Message(node.fields)
     return message
 
@@ -295,7 +295,7 @@ def _element(node: Node) -> Element:
     return read
 
 
-# JSONSchemaProps or something else: the fields of the wrapping message, and which of them JSON shows.
+# JSONSchemaProps or an alternative: the fields of the wrapping message, and the one that JSON shows.
 _BOOL, _STRING = Node(Shape.SCALAR, scalar="bool"), Node(Shape.SCALAR, scalar="string")
 _SCHEMA_OR: Final[Mapping[str, Callable[[Node], dict[str, Field]]]] = {
     "schema-or-bool": lambda schema: {
@@ -325,7 +325,7 @@ def _schema_or(node: Node) -> Element:
 
 
 def _zero(field: Field) -> Callable[[], Any]:
-    """What Go prints for a field that the wire left out."""
+    """The value that Go prints for a field missing on the wire."""
     node = field.node
     if field.pointer or node.shape in (Shape.LIST, Shape.MAP):
         return _null

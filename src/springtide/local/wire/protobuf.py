@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Protobuf request bodies, read into the plain object that the JSON body would have given.
+"""Decodes protobuf request bodies to the same plain object as a JSON body.
 
-kubectl and client-go send `application/vnd.kubernetes.protobuf` for built-in kinds and do not fall back to JSON after
-a 415, so the server must read it; answers may always be JSON, so nothing here writes it. A body is the magic `k8s\\0`,
-a small envelope with apiVersion and kind, and inside it the message of that kind. Which field number means which
-field comes from the schema's `Node` graph, compiled once per kind (`messages.py`) and walked here.
+kubectl and client-go send `application/vnd.kubernetes.protobuf` for built-in kinds and do not fall back to JSON after a
+415, so the server must read it; responses may always be JSON, so protobuf is never written. A body is the magic
+`k8s\\0`, an envelope with apiVersion and kind, and in it the message of that kind. The mapping of field numbers to
+fields comes from the schema's `Node` graph, compiled once per kind (`messages.py`).
 
-Called by the API server's body reader. Any input that is not such a message is a 400, never another exception.
+Called by the API server's body reader. Invalid input leads to a 400, never to another exception.
 """
 
 from __future__ import annotations
@@ -23,10 +23,10 @@ from springtide.local.wire.scalars import Malformed, content, fields_of
 
 MAGIC: Final = b"k8s\x00"
 
-# Kinds of the meta group that every API group also serves under its own name: `batch/v1 DeleteOptions`.
+# Kinds of the meta group that every API group also serves in its own version: `batch/v1 DeleteOptions`.
 _META_KINDS: Final = frozenset({"DeleteOptions", "CreateOptions", "UpdateOptions", "PatchOptions", "Status"})
 
-# Envelope fields (runtime.Unknown) and those of its first one (runtime.TypeMeta).
+# Fields of the envelope (runtime.Unknown), and those of its first field (runtime.TypeMeta).
 _TYPE_META, _RAW, _CONTENT_ENCODING = 1, 2, 3
 _API_VERSION, _KIND = 1, 2
 

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Single values of protobuf messages, and the ones that are messages on the wire but one value in JSON.
+"""Single values of protobuf messages, including messages that are one value in JSON.
 
-`messages.py` asks here by the scalar's name in the schema. Every function takes the buffer and the bounds of the value,
-because slicing nested messages out of their parent would copy each byte once per level.
+`messages.py` looks them up by the scalar's name in the schema. Every function takes the buffer and the bounds of the
+value, because slicing nested messages out of their parent would copy each byte once per level.
 """
 
 from __future__ import annotations
@@ -17,17 +17,17 @@ import msgspec
 
 Value = Callable[[bytes, int, int], Any]
 
-# Go's zero time, the first second of the year 1, which JSON shows as null.
+# Go's zero time, the first second of the year 1, which is null in JSON.
 _GO_ZERO: Final = -62135596800
 _YEAR_10000: Final = 253402300800
 
 
 class Malformed(ValueError):
-    """The bytes are not the message they should be."""
+    """The bytes are not a valid message."""
 
 
 def varint(data: bytes, at: int, end: int) -> tuple[int, int]:
-    """The unsigned integer at `at`, and where the next field starts."""
+    """The unsigned integer at `at`, and the position after it."""
     value = shift = 0
     while at < end:
         byte = data[at]
@@ -67,7 +67,7 @@ def base64_text(data: bytes, at: int, end: int) -> str:
 
 
 def fields_of(data: bytes, at: int, end: int) -> dict[int, int | bytes]:
-    """The last value of every field of a small message whose schema is fixed; unknown fields come along unread."""
+    """The last value of every field of a small message with a fixed schema, including unknown fields, undecoded."""
     found: dict[int, int | bytes] = {}
     while at < end:
         tag, at = varint(data, at, end)
@@ -82,7 +82,7 @@ def fields_of(data: bytes, at: int, end: int) -> dict[int, int | bytes]:
 
 
 def skip(data: bytes, tag: int, at: int, end: int) -> int:
-    """Where the field after this one starts; groups are not part of any Kubernetes message."""
+    """The position of the next field; groups do not occur in Kubernetes messages."""
     wire_type = tag & 7
     if tag >> 3 == 0:
         raise Malformed("illegal tag 0")
@@ -124,7 +124,7 @@ def _moment(fields: Mapping[int, int | bytes]) -> datetime | None:
 
 
 def time(data: bytes, at: int, end: int) -> str | None:
-    """RFC 3339 to the second: Kubernetes drops the fraction on purpose, because its JSON never had one."""
+    """RFC 3339 in seconds: Kubernetes drops the fraction, because its JSON never had one."""
     moment = _moment(fields_of(data, at, end)) if at < end else None
     return None if moment is None else moment.isoformat()[:19] + "Z"
 
@@ -156,7 +156,7 @@ def int_or_string(data: bytes, at: int, end: int) -> int | str:
 
 
 def free_json(data: bytes, at: int, end: int) -> Any:
-    """RawExtension, JSON and FieldsV1: a message around bytes that are JSON themselves."""
+    """RawExtension, JSON and FieldsV1: a message with bytes that are JSON."""
     raw = content(fields_of(data, at, end), 1)
     return msgspec.json.decode(raw) if raw else None
 
@@ -165,7 +165,7 @@ _UNITS: Final = (("h", 3600 * 10**9), ("m", 60 * 10**9), ("s", 10**9))
 
 
 def duration(data: bytes, at: int, end: int) -> str:
-    """As Go prints it: `1h30m0s`, `1.5s`, `250ms`."""
+    """A duration as printed by Go: `1h30m0s`, `1.5s`, `250ms`."""
     nanos = _integer(fields_of(data, at, end), 1)
     sign, left = ("-", -nanos) if nanos < 0 else ("", nanos)
     if left < 10**9:
@@ -206,7 +206,7 @@ DELIMITED: Final[Mapping[str, Value]] = {
     "fields": free_json,
 }
 
-# Numbers by the name of their scalar: what the unsigned integer on the wire means.
+# Conversions from the unsigned integer on the wire, by the name of the scalar.
 NUMBERS: Final[Mapping[str, Callable[[int], Any]]] = {
     "int32": signed32,
     "int64": signed64,
@@ -214,7 +214,7 @@ NUMBERS: Final[Mapping[str, Callable[[int], Any]]] = {
     "float64": double,
 }
 
-# What JSON shows where the wire has nothing and Go would still print the field.
+# JSON values for fields that are missing on the wire and that Go prints nevertheless.
 ZERO: Final[Mapping[str, Any]] = {
     "string": "",
     "int32": 0,
