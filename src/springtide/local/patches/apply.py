@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Server-side apply: an object is told what one manager wants of it, and remembers who wanted what.
+"""Server-side apply: merges a manager's configuration into an object and records field ownership.
 
-The patch verb calls `apply` with the object as stored (None when there is none yet) and gets the object to default,
-admit, validate and store, managedFields included. A field that another manager set to something else is a conflict,
-unless forced; a field this manager applied before and now leaves out goes away, unless someone else wants it.
+The patch verb calls `apply` with the stored object (None when there is none yet) and gets the object to default, admit,
+validate and store, including managedFields. A field that another manager set to another value is a conflict, unless
+forced; a field that this manager applied before and now omits is removed, unless another manager owns it.
 """
 
 from __future__ import annotations
@@ -46,9 +46,9 @@ class _ConflictError(Exception):
 
 
 def apply(live: Obj | None, config: Obj, node: Node, writer: Writer, *, force: bool = False) -> Obj:
-    """The object that `live` becomes. Raises StatusError: 409 with one cause per conflict, 400, or 500 for bad shapes.
+    """The object after apply. Raises StatusError: 409 with one cause per conflict, 400, or 500 for bad shapes.
 
-    The result may hold nulls where the last part of something was taken out; decoding it again drops them.
+    The result may contain nulls where the last part of a container was removed; decoding it again drops them.
     """
     _check(config, node, writer)
     entries = _entries_of(live, node, writer)
@@ -82,7 +82,7 @@ def _gvk(api_version: str, kind: str) -> str:
 
 
 def _entries_of(live: Obj | None, node: Node, writer: Writer) -> list[Entry]:
-    """The owners so far. What an untracked object holds is filed under before-first-apply, so that it can conflict."""
+    """The owners so far. Fields of an untracked object belong to before-first-apply, so that they can conflict."""
     if live is None:
         return []
     entries: list[Entry] | None = live["metadata"].get("managedFields")
@@ -129,7 +129,7 @@ def _with_owners(after: Obj, live: Obj | None, others: list[Entry], mine: Entry,
 
 
 def _taken(others: list[Entry], before: Obj, after: Obj, node: Node, writer: Writer, force: bool) -> list[Entry]:
-    """What the others still own after this change; without `force` they may lose nothing but what was removed."""
+    """The other managers' entries after this change; without `force` only removed fields may be taken from them."""
     seen = differences(before, after, node, writer)
     if not force:
         conflicts: Conflicts = []
@@ -144,7 +144,7 @@ def _taken(others: list[Entry], before: Obj, after: Obj, node: Node, writer: Wri
 
 
 def _pruned(merged: Obj, last: FieldSet, claim: FieldSet, others: list[Entry], node: Node) -> Obj:
-    """Takes out what this manager applied last time, not now, and nobody else owns."""
+    """Remove fields that this manager applied last time but not now, unless another manager owns them."""
     if not difference(last, claim):
         return merged
     wanted = claim
@@ -155,7 +155,7 @@ def _pruned(merged: Obj, last: FieldSet, claim: FieldSet, others: list[Entry], n
     bare = named(owned(take_out(merged, last_named, node) or {}, node) or {}, node)
     unowned = difference(all_named, union(bare, named(wanted, node)))
     kept = named(owned(take_out(merged, unowned, node) or {}, node) or {}, node)
-    # Only what this manager owned may go, and what nobody owns inside it.
+    # Only fields that this manager owned may be removed, and unowned fields inside them.
     gone = intersection(difference(all_named, kept), last_named)
     result: Obj = take_out(merged, gone, node) or {}
     return result
@@ -164,7 +164,7 @@ def _pruned(merged: Obj, last: FieldSet, claim: FieldSet, others: list[Entry], n
 def _forgiven(
     error: _ConflictError, live: Obj | None, config: Obj, node: Node, writer: Writer, entries: list[Entry]
 ) -> Obj:
-    """kubectl moving an object from client-side apply: conflicts on what it applied itself are none."""
+    """Migration of kubectl from client-side apply: conflicts on fields that it applied itself are ignored."""
     conflicts = error.conflicts
     if writer.manager == "kubectl" and live is not None:
         allowed = _last_applied_fields(live, node, writer)
@@ -176,7 +176,7 @@ def _forgiven(
 
 
 def _last_applied_fields(live: Obj, node: Node, writer: Writer) -> FieldSet | None:
-    """Fields of the client-side apply annotation that still have the value they were given."""
+    """Fields of the client-side apply annotation whose value is unchanged since."""
     text = (live["metadata"].get("annotations") or {}).get(LAST_APPLIED)
     if not text:
         return None
@@ -217,7 +217,7 @@ def _shown_manager(entry: Entry) -> str:
 
 
 def _renew_last_applied(obj: Obj, config: Obj) -> None:
-    """Keeps the client-side apply annotation true, if there is one, so that `kubectl apply` can take over again."""
+    """Update the client-side apply annotation, if present, so that client-side `kubectl apply` works again."""
     annotations = obj["metadata"].get("annotations") or {}
     if not annotations.get(LAST_APPLIED):
         return

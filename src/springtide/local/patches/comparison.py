@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which fields an object has, and which differ between two of them, read with the schema's list and map types.
+"""Field sets of objects and differences between two objects, by the schema's list and map types.
 
-The arithmetic under managedFields and server-side apply. Equal subtrees are skipped at native speed, so the cost of a
-comparison follows what changed. An object nobody has typed (`Shape.ANY`, unknown fields) is compared map by map, with
-its lists as single values. Nothing here knows managers or conflicts.
+The basis of managedFields and server-side apply. Equal subtrees are skipped at native speed, so the cost of a
+comparison depends on the changes. An untyped object (`Shape.ANY`, unknown fields) is compared map by map, with its
+lists as single values. Managers and conflicts are handled elsewhere.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from springtide.local.patches.field_sets import (
 from springtide.local.schema.node import MISSING, Node, Shape
 
 DEDUCED: Final = Node(Shape.ANY, preserve_unknown=True)
-"""The shape of a value that no schema describes."""
+"""The node of a value without a schema."""
 
 _ABSENT: Final = object()
 _ZERO_SCALARS: Final[Mapping[str, Any]] = {
@@ -39,17 +39,17 @@ _ZERO_SCALARS: Final[Mapping[str, Any]] = {
 
 
 class ElementError(ValueError):
-    """A list item that cannot be told from its neighbours."""
+    """A list item without a unique identity."""
 
 
 class Difference(NamedTuple):
     changed: FieldSet
-    """Fields that were added or have another value now."""
+    """Fields that were added or have a new value."""
     removed: FieldSet
 
 
 def child_of(node: Node, name: str) -> Node:
-    """The shape below a field or key of an object."""
+    """The node of a field or key of an object."""
     found = node.fields.get(name)
     if found is not None:
         return found.node
@@ -57,7 +57,7 @@ def child_of(node: Node, name: str) -> Node:
 
 
 def is_granular(value: Any, node: Node) -> bool:
-    """Whether the parts of this value have owners of their own; else it is one leaf."""
+    """Whether the parts of this value have their own owners; otherwise it is one leaf."""
     if type(value) is dict:
         return not node.atomic and node.scalar != "raw"
     return type(value) is list and node.shape is Shape.LIST and node.list_type != "atomic"
@@ -92,7 +92,7 @@ def element_of(item: Any, node: Node) -> str:
     return key_element(keys)
 
 
-_REFERENCE = ".LocalObjectReference"  # its name may be left out and still has a default, the empty one
+_REFERENCE = ".LocalObjectReference"  # its name may be omitted and then has the empty string as default
 
 
 def _default_key(node: Node, name: str) -> Any:
@@ -101,14 +101,14 @@ def _default_key(node: Node, name: str) -> Any:
         return _ABSENT
     if found.default is not MISSING:
         return found.default
-    # A Go struct's plain field is never absent: its OpenAPI default is the zero value.
+    # A plain field of a Go struct is never absent: its OpenAPI default is the zero value.
     if node.item.name and not found.pointer and (not found.omit_empty or node.item.name.endswith(_REFERENCE)):
         return _ZERO_SCALARS.get(found.node.scalar, _ABSENT)
     return _ABSENT
 
 
 def zero(node: Node) -> dict[str, Any]:
-    """What a new, empty Go struct of this type looks like in JSON: creation is a change from this, not from nothing.
+    """A new, empty Go struct of this type in JSON: a create is compared with it, not with an empty object.
 
     Custom resources have no Go struct; theirs is empty.
     """
@@ -136,7 +136,7 @@ def _zero_value(node: Node, pointer: bool) -> Any:
 
 
 def present(value: Any, node: Node) -> FieldSet:
-    """A subtree that appeared or went as a whole: each of its parts, containers included."""
+    """All fields of a subtree that was added or removed as a whole, including containers."""
     if type(value) is dict:
         if not value or node.atomic or node.scalar == "raw":
             return LEAF
@@ -164,7 +164,8 @@ def _present_map(value: dict[str, Any], node: Node) -> FieldSet:
 
 
 def owned(value: Any, node: Node) -> FieldSet | None:
-    """The fields someone claims who applies this value: leaves, map entries and list items, not mere containers."""
+    """The fields that a manager owns by applying this value: leaves, map entries and list items, not mere containers.
+    """
     if type(value) is list:
         return _owned_list(value, node) if is_granular(value, node) else LEAF
     if type(value) is not dict or not value or not is_granular(value, node):
@@ -190,7 +191,7 @@ def _owned_list(items: list[Any], node: Node) -> FieldSet | None:
 
 
 def compare(before: dict[str, Any], after: dict[str, Any], node: Node) -> Difference:
-    """What happened between two states of one object."""
+    """The difference between two states of one object."""
     changed, removed = _compare_maps(before, after, node)
     return Difference(changed or {}, removed or {})
 
@@ -224,7 +225,7 @@ def _note(element: str, parts: _Parts, changed: FieldSet, removed: FieldSet) -> 
 
 
 def _compare_values(was: Any, now: Any, node: Node) -> _Parts:
-    """Two different values at one position. Null is an empty container beside one, and a value beside a value."""
+    """Compare two different values. Null counts as an empty container beside one, and as a value beside a value."""
     if was or now:
         if _both(was, now, dict) and is_granular(was or now, node):
             return _compare_maps(was or {}, now or {}, node)
@@ -251,7 +252,7 @@ def _compare_lists(before: list[Any], after: list[Any], node: Node) -> _Parts:
                 _note(element, _compare_values(were[0], items[0], below), changed, removed)
         elif items != were:
             changed[element] = LEAF if len(items) > 1 else present(items[0], below)
-            # Duplicates are owned as one marker, so what stood there before goes when they come or go.
+            # Duplicates are owned as one marker, so the former field is removed when they appear or disappear.
             if were and len(were) != len(items) and (len(were) == 1 or len(items) == 1):
                 removed[element] = LEAF if len(were) > 1 else present(were[0], below)
     for element, items in old.items():

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Whether an applied configuration fits the schema at all, in the words of structured-merge-diff.
+"""Checks an applied configuration against the schema, with the messages of structured-merge-diff.
 
-Server-side apply reads the client's object before anything else has looked at it, so wrong types, unknown fields and
-duplicate list keys are found here. Unlike validation this speaks of paths such as `.spec.containers[name="a"].image`.
+Server-side apply reads the client's object before any other check, so wrong types, unknown fields and duplicate list
+keys are found here. Unlike validation it reports paths such as `.spec.containers[name="a"].image`.
 """
 
 from __future__ import annotations
@@ -19,18 +19,18 @@ _TEXT = frozenset({"string", "bytes"})
 
 
 def complaints(value: Any, node: Node) -> list[str]:
-    """Each as `path: what is wrong`; empty when the object fits."""
+    """Errors as `path: message`; empty when the object is valid."""
     return _check(value, node, "", False)
 
 
 def _check(value: Any, node: Node, path: str, open_: bool) -> list[str]:
-    """`open_`: someone above said that unknown fields are welcome."""
+    """`open_`: unknown fields are allowed by this position or one above it."""
     if value is None or node.shape is Shape.ANY:
         return []
     if node.shape is Shape.SCALAR:
         wrong = _scalar_complaint(value, node.scalar)
         return [f"{cut(path)}: {wrong}"] if wrong else []
-    path = cut(path)  # a long key stands before every complaint about what is below it
+    path = cut(path)  # every error below the path repeats it, and it can contain a long key
     if node.shape is Shape.LIST:
         return _check_list(value, node, path, open_)
     if type(value) is not dict:
@@ -86,7 +86,7 @@ def _scalar_complaint(value: Any, scalar: str) -> str:
 
 
 def go_type(value: Any) -> str:
-    """The Go type of a decoded JSON value, as Go's messages name it."""
+    """The Go type of a decoded JSON value, as in Go's messages."""
     if isinstance(value, bool):
         return "bool"
     names = {str: "string", int: "int64", float: "float64", dict: "map[string]interface {}", list: "[]interface {}"}
@@ -115,7 +115,7 @@ def _go_syntax(value: Any) -> str:
 
 
 def json_kind(value: Any) -> str:
-    """What Go's JSON decoder calls a value of the wrong type."""
+    """The name of a JSON value's type in errors of Go's JSON decoder."""
     if isinstance(value, bool):
         return "bool"
     return {str: "string", int: "number", float: "number", dict: "object", list: "array"}.get(type(value), "null")

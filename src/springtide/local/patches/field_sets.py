@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Sets of field paths, in the very shape they have on the wire (`fieldsV1`), so reading and writing one costs nothing.
+"""Sets of field paths in their wire form (`fieldsV1`), so that reading and writing them needs no conversion.
 
 A set is a tree of dicts. Keys are path elements: `f:name`, `k:{"name":"a"}` (list item by key), `v:"x"` (item of a
 set), `i:0`. An empty dict is a field that belongs to the set; one with children belongs to it when it has the key `.`.
@@ -25,13 +25,13 @@ Filter: TypeAlias = Callable[[FieldSet], FieldSet]
 
 SELF: Final = "."
 LEAF: Final[FieldSet] = {}
-"""A member without children. One shared object: never write into a set."""
+"""A member without children. One shared object: never modify a set."""
 
 _HTML = {"<": "\\u003c", ">": "\\u003e", "&": "\\u0026", "\u2028": "\\u2028", "\u2029": "\\u2029"}
 
 
 class FieldSetError(ValueError):
-    """A `fieldsV1` that is no set of fields."""
+    """An invalid `fieldsV1`."""
 
 
 def is_member(node: FieldSet) -> bool:
@@ -39,7 +39,7 @@ def is_member(node: FieldSet) -> bool:
 
 
 def as_member(node: FieldSet | None) -> FieldSet:
-    """The same subtree with its own top in the set."""
+    """The same subtree with its root as a member."""
     if not node:
         return LEAF
     return node if SELF in node else {SELF: LEAF, **node}
@@ -76,7 +76,7 @@ def _union_below(ours: FieldSet, theirs: FieldSet) -> FieldSet:
 
 
 def difference(left: FieldSet, right: FieldSet) -> FieldSet:
-    """Members of `left` that are not members of `right`; the very same object when that is all of them."""
+    """Members of `left` that are not members of `right`; `left` itself when none is removed."""
     if not left or not right:
         return left
     out: FieldSet = {}
@@ -101,7 +101,7 @@ def _difference_below(ours: FieldSet, theirs: FieldSet) -> FieldSet | None:
 
 
 def _tidy(node: FieldSet) -> FieldSet | None:
-    """A subtree left over from a difference: nothing, a bare member, or as it is."""
+    """Normalise a subtree after a difference: None if empty, LEAF for a bare member, otherwise unchanged."""
     if not node:
         return None
     return LEAF if len(node) == 1 and SELF in node else node
@@ -163,7 +163,7 @@ def _from_path(path: str) -> FieldSet:
 
 
 def parse(fields: Any) -> FieldSet:
-    """A set as someone else wrote it, checked and in canonical form."""
+    """A set from a client, checked and in canonical form."""
     if not isinstance(fields, dict):
         raise FieldSetError("a set of fields must be an object")
     out: FieldSet = {}
@@ -177,7 +177,7 @@ def parse(fields: Any) -> FieldSet:
 
 
 def _canonical(element: str) -> str | None:
-    """None for an element of a kind we do not know: a later version may, so it is dropped rather than refused."""
+    """The canonical element; None for an unknown kind, which a later version may use: it is dropped, not rejected."""
     if len(element) < 2 or element[1] != ":":
         raise FieldSetError(f"no path element: {element!r}")
     kind, text = element[0], element[2:]
@@ -213,7 +213,7 @@ def _json(value: Any) -> str:
     if isinstance(value, str):
         return _known_json_string(value) if len(value) <= _LONGEST_KNOWN else _written_json_string(value)
     if isinstance(value, float) and value.is_integer():
-        value = int(value)  # Go writes a whole float without its point
+        value = int(value)  # Go writes a whole float without a decimal point
     return msgspec.json.encode(value).decode()
 
 
@@ -231,7 +231,8 @@ def _written_json_string(value: str) -> str:
 
 
 def paths(fields: FieldSet) -> Iterator[str]:
-    """Every member as people read it (`.spec.containers[name="a"].image`), in the order Kubernetes lists them."""
+    """Every member in readable form (`.spec.containers[name="a"].image`), in the order in which Kubernetes lists them.
+    """
     yield from _paths("", fields)
 
 
@@ -242,7 +243,7 @@ def _paths(prefix: str, fields: FieldSet) -> Iterator[str]:
             yield cut(prefix + shown_element(element))
     for element in elements:
         if fields[element]:
-            # Cut on the way: a long key stands before each of the thousands of keys below it.
+            # Shortened here: a long key is repeated in each of the thousands of paths below it.
             yield from _paths(cut(prefix + shown_element(element)), fields[element])
 
 
@@ -264,7 +265,7 @@ def _value_rank(value: Any) -> tuple[int, Any]:
 
 
 def shown_element(element: str) -> str:
-    """One step of a path as people read it."""
+    """One element of a path in readable form."""
     kind, text = element[0], element[2:]
     if kind == "f":
         return f".{text}"

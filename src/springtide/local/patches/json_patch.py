@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""JSON patch (RFC 6902) with the habits of the library behind kube-apiserver.
+"""JSON patch (RFC 6902) with the deviations of the library behind kube-apiserver.
 
-Those habits: `replace` of a missing map key adds it, `copy` of a missing one writes null, a missing `value` is null,
-indices may count from the end, all `copy` operations together add at most 3 MiB. Every operation that does not apply
-gives the same sparse 422. The patch verb decodes the body and calls `apply`. Target and patch are never changed: each
-of their containers is copied when an operation first reaches into it, and once only, so that many operations on a long
+Those deviations: `replace` of a missing map key adds it, `copy` of a missing one writes null, a missing `value` is
+null, indices may count from the end, all `copy` operations together add at most 3 MiB. Every operation that does not
+apply leads to the same sparse 422. The patch verb decodes the body and calls `apply`. Target and patch are never
+changed: each of their containers is copied once, when an operation first accesses it, so that many operations on a long
 list cost no more than the list and the operations.
 """
 
@@ -20,27 +20,27 @@ from springtide.local.status import StatusError, bad_request
 MAX_OPERATIONS: Final = 10_000
 MAX_COPIED: Final = 3 * 1024 * 1024
 
-_INDEX_DIGITS: Final = 32  # no list is longer, and Python takes its time for thousands of digits
+_INDEX_DIGITS: Final = 32  # no list is longer, and Python converts thousands of digits slowly
 
 _Container = dict[str, Any] | list[Any]
 
 
 class _NotApplicableError(Exception):
-    """The operation does not fit the document."""
+    """The operation does not apply to the document."""
 
 
 class _Document:
-    """The document so far. The list around it gives its root a parent like any other value has."""
+    """The document so far. The list around it gives the root a parent like any other value."""
 
     def __init__(self, target: dict[str, Any]) -> None:
         self.holder: list[Any] = [target]
         self.copied = 0
-        """Bytes that `copy` operations have added."""
+        """Bytes added by `copy` operations."""
         self._own: set[int] = {id(self.holder)}
-        """Identities of containers made here. What was there before outlives this, so no identity comes up twice."""
+        """Identities of containers made here. The original ones outlive this object, so no identity is reused."""
 
     def find(self, path: Any) -> tuple[_Container, str]:
-        """The container a path leads into, made our own on the way, and the last step."""
+        """The container of the value at a path, and the last step. Copies containers on the path."""
         if not isinstance(path, str):
             raise _NotApplicableError("no path")
         steps = [step.replace("~1", "/").replace("~0", "~") for step in path.split("/")[1:]]
@@ -59,7 +59,7 @@ class _Document:
         return place, steps[-1]
 
     def copy_of(self, value: Any) -> Any:
-        """A value that shares nothing with the original; the limit is checked before it is made."""
+        """A deep copy; the limit is checked before it is made."""
         try:
             encoded = msgspec.json.encode(value)
             self.copied += len(encoded)
@@ -118,7 +118,7 @@ def _overwrite(place: _Container, step: str, value: Any) -> None:
 
 
 def _get(place: _Container, step: str) -> Any:
-    """A missing map key reads as null, a missing index does not exist."""
+    """A missing map key reads as null, a missing index is an error."""
     return place.get(step) if isinstance(place, dict) else place[_index(step, len(place))]
 
 
@@ -185,7 +185,7 @@ def _test(document: _Document, operation: dict[str, Any]) -> None:
 
 
 def _equal(found: Any, wanted: Any) -> bool:
-    """An equality in which 1 is neither 1.0 nor true. It looks at no more than the patch has written."""
+    """Equality in which 1 is neither 1.0 nor true. The cost is limited by the patch's value."""
     if type(found) is not type(wanted):
         return False
     if isinstance(wanted, dict):

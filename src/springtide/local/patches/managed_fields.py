@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Who set which field: `metadata.managedFields` kept up to date on every create, update, patch and apply.
+"""Field ownership: updates `metadata.managedFields` on every create, update, patch and apply.
 
-`track` is called by the write verbs with the object as the client asked for it, after defaults and before admission
-and `prepare_*`, as kube-apiserver does: what those change is owned by nobody. `settle` then undoes a write that changed
-nothing but timestamps. The last writer of a field owns it; entries that own nothing disappear.
+The write verbs call `track` with the object as the client requested it, after defaults and before admission and
+`prepare_*`, as kube-apiserver does: changes made by those have no owner. `settle` then undoes a write that changed only
+timestamps. The last writer of a field owns it; entries without fields are removed.
 """
 
 from __future__ import annotations
@@ -45,12 +45,12 @@ _STRIPPED_METADATA: Final = frozenset(
 
 
 class ManagedFieldsError(ValueError):
-    """A managedFields list that cannot be understood."""
+    """An invalid managedFields list."""
 
 
 @dataclass(frozen=True, slots=True)
 class Writer:
-    """Who writes, through which door."""
+    """The manager of a write, and the API version and subresource it uses."""
 
     manager: str
     api_version: str
@@ -59,13 +59,13 @@ class Writer:
     kind: str = ""
     subresource: str = ""
     reset: Filter | None = None
-    """What this door cannot change (`excluding("status")` on the main resource) and so does not own."""
+    """Filter for fields that this subresource cannot change (`excluding("status")` on the main resource) or own."""
     nodes: Mapping[str, Node] = field(default_factory=dict)
-    """Shapes of the served versions. Managers of other versions are forgotten; empty: one shape fits all versions."""
+    """Nodes of the served versions. Managers of other versions are dropped; empty: one node fits all versions."""
 
 
 def manager_name(field_manager: str, user_agent: str) -> str:
-    """The name to file a write under: the `fieldManager` asked for, else the program in the user agent."""
+    """The manager of a write: the requested `fieldManager`, else the program in the user agent."""
     if field_manager:
         return field_manager
     program = user_agent.partition("/")[0]
@@ -73,7 +73,7 @@ def manager_name(field_manager: str, user_agent: str) -> str:
 
 
 def track(old: Obj | None, new: Obj, node: Node, writer: Writer) -> None:
-    """Brings `new["metadata"]["managedFields"]` up to date, in place; `old` is None on create.
+    """Update `new["metadata"]["managedFields"]` in place; `old` is None on create.
 
     An object whose managedFields were reset is not tracked again before its first apply.
     """
@@ -85,13 +85,13 @@ def track(old: Obj | None, new: Obj, node: Node, writer: Writer) -> None:
     try:
         entries = _updated(entries, old, new, node, writer)
     except ElementError:
-        return  # validation will refuse this object; until then nobody owns anything
+        return  # validation will reject this object; until then its fields have no owner
     if entries:
         metadata["managedFields"] = entries
 
 
 def _starting_point(old: Obj | None, sent: Any, writer: Writer) -> list[Entry] | None:
-    """The entries to go on from; None when the object is not tracked."""
+    """The entries before this write; None when the object is not tracked."""
     live = (old.get("metadata", {}).get("managedFields") if old is not None else None) or []
     if writer.subresource or sent is None or sent == live:
         return live if live or old is None else None
@@ -104,7 +104,7 @@ def _starting_point(old: Obj | None, sent: Any, writer: Writer) -> list[Entry] |
 
 
 def decode(entries: Any) -> list[Entry]:
-    """managedFields as a client wrote them, checked and in canonical form."""
+    """managedFields from a client, checked and in canonical form."""
     out: dict[Owner, Entry] = {}
     for entry in entries if isinstance(entries, list) else [entries]:
         if not isinstance(entry, dict) or entry.get("operation") not in ("Apply", "Update"):
@@ -155,7 +155,7 @@ def _updated(entries: list[Entry], old: Obj | None, new: Obj, node: Node, writer
 
 
 def unmanaged(obj: Obj) -> Obj:
-    """The object without managedFields, which own but are not owned."""
+    """The object without managedFields, which have no owner."""
     metadata = obj.get("metadata")
     if not metadata or "managedFields" not in metadata:
         return obj
@@ -163,7 +163,7 @@ def unmanaged(obj: Obj) -> Obj:
 
 
 def differences(before: Obj, after: Obj, node: Node, writer: Writer) -> dict[str, Difference]:
-    """What changed, by API version; versions other than the writer's are added by `release` when someone needs them."""
+    """Differences by API version: that of the writer; `release` adds other versions when needed."""
     return {writer.api_version: _filtered(compare(before, after, node), writer)}
 
 
@@ -176,7 +176,7 @@ def _filtered(found: Difference, writer: Writer) -> Difference:
 def difference_in(
     version: str, seen: dict[str, Difference], before: Obj, after: Obj, writer: Writer
 ) -> Difference | None:
-    """What changed, seen through another version's shape; None when that version is no longer served."""
+    """The difference by another version's schema; None when that version is no longer served."""
     if version not in seen:
         if not writer.nodes:
             return seen[writer.api_version]
@@ -188,7 +188,7 @@ def difference_in(
 
 
 def release(entries: list[Entry], seen: dict[str, Difference], before: Obj, after: Obj, writer: Writer) -> list[Entry]:
-    """The entries without the fields that were changed or removed; the same list when none was."""
+    """The entries without the fields that were changed or removed; the same list when there are none."""
     kept: list[Entry] = []
     same = True
     for entry in entries:
@@ -208,7 +208,7 @@ def release(entries: list[Entry], seen: dict[str, Difference], before: Obj, afte
 
 
 def strip(fields: FieldSet) -> FieldSet:
-    """Without the fields that identify an object or belong to the server: nobody owns those."""
+    """The set without fields that identify an object or belong to the server: those have no owner."""
     metadata = fields.get("f:metadata")
     if metadata is None:
         return fields if _STRIPPED_TOP.isdisjoint(fields) else _without(fields, _STRIPPED_TOP)
@@ -226,7 +226,7 @@ def _without(fields: FieldSet, elements: frozenset[str]) -> FieldSet:
 
 
 def _filed(entries: list[Entry], mine: FieldSet, writer: Writer) -> list[Entry]:
-    """The writer's fields joined to what it already owned, with a new time."""
+    """Merge the writer's fields into its existing entry, with a new time."""
     entry = entry_for(writer, "Update", mine, writer.now)
     me = owner_of(entry)
     kept = []
@@ -240,7 +240,7 @@ def _filed(entries: list[Entry], mine: FieldSet, writer: Writer) -> list[Entry]:
 
 
 def _capped(entries: list[Entry]) -> list[Entry]:
-    """At most ten updaters: the oldest of each version are folded into one entry named ancient-changes."""
+    """At most ten updaters: the oldest of each version are merged into one entry named ancient-changes."""
     updaters = [entry for entry in entries if entry["operation"] == "Update"]
     excess = len(updaters) - MAX_UPDATE_MANAGERS
     if excess <= 0:
@@ -280,7 +280,7 @@ def _order(entry: Entry) -> tuple[str, str, str, str, str]:
 
 
 def settle(old: Obj, new: Obj) -> bool:
-    """Whether `new` says the same as `old`; gives `new` the old timestamps back when only those differ."""
+    """Whether `new` equals `old`; restores the old timestamps in `new` when only those differ."""
     was = old.get("metadata", {}).get("managedFields")
     now = new.get("metadata", {}).get("managedFields")
     if was == now:
@@ -294,7 +294,7 @@ def settle(old: Obj, new: Obj) -> bool:
 
 
 def _same(left: Obj, right: Obj) -> bool:
-    """Equal as JSON: to Python 1 is true, and a write that says so must not get lost."""
+    """Equality as in JSON: in Python 1 equals true, and a write of one over the other must not be ignored."""
     return left == right and msgspec.json.encode(left, order="sorted") == msgspec.json.encode(right, order="sorted")
 
 

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """JSON merge patch (RFC 7386): objects are merged, null removes, everything else replaces. Lists are replaced whole.
 
-The patch verb calls `apply`; controllers' status writes come this way, so it copies only the objects on the path to a
+The patch verb calls `apply`; controllers write status by merge patch, so it copies only the objects on the path to a
 change and shares the rest with the target.
 """
 
@@ -14,7 +14,7 @@ from springtide.local.status import bad_request
 
 
 def apply(target: dict[str, Any], patch: Any) -> dict[str, Any]:
-    """The patched object. Raises StatusError 400 when the patch is no object."""
+    """The patched object. Raises StatusError 400 when the patch is not an object."""
     if patch is None:
         raise bad_request("Invalid JSON Patch")
     if not isinstance(patch, dict):
@@ -38,7 +38,7 @@ def _merged(target: dict[str, Any], patch: dict[str, Any]) -> dict[str, Any]:
 
 
 def without_nulls(value: Any) -> Any:
-    """What a patch puts where nothing was: its nulls ask for removals, so they are left out (but not as list items)."""
+    """The value for a position that did not exist: nulls are removals and are dropped (but not as list items)."""
     if isinstance(value, dict):
         return {name: without_nulls(part) for name, part in value.items() if part is not None}
     return [without_nulls(item) for item in value] if isinstance(value, list) else value

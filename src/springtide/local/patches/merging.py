@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Merging an applied configuration into an object, and taking fields out of one, as the schema's list types say.
+"""Merges an applied configuration into an object, and removes fields from one, by the schema's list types.
 
 The object side of server-side apply. Lists that are sets or maps are merged item by item: items of the configuration
-keep its order, all others stay where they were. Arguments are never changed; results share what they can with them.
+keep its order, all others keep their position. Arguments are never changed; results share parts with them.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ _ABSENT: Final = object()
 
 
 def merge(live: Any, config: Any, node: Node) -> Any:
-    """`live` with what `config` says. Nothing is removed: an empty container or null adds nothing to a full one."""
+    """Merge `config` into `live`. Nothing is removed: an empty container or null leaves a non-empty one unchanged."""
     if config is None and live and is_granular(live, node):
         return live
     if type(config) is dict and (live is None or type(live) is dict) and is_granular(config, node):
@@ -41,12 +41,12 @@ def _merge_maps(live: dict[str, Any], config: dict[str, Any], node: Node) -> dic
 
 
 def _merge_lists(live: list[Any], config: list[Any], node: Node) -> list[Any]:
-    """A walk along both lists at once, in step at the items they share."""
+    """Walk along both lists, aligned at the items they share."""
     live_order = [element_of(item, node) for item in live]
     wanted = {element_of(item, node): item for item in config}
     has: dict[str, Any] = {}
     for element, item in zip(live_order, live, strict=True):
-        # Duplicates are not merged with anything: the configuration's item replaces them all.
+        # Duplicates are not merged: the configuration's item replaces them all.
         has[element] = None if element in has else item
     order = list(wanted)
     shared = deque(element for element in order if element in has)
@@ -61,7 +61,7 @@ def _merge_lists(live: list[Any], config: list[Any], node: Node) -> list[Any]:
                 out.append(live[left])
                 left += 1
                 continue
-            # A shared item out of turn: it comes where the configuration has it.
+            # A shared item out of order: it is added at its position in the configuration.
             waits = right < len(order) and bool(shared) and shared[0] != element
             if waits or element in done:
                 left += 1
@@ -79,7 +79,7 @@ def _merge_lists(live: list[Any], config: list[Any], node: Node) -> list[Any]:
 
 
 def take_out(value: Any, fields: FieldSet, node: Node) -> Any:
-    """The value without the members of `fields`; None when nothing is left of a container."""
+    """The value without the members of `fields`; None when a container becomes empty."""
     if not value or not is_granular(value, node):
         return None if type(value) in (dict, list) else value
     if type(value) is list:
@@ -103,7 +103,7 @@ def _item_left(item: Any, fields: FieldSet, node: Node) -> Any:
 
 
 def named(fields: FieldSet, node: Node) -> FieldSet:
-    """The set with the struct fields on the way to its members as members too (but not map keys or list items)."""
+    """The set plus the struct fields above its members (but not map keys or list items)."""
     out: FieldSet = {}
     for element, below in fields.items():
         if not below:

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Strategic merge patch: a merge patch that knows which lists are keyed, and understands directives.
+"""Strategic merge patch: a merge patch with keyed lists and directives.
 
 `$patch: delete|replace`, `$retainKeys`, `$deleteFromPrimitiveList/x` and `$setElementOrder/x`; merge keys and
-strategies come from the schema of built-in types. Custom resources have none: the patch verb refuses them with 415
-and never comes here. `kubectl apply` and `kubectl edit` speak this. Targets and patches are never changed.
+strategies come from the schema of built-in types. Custom resources have none: the patch verb rejects them with 415
+before. Used by `kubectl apply` and `kubectl edit`. Targets and patches are never changed.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ def _malformed(directive: str) -> NoReturn:
 
 
 def _failed(message: str) -> NoReturn:
-    """kube-apiserver does not foresee these: a bare 500 with the message alone."""
+    """An error that kube-apiserver does not expect: a bare 500 with only the message."""
     raise bad_request(message)
 
 
@@ -82,7 +82,7 @@ def _directed(patch: Obj) -> Obj:
 
 
 def _set(out: Obj, name: str, value: Any) -> None:
-    """What the patch puts where nothing comparable was: without its nulls and directives."""
+    """Set a value that has no comparable old one, without the patch's nulls and directives."""
     plain = _without_directives(without_nulls(value))
     if plain is None:
         out.pop(name, None)
@@ -91,7 +91,7 @@ def _set(out: Obj, name: str, value: Any) -> None:
 
 
 def _without_directives(value: Any) -> Any:
-    """None for an object that is itself a directive."""
+    """The value without directives; None for an object that is itself a directive."""
     if isinstance(value, dict):
         if PATCH in value:
             return None
@@ -110,7 +110,7 @@ def _field(node: Node, name: str) -> Node:
 
 
 def _named_by(key: str, prefix: str) -> str:
-    """`containers`, from `$setElementOrder/containers`."""
+    """The field name in a directive: `containers` in `$setElementOrder/containers`."""
     head, slash, name = key.partition("/")
     if head != prefix or not slash:
         _malformed(prefix)
@@ -118,7 +118,7 @@ def _named_by(key: str, prefix: str) -> str:
 
 
 def _retained(target: Obj, patch: Obj) -> tuple[Obj, Obj]:
-    """Copies of both, the target's without the keys that `$retainKeys` leaves out."""
+    """Copies of both, the target's without the keys missing in `$retainKeys`."""
     if RETAIN not in patch:
         return dict(target), dict(patch)
     keys = patch[RETAIN]
@@ -133,7 +133,7 @@ def _retained(target: Obj, patch: Obj) -> tuple[Obj, Obj]:
 
 
 def _ordered(out: Obj, patch: Obj, node: Node) -> Obj:
-    """Deals with `$setElementOrder/x` and the lists they speak of; returns what is left of the patch."""
+    """Apply `$setElementOrder/x` and the lists it orders; returns the rest of the patch."""
     rest = dict(patch)
     for key in [key for key in patch if key.startswith(ORDER)]:
         order = patch[key]
@@ -169,7 +169,7 @@ def _list_or_none(obj: Obj, name: str) -> list[Any] | None:
 
 
 def _check_order(wants: list[Any], order: list[Any], key: str) -> None:
-    """The patch's items must come in the order it demands, and none may be missing there."""
+    """The patch's items must be in the order that it sets, and all must be listed there."""
     if not wants or not order:
         return
     items = [item for item in wants if not (key and _directive(item) == "delete")]
@@ -190,7 +190,7 @@ def _directive(item: Any) -> Any:
 
 
 def _identity(item: Any, key: str) -> Any:
-    """What tells an item from its neighbours: its merge key, or the item itself."""
+    """Identity of a list item: its merge key, or the item itself."""
     if not key:
         return _token(item)
     if not isinstance(item, dict):
@@ -201,15 +201,15 @@ def _identity(item: Any, key: str) -> Any:
 
 
 def _token(value: Any) -> Any:
-    """The value, or something hashable in its place."""
+    """The value, or a hashable substitute."""
     return go_text(value) if isinstance(value, dict | list) else value
 
 
 def _server_order(has: list[Any], wants: list[Any], key: str) -> list[Any]:
-    """Where the items stood, as the real server remembers it.
+    """The former order of the items, as kube-apiserver computes it.
 
-    It merges in the target's own array, so an item it adds takes the place of one it deleted; `kubectl apply` that
-    swaps a container shows the difference.
+    It merges in the target's own array, so an added item takes the position of a deleted one; the difference is visible
+    when `kubectl apply` replaces a container by another.
     """
     if not key:
         return has
@@ -227,16 +227,16 @@ def _server_order(has: list[Any], wants: list[Any], key: str) -> list[Any]:
 
 
 def _after_deletions(has: list[Any], wants: list[Any], key: str) -> tuple[list[Any], int]:
-    """The target's array with the items that stay moved to its front, and how many these are.
+    """The target's array with the remaining items moved to its front, and their number.
 
-    Behind them stands what each deletion found at the array's end and moved forwards.
+    They are followed by the items that each deletion found at the array's end and moved forward.
     """
     places: dict[Any, list[int]] = {}
     for place, item in enumerate(has):
         places.setdefault(_identity(item, key), []).append(place)
-    before = list(range(-1, len(has)))  # for each place, and for the end, the nearest one in front that stays
+    before = list(range(-1, len(has)))  # for each position, and for the end, the nearest remaining one before it
     after = list(range(1, len(has) + 2))
-    stale: list[Any] = []  # backwards
+    stale: list[Any] = []  # in reverse order
     for item in wants:
         gone = places.pop(_identity(item, key), []) if _directive(item) == "delete" else []
         place = len(has)
@@ -285,7 +285,7 @@ def _same_type(*lists: list[Any]) -> type:
 
 
 def _special_items(has: list[Any], wants: list[Any], key: str) -> tuple[list[Any], list[Any]]:
-    """Carries out the `$patch` items: the target's items that stay, and the patch's ordinary ones."""
+    """Apply the `$patch` items: returns the target's remaining items, and the patch's ordinary ones."""
     plain: list[Any] = []
     gone: set[Any] = set()
     replace = False
@@ -320,7 +320,7 @@ def _merged_items(has: list[Any], wants: list[Any], node: Node, key: str) -> lis
 
 
 def _in_order(merged: list[Any], order: list[Any], has: list[Any], key: str) -> list[Any]:
-    """Items named by `order` in that order, the server's own in theirs, zipped by where they stood before."""
+    """Items named by `order` in that order, the server's others in theirs, merged by their former positions."""
     places = {_identity(item, key): place for place, item in reversed(list(enumerate(order)))}
     stood = {_identity(item, key): place for place, item in reversed(list(enumerate(has)))}
     theirs = sorted(
@@ -334,7 +334,7 @@ def _in_order(merged: list[Any], order: list[Any], has: list[Any], key: str) -> 
 
 
 def _zipped(ours: list[Any], theirs: list[Any], stood: Callable[[Any], int | None]) -> list[Any]:
-    """Both in their own order; of the two next ones ours comes first where it is known to have stood before theirs."""
+    """Merge both lists, each in its own order; ours is first where its former position is known to be before theirs."""
     out: list[Any] = []
     own = other = 0
     while own < len(ours) and other < len(theirs):
