@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The question an authorizer is asked, its answer, and how a refusal is worded."""
+"""Authorisation requests, decisions, and the messages of rejections."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from springtide.local.access.identity import User
 
 
 class Attributes(NamedTuple):
-    """What is asked for. A request for a path outside the resource API has `path` and none of the others."""
+    """Attributes of a request. A request for a path outside the resource API has only `verb` and `path`."""
 
     verb: str
     group: str = ""
@@ -37,7 +37,7 @@ class Authorizer(Protocol):
 
 
 def require(authorizer: Authorizer, user: User, wanted: Attributes) -> None:
-    """Raise the 403 kube-apiserver would answer with, unless the request is allowed."""
+    """Raise kube-apiserver's 403, unless the request is allowed."""
     decision = authorizer.authorize(user, wanted)
     if not decision.allowed:
         raise forbidden(user, wanted, decision.reason)
@@ -49,7 +49,7 @@ def forbidden(user: User, wanted: Attributes, reason: str = "") -> status.Status
 
 
 def refusal(user: User, wanted: Attributes) -> str:
-    """The sentence kube-apiserver uses; it escapes what a browser could take for HTML, and so do we."""
+    """kube-apiserver's message, with characters escaped that a browser could interpret as HTML, as there."""
     if wanted.path:
         text = f'User "{user.name}" cannot {wanted.verb} path "{wanted.path}"'
     else:

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Who is calling: a client certificate, a bearer token, or nobody.
+"""Authentication by client certificate or bearer token.
 
 The API server calls `Authenticator.authenticate` once per request. A connection's certificate is read once, when it
-opens, with `user_of_certificate`. Nobody gets in without credentials except to look at health and version.
+opens, with `user_of_certificate`. Without credentials only health and version are accessible.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ ANONYMOUS_PATHS: Final = frozenset({"/healthz", "/livez", "/readyz", "/version"}
 
 class TokenVerifier(Protocol):
     def authenticate(self, token: str) -> User | None:
-        """The service account a token belongs to, or None when it is not good (any more)."""
+        """The service account of a token, or None when it is invalid or no longer valid."""
 
 
 class Authenticator:
@@ -33,7 +33,8 @@ class Authenticator:
         self._static = dict(static_tokens or {})
 
     def authenticate(self, authorization: str, certificate: User | None, path: str) -> User:
-        """Raises 401 for bad credentials everywhere, and for none outside the anonymous paths."""
+        """The user of a request. Raises 401 for bad credentials, and without credentials except on the anonymous paths.
+        """
         if certificate is not None:
             return certificate
         if not authorization:
@@ -53,15 +54,15 @@ class Authenticator:
 
 
 def bearer_token(authorization: str) -> str:
-    """The token of an Authorization header, or the empty string when it carries something else."""
+    """The token of an Authorization header, or the empty string for another scheme."""
     scheme, _, token = authorization.strip().partition(" ")
     return token.strip() if scheme.lower() == "bearer" else ""
 
 
 def user_of_certificate(certificate: Mapping[str, Any] | None, der: bytes | None = None) -> User | None:
-    """The user a verified client certificate stands for: its common name, in its organizations.
+    """The user of a verified client certificate: its common name, with its organizations as groups.
 
-    `certificate` is what `ssl.SSLObject.getpeercert()` returns, `der` what `getpeercert(True)` returns.
+    `certificate` is the result of `ssl.SSLObject.getpeercert()`, `der` that of `getpeercert(True)`.
     """
     if not certificate:
         return None
@@ -75,7 +76,7 @@ def user_of_certificate(certificate: Mapping[str, Any] | None, der: bytes | None
 
 
 def user_of_der(der: bytes | None) -> User | None:
-    """The same from the certificate's own bytes, for connections that were taken over from the HTTP server."""
+    """The user by the certificate's DER bytes, for connections taken over from the HTTP server."""
     if not der:
         return None
     subject = x509.load_der_x509_certificate(der).subject
@@ -89,7 +90,7 @@ def with_authenticated(groups: Iterable[str]) -> tuple[str, ...]:
 
 
 def read_static_tokens(path: Path) -> dict[str, User]:
-    """A `--token-auth-file`: lines of token,user,uid[,"group1,group2"]."""
+    """Read a `--token-auth-file`: lines of token,user,uid[,"group1,group2"]."""
     tokens: dict[str, User] = {}
     with path.open(newline="", encoding="utf-8") as lines:
         for number, row in enumerate(csv.reader(lines), start=1):

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The RBAC objects every cluster starts with, and keeping them up to date.
+"""The RBAC objects of every new cluster, and their updates.
 
 They are those of kube-apiserver itself, dumped by `hack/generate_bootstrap_roles.py`. At each start the API server
-passes every one through `reconciled` and stores what comes back. `aggregate` is the rule by which admin, edit and view
-grow when an operator ships labelled roles; a controller applies it while the server runs.
+passes every one through `reconciled` and stores the result. `aggregate` extends admin, edit and view when an operator
+adds labelled roles; a controller applies it while the server runs.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ def bootstrap_objects() -> list[Obj]:
     """Cluster roles, cluster role bindings, roles and role bindings, each with kind and apiVersion."""
     objects = msgspec.json.decode(gzip.decompress(DATA.read_bytes()), type=list[Obj])
     cluster_roles = [obj for obj in objects if obj["kind"] == "ClusterRole"]
-    # Aggregated roles aggregate aggregated roles (admin takes in edit, edit takes in view): from the inside out.
+    # Aggregated roles aggregate aggregated roles (admin includes edit, edit includes view): innermost first.
     for name in ("view", "edit", "admin"):
         role = next(obj for obj in cluster_roles if obj["metadata"]["name"] == name)
         role["rules"] = aggregate(role, cluster_roles)
@@ -36,7 +36,7 @@ def bootstrap_objects() -> list[Obj]:
 
 
 def aggregate(role: Mapping[str, Any], all_roles: Iterable[Mapping[str, Any]]) -> list[Rule]:
-    """The rules an aggregated ClusterRole should have now."""
+    """The current rules of an aggregated ClusterRole."""
     by_name = sorted(all_roles, key=lambda other: str(other["metadata"]["name"]))
     rules: list[Rule] = []
     for selector in (role.get("aggregationRule") or {}).get("clusterRoleSelectors") or []:
@@ -49,7 +49,7 @@ def aggregate(role: Mapping[str, Any], all_roles: Iterable[Mapping[str, Any]]) -
 
 
 def reconciled(wanted: Obj, existing: Obj | None) -> Obj | None:
-    """What to store at start, or None when the stored object has everything. Nothing a user added is taken away."""
+    """The object to store at start, or None when the stored object is complete. Additions by users are kept."""
     if existing is None:
         return wanted
     if (existing["metadata"].get("annotations") or {}).get(AUTOUPDATE) == "false":
@@ -83,7 +83,7 @@ def _same(new: Obj, old: Obj) -> bool:
 
 
 def _selects(selector: Mapping[str, Any], labels: Mapping[str, str]) -> bool:
-    """A label selector object; an empty one selects everything."""
+    """Whether a label selector object matches; an empty one matches everything."""
     exact = (selector.get("matchLabels") or {}).items()
     conditions = selector.get("matchExpressions") or []
     return all(labels.get(key) == value for key, value in exact) and all(_holds(each, labels) for each in conditions)

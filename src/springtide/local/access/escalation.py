@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Nobody may hand out more than they hold: the check on every write of a role or a binding.
+"""Prevents privilege escalation: no user may grant more than he holds by writing a role or a binding.
 
-The API server calls `check_role` and `check_binding` before it stores one. Members of system:masters pass, as do
-those with the verb `escalate` on the role or `bind` on the role a binding refers to.
+The API server calls `check_role` and `check_binding` before it stores one. Members of system:masters are exempt, as are
+users with the verb `escalate` on the role or `bind` on the role that a binding refers to.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ _FULL_AUTHORITY: Final[list[Rule]] = [
     {"verbs": ["*"], "nonResourceURLs": ["*"]},
 ]
 _ONLY_CLUSTER_ADMIN: Final = "must have cluster-admin privileges to use the aggregationRule"
-# What the garbage collector must be able to change without holding every right it touches.
+# Fields that the garbage collector must be able to change without holding every granted permission.
 _HOUSEKEEPING: Final = ("ownerReferences", "finalizers", "managedFields")
 
 Obj = Mapping[str, Any]
@@ -32,7 +32,7 @@ def check_role(index: RbacIndex, user: User, resource: str, new: Obj, old: Obj |
         return
     meta = new["metadata"]
     name, namespace = meta.get("name", ""), meta.get("namespace", "")
-    # The real server takes the name from the URL, which a create does not have.
+    # kube-apiserver takes the name from the URL, which a create does not have.
     asked = Attributes("escalate", GROUP, resource, name=name if old is not None else "", namespace=namespace)
     if index.authorize(user, asked).allowed:
         return
@@ -58,14 +58,14 @@ def check_binding(index: RbacIndex, user: User, resource: str, new: Obj, old: Ob
             return
     rules = index.rules_of(ref, namespace)
     if rules is None:
-        raise status.not_found(GROUP, resource, role_name)  # names the binding's resource, as the real server does
+        raise status.not_found(GROUP, resource, role_name)  # names the binding's resource, as kube-apiserver does
     complaint = missing_rights(index, user, namespace, rules)
     if complaint:
         raise status.forbidden(GROUP, resource, name, complaint)
 
 
 def missing_rights(index: RbacIndex, user: User, namespace: str, wanted: Iterable[Rule]) -> str:
-    """Why the user may not grant these rules, or the empty string when they hold all of them."""
+    """The reason why the user may not grant these rules, or the empty string when he holds all of them."""
     missing = uncovered(index.rules_for(user, namespace), wanted)
     if not missing:
         return ""
@@ -75,7 +75,7 @@ def missing_rights(index: RbacIndex, user: User, namespace: str, wanted: Iterabl
 
 
 def uncovered(held: Iterable[Rule], wanted: Iterable[Rule]) -> list[Rule]:
-    """What of the wanted rules the held ones do not allow, taken apart to single verbs."""
+    """The parts of the wanted rules that the held ones do not allow, as rules with single verbs."""
     own = list(held)
     return [part for rule in wanted for part in _parts(rule) if not any(_covers(each, part) for each in own)]
 
@@ -94,7 +94,7 @@ def _aggregates(role: Obj) -> bool:
 
 
 def _parts(rule: Rule) -> Iterator[Rule]:
-    """A rule taken apart into rules of one verb on one thing each."""
+    """Split a rule into rules with one verb on one object each."""
     verbs = rule.get("verbs") or []
     for group in rule.get("apiGroups") or []:
         for resource in rule.get("resources") or []:
@@ -138,7 +138,7 @@ def _has_names(own: Iterable[str], wanted: Iterable[str]) -> bool:
 
 
 def _compact(rules: Iterable[Rule]) -> Iterator[Rule]:
-    """Rules on the same resource joined into one with all their verbs, so that the message stays readable."""
+    """Join rules on the same resource into one with all their verbs, so that the message remains readable."""
     joined: dict[tuple[str, ...], Rule] = {}
     for rule in rules:
         if "nonResourceURLs" in rule:

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A caller as Kubernetes sees one: name, uid, groups and extra, and the well-known names among them.
+"""Users: name, uid, groups and extra, and the well-known names among them.
 
-The rest of the room passes `User` around; only `authentication` and `impersonation` make one for a request.
+The rest of the package passes `User` around; only `authentication` and `impersonation` create one for a request.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ class User:
     extra: Extra = field(default_factory=dict, hash=False)
 
     def as_user_info(self) -> dict[str, Any]:
-        """The `UserInfo` of reviews and admission requests; empty parts are left out."""
+        """The `UserInfo` of reviews and admission requests; empty parts are omitted."""
         info: dict[str, Any] = {}
         if self.name:
             info["username"] = self.name
@@ -60,7 +60,7 @@ def service_account_groups(namespace: str) -> tuple[str, ...]:
 
 
 def split_service_account(username: str) -> tuple[str, str] | None:
-    """(namespace, name) of a service account's username, or None for anyone else."""
+    """(namespace, name) of a service account's username, or None for other users."""
     if not username.startswith(SERVICE_ACCOUNT_PREFIX):
         return None
     namespace, colon, name = username.removeprefix(SERVICE_ACCOUNT_PREFIX).partition(":")
@@ -70,7 +70,7 @@ def split_service_account(username: str) -> tuple[str, str] | None:
 
 
 def node_of(user: User) -> str:
-    """The node a kubelet speaks for, or the empty string for everyone who is not one."""
+    """The node of a kubelet's user, or the empty string for other users."""
     if NODES not in user.groups or not user.name.startswith(NODE_PREFIX):
         return ""
     return user.name.removeprefix(NODE_PREFIX)

@@ -1,11 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Acting as someone else: the Impersonate-* headers, after the question whether the caller may.
+"""Impersonation: the Impersonate-* headers, and whether the caller may use them.
 
-Kubernetes 1.36 asks twice. First in the constrained way: may the caller impersonate *for this verb*
-(`impersonate-on:user-info:list` on the resource itself) and may they impersonate this user (`impersonate:user-info`
-on users in authentication.k8s.io)? If not, in the way known since 1.3: the verb `impersonate` on users, groups,
-serviceaccounts, uids and userextras. What is refused is reported in the words of the first way.
-The mode `associated-node` is left out: no pod here speaks for its node.
+Kubernetes 1.36 checks in two ways. First constrained: may the caller impersonate *for this verb*
+(`impersonate-on:user-info:list` on the resource itself), and may he impersonate this user (`impersonate:user-info` on
+users in authentication.k8s.io)? If not, as since 1.3: the verb `impersonate` on users, groups, serviceaccounts, uids
+and userextras. A rejection is reported with the message of the first check.
+
+The mode `associated-node` is not implemented: pods do not act for their nodes here.
 """
 
 from __future__ import annotations
@@ -35,7 +36,7 @@ _EXTRA_PREFIX: Final = "impersonate-extra-"
 
 
 def impersonate(user: User, headers: Iterable[tuple[str, str]], wanted: Attributes, authorizer: Authorizer) -> User:
-    """The user to act as: the caller, unless Impersonate headers name another and the caller may act as them."""
+    """The user to act as: the caller, or the user named by Impersonate headers, if the caller may impersonate him."""
     target = requested_user([(name, value) for name, value in headers if name.lower().startswith(_PREFIX)])
     if target is None:
         return user
@@ -49,7 +50,7 @@ def impersonate(user: User, headers: Iterable[tuple[str, str]], wanted: Attribut
 
 
 def requested_user(headers: Iterable[tuple[str, str]]) -> User | None:
-    """The user the headers describe, as they stand; None without any."""
+    """The user described by the headers, unchecked; None without any."""
     name = uid = ""
     groups: list[str] = []
     extra: dict[str, tuple[str, ...]] = {}
@@ -71,7 +72,7 @@ def requested_user(headers: Iterable[tuple[str, str]]) -> User | None:
 
 
 def _modes(target: User) -> Iterator[str]:
-    """Constrained modes that apply to such a user, then the old way (the empty string)."""
+    """Constrained modes that apply to the target, then the unconstrained one (the empty string)."""
     only_name = not (target.uid or target.groups or target.extra)
     if target.name.startswith(NODE_PREFIX):
         if only_name:
@@ -96,7 +97,7 @@ def _become(user: User, target: User, mode: str, wanted: Attributes, authorizer:
 
 
 def _questions(target: User, mode: str) -> Iterator[Attributes]:
-    """Everything about the target the caller must be allowed to take on."""
+    """Permissions that the caller needs to impersonate the target."""
     verb, group = (f"impersonate:{mode}", _AUTHENTICATION_GROUP) if mode else ("impersonate", "")
     account = split_service_account(target.name)
     if account:
@@ -115,7 +116,7 @@ def _questions(target: User, mode: str) -> Iterator[Attributes]:
 
 
 def _completed(target: User, mode: str) -> User:
-    """The target with the groups that go without saying."""
+    """The target with its implied groups."""
     groups = target.groups
     account = split_service_account(target.name)
     if account and not groups:
@@ -132,7 +133,7 @@ def _completed(target: User, mode: str) -> User:
 
 
 def _as_go(user: User) -> str:
-    """How the real server prints the headers it could not use."""
+    """kube-apiserver's text for invalid headers."""
     groups = f"[]string{_braced(user.groups)}" if user.groups else "[]string(nil)"
     extra = ", ".join(f'"{key}":[]string{_braced(values)}' for key, values in sorted(user.extra.items()))
     shown_extra = f"map[string][]string{{{extra}}}" if extra else "map[string][]string(nil)"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Signed tokens (compact JWS, ES256) with a key of our own: the forty lines of a JWT library that are needed here."""
+"""Signed tokens (compact JWS, ES256) with the cluster's own key; replaces a JWT library."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ _ECDSA: Final = ec.ECDSA(hashes.SHA256())
 
 
 class BadTokenError(ValueError):
-    """Not a token of ours: garbled, signed by another key, or changed since."""
+    """The token is malformed, signed by another key, or modified."""
 
 
 class SigningKey:
     def __init__(self, path: Path) -> None:
-        """Reads the key at `path`, or makes one there."""
+        """Read the key at `path`, or create it there."""
         try:
             key = serialization.load_pem_private_key(path.read_bytes(), password=None)
         except FileNotFoundError:
@@ -50,7 +50,7 @@ class SigningKey:
         """The claims of a token signed with this key."""
         header, _, rest = token.partition(".")
         payload, _, signature = rest.partition(".")
-        if header != self._header:  # made by us, every header is the same
+        if header != self._header:  # all headers made with this key are equal
             raise BadTokenError("signed with another key")
         try:
             raw = _decode(signature)

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Kubeconfig files: the cluster's own, and the user's, into which ours can be merged.
+"""Kubeconfig files: the cluster's own, and merging its entries into the user's.
 
-`tide up` writes the first, `tide kubeconfig --merge` the second, from which `tide delete` removes what was merged. Both
-touch exactly three named entries and the current context; whatever else stands in the user's file stays as it is
-(comments excepted: YAML libraries drop them, and so does `kubectl config`).
+`tide up` writes the first, `tide kubeconfig --merge` the second, from which `tide delete` removes the entries. Both
+change exactly three named entries and the current context; everything else in the user's file is kept (except comments:
+YAML libraries drop them, and so does `kubectl config`).
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ Config = dict[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """One cluster to be reached by one user, under one name."""
+    """A cluster, and the user to access it with, under one name."""
 
     name: str
     server: str
@@ -62,7 +62,7 @@ def write(path: Path, entry: Entry) -> None:
 
 
 def merged(existing: Config, entry: Entry) -> Config:
-    """The user's configuration with ours added or replaced by name, and made current."""
+    """The user's configuration with the entry added, or replaced by name, and made current."""
     ours = as_config(entry)
     result = {"apiVersion": "v1", "kind": "Config", **existing}
     for section in ("clusters", "users", "contexts"):
@@ -72,15 +72,15 @@ def merged(existing: Config, entry: Entry) -> Config:
 
 
 def merge_into(path: Path, entry: Entry) -> None:
-    """Merge into the file at `path`, made if missing. A symbolic link stays one; its target is replaced."""
+    """Merge into the file at `path`, which is created if missing. A symbolic link is kept; its target is replaced."""
     target = path.resolve()
     write_private(target, _dump(merged(_existing(target) if target.exists() else {}, entry)).encode())
 
 
 def without(existing: Config, name: str, ca: bytes) -> Config | None:
-    """The user's configuration without the cluster of this name and authority; None where it is not in it.
+    """The user's configuration without the cluster of this name and authority; None if it does not contain it.
 
-    With it go the contexts that lead to it, and the users that no other context has.
+    Its contexts are removed too, and the users that no other context has.
     """
     ours = {"name": name, "certificate-authority-data": _base64(ca)}
     clusters = [item for item in existing.get("clusters") or [] if not _is_cluster(item, ours)]
@@ -97,7 +97,7 @@ def without(existing: Config, name: str, ca: bytes) -> Config | None:
 
 
 def remove_from(path: Path, name: str, ca: bytes) -> bool:
-    """Remove a merged cluster from the file at `path`, and say whether it was in it."""
+    """Remove a merged cluster from the file at `path`; returns whether it was there."""
     target = path.resolve()
     if not target.is_file() or (rest := without(_existing(target), name, ca)) is None:
         return False
@@ -127,7 +127,7 @@ def _parted(contexts: list[Config], cluster: str) -> tuple[list[Config], list[Co
 
 
 def _part(item: Config, field: str) -> Config:
-    """Of a named entry; a file may have anything there."""
+    """A part of a named entry; empty if it is not a mapping."""
     part = item.get(field)
     return part if isinstance(part, dict) else {}
 
@@ -148,7 +148,7 @@ def _base64(data: bytes) -> str:
 
 
 class _PlainLoader(yaml.SafeLoader):
-    """Leaves dates as the text they are, so that they are written back unchanged."""
+    """Loads dates as text, so that they are written back unchanged."""
 
 
 _PlainLoader.yaml_implicit_resolvers = {

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a kubelet may touch: the system:node role, cut down to its own node where a name says whose it is.
+"""Permissions of kubelets: the system:node role, limited to their own Node and Lease for writes.
 
 kube-apiserver's node authorizer follows pods to the secrets and volumes they mount and lets a node read only those.
-Here every node is cut out of one machine and run by one person, so that graph would protect nobody from anybody: a
-node may read what the system:node role names, but only its own Node object and its own Lease are open to its writes.
+Here all nodes are parts of one machine and belong to one user, so such a limit would have no effect: a node may read
+everything that the system:node role allows, but write only its own Node object and its own Lease.
 """
 
 from __future__ import annotations
@@ -16,14 +16,14 @@ NODE_LEASES: Final = "kube-node-lease"
 
 
 class Limit(NamedTuple):
-    """The object names a node may use in this request, and what it hears about the others."""
+    """The object names that a node may use in this request, and the message for other names."""
 
     names: tuple[str, ...]
     refusal: str
 
 
 def own_node_only(node: str, wanted: Attributes) -> Limit | None:
-    """None when the role alone decides."""
+    """The limit of a node for a request; None when the role alone decides."""
     if (wanted.group, wanted.resource) == ("coordination.k8s.io", "leases"):
         if wanted.namespace != NODE_LEASES:
             return Limit((), f'can only access leases in the "{NODE_LEASES}" system namespace')

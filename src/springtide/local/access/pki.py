@@ -1,10 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The cluster's own certificate authority and the certificates it gives out.
+"""The cluster's certificate authority and the certificates that it issues.
 
-`tide up` opens the authority in its data directory at every start; what is there and still good is used again, so that
-kubeconfigs and running clients survive a restart. Key and certificate lie together in one `NAME.pem` (mode 0600),
-which makes replacing a pair atomic. ECDSA P-256 throughout: such a key is made in a
-millisecond, an RSA key in a hundred.
+`tide up` opens the authority in its data directory at every start and reuses existing valid certificates, so that
+kubeconfigs and running clients survive a restart. Key and certificate are in one `NAME.pem` (mode 0600), which makes
+replacing a pair atomic. All keys are ECDSA P-256: making such a key takes a millisecond, an RSA key a hundred.
 """
 
 from __future__ import annotations
@@ -36,8 +35,8 @@ KUBELET_CLIENT: Final = "kube-apiserver-kubelet-client"
 
 _CA_LIFE: Final = timedelta(days=3650)
 _LIFE: Final = timedelta(days=365)
-_RENEW: Final = timedelta(days=30)  # before the end; a cluster that runs longer than that renews at its next start
-_BACKDATE: Final = timedelta(days=1)  # for clocks that run behind, or are set back
+_RENEW: Final = timedelta(days=30)  # before the end; a running cluster renews at its next start
+_BACKDATE: Final = timedelta(days=1)  # for clocks that are slow, or set back
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,12 +44,12 @@ class KeyPair:
     certificate: bytes
     key: bytes
     path: Path
-    """Holds both, as `ssl.SSLContext.load_cert_chain` wants them."""
+    """File with both, for `ssl.SSLContext.load_cert_chain`."""
 
 
 @dataclass(frozen=True, slots=True)
 class Subject:
-    """Whom a certificate is for: `groups` matter to clients, `hosts` (names and addresses) to servers."""
+    """Subject of a certificate: `groups` are used for clients, `hosts` (names and addresses) for servers."""
 
     name: str
     groups: tuple[str, ...] = ()
@@ -60,13 +59,13 @@ class Subject:
 
 
 class Authority:
-    """A CA in a directory, with a drawer of certificates beside it."""
+    """A CA in a directory, together with the certificates that it issued."""
 
     def __init__(self, directory: Path, now: datetime) -> None:
         self._directory = directory
         self._now = now
         path = directory / "ca.pem"
-        with _one_at_a_time(directory):  # two processes that both find none must not make two
+        with _one_at_a_time(directory):  # only one of two concurrent processes may create it
             loaded = _load(path)
             if loaded is None or loaded[1].not_valid_after_utc - now < _LIFE:
                 key = ec.generate_private_key(ec.SECP256R1())
@@ -77,11 +76,11 @@ class Authority:
 
     @property
     def certificate(self) -> bytes:
-        """The CA certificate as PEM: what clients must trust, and what `kube-root-ca.crt` holds."""
+        """The CA certificate as PEM, which clients must trust, and the content of `kube-root-ca.crt`."""
         return _certificate_pem(self._certificate)
 
     def pair(self, drawer: str, subject: Subject) -> KeyPair:
-        """The certificate kept under this name, made now if it is missing, ending or for someone else."""
+        """The certificate of this name; made if it is missing, about to expire or for another subject."""
         path = self._directory / f"{drawer}.pem"
         loaded = _load(path)
         if loaded is None or not self._still_good(loaded[1], subject):
@@ -93,7 +92,7 @@ class Authority:
     def _still_good(self, certificate: x509.Certificate, subject: Subject) -> bool:
         try:
             certificate.verify_directly_issued_by(self._certificate)
-        except (ValueError, TypeError, InvalidSignature):  # another issuer, another kind of key, a forgery
+        except (ValueError, TypeError, InvalidSignature):  # another issuer, another type of key, a forgery
             return False
         lasting = certificate.not_valid_after_utc - self._now > _RENEW
         return lasting and certificate.subject == _name(subject) and hosts_of(certificate) == set(subject.hosts)
@@ -115,7 +114,7 @@ class Authority:
 
 
 def server_pair(authority: Authority, service_address: str = SERVICE_ADDRESS, more: Sequence[str] = ()) -> KeyPair:
-    """What the API server shows: good for every name and address it can be reached by."""
+    """The API server's certificate, valid for all its names and addresses."""
     names = ("localhost", "kubernetes", "kubernetes.default", "kubernetes.default.svc")
     hosts = (*names, "kubernetes.default.svc.cluster.local", "127.0.0.1", "::1", service_address, *more)
     return authority.pair("apiserver", Subject("kube-apiserver", hosts=hosts, serves=True, calls=False))
@@ -130,18 +129,18 @@ def operator_pair(authority: Authority) -> KeyPair:
 
 
 def kubelet_client_pair(authority: Authority) -> KeyPair:
-    """What the API server shows to a node's endpoint for log, exec, attach and metrics."""
+    """The API server's client certificate for node endpoints (log, exec, attach, metrics)."""
     return authority.pair("apiserver-kubelet-client", Subject(KUBELET_CLIENT, groups=(MASTERS,)))
 
 
 def node_pair(authority: Authority, node: str, hosts: Sequence[str] = ()) -> KeyPair:
-    """A node's identity towards the API server, and its serving certificate in one."""
+    """A node's client certificate for the API server, which is also its serving certificate."""
     subject = Subject(NODE_PREFIX + node, groups=(NODES,), hosts=(node, *hosts), serves=True)
     return authority.pair(f"node-{node}", subject)
 
 
 def server_context(pair: KeyPair, client_ca: bytes) -> ssl.SSLContext:
-    """TLS 1.2 or newer; a client certificate is welcome but not demanded (tokens come later, in a header)."""
+    """TLS 1.2 or newer; a client certificate is optional (tokens are in a header)."""
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     context.minimum_version = ssl.TLSVersion.TLSv1_2
     context.load_cert_chain(pair.path)
@@ -152,7 +151,7 @@ def server_context(pair: KeyPair, client_ca: bytes) -> ssl.SSLContext:
 
 
 def client_context(server_ca: bytes | None, pair: KeyPair | None = None) -> ssl.SSLContext:
-    """Trusts this CA alone, or, with None, whatever the other side shows (a kubelet with its own certificate)."""
+    """Trusts only this CA; with None the server is not verified (a kubelet with its own certificate)."""
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
     context.minimum_version = ssl.TLSVersion.TLSv1_2
     if server_ca is None:
@@ -222,7 +221,7 @@ def _one_at_a_time(directory: Path) -> Iterator[None]:
 
 
 def _load(path: Path) -> tuple[ec.EllipticCurvePrivateKey, x509.Certificate] | None:
-    """What lies there, or None when there is nothing usable: a damaged file is made anew like a missing one."""
+    """Key and certificate in the file, or None if unusable: a damaged file is replaced like a missing one."""
     try:
         data = path.read_bytes()
         key = serialization.load_pem_private_key(data, password=None)

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""RBAC: which rules apply to a user, and whether one of them allows a request.
+"""RBAC: determines the rules that apply to a user, and whether one of them allows a request.
 
-The API server feeds `RbacIndex` every role and binding it stores and asks `authorize` for every request, so the answer
-to "may this user do this verb on this resource here" is worked out once and remembered until any RBAC object changes.
-Object names are kept out of that memory: a rule with resourceNames remembers the set of names instead.
+The API server passes every stored role and binding to `RbacIndex` and calls `authorize` for every request, so the
+decision for a user, verb, resource and namespace is computed once and cached until any RBAC object changes. Object
+names are not part of the cache key: for a rule with resourceNames the set of names is cached instead.
 """
 
 from __future__ import annotations
@@ -19,11 +19,11 @@ from springtide.local.access.nodes import own_node_only
 GROUP: Final = "rbac.authorization.k8s.io"
 Rule = dict[str, Any]
 
-_CACHE_LIMIT: Final = 20_000  # answers kept; an embedded cluster asks a few hundred different questions
+_CACHE_LIMIT: Final = 20_000  # cached decisions; an embedded cluster needs a few hundred
 
 
 class AppliedRule(NamedTuple):
-    """A rule that applies to a user, and which binding brought it."""
+    """A rule that applies to a user, and the binding it comes from."""
 
     rule: Rule
     source: str
@@ -31,7 +31,7 @@ class AppliedRule(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class _Answer:
-    """Everything known about one question, for all object names at once."""
+    """The cached decision for one request, for all object names."""
 
     always: Decision | None
     named: Mapping[str, Decision]
@@ -46,7 +46,7 @@ _NO: Final = Decision(False)
 
 
 class RbacIndex:
-    """The roles and bindings as they stand now, and the authorizer over them."""
+    """The current roles and bindings, and the authorizer based on them."""
 
     def __init__(self) -> None:
         self._roles: dict[tuple[str, str], list[Rule]] = {}  # (namespace, name); cluster roles have no namespace
@@ -54,7 +54,7 @@ class RbacIndex:
         self._answers: dict[tuple[Any, ...], _Answer] = {}
 
     def put(self, resource: str, obj: Mapping[str, Any]) -> None:
-        """A role or binding (`roles`, `clusterroles`, `rolebindings`, `clusterrolebindings`) was written."""
+        """Add or replace a role or binding (`roles`, `clusterroles`, `rolebindings`, `clusterrolebindings`)."""
         meta = obj["metadata"]
         namespace, name = meta.get("namespace", ""), meta["name"]
         if resource in ("roles", "clusterroles"):
@@ -91,14 +91,14 @@ class RbacIndex:
         return [applied.rule for applied in self.applied_rules(user, namespace, [])]
 
     def rules_of(self, role_ref: Mapping[str, Any], namespace: str) -> list[Rule] | None:
-        """The rules a binding's roleRef stands for, or None when there is no such role."""
+        """The rules of a binding's roleRef, or None when the role does not exist."""
         kind = role_ref.get("kind")
         if kind not in ("Role", "ClusterRole"):
             return None
         return self._roles.get((namespace if kind == "Role" else "", role_ref.get("name", "")))
 
     def applied_rules(self, user: User, namespace: str, missing: list[str]) -> Iterator[AppliedRule]:
-        """Rules in the order the real server visits them; complaints about dangling roleRefs go to `missing`."""
+        """Rules in kube-apiserver's order; messages about dangling roleRefs are appended to `missing`."""
         for scope in ("", namespace) if namespace else ("",):
             for binding in self._bindings.get(scope, {}).values():
                 subject = _subject_for(user, binding["subjects"], scope)
@@ -128,7 +128,7 @@ class RbacIndex:
         return self._with_node_rules(user, wanted, _Answer(None, named, otherwise))
 
     def _with_node_rules(self, user: User, wanted: Attributes, answer: _Answer) -> _Answer:
-        """Kubelets act under the system:node role, which no binding grants; see `nodes` for what is kept from them."""
+        """Kubelets have the system:node role without a binding; `nodes` defines its limits."""
         node = node_of(user)
         rules = self._roles.get(("", "system:node"), []) if node else []
         if not any(matches(rule, wanted) for rule in rules):
@@ -141,7 +141,7 @@ class RbacIndex:
 
 
 def matches(rule: Rule, wanted: Attributes) -> bool:
-    """Whether a rule covers the request, its resourceNames left aside."""
+    """Whether a rule covers the request, ignoring its resourceNames."""
     verbs = rule.get("verbs") or ()
     if "*" not in verbs and wanted.verb not in verbs:
         return False

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Questions about access, asked through the API: the kinds that are answered and never stored.
+"""Access reviews: kinds that are answered and never stored.
 
-Each function takes the posted object and returns it answered; the API server only routes. `kubectl auth can-i` and
-`kubectl auth whoami` live on these, as do webhooks that check tokens.
+Each function takes the posted object and returns it with its status; the API server only routes. Used by `kubectl auth
+can-i` and `kubectl auth whoami`, and by webhooks that check tokens.
 """
 
 from __future__ import annotations
@@ -99,7 +99,7 @@ def self_subject_rules_review(review: Obj, user: User, index: RbacIndex) -> Obj:
     }
     if node_of(user):
         answer["evaluationError"] = "node authorizer does not support user rule resolution"
-    return {**review, "spec": {}, "status": answer}  # the real server forgets the namespace in its answer
+    return {**review, "spec": {}, "status": answer}  # kube-apiserver omits the namespace in its response
 
 
 def _decided(review: Obj, user: User, authorizer: Authorizer) -> Obj:
@@ -142,7 +142,7 @@ def _somebody(spec: Mapping[str, Any]) -> list[field_errors.FieldError]:
 
 
 def _in_go(path: Mapping[str, Any]) -> Obj:
-    """An internal Go struct, whose field names the real server's message shows."""
+    """An internal Go struct, whose field names appear in kube-apiserver's message."""
     return {"Path": path.get("path", ""), "Verb": path.get("verb", "")}
 
 

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`serviceaccounts/token`: a TokenRequest in, the same with a token out.
+"""The subresource `serviceaccounts/token`: answers a TokenRequest with a token.
 
-Called by the API server for the subresource, and so by `kubectl create token` and by kubelets for projected volumes.
+Called by the API server for `kubectl create token` and for kubelets with projected volumes.
 """
 
 from __future__ import annotations
@@ -17,8 +17,8 @@ from springtide.local.access.tokens import Grant, Reference, ServiceAccountToken
 _GROUP: Final = "authentication.k8s.io"
 _SHORTEST, _LONGEST = 600, 2**32
 DEFAULT_SECONDS: Final = 3600
-# A pod's projected token asks for 3607 s. It is refreshed before that, but clients that read it once must not break:
-# it lives a year and only carries a mark from when it should have been refreshed.
+# Kubelets request 3607 s for a pod's projected token. They refresh it earlier, but clients that read it only once must
+# not fail: it is valid for a year and marks the time when it should have been refreshed.
 _PROJECTED_SECONDS: Final = 3607
 _EXTENDED_SECONDS: Final = 365 * 24 * 3600
 
@@ -27,7 +27,7 @@ Lookup = Callable[[str, str, str], Obj | None]
 
 
 def answer(request: Obj, namespace: str, name: str, tokens: ServiceAccountTokens, lookup: Lookup, now: datetime) -> Obj:
-    """The completed TokenRequest. Raises the StatusErrors of the real server."""
+    """The completed TokenRequest. Raises kube-apiserver's StatusErrors."""
     meta, spec = dict(request.get("metadata") or {}), dict(request.get("spec") or {})
     _check_names(meta, namespace, name)
     account = lookup("serviceaccounts", namespace, name)
@@ -81,7 +81,7 @@ def _check_seconds(seconds: int) -> None:
 
 
 def _bound(ref: Obj | None, namespace: str, account: str, lookup: Lookup) -> dict[str, Reference]:
-    """The objects the token lives and dies with."""
+    """The objects whose deletion invalidates the token."""
     if not ref:
         return {}
     kind, version = ref.get("kind", ""), ref.get("apiVersion", "")

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Service account tokens: minted for pods and people, verified on every request, dead when their owner is.
+"""Service account tokens: issued for pods and users, verified on every request, bound to existing objects.
 
-A signature is checked once per token; that the service account and the pod it is bound to still exist is checked
-every time, so deleting either revokes the token at once. The lookup that answers it is the only way out of here.
+A signature is checked once per token; the existence of the service account and of the bound pod is checked every time,
+so deleting either revokes the token at once. That look-up is the module's only dependency on the store.
 """
 
 from __future__ import annotations
@@ -27,15 +27,15 @@ from springtide.local.access.identity import (
 from springtide.local.access.jws import ALGORITHM, BadTokenError, SigningKey
 
 ISSUER: Final = "https://kubernetes.default.svc.cluster.local"
-_LEEWAY: Final = 60  # seconds a clock may be off
+_LEEWAY: Final = 60  # seconds of clock skew allowed
 _CACHE_LIMIT: Final = 4096
 
 UidLookup = Callable[[str, str, str], str]
-"""(resource, namespace, name) -> the uid of that object now, or the empty string."""
+"""(resource, namespace, name) -> the current uid of that object, or the empty string."""
 
 
 class TokenError(Exception):
-    """Why a token of ours is not accepted, in the words of kube-apiserver."""
+    """The reason why a token of this cluster is rejected, as kube-apiserver words it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +49,7 @@ class Reference:
 
 @dataclass(frozen=True, slots=True)
 class Grant:
-    """What a token is to say."""
+    """Content of a token to issue."""
 
     namespace: str
     account: Reference
@@ -63,7 +63,7 @@ class Grant:
 
 @dataclass(frozen=True, slots=True)
 class _Verified:
-    """A token whose signature was good, taken apart."""
+    """The content of a token with a valid signature."""
 
     user: User
     audiences: tuple[str, ...]
@@ -82,7 +82,7 @@ class ServiceAccountTokens:
         self._cache: dict[str, _Verified] = {}
         self.issuer = issuer
         self.audiences = (issuer,)
-        """What this API server answers to."""
+        """Audiences of this API server."""
 
     def mint(self, grant: Grant) -> str:
         now = int(self._clock())
@@ -112,7 +112,7 @@ class ServiceAccountTokens:
             return None
 
     def verify(self, token: str, audiences: Iterable[str]) -> tuple[User, tuple[str, ...]]:
-        """The user and which of the audiences the token is for. Raises BadTokenError or TokenError."""
+        """The user, and those of the audiences that the token is valid for. Raises BadTokenError or TokenError."""
         verified = self._cache.get(token)
         if verified is None:
             verified = _taken_apart(self._key.verify(token), self.issuer)

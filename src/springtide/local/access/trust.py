@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Whether what lies in a directory can only have been written by this user.
+"""Checks that the cluster's directory can have been written only by this user.
 
-A cluster uses the keys, credentials and objects it finds in its directory. So the directory and these files must belong
-to this user and be writable by no other user, and no other user may be able to replace the directory.
+A cluster uses the keys, credentials and objects in its directory. So the directory and these files must belong to this
+user and be writable by no other user, and no other user may be able to replace the directory.
 """
 
 from __future__ import annotations
@@ -16,15 +16,15 @@ from functools import cache
 from pathlib import Path
 
 _CREDENTIALS = ("pki", "nodes", "operator")
-"""Directories that are checked with everything below them; of the others only the top is."""
+"""Directories that are checked with everything below them; of the others only the top level is."""
 
 
 class UntrustedError(Exception):
-    """Another user may have written files of the cluster; the message says which, why, and what to do."""
+    """Another user may have written files of the cluster; the message names the file, the reason and the remedy."""
 
 
 def check(directory: Path) -> None:
-    """UntrustedError unless all of it is this user's alone. What does not exist yet is fine."""
+    """Raise UntrustedError unless only this user can have written the directory. Missing files are accepted."""
     for way in {directory.absolute(), directory.resolve()}:
         for above in way.parents:
             _check_way(above, directory)
@@ -33,9 +33,9 @@ def check(directory: Path) -> None:
         return
     _check_own(directory, found)
     if not stat.S_ISDIR(found.st_mode):
-        return  # a better reason is given when it is used
+        return  # reported with a better message when it is used
     for path, held in _contents(directory):
-        _check_own(path, held, also=0)  # what belongs to root was put there by root
+        _check_own(path, held, also=0)  # files of root were written by root
         if path.parent != directory and path.suffix == ".pem" and held.st_mode & 0o077:
             raise UntrustedError(f"{path} holds a key that others may read\nMake it yours alone: chmod 600 {path}")
 
@@ -82,7 +82,7 @@ def _stat(path: Path) -> os.stat_result | None:
     try:
         return path.stat()
     except (FileNotFoundError, NotADirectoryError, PermissionError):
-        return None  # it will be made, or a better reason is given when it is used
+        return None  # it will be created, or reported with a better message when it is used
 
 
 def _others_write(found: os.stat_result) -> bool:
@@ -92,7 +92,7 @@ def _others_write(found: os.stat_result) -> bool:
 
 @cache
 def _is_private(group: int) -> bool:
-    """Whether this user alone is in the group, as where every user has a group of the same name."""
+    """Whether the group contains only this user, as where every user has a group of the same name."""
     if os.geteuid() == 0 and group == 0:
         return True
     try:
@@ -104,7 +104,7 @@ def _is_private(group: int) -> bool:
 
 @cache
 def _administrators() -> tuple[int, ...]:
-    """Root, and in a user namespace that does not map it, whom it looks like there."""
+    """Root and, in a user namespace that does not map root, the uid as which it appears there."""
     try:
         everyone = Path("/proc/self/uid_map").read_text().split()[2:3] == ["4294967295"]
         overflow = int(Path("/proc/sys/kernel/overflowuid").read_text())
