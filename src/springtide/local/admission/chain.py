@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""All plugins in the order kube-apiserver runs them.
+"""The chain of plugins, in kube-apiserver's order.
 
-Most plugins care for one kind of object. Which of them a request meets depends only on its operation, resource and
-subresource, so that is looked up, not asked again for every request.
+Most plugins handle one kind of object. The plugins for a request depend only on its operation, resource and
+subresource, so they are looked up and not determined anew for every request.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ class Chain:
             await plugin.admit(request)
 
     async def admit(self, request: AdmissionRequest) -> None:
-        """Both at once, for requests without an object of their own: DELETE and CONNECT."""
+        """Both phases at once, for requests without an object: DELETE and CONNECT."""
         await self.mutate(request)
         await self.validate(request)
 

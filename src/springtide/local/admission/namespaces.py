@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""NamespaceLifecycle: nothing enters a namespace that is missing or on its way out, and three never leave."""
+"""NamespaceLifecycle: rejects creates in missing or terminating namespaces, and deletion of three namespaces."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from springtide.local import status
 from springtide.local.admission.request import CREATE, DELETE, UPDATE, AdmissionRequest, Reader, forbidden_early
 
 IMMORTAL: Final = frozenset({"default", "kube-system", "kube-public"})
-# Answering "no such namespace" here would tell a stranger which namespaces there are.
+# An error "no such namespace" would disclose to an unauthorised user which namespaces exist.
 _REVIEWS: Final = "localsubjectaccessreviews.authorization.k8s.io"
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What pods and nodes get because nodes fail: default tolerations, and the taint of a node nobody has seen ready."""
+"""Admission for node failures: default tolerations of pods, and the not-ready taint of new nodes."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ GRACE_SECONDS: Final = 300
 
 
 class DefaultTolerations:
-    """A pod stays five minutes on a node that fell silent, unless it says otherwise."""
+    """A pod stays five minutes on an unreachable or not ready node, unless it has its own tolerations."""
 
     def handles(self, operation: str, storage: str, subresource: str) -> bool:
         return storage == "pods" and not subresource and operation in (CREATE, UPDATE)
@@ -35,7 +35,7 @@ def _toleration(key: str) -> Obj:
 
 
 class TaintNewNodes:
-    """A new node takes no pods before a controller has seen it ready."""
+    """A new node is tainted until a controller has seen it ready."""
 
     def handles(self, operation: str, storage: str, subresource: str) -> bool:
         return storage == "nodes" and not subresource and operation == CREATE

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The chain as the embedded server runs it: kube-apiserver's default plugins, as far as their kinds are served here.
+"""The chain of the embedded server: kube-apiserver's default plugins, as far as their kinds are served here.
 
-Left out, because nothing here gives them work: LimitRanger, PodSecurity, ingress and certificate plugins,
-mutating webhooks and admission policies.
+Omitted because they would have no effect here: LimitRanger, PodSecurity, ingress and certificate plugins, mutating
+webhooks and admission policies.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from springtide.local.admission.webhooks import ValidatingWebhooks
 
 @dataclass(frozen=True, slots=True)
 class Surroundings:
-    """What the plugins need from the server."""
+    """Dependencies of the plugins."""
 
     reader: Reader
     reserve: Reserve

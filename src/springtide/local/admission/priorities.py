@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Priority: a pod names a class, the server fills in the number; and there is at most one default class."""
+"""Priority: sets a pod's priority from its class, and allows at most one default class."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _DESCRIPTIONS: Final = {
 
 
 def system_classes() -> list[Obj]:
-    """The two classes every cluster has; the server makes them at start."""
+    """The two classes of every cluster; the server creates them at start."""
     return [_system_class(name, value, _DESCRIPTIONS[name]) for name, value in SYSTEM_CLASSES.items()]
 
 
@@ -54,7 +54,7 @@ class PodPriority:
         _settle(request, spec, priority, policy)
 
     def _class_of(self, request: AdmissionRequest, spec: Obj) -> Obj:
-        """The class the pod names, or the default one; empty when there is neither."""
+        """The class that the pod names, or the default one; empty when there is neither."""
         name = spec.get("priorityClassName")
         if not name:
             return default_class(self._reader) or {}
@@ -93,13 +93,13 @@ def _settle(request: AdmissionRequest, spec: Obj, priority: int, policy: str | N
 
 
 def default_class(reader: Reader) -> Obj | None:
-    """The lowest, should a race have made two."""
+    """The default class; the one with the lowest value if a race has created two."""
     defaults = [found for found in reader.list(CLASSES) if found.get("globalDefault")]
     return min(defaults, key=lambda found: int(found.get("value", 0)), default=None)
 
 
 class OneDefaultClass:
-    """The other half, on priority classes themselves."""
+    """Rejects a second default among the priority classes."""
 
     def __init__(self, reader: Reader) -> None:
         self._reader = reader

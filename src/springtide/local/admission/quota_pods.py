@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a pod as a whole asks for and is limited to.
+"""Requests and limits of a pod as a whole.
 
-Containers run side by side, so they add up. Init containers run one after another before them, so the largest counts;
-those that stay (restartPolicy Always, sidecars) run beside everything that starts after them.
+Containers run concurrently, so their amounts are added. Init containers run one after another before them, so the
+largest counts; sidecars (restartPolicy Always) run concurrently with all containers that start after them.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from springtide.api.quantity import Quantity
 
 Amounts = dict[str, Quantity]
 
-# What `spec.resources` of the pod itself may settle for all containers together.
+# Resources that the pod's own `spec.resources` may set for all containers together.
 _POD_LEVEL: Final = ("cpu", "memory")
 
 
@@ -27,7 +27,7 @@ def pod_requests(spec: Mapping[str, Any]) -> Amounts:
 
 def pod_limits(spec: Mapping[str, Any]) -> Amounts:
     total = _total(spec, "limits")
-    # Overhead raises a limit that is there; it does not make one.
+    # Overhead raises an existing limit; it does not create one.
     _add(total, {name: amount for name, amount in _parsed(spec.get("overhead")).items() if total.get(name)})
     return total
 

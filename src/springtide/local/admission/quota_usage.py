@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What an object counts towards a ResourceQuota, and whether a quota counts it at all.
+"""Usage of an object in terms of a ResourceQuota, and the quota's scopes.
 
-Pure functions over decoded objects. The quota plugin uses them before a write, the quota controller to add everything
-up afterwards; both must agree, so there is one copy.
+Pure functions over decoded objects. The quota plugin uses them before a write, the quota controller for the totals
+afterwards; both must agree, so there is one copy.
 """
 
 from __future__ import annotations
@@ -19,13 +19,13 @@ from springtide.local.kinds import label_selectors
 Obj = dict[str, Any]
 Usage = dict[str, Quantity]
 
-# Names under which plain object counts were known before `count/...`.
+# Names of plain object counts before `count/...` was introduced.
 _ALIASES: Final = {name: name for name in ("configmaps", "resourcequotas", "replicationcontrollers", "secrets")}
 _COMPUTE: Final = ("cpu", "memory", "ephemeral-storage")
 _POD_NAMES: Final = frozenset(
     ["count/pods", "pods", *(prefix + name for name in _COMPUTE for prefix in ("", "requests.", "limits."))]
 )
-# A quota on these demands that every container says how much it wants; on anything else silence means none.
+# A quota on these requires that every container specifies them; other resources count as zero when missing.
 _MUST_BE_SAID: Final = frozenset(prefix + name for name in ("cpu", "memory") for prefix in ("", "requests.", "limits."))
 _SERVICE_NAMES: Final = frozenset({"count/services", "services", "services.nodeports", "services.loadbalancers"})
 _CLAIM_NAMES: Final = ("persistentvolumeclaims", "requests.storage")
@@ -35,7 +35,7 @@ _ONE: Final = quantity.of(1)
 
 
 def usage(storage: str, obj: Obj, now: datetime) -> Usage:
-    """What one object of a resource (`pods`, `mpijobs.kubeflow.org`) uses."""
+    """Usage of one object of a resource (`pods`, `mpijobs.kubeflow.org`)."""
     if storage == "pods":
         return _pod_usage(obj, now)
     if storage == "services":
@@ -47,7 +47,7 @@ def usage(storage: str, obj: Obj, now: datetime) -> Usage:
 
 
 def tracked(storage: str, names: Iterable[str]) -> list[str]:
-    """Which of a quota's resource names objects of this resource count towards."""
+    """The resource names of a quota to which objects of this resource count."""
     if storage == "pods":
         return [name for name in names if name in _POD_NAMES or _is_pod_extra(name)]
     if storage == "services":
@@ -59,7 +59,7 @@ def tracked(storage: str, names: Iterable[str]) -> list[str]:
 
 
 def in_scope(quota: Obj, storage: str, obj: Obj) -> bool:
-    """Whether the quota's scopes let this object in; a scoped quota counts nothing but pods."""
+    """Whether the quota's scopes include this object; a scoped quota counts only pods."""
     spec = quota.get("spec") or {}
     requirements = [{"scopeName": scope, "operator": "Exists"} for scope in spec.get("scopes") or []]
     requirements += (spec.get("scopeSelector") or {}).get("matchExpressions") or []
@@ -69,7 +69,7 @@ def in_scope(quota: Obj, storage: str, obj: Obj) -> bool:
 
 
 def unsaid(required: Iterable[str], pod: Obj) -> str:
-    """`must specify ...` when a container is silent about what the quota limits, else the empty string."""
+    """`must specify ...` when a container lacks an amount that the quota limits, else the empty string."""
     spec = pod["spec"]
     needed = sorted(_MUST_BE_SAID.intersection(required))
     if not needed or spec.get("resources"):
@@ -86,7 +86,7 @@ def unsaid(required: Iterable[str], pod: Obj) -> str:
 
 
 def quota_delta(storage: str, obj: Obj, old: Obj | None, now: datetime) -> Usage:
-    """What a write adds: for an update only the increase, never less than nothing."""
+    """Usage that a write adds: for an update only the increase, never negative."""
     new = usage(storage, obj, now)
     if old is not None:
         before = usage(storage, old, now)
@@ -109,7 +109,10 @@ def _pod_usage(pod: Obj, now: datetime) -> Usage:
 
 
 def _still_charged(pod: Obj, now: datetime) -> bool:
-    """Neither finished nor stuck: a pod of a lost node that should long be gone must not block its replacement."""
+    """Whether the pod still counts: it is not finished, nor past its deletion time.
+
+    A pod of a lost node that is past its deletion time must not block its replacement.
+    """
     if (pod.get("status") or {}).get("phase") in ("Succeeded", "Failed"):
         return False
     meta = pod["metadata"]
@@ -169,7 +172,7 @@ def _is_terminating(pod: Obj) -> bool:
 
 
 def _is_best_effort(pod: Obj) -> bool:
-    """No container asks for, or is limited in, processor or memory."""
+    """Whether neither the pod nor a container has a request or limit of CPU or memory."""
     spec = pod["spec"]
     holders = [*spec["containers"], *(spec.get("initContainers") or []), spec]
     for holder in holders:

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""ResourceQuota: a namespace uses no more than it was given.
+"""ResourceQuota: limits the usage of a namespace.
 
-The plugin reads the namespace's quotas, works out what the write adds and refuses it if that is too much. Otherwise it
-books the new total in the quota's status through `reserve` *before* the object is written, so two writes at the same
-time cannot both take the last slot. A booking whose write then fails is put right by the quota controller.
+The plugin reads the namespace's quotas, computes what the write adds and rejects it if a quota is exceeded. Otherwise
+it writes the new total to the quota's status through `reserve` *before* the object is written, so two concurrent writes
+cannot both take the last unit. If the write then fails, the quota controller corrects the total.
 """
 
 from __future__ import annotations
@@ -20,14 +20,14 @@ from springtide.local.admission.quota_usage import Usage
 from springtide.local.admission.request import CREATE, UPDATE, AdmissionRequest, Obj, Reader, forbidden
 
 _ATTEMPTS: Final = 3
-_UPDATABLE: Final = ("pods", "services", "persistentvolumeclaims")  # others only count, and an update adds none
+_UPDATABLE: Final = ("pods", "services", "persistentvolumeclaims")  # others only count objects, and an update adds none
 _IGNORED: Final = ("events", "events.events.k8s.io")
 
 
 class Charge(NamedTuple):
     quota: Obj
     used: dict[str, str]
-    """The whole new `status.used`."""
+    """The complete new `status.used`."""
 
 
 Reserve = Callable[[Charge], Awaitable[bool]]
@@ -53,7 +53,7 @@ class ResourceQuotas:
     async def admit(self, request: AdmissionRequest) -> None:
         if not request.namespace or not self._reader.list("resourcequotas", request.namespace):
             return
-        # One at a time per namespace: a crowd of writers would otherwise spend their attempts on each other.
+        # One at a time per namespace: many concurrent writers would otherwise use up their attempts on each other.
         async with self._turns.setdefault(request.namespace, asyncio.Lock()):
             for _ in range(_ATTEMPTS):
                 quotas = self._reader.list("resourcequotas", request.namespace)
@@ -70,7 +70,7 @@ class ResourceQuotas:
 
 
 def check(request: AdmissionRequest, quotas: Sequence[Obj], now: datetime) -> list[Charge]:
-    """What the write would cost each quota it counts towards. Raises 403 when one of them would be exceeded."""
+    """The charge of the write for each quota that counts it. Raises 403 when one of them would be exceeded."""
     storage, obj, old = request.storage, request.object(), request.old
     if storage == "pods" and old is not None and _deadline(obj) == _deadline(old):
         return []

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a plugin is asked, what it may read, and how it says no."""
+"""Admission requests, the reader of other objects, and rejections."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _SUFFIX_LENGTH: Final = 5  # of a generated name
 
 
 class Reader(Protocol):
-    """Other objects, by storage name: `pods`, or `priorityclasses.scheduling.k8s.io`."""
+    """Reads other objects by storage name: `pods`, or `priorityclasses.scheduling.k8s.io`."""
 
     def get(self, resource: str, namespace: str, name: str) -> Obj | None: ...
 
@@ -30,7 +30,7 @@ class Reader(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Guise:
-    """Another kind that an object is written by: of a change of scale, the Scale."""
+    """Another kind in which an object is written: for a change of scale, the Scale."""
 
     group: str
     version: str
@@ -50,12 +50,12 @@ class AdmissionRequest:
     namespace: str = ""
     name: str = ""
     obj: Obj | None = None
-    """What is about to be written; plugins change it in place. None for DELETE."""
+    """The object to be written; plugins change it in place. None for DELETE."""
     old: Obj | None = None
     dry_run: bool = False
     options: Mapping[str, Any] = field(default_factory=dict)
     guise: Guise | None = None
-    """What webhooks are shown in the place of `obj` and `old`."""
+    """Replaces `obj` and `old` in requests to webhooks."""
     warnings: list[str] = field(default_factory=list)
 
     @property
@@ -63,7 +63,7 @@ class AdmissionRequest:
         return status.qualified(self.group, self.resource)
 
     def object(self) -> Obj:
-        """The object of a request that certainly has one."""
+        """The object of a request that must have one."""
         if self.obj is None:
             raise TypeError(f"{self.operation} {self.storage} carries no object")
         return self.obj
@@ -71,7 +71,7 @@ class AdmissionRequest:
 
 class Plugin(Protocol):
     def handles(self, operation: str, storage: str, subresource: str) -> bool:
-        """Asked once per kind of request; the answer is remembered."""
+        """Called once per combination of arguments; the result is cached."""
 
     async def admit(self, request: AdmissionRequest) -> None: ...
 
@@ -81,7 +81,7 @@ def forbidden(request: AdmissionRequest, why: str) -> status.StatusError:
 
 
 def forbidden_early(request: AdmissionRequest, why: str) -> status.StatusError:
-    """For plugins that change objects: the real server runs those before it makes up a name."""
+    """A rejection by a plugin that changes objects: kube-apiserver runs those before it generates a name."""
     name, meta = _name(request), (request.obj or {}).get("metadata", {})
     prefix = meta.get("generateName", "")
     if request.operation == CREATE and prefix and name.startswith(prefix) and len(name) == len(prefix) + _SUFFIX_LENGTH:

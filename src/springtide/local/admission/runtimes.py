@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Runtime classes are not served here, so none exists: a pod that names one is refused as for any unknown one."""
+"""Rejects pods with a runtime class: runtime classes are not served here, so none exists."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""ServiceAccount: every pod runs as one, and finds its token, CA and namespace under a well-known path."""
+"""ServiceAccount: sets every pod's service account, and mounts its token, CA and namespace at a well-known path."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from springtide.local.admission.request import CREATE, AdmissionRequest, Obj, Re
 
 MOUNT_PATH: Final = "/var/run/secrets/kubernetes.io/serviceaccount"
 VOLUME_PREFIX: Final = "kube-api-access-"
-TOKEN_SECONDS: Final = 3607  # an hour and a bit: by this odd number the server knows it for its own choice
+TOKEN_SECONDS: Final = 3607  # an hour and 7 s: the odd number identifies the default projection
 MIRROR: Final = "kubernetes.io/config.mirror"
 
 _LETTERS: Final = "bcdfghjklmnpqrstvwxz2456789"
@@ -56,7 +56,7 @@ class ServiceAccounts:
             spec["imagePullSecrets"] = [{"name": secret["name"]} for secret in account["imagePullSecrets"]]
 
     async def _account(self, namespace: str, name: str) -> Obj | None:
-        """Patient with `default`, which a controller makes a moment after the namespace."""
+        """The service account; waits for `default`, which a controller creates shortly after the namespace."""
         account = self._reader.get("serviceaccounts", namespace, name)
         for _ in range(_ATTEMPTS if name == "default" else 0):
             if account is not None:
@@ -67,7 +67,7 @@ class ServiceAccounts:
 
 
 def _check_mirror(request: AdmissionRequest, spec: Obj) -> None:
-    """A mirror pod shows what a kubelet runs anyway; it must not be a way to somebody's secrets."""
+    """A mirror pod represents a static pod of a kubelet; it must not give access to secrets."""
     if spec.get("serviceAccountName"):
         raise forbidden_early(request, "a mirror pod may not reference service accounts")
     volumes = spec.get("volumes") or []

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Claims and volumes: the default StorageClass, protection while in use, and growing only where the class allows it."""
+"""Claims and volumes: default StorageClass, protection while in use, and expansion only where the class allows it."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _FINALIZERS: Final = {_CLAIMS: "kubernetes.io/pvc-protection", _VOLUMES: "kubern
 
 
 def class_of(claim: Obj) -> str | None:
-    """The class a claim asks for: empty for "none, please", None when it does not say."""
+    """The class that a claim requests: empty for explicitly none, None when unspecified."""
     annotations = claim["metadata"].get("annotations") or {}
     if _OLD_CLASS_MARK in annotations:
         return str(annotations[_OLD_CLASS_MARK])
@@ -29,7 +29,7 @@ def class_of(claim: Obj) -> str | None:
 
 
 def default_class(reader: Reader) -> Obj | None:
-    """The newest of those marked as default; by name, if they are of the same age."""
+    """The newest of the classes marked as default; of equal age, the first by name."""
     marked = [found for found in reader.list(CLASSES) if _is_default(found)]
     marked.sort(key=lambda found: str(found["metadata"]["name"]))
     return max(marked, key=lambda found: str(found["metadata"].get("creationTimestamp", "")), default=None)
@@ -54,7 +54,7 @@ class DefaultStorageClass:
 
 
 class ProtectInUse:
-    """A finalizer, taken off by a controller when no pod uses the claim and no claim the volume."""
+    """Adds a finalizer, which a controller removes when no pod uses the claim, or no claim the volume."""
 
     def handles(self, operation: str, storage: str, subresource: str) -> bool:
         return storage in _FINALIZERS and not subresource and operation == CREATE

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The wire to a webhook: one HTTPS POST, and what to say when it fails."""
+"""HTTPS calls to webhooks, and messages for failed calls."""
 
 from __future__ import annotations
 
@@ -15,35 +15,35 @@ import aiohttp
 from yarl import URL
 
 MAX_ANSWER: Final = 4 << 20
-"""An AdmissionReview without its object is small; this leaves room for webhooks that send the object back."""
+"""An AdmissionReview without its object is small; this is sufficient for webhooks that send the object back."""
 
 
 class CallError(Exception):
-    """The webhook could not be asked, or its answer not understood; failurePolicy decides what that means."""
+    """The call failed or the response is invalid; failurePolicy decides the result."""
 
 
 @dataclass(frozen=True, slots=True)
 class Endpoint:
     url: str
     ca: bytes | None
-    """PEM certificates to trust; None for those the system trusts."""
+    """PEM certificates to trust; None for the system's certificates."""
     service: tuple[str, str, int] | None = None
-    """(namespace, name, port) when the address has to be looked up."""
+    """(namespace, name, port) when the address must be resolved."""
 
 
 class Call(Protocol):
     async def __call__(self, endpoint: Endpoint, body: bytes, seconds: int) -> bytes:
-        """The answer's body. Raises CallError."""
+        """The response body. Raises CallError."""
 
 
 SocketFactory = Callable[[tuple[Any, Any, int, str, tuple[Any, ...]]], socket.socket]
-"""Makes the socket for an entry of `socket.getaddrinfo`: webhooks may run in pods, in a network of their own."""
+"""Makes the socket for an entry of `socket.getaddrinfo`: webhooks may run in pods, in a separate network."""
 ResolveService = Callable[[str, str, int], tuple[str, int]]
 """(namespace, name, port) -> an address and port to connect to. Raises LookupError with the reason."""
 
 
 class HttpsCalls:
-    """Connections are kept between calls; `close` ends them."""
+    """Calls webhooks over HTTPS. Connections are kept between calls; `close` ends them."""
 
     def __init__(self, resolve: ResolveService, sockets: SocketFactory | None = None) -> None:
         self._resolve, self._sockets = resolve, sockets
@@ -56,13 +56,13 @@ class HttpsCalls:
             target = self._address(named, endpoint)
             async with self._open_session().post(
                 target,
-                data=BytesIO(body),  # of plain bytes, aiohttp complains when there are many
+                data=BytesIO(body),  # aiohttp warns about large plain bytes
                 headers=_headers(named),
                 ssl=self._context(endpoint.ca),
                 server_hostname=named.host,
                 timeout=aiohttp.ClientTimeout(total=seconds),
                 allow_redirects=False,
-                auto_decompress=False,  # a small answer may unpack to a large one
+                auto_decompress=False,  # a small response may decompress to a large one
             ) as answer:
                 content = await _bounded(answer)
         except (aiohttp.ClientError, TimeoutError, LookupError, ssl.SSLError) as error:
@@ -114,7 +114,7 @@ def _headers(url: URL) -> dict[str, str]:
 
 
 def _explained(error: Exception) -> str:
-    """As close to Go's words as one gets from here."""
+    """The error in words as close to Go's as possible."""
     if isinstance(error, TimeoutError):
         return "context deadline exceeded"
     if isinstance(error, aiohttp.ClientConnectorCertificateError):

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which webhooks a request concerns: rules, scopes and selectors of a ValidatingWebhookConfiguration.
+"""Selects the webhooks for a request: rules, scopes and selectors of a ValidatingWebhookConfiguration.
 
-`matchConditions` are CEL expressions and are not evaluated here: a webhook that has some is called whenever everything
-else matches, so it sees too much rather than too little.
+`matchConditions` are CEL expressions and are not evaluated: a webhook with conditions is called whenever everything
+else matches, so it receives too many requests rather than too few.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from springtide.local.kinds.label_selectors import Selector
 DEFAULT_SECONDS: Final = 10
 
 VersionsOf = Callable[[str, str], Sequence[str]]
-"""(group, resource) -> the versions it is served in."""
+"""(group, resource) -> its served versions."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,7 +31,7 @@ class Webhook:
     seconds: int
     has_side_effects: bool
     any_version: bool
-    """matchPolicy Equivalent: a rule for one version of a resource stands for all of them."""
+    """matchPolicy Equivalent: a rule for one version of a resource applies to all of them."""
     client: Mapping[str, Any]
 
 
@@ -54,7 +54,7 @@ def _compiled_one(hook: Mapping[str, Any]) -> Webhook:
 
 
 def version_to_send(hook: Webhook, request: AdmissionRequest, reader: Reader, versions_of: VersionsOf) -> str | None:
-    """The version in which the webhook wants to see the object, or None when it does not concern it."""
+    """The version in which to send the object to the webhook, or None when the webhook does not match."""
     if not (_namespace_matches(hook, request, reader) and _object_matches(hook, request)):
         return None
     if any(_rule_matches(rule, request, request.version) for rule in hook.rules):

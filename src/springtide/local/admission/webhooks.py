@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""ValidatingAdmissionWebhook: asking programs outside whether an object may be written.
+"""ValidatingAdmissionWebhook: external programs that allow or reject a write.
 
-Every webhook that matches is asked at the same time with an AdmissionReview; one "no" is enough. How the question gets
-there is `webhook_calls`' business, which webhooks match `webhook_rules`'.
+All matching webhooks are called concurrently with an AdmissionReview; a single denial rejects the request.
+`webhook_calls` does the calls, `webhook_rules` selects the webhooks.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from springtide.local.admission.webhook_calls import Call, CallError, Endpoint
 from springtide.local.admission.webhook_rules import VersionsOf, Webhook, compiled, version_to_send
 
 CONFIGURATIONS: Final = "validatingwebhookconfigurations.admissionregistration.k8s.io"
-_EXEMPT_GROUP: Final = ".admissionregistration.k8s.io"  # or a broken webhook could not be taken away
+_EXEMPT_GROUP: Final = ".admissionregistration.k8s.io"  # otherwise a broken webhook could not be removed
 _SHOWN: Final = 256
 _REVIEW: Final = {"kind": "AdmissionReview", "apiVersion": "admission.k8s.io/v1"}
 
@@ -69,7 +69,7 @@ class ValidatingWebhooks:
 
     async def _ask(self, hook: Webhook, version: str, request: AdmissionRequest) -> status.StatusError | None:
         if hook.client.get("service") and operators.of_webhook(hook.name) is not None:
-            # What stands in for the operator serves nothing; to ask it would refuse all that it was to look at.
+            # The stand-in for the operator serves no webhook; calling it would reject every object.
             request.warnings.append(f'admission webhook "{hook.name}" is not called: its operator does not run here')
             return None
         if request.dry_run and hook.has_side_effects:
@@ -89,7 +89,7 @@ Int32 = Annotated[int, msgspec.Meta(ge=-(1 << 31), lt=1 << 31)]
 
 
 class Result(msgspec.Struct, frozen=True):
-    """The webhook's own status. A field of another type makes the answer invalid."""
+    """The webhook's own status. A field of another type makes the response invalid."""
 
     code: Int32 | None = 0
     message: str | None = ""
@@ -113,7 +113,7 @@ class Review(msgspec.Struct, frozen=True, rename="camel"):
 
 
 def denial(hook: str, result: Result) -> status.StatusError:
-    """The webhook's own status, with its name put before the message."""
+    """The webhook's own status, with its name before the message."""
     denied = f'admission webhook "{hook}" denied the request'
     why = result.message or result.reason
     message = f"{denied}: {why}" if why else f"{denied} without explanation"
@@ -152,7 +152,7 @@ def _kind(request: AdmissionRequest, version: str) -> Obj:
 
 
 def _typed(obj: Obj | None, request: AdmissionRequest, version: str) -> Obj | None:
-    """The object with its kind. Versions of a resource differ in name only, so renaming converts."""
+    """The object with its kind. Versions of a resource differ only in name, so renaming converts."""
     if obj is None:
         return None
     if request.guise is not None:
