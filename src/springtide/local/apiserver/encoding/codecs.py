@@ -24,7 +24,7 @@ class BuiltinCodec:
     def __init__(self, group: str, version: str, kind: str) -> None:
         self._group, self._version, self._kind = group, version, kind
         self.costly = kind == "CustomResourceDefinition"
-        """Whether even a small object may take long: a short definition can contain a costly rule or pattern."""
+        """Whether even a small object may take long: a short definition can compile to a large program."""
         self.validate = None  # the kind's strategy does all validation
 
     @cached_property
