@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the API server must know of each built-in kind beyond its schema: defaults, rules, columns. Pure."""
+"""API server behaviour per built-in kind, beyond its schema: defaults, validation, columns. Pure."""

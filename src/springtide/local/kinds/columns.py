@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Pieces of table cells that many kinds share: names, ages, lists shortened to a width.
+"""Formatting of table cells that many kinds share: names, ages, lists shortened to a width.
 
-`kubectl get` shows what the server's Table says, so cells are formatted here as kube-apiserver's printers do, and the
-descriptions are its own. The clock comes in as text (`now`, RFC 3339): printing is a pure function of the object.
+`kubectl get` shows the server's Table, so cells are formatted here as by kube-apiserver's printers, with its
+descriptions. The current time is an argument (`now`, RFC 3339): printing is a pure function of the object.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ def age_of(obj: Obj, now: str) -> str:
 
 
 def since(moment: str | None, now: str) -> str:
-    """How long ago, `<unknown>` when never."""
+    """Time since a moment; `<unknown>` without one."""
     if not moment:
         return UNKNOWN
     return human_duration((_instant(now) - _instant(moment)).total_seconds())
@@ -97,7 +97,7 @@ def labels_text(labels: Mapping[str, str] | None) -> str:
 
 
 def selector_text(selector: Obj | None) -> str:
-    """A LabelSelector as people write it: `app=web,tier in (a,b),!legacy`."""
+    """A LabelSelector in text form: `app=web,tier in (a,b),!legacy`."""
     if not selector:
         return NONE
     needs = [(key, f"{key}={value}") for key, value in (selector.get("matchLabels") or {}).items()]

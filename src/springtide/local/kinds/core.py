@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The strategies of the core group, and of events in their newer group."""
+"""The strategies of the core group, and of events in events.k8s.io."""
 
 from __future__ import annotations
 

@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""JSONPath as kubectl and kube-apiserver speak it, compiled once per printer column and run once per table row.
+"""JSONPath in the dialect of kubectl and kube-apiserver, compiled once per printer column and run per table row.
 
-The dialect is theirs, not the standard's: `.a.b`, `['a.b']`, `.a\\.b`, `[0]`, `[-1]`, `[1:3]`, `[*]`, `[0,2]`, `.*`,
-`..name` and `[?(@.type=="Ready")]`. Of their templates only the inside of one pair of braces is read; `range` has no
-meaning in a column. A path that is not there gives nothing, a path that makes no sense for the value is an error.
+The dialect differs from the standard: `.a.b`, `['a.b']`, `.a\\.b`, `[0]`, `[-1]`, `[1:3]`, `[*]`, `[0,2]`, `.*`,
+`..name` and `[?(@.type=="Ready")]`. Of their templates only the inside of one pair of braces is supported; `range` is
+meaningless in a column. A missing path yields nothing, a path that does not fit the value is an error.
 
-A short path may lead to more values than there are atoms: `[0,0]` doubles them, `..a..a` multiplies them by the depth
-of the object. Every value on the way is taken from a budget.
+A short path may yield more values than there are atoms: `[0,0]` doubles them, `..a..a` multiplies them by the depth of
+the object. Every value on the way is charged to a budget.
 """
 
 from __future__ import annotations
@@ -21,11 +21,11 @@ from springtide.api import whole_numbers
 
 
 class PathError(ValueError):
-    """The path cannot be read, or cannot be followed in this object."""
+    """The path is invalid, or does not fit this object."""
 
 
 class Budget:
-    """Values that paths may still lead through."""
+    """Number of values that paths may still visit."""
 
     __slots__ = ("_left",)
 
@@ -33,18 +33,18 @@ class Budget:
         self._left = values
 
     def spend(self, values: int) -> None:
-        """PathError when the budget is used up, now or before."""
+        """Raises PathError when the budget is used up, now or before."""
         self._left -= values
         if self._left < 0:
             raise PathError("leads through too many values")
 
 
 Step = Callable[[Sequence[Any], Budget], list[Any]]
-"""Values in, values one step further out."""
+"""From values to the values one step further."""
 
 
 class JSONPath:
-    """Follows one path through objects; `find` gives everything it leads to."""
+    """A compiled path; `find` returns all values that it leads to."""
 
     __slots__ = ("_steps",)
 
@@ -85,7 +85,7 @@ def _every(values: Sequence[Any], budget: Budget) -> list[Any]:
 
 
 def _descend(values: Sequence[Any], budget: Budget) -> list[Any]:
-    """The values and all containers below them, outermost first; what is empty leads nowhere."""
+    """The values and all containers below them, outermost first; empty ones are omitted."""
     found: list[Any] = []
     for value in values:
         if children := _children(value):
@@ -96,7 +96,7 @@ def _descend(values: Sequence[Any], budget: Budget) -> list[Any]:
 
 
 def _literal(constant: str | int | float | bool, values: Sequence[Any], budget: Budget) -> list[Any]:
-    # A constant text stands once, a constant number for every value: so kubectl has it.
+    # As in kubectl, a constant text occurs once, a constant number for every value.
     return [constant] if isinstance(constant, str) else [constant] * len(values)
 
 
@@ -150,7 +150,7 @@ def _exists(steps: Sequence[Step], item: Any, budget: Budget) -> bool:
     try:
         return bool(_walk(steps, [item], budget))
     except PathError:
-        budget.spend(0)  # the path of an item may make no sense; a budget that is used up ends them all
+        budget.spend(0)  # the path may not fit an item; a used-up budget raises here
         return False
 
 
@@ -191,7 +191,7 @@ _FILTER = re.compile(r"""\[\?\(((?:"(?:[^"\\\n]|\\.)*"|'(?:[^'\\\n]|\\.)*'|[^"'\
 
 
 class _Reader:
-    """From the text of a path to its steps; raises PathError where kubectl's parser would give up."""
+    """Parser from the text of a path to its steps; raises PathError where kubectl's parser fails."""
 
     def __init__(self, text: str) -> None:
         self.text = text

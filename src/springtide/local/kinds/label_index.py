@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Many conditions on labels, ordered by label: an object is judged in the time its own labels take.
+"""Index of many label conditions by label: matching takes time proportional to the object's labels.
 
-Selectors of watches and disruption budgets may have tens of thousands of conditions, and are asked about every
-change of an object. Gone through one by one they would hold up the event loop.
+Selectors of watches and disruption budgets may have tens of thousands of conditions, and are evaluated for every change
+of an object. Checked one by one they would block the event loop.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from springtide.api import whole_numbers
 
 
 class Condition(Protocol):
-    """One condition, as `label_selectors.Requirement` has it."""
+    """One condition, as in `label_selectors.Requirement`."""
 
     @property
     def key(self) -> str: ...
@@ -27,10 +27,10 @@ class Condition(Protocol):
 
 @dataclass(slots=True)
 class _Allowed:
-    """What one label may be where it is present."""
+    """Permitted values of one label where it is present."""
 
     values: set[str] | None = None
-    """None when all are allowed."""
+    """None when all values are permitted."""
     refused: set[str] = field(default_factory=set)
     absent: bool = False
     above: int | None = None

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which labels and fields a query or an object selects.
+"""Label and field selectors.
 
-Two spellings of label selectors end in the same `Selector`: the `matchLabels`/`matchExpressions` object of workloads
-and the `a=b,c in (d,e),!f` text of list queries. Field selectors (`a=b,c!=d`) have a text only. Parse errors carry
-the sentences of kube-apiserver, because the API server sends them on as they are.
+Label selectors have two notations: the `matchLabels`/`matchExpressions` object of workloads and the text `a=b,c in
+(d,e),!f` of list queries; both become a `Selector`. Field selectors (`a=b,c!=d`) have only a text. Parse errors have
+kube-apiserver's messages, because the API server returns them unchanged.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from springtide.local.kinds.strategy import Obj
 
 
 class SelectorError(ValueError):
-    """The selector cannot be understood; its text is the whole message of the answer."""
+    """The selector is invalid; its text is the complete error message."""
 
 
 _TEXT = {"=": "=", "==": "==", "!=": "!=", "in": " in ", "notin": " notin ", "gt": ">", "lt": "<"}
@@ -66,13 +66,13 @@ class Requirement:
 
 
 LIGHT_SELECTOR: Final = 1000
-"""Characters of a selector that is parsed on the event loop: some twenty terms. Longer ones take a thread."""
+"""Maximum characters of a selector parsed on the event loop: about twenty terms. Longer ones need a thread."""
 _FEW: Final = 16
 
 
 @dataclass(frozen=True)
 class Selector:
-    """All requirements at once; no requirement selects everything."""
+    """The conjunction of all requirements; without requirements everything is selected."""
 
     requirements: tuple[Requirement, ...] = ()
     nothing: bool = False
@@ -90,13 +90,13 @@ class Selector:
         return all(requirement.matches(present) for requirement in self.requirements)
 
     def prepare(self) -> Self:
-        """Does now what the first `matches` would do, which may take as long as parsing."""
+        """Build the index now instead of at the first `matches`; this may take as long as parsing."""
         _ = self._index
         return self
 
     @property
     def long(self) -> bool:
-        """Whether to go through all conditions takes longer than to look them up."""
+        """Whether checking all conditions takes longer than looking them up in an index."""
         return sum(1 + len(requirement.values) for requirement in self.requirements) > _FEW
 
     @cached_property
@@ -138,7 +138,7 @@ def from_object(selector: Obj | None) -> Selector:
 
 
 def quoted(selector: Obj | None) -> Obj | None:
-    """As complaints show it: map keys in order, whatever order they were written in."""
+    """The selector as shown in errors: with sorted map keys."""
     if selector is None:
         return None
     shown: Obj = {}
@@ -181,7 +181,7 @@ def _validate_expression(expression: Obj, path: str) -> list[FieldError]:
 
 # ------------------------------------------------------------------------------------------------- selectors as text
 
-_BLANKS = (" ", "\t", "\r", "\n")  # other Unicode space is part of a word, and refused there
+_BLANKS = (" ", "\t", "\r", "\n")  # other Unicode whitespace is part of a word, and rejected there
 _WORD = re.compile(r"[^=!(),>< \t\r\n]+")
 _SIGNS = ("==", "!=", "=", "!", "(", ")", ",", ">", "<")  # the longer ones first
 _COMPARE = {"in": "in", "notin": "notin", "=": "=", "==": "==", "!=": "!=", ">": "gt", "<": "lt"}
@@ -218,7 +218,7 @@ def _tokens(text: str) -> Iterable[_Token]:
 
 
 class _Parser:
-    """Recursive descent over the tokens; `in` and `notin` are words unless an operator is due."""
+    """Recursive descent over the tokens; `in` and `notin` are words except where an operator is expected."""
 
     def __init__(self, tokens: list[_Token]) -> None:
         self.tokens = tokens
@@ -301,7 +301,7 @@ class _Parser:
         return found
 
     def _listed(self) -> set[str]:
-        """Up to the closing parenthesis; nothing between two commas is the empty value."""
+        """The values up to the closing parenthesis; nothing between two commas is the empty value."""
         found: set[str] = set()
         while True:
             token = self.take()
@@ -321,7 +321,7 @@ class _Parser:
 
 
 def _requirement(key: str, operator: str, values: tuple[str, ...]) -> Requirement:
-    """Checked as Go's labels.NewRequirement does; several complaints stand in brackets."""
+    """A requirement, checked as in Go's labels.NewRequirement; several errors are listed in brackets."""
     errors = [invalid("key", key, "; ".join(complaints))] if (complaints := names.qualified_name(key)) else []
     if operator in ("in", "notin") and not values:
         errors.append(invalid("values", [], "for 'in', 'notin' operators, values set can't be empty"))
@@ -353,7 +353,7 @@ _FIELD_OPERATOR = re.compile("!=|==|=")
 
 
 def parse_fields(text: str) -> tuple[FieldRequirement, ...]:
-    """`a=b,c!=d` with `\\` escapes; raises SelectorError. Which fields exist is for the caller to say."""
+    """Parse `a=b,c!=d` with `\\` escapes; raises SelectorError. The caller checks that the fields exist."""
     found = []
     for term in sorted(_field_terms(text)):
         if not term:

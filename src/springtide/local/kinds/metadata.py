@@ -1,9 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The rules every object's `metadata` obeys, whatever its kind.
+"""Validation of `metadata`, common to all kinds.
 
-The API server's create and update call these beside the kind's own strategy: on creation before it, on update before
-it as well, so that complaints come in the order people know from kube-apiserver. Nothing here looks past `metadata`,
-except the table of which kind names its objects by which rule.
+The API server's create and update call these before the kind's own strategy, so that errors have kube-apiserver's
+order. Only `metadata` is accessed here, except for the table of name rules by kind.
 """
 
 from __future__ import annotations
@@ -33,7 +32,7 @@ NAME_RULES: Mapping[tuple[str, str], Rule] = {
     ("rbac.authorization.k8s.io", "ClusterRole"): names.path_segment,
     ("rbac.authorization.k8s.io", "ClusterRoleBinding"): names.path_segment,
 }
-"""By (group, kind); every other kind's name is a DNS subdomain."""
+"""By (group, kind); the name of every other kind is a DNS subdomain."""
 
 CONDITIONAL_UPDATE_ONLY = frozenset(
     {
@@ -42,7 +41,7 @@ CONDITIONAL_UPDATE_ONLY = frozenset(
         ("policy", "PodDisruptionBudget"),
     }
 )
-"""Built-in kinds whose update must carry a resourceVersion; custom resources need one too."""
+"""Built-in kinds whose update must have a resourceVersion; custom resources need one too."""
 
 GENERATED_BASE = 58
 
@@ -80,7 +79,7 @@ def validate_metadata(
 
 
 def validate_metadata_update(new: Obj, old: Obj) -> list[FieldError]:
-    """What may not change, and what must still hold. The caller has already run `keep_system_fields`."""
+    """Check an update: immutable fields and the common rules. The caller has already run `keep_system_fields`."""
     meta, before = new["metadata"], old["metadata"]
     errors: list[FieldError] = []
     if before.get("deletionTimestamp") and meta.get("finalizers"):
@@ -108,7 +107,7 @@ _IMMUTABLE_FIELDS: tuple[tuple[str, str | None], ...] = (
 
 
 def keep_system_fields(new: Obj, old: Obj) -> None:
-    """Before an update is validated: what a writer may leave out or may not touch comes from the stored object."""
+    """Before an update is validated, copy fields from the stored object that a writer may omit or must not change."""
     meta, before = new["metadata"], old["metadata"]
     if "generation" in before:
         meta["generation"] = before["generation"]
@@ -124,7 +123,7 @@ def keep_system_fields(new: Obj, old: Obj) -> None:
 
 
 def drop_duplicate_owners(obj: Obj, after_admission: bool = False) -> list[str]:
-    """Keeps the first of equal owner references, in place; the sentences are for `Warning:` headers."""
+    """Keep the first of equal owner references, in place; returns texts for `Warning:` headers."""
     references = obj["metadata"].get("ownerReferences")
     if not references or len(references) == 1:
         return []
@@ -168,7 +167,7 @@ def _bytes_of(texts: Mapping[str, str]) -> int:
 
 
 def _with_any_suffix(base: str) -> str:
-    """A trailing dash is fine: letters will follow it. (kube-apiserver looks at it in just this way.)"""
+    """Replace a trailing dash, which letters will follow, by a letter, as kube-apiserver does."""
     return base[:-2] + "a" if len(base) > 1 and base.endswith("-") else base
 
 

@@ -1,9 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What names, keys, ports and addresses may look like, and the sentences Kubernetes refuses them with.
+"""Syntax rules for names, keys, ports and addresses, with Kubernetes' error messages.
 
-Every rule takes the text and gives the complaints about it: none for nearly all input, so the first regular expression
-decides and the sentences are only put together after it said no. Callers say which field it was; nothing here knows
-kinds or paths.
+Every rule takes the text and returns its errors: none for nearly all input, so the first regular expression decides and
+messages are made only after it failed. Callers add the field; the rules are independent of kinds and paths.
 """
 
 from __future__ import annotations
@@ -13,7 +12,7 @@ from collections.abc import Callable, Sequence
 from ipaddress import IPv6Address, ip_address
 
 Rule = Callable[[str], Sequence[str]]
-"""Text in, complaints out."""
+"""From text to errors."""
 
 _LABEL = "[a-z0-9]([-a-z0-9]*[a-z0-9])?"
 _SUBDOMAIN = rf"{_LABEL}(\.{_LABEL})*"
@@ -69,7 +68,7 @@ def dns_subdomain(text: str) -> Sequence[str]:
 
 
 def dns_subdomain_with_underscore(text: str) -> Sequence[str]:
-    """A search domain of a pod's DNS configuration, where `_sctp._tcp` and the like occur."""
+    """A search domain of a pod's DNS configuration, which may contain labels such as `_sctp._tcp`."""
     matched = _UNDERSCORED_RE.fullmatch(text)
     if matched and len(text) <= MAX_SUBDOMAIN:
         return ()
@@ -91,7 +90,7 @@ def dns_1035_label(text: str) -> Sequence[str]:
 
 
 def path_segment(text: str) -> Sequence[str]:
-    """Any text that can stand between two slashes: the names of RBAC objects."""
+    """Any text that can be a URL path segment: the names of RBAC objects."""
     if text in (".", ".."):
         return (f"may not be '{text}'",)
     return [f"may not contain '{sign}'" for sign in "/%" if sign in text]
@@ -141,7 +140,7 @@ def label_value(text: str) -> Sequence[str]:
 
 
 def config_key(text: str) -> Sequence[str]:
-    """A key of a ConfigMap or Secret: it becomes a file name."""
+    """A key of a ConfigMap or Secret, which becomes a file name."""
     matched = _CONFIG_KEY_RE.fullmatch(text)
     if matched and len(text) <= MAX_SUBDOMAIN and not text.startswith("."):
         return ()
@@ -172,7 +171,7 @@ def http_header_name(text: str) -> Sequence[str]:
 
 
 def port_name(text: str) -> Sequence[str]:
-    """An IANA service name: what a container port and a target port may be called."""
+    """An IANA service name: the name of a container port or a target port."""
     if _PORT_NAME_RE.fullmatch(text):
         return ()
     complaints = _too_long(text, 15)
@@ -196,7 +195,7 @@ def port_number(value: int) -> Sequence[str]:
 
 
 def user_id(value: int) -> Sequence[str]:
-    """Also for groups."""
+    """A user or group ID."""
     return within(value, 0, 2**31 - 1)
 
 
@@ -204,7 +203,7 @@ _SLOPPY_V4_RE = re.compile(r"0*\d{1,3}(\.0*\d{1,3}){3}")
 
 
 def ip(text: str) -> Sequence[str]:
-    """An address in a field older than strict checking: any IPv6 spelling, but no leading zeros."""
+    """An address in a field older than strict checking: any IPv6 notation, but no leading zeros."""
     try:
         address = ip_address(text)
     except ValueError:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The strategies of the built-in kinds outside the core group; the API server's registry asks here."""
+"""The strategies of the built-in kinds outside the core group, for the API server's registry."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The table of a custom resource: its CRD's `additionalPrinterColumns`, compiled once when the CRD is established.
+"""The table of a custom resource: its CRD's `additionalPrinterColumns`, compiled when the CRD is established.
 
-The result fits the `columns` and `cells` of a strategy, so tables are made in one way for all kinds. A cell whose path
-leads nowhere, or to a value that is not of the column's type, is null, as kube-apiserver has it.
+The result fits the `columns` and `cells` of a strategy, so tables are made in one way for all kinds. A cell without a
+value, or with a value that is not of the column's type, is null, as in kube-apiserver.
 """
 
 from __future__ import annotations
@@ -18,9 +18,9 @@ from springtide.local.kinds.json_paths import Budget, JSONPath, PathError
 from springtide.local.kinds.strategy import Column, Obj
 
 MOST_TEXT: Final = 16 << 10
-"""Characters of all paths of a definition; columns beyond it are left out. Real definitions have hundreds."""
+"""Maximum characters of all paths of a definition; columns beyond it are omitted. Real definitions have hundreds."""
 _ROW: Final = 10_000
-"""What the cells of one row may take: values on the way to them, and blocks of 64 characters in them."""
+"""Budget of the cells of one row: values on the paths to them, and blocks of 64 characters in them."""
 
 Cells = Callable[[Obj, str], Sequence[Any]]
 _Show = Callable[[Any, str], Any]
@@ -35,9 +35,9 @@ _RFC3339 = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]\d\d:\d\d)"
 
 
 def compile_columns(definitions: Sequence[Obj] | None, most_text: int = MOST_TEXT) -> tuple[tuple[Column, ...], Cells]:
-    """From one version's `additionalPrinterColumns`; none means Name and Age.
+    """Columns and cells from one version's `additionalPrinterColumns`; without any, Name and Age.
 
-    Columns from the first one whose path cannot be read are left out: the CRD was accepted, so tables must go on.
+    Columns from the first one with an invalid path on are omitted: the CRD was accepted, so tables must work.
     """
     columns, readers = [NAME], []
     for definition in definitions or (_AGE,):
@@ -143,7 +143,7 @@ def _date(value: Any, now: str) -> str | None:
         return "<invalid>"
     try:
         return since(value, now)
-    except ValueError:  # the thirtieth of February
+    except ValueError:  # such as February 30
         return "<invalid>"
 
 

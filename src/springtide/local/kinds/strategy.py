@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the API server must know of one kind beyond its schema: defaults, rules, columns.
+"""The strategy of a kind: defaults, rules and columns beyond its schema.
 
-A strategy is plain data and plain functions on decoded objects (dicts), with no I/O. Functions that are not needed
-stay at their do-nothing defaults, so a ConfigMap's strategy is three lines.
+A strategy consists of data and functions on decoded objects (dicts), without I/O. Functions that are not needed keep
+their no-op defaults, so a ConfigMap's strategy is three lines.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ Obj = dict[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """One column of `kubectl get`; `priority` 1 shows only with `-o wide`."""
+    """One column of `kubectl get`; `priority` 1 is shown only with `-o wide`."""
 
     name: str
     type: str = "string"
@@ -58,30 +58,30 @@ def _no_conditions(obj: Obj) -> list[Obj]:
 @dataclass(frozen=True, slots=True)
 class Strategy:
     default: Callable[[Obj], None] = _leave
-    """Fills in what the Go defaulting functions would, in place, after schema defaults. Must be idempotent."""
+    """Fills in the defaults of Go's defaulting functions, in place, after schema defaults. Must be idempotent."""
     prepare_create: Callable[[Obj], None] = _leave
-    """Drops what a creator may not set (status) and sets first values, in place."""
+    """Drops fields that a creator must not set (status) and sets initial values, in place."""
     prepare_update: Callable[[Obj, Obj], None] = _leave_update
-    """(new, old): carries over what an update may not touch, in place. Status is handled by `has_status`."""
+    """(new, old): restores fields that an update must not change, in place. Status is handled by `has_status`."""
     validate: Callable[[Obj], list[FieldError]] = _accept
     validate_update: Callable[[Obj, Obj], list[FieldError]] = _accept_update
     """(new, old), on top of `validate`: immutable fields and forbidden transitions."""
     validates_long: Callable[[Obj], bool] = _quickly
-    """Whether `validate` and `validate_update` would hold up the event loop, so that they belong in a thread."""
+    """Whether `validate` and `validate_update` would block the event loop, and so must run on a thread."""
     prepare_status: Callable[[Obj, Obj], None] = _leave_update
-    """(new, old): the status subresource; everything but status and metadata is already the old one's."""
+    """(new, old): the status subresource; everything but status and metadata has been restored from the old object."""
     validate_status: Callable[[Obj, Obj], list[FieldError]] = _accept_update
     has_status: bool = False
     has_generation: bool = False
-    """metadata.generation starts at 1 and rises when anything outside metadata and status changes."""
+    """metadata.generation starts at 1 and increases when anything outside metadata and status changes."""
     columns: tuple[Column, ...] = ()
-    """Every column of the server's Table, `Name` first and `Age` where it stands; empty means the server's fallback
-    for kinds without a printer: `Name` and `Created At`. `columns.py` has `NAME`, `AGE` and the shared cell pieces."""
+    """Every column of the server's Table, with `Name` first and `Age` at its position; empty means the server's default
+    for kinds without a printer: `Name` and `Created At`. `columns.py` has `NAME`, `AGE` and shared cell functions."""
     cells: Callable[[Obj, str], Sequence[Any]] | None = None
     """(object, now as RFC 3339) -> one cell per column of `columns`, name and age included."""
     row_conditions: Callable[[Obj], list[Obj]] = _no_conditions
-    """What the Table says of a row as a whole (`conditions`), such as that a pod is done; left out when empty."""
+    """`conditions` of the table row, such as that a pod is finished; omitted when empty."""
     fields: Mapping[str, Callable[[Obj], str]] = field(default_factory=dict)
     """Field selectors beyond metadata.name and metadata.namespace."""
     warnings: Callable[[Obj], list[str]] = _no_warnings
-    """Sentences for `Warning:` headers on create and update."""
+    """Texts for `Warning:` headers on create and update."""

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Label selectors as stored objects have them, asked once and then forgotten.
+"""Label selectors in the form of stored objects, for a single evaluation.
 
-Whoever asks a selector about one object only need not parse it: its names have been checked when it was stored, and to
-go through it as it is written takes a twentieth of the time.
+A selector that is evaluated for one object only need not be parsed: its names were validated when it was stored, and
+evaluating it in this form takes a twentieth of the time.
 """
 
 from __future__ import annotations

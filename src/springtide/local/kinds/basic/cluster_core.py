@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Namespaces and the quotas that bound them."""
+"""Namespaces and ResourceQuotas."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def _default_namespace(obj: Obj) -> None:
 
 
 def _label_with_name(obj: Obj) -> None:
-    """Selectors match namespaces by labels only; a generated name is not known before `prepare_create`."""
+    """Set the name label: selectors match only labels. A generated name is not known before `prepare_create`."""
     meta = obj["metadata"]
     if name := meta.get("name"):
         meta.setdefault("labels", {})[NAME_LABEL] = name
@@ -39,7 +39,7 @@ def _prepare_namespace(obj: Obj) -> None:
 
 
 def _keep_finalizers(new: Obj, old: Obj) -> None:
-    """Only the `finalize` subresource changes these."""
+    """Keep the finalizers, which only the `finalize` subresource changes."""
     spec = new.setdefault("spec", {})
     spec.pop("finalizers", None)
     if finalizers := (old.get("spec") or {}).get("finalizers"):
@@ -47,7 +47,7 @@ def _keep_finalizers(new: Obj, old: Obj) -> None:
 
 
 def validate_namespace_finalizers(obj: Obj, indexed: bool = False) -> list[FieldError]:
-    """Also for the `finalize` subresource, which says which one it was (`indexed`)."""
+    """Validate finalizers; the `finalize` subresource reports their indexes (`indexed`)."""
     errors: list[FieldError] = []
     for index, finalizer in enumerate((obj.get("spec") or {}).get("finalizers") or ()):
         path = f"spec.finalizers[{index}]" if indexed else "spec.finalizers"
@@ -98,7 +98,7 @@ _SCOPES: Mapping[str, frozenset[str]] = dict.fromkeys(_POD_SCOPES, _POD_RESOURCE
     "BestEffort": frozenset({"pods"}),
     "VolumeAttributesClass": frozenset({"persistentvolumeclaims", "requests.storage"}),
 }
-"""What each scope can be about."""
+"""The resources to which each scope applies."""
 _CONFLICTS = (frozenset({"BestEffort", "NotBestEffort"}), frozenset({"Terminating", "NotTerminating"}))
 _EXISTS_ONLY = frozenset({"BestEffort", "NotBestEffort", "Terminating", "NotTerminating", "CrossNamespacePodAffinity"})
 
@@ -133,7 +133,7 @@ def _validate_quantities(quantities: Mapping[str, str] | None, path: str) -> lis
 
 
 def _misapplied(scope: str, hard: Iterable[str]) -> int:
-    """How many of the limited resources the scope says nothing about."""
+    """Number of limited resources to which the scope does not apply."""
     known = _SCOPES.get(scope)
     return sum(1 for name in hard if is_quota_name(name) and known is not None and name not in known)
 

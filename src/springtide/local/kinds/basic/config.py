@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """ConfigMaps, Secrets and ServiceAccounts: small objects that pods read.
 
-ConfigMaps are written most of all kinds (the host list of every elastic job is one), so their rules stay tight.
+ConfigMaps are written more often than all other kinds (every elastic job has one with its host list), so their rules
+must be fast.
 """
 
 from __future__ import annotations
@@ -32,7 +33,7 @@ def _validate_config_map(obj: Obj) -> list[FieldError]:
         errors += [invalid(f"data[{key}]", key, why) for why in names.config_key(key)]
         if key in binary:
             errors.append(invalid(f"data[{key}]", key, "duplicate of key present in binaryData"))
-    if size > SIZE_LIMIT // 4:  # few objects come near the limit, so bytes are only counted for those that might
+    if size > SIZE_LIMIT // 4:  # few objects come near the limit, so bytes are counted only for those
         size = sum(len(value.encode()) for value in data.values())
     for key, value in binary.items():
         size += _decoded_size(value)
@@ -47,7 +48,7 @@ def _decoded_size(encoded: str) -> int:
 
 
 def _validate_sealed(new: Obj, old: Obj, fields: Iterable[str]) -> list[FieldError]:
-    """`immutable: true` can never be taken back, nor what it protects be changed."""
+    """`immutable: true` cannot be reverted, and the fields it protects cannot be changed."""
     if not old.get("immutable"):
         return []
     errors = [] if new.get("immutable") else [forbidden("immutable", SEALED)]
@@ -129,7 +130,7 @@ def _as_go_says(problem: str) -> str:
 
 
 def _needs_login(obj: Obj, data: Mapping[str, str]) -> list[FieldError]:
-    """Either may be missing, but not both."""
+    """One of the two may be missing, but not both."""
     if "username" in data or "password" in data:
         return []
     return [required("data[username]"), required("data[password]")]

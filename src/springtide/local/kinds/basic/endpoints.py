@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Endpoints: which addresses stand behind a service, in the old form that is still read by many."""
+"""Endpoints: the addresses behind a service, in the older form that many clients still read."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Events, which are served in two shapes: the old one of the core group and that of events.k8s.io.
+"""Events, which are served in two shapes: that of the core group and that of events.k8s.io.
 
-One stored object has both faces. It rests in the core shape; `as_core` and `as_events` turn one into the other, and
-the strategy of each group works on objects in its own shape. Rules and columns are written once, for the core shape.
+One object is stored, in the core shape; `as_core` and `as_events` convert between the shapes, and the strategy of each
+group works on objects in its own shape. Rules and columns are written once, for the core shape.
 """
 
 from __future__ import annotations
@@ -102,7 +102,7 @@ def _validate_texts(event: Obj) -> list[FieldError]:
 
 
 def _validate_events(event: Obj) -> list[FieldError]:
-    """The newer group is strict: the fields of the old kind of event must be empty."""
+    """The newer group is strict: the fields of the older shape must be empty."""
     core = as_core(event)
     errors = _validate(core, "reportingController")
     errors += _validate_series(core)

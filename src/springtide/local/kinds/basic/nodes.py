@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Nodes: what a machine offers, and which pods it keeps away."""
+"""Nodes: resources and taints."""
 
 from __future__ import annotations
 

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Services: one stable address and name for a changing set of pods.
+"""Services: a stable address and name for a changing set of pods.
 
-Which fields a service needs depends on its type, and several come in pairs that must agree (`clusterIP` and
-`clusterIPs`); preparing a write brings them into step. Addresses and node ports are handed out by the API server
-between `prepare_*` and `validate`; `wants_cluster_ip` and `ports_without_node_port` tell it what is missing.
+The required fields depend on the service's type, and several are pairs that must agree (`clusterIP` and `clusterIPs`);
+preparing a write makes them consistent. The API server allocates addresses and node ports between `prepare_*` and
+`validate`; `wants_cluster_ip` and `ports_without_node_port` return what is missing.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _POLICY = "spec.ipFamilyPolicy"
 
 
 def wants_cluster_ip(service: Obj) -> bool:
-    """True when the service needs an address and has none yet."""
+    """Whether the service needs an address and has none yet."""
     spec: Obj = service["spec"]
     return spec.get("type") != "ExternalName" and not spec.get("clusterIPs")
 
@@ -44,7 +44,7 @@ def ports_without_node_port(service: Obj) -> list[Obj]:
 
 
 def validate_before_allocation(service: Obj) -> list[FieldError]:
-    """What must hold before an address is handed out; complaints end the request before any other rule is asked."""
+    """Rules that must hold before an address is allocated; errors end the request before all other rules."""
     spec: Obj = service["spec"]
     if spec.get("type") == "ExternalName":
         return []
@@ -114,7 +114,7 @@ def _prepare_service(service: Obj) -> None:
 
 
 def _settle_families(spec: Obj, before: Obj) -> None:
-    """Fills in the address family as far as it follows from the rest; nonsense is left for validation."""
+    """Fill in the address family as far as it follows from the other fields; invalid values are left to validation."""
     if spec.get("type") == "ExternalName":
         return
     free_standing = spec.get("clusterIP") == "None" and not spec.get("selector")
@@ -139,7 +139,7 @@ def _prepare_service_update(new: Obj, old: Obj) -> None:
 
 
 def _keep_allocated(spec: Obj, before: Obj) -> None:
-    """Applying the same manifest again must not ask for another address or port."""
+    """Keep addresses and ports, so that applying the same manifest again requests no new ones."""
     if "ExternalName" not in (spec["type"], before.get("type")):
         if not spec.get("clusterIP") and before.get("clusterIP"):
             spec["clusterIP"] = before["clusterIP"]
@@ -162,7 +162,7 @@ def _uses_node_ports(spec: Obj) -> bool:
 
 
 def _follow_cluster_ip(spec: Obj, before: Obj) -> None:
-    """Old clients know only the singular field."""
+    """Set `clusterIPs` from `clusterIP`, because old clients know only the latter."""
     address, was = spec.get("clusterIP", ""), before.get("clusterIP", "")
     if address != was and (spec.get("clusterIPs") or []) == (before.get("clusterIPs") or []):
         if address:
@@ -172,7 +172,7 @@ def _follow_cluster_ip(spec: Obj, before: Obj) -> None:
 
 
 def _drop_what_the_type_does_not_need(spec: Obj, before: Obj) -> None:
-    """Only what the writer left as it was: a value they changed is refused by validation instead."""
+    """Drop only fields that the writer left unchanged: changed values are rejected by validation."""
     if spec["type"] == "ExternalName" and before.get("type") != "ExternalName":
         pairs = [("clusterIP", "clusterIPs"), ("ipFamilies",), ("ipFamilyPolicy",)]
         for fields in pairs:

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a Service may say, after defaults are filled in and addresses allocated.
+"""Validation of Services, after defaults are filled in and addresses allocated.
 
-`services.py` puts these into the strategy. The allocator lives in the API server; what is checked here is only whether
-the fields of one object agree with each other and with the stored object. The cluster has one address family, IPv4.
+`services.py` puts these into the strategy. The allocator is in the API server; here only the consistency of the fields
+with each other and with the stored object is checked. The cluster has one address family, IPv4.
 """
 
 from __future__ import annotations
@@ -135,7 +135,7 @@ def _validate_unique_ports(ports: list[Obj]) -> list[FieldError]:
     for index, port in enumerate(ports):
         key = (port.get("protocol", ""), port.get("port", 0))
         if key in seen:
-            # The real server prints its internal struct here, Go field names and all.
+            # kube-apiserver prints its internal struct here, with Go field names.
             shown = {
                 "Name": "",
                 "Protocol": key[0],
@@ -167,7 +167,7 @@ def _validate_affinity(spec: Obj) -> list[FieldError]:
 
 
 def validate_addresses(spec: Obj) -> list[FieldError]:
-    """Addresses, families and policy must tell one story; also asked before allocation."""
+    """Addresses, families and policy must be consistent; also checked before allocation."""
     addresses: list[str] = spec.get("clusterIPs") or []
     errors = _validate_first_address(spec.get("clusterIP", ""), addresses)
     errors += _validate_families(spec)
@@ -227,7 +227,7 @@ def _family_of(address: str) -> str:
 
 
 def validate_reachable_ip(address: str, path: str) -> list[FieldError]:
-    """An address that traffic is sent to: of an endpoint, or an external one."""
+    """Validate an address that receives traffic: of an endpoint, or an external one."""
     if complaints := names.ip(address):
         return [invalid(path, address, why) for why in complaints]
     ip = ip_address(address)

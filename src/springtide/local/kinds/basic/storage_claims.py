@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""PersistentVolumeClaims: a pod's wish for storage, and what of it may change once it is granted."""
+"""PersistentVolumeClaims: requests for storage, and the fields that may change once a claim is bound."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def _prepare_claim_update(new: Obj, old: Obj) -> None:
 
 
 def _settle_data_source(spec: Obj, before: Obj) -> None:
-    """`dataSource` and `dataSourceRef` say the same; unknown kinds count only in the newer field."""
+    """Make `dataSource` and `dataSourceRef` agree; unknown kinds are supported only in the newer field."""
     if (spec.get("dataSourceRef") or {}).get("namespace") and not before.get("dataSourceRef"):
         spec.pop("dataSourceRef")
     source, reference = spec.get("dataSource"), spec.get("dataSourceRef")
@@ -116,7 +116,7 @@ def _validate_claim_update(new: Obj, old: Obj) -> list[FieldError]:
 
 
 def _allowed_changes_aside(spec: Obj, before: Obj, bound: bool) -> Obj:
-    """The new spec as it would be without what may be changed: volume name and class once, size when bound."""
+    """The new spec without the permitted changes: volume name and class once, size when bound."""
     masked = dict(spec)
     if not before.get("volumeName"):
         masked.pop("volumeName", None)

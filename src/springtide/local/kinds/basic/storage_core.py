@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""PersistentVolumes: storage that outlives pods. `storage_claims.py` has the claims on it."""
+"""PersistentVolumes: storage that outlives pods. The claims are in `storage_claims.py`."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from springtide.local.kinds.strategy import Column, Obj, Strategy
 CLASS_ANNOTATION = "volume.beta.kubernetes.io/storage-class"
 _MODES = {"ReadWriteOnce": "RWO", "ReadOnlyMany": "ROX", "ReadWriteMany": "RWX", "ReadWriteOncePod": "RWOP"}
 _VOLUME_MODES = ("Block", "Filesystem")
-_SOURCE_ORDER = {"hostPath": -1, "local": 1, "storageos": 2, "csi": 3}  # the second one is the one complained about
+_SOURCE_ORDER = {"hostPath": -1, "local": 1, "storageos": 2, "csi": 3}  # the second source is reported as the error
 _NOT_SOURCES = frozenset(
     {
         "accessModes",
@@ -54,7 +54,7 @@ def _prepare_volume(volume: Obj) -> None:
 
 
 def _keep_transition_time(new: Obj, old: Obj) -> None:
-    """An unchanged phase keeps its time; a changed one is stamped by the API server, which has the clock."""
+    """Keep the time of an unchanged phase; the API server, which has the clock, sets that of a changed one."""
     status, before = new.setdefault("status", {}), old.get("status") or {}
     if status.get("phase") == before.get("phase") and "lastPhaseTransitionTime" in before:
         status.setdefault("lastPhaseTransitionTime", before["lastPhaseTransitionTime"])

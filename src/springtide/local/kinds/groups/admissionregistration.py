@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Validating webhook configurations, and the rules for addressing a webhook that CRD conversion shares.
+"""Validating webhook configurations, and the rules for webhook addresses that CRD conversion shares.
 
-The webhooks themselves are called by the admission room. CEL match conditions are checked for name and presence
-only: their expressions are not compiled here.
+The package `admission` calls the webhooks. CEL match conditions are checked for name and presence only: their
+expressions are not compiled here.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ def default_webhook_port(client: Obj) -> None:
 
 
 def validate_webhook_client(client: Obj, path: str) -> list[FieldError]:
-    """`path` is where the `url` or `service` hangs."""
+    """`path` is the path of the object with `url` or `service`."""
     url, service = client.get("url"), client.get("service")
     if (url is None) == (service is None):
         return [required(path, "exactly one of url or service is required")]
@@ -84,7 +84,7 @@ def _validate_url(text: str, path: str) -> list[FieldError]:
 
 def _validate_service(service: Obj, path: str) -> list[FieldError]:
     errors: list[FieldError] = []
-    # kube-apiserver mixes the two up: a service without namespace is told that its name is missing.
+    # kube-apiserver confuses the two: for a service without namespace it reports a missing name.
     if not service.get("namespace"):
         errors.append(required(f"{path}.name"))
     if not service.get("name"):
@@ -223,8 +223,8 @@ def _validate_list(values: list[str], path: str, what: str) -> list[FieldError]:
 
 def _validate_resources(resources: list[str], path: str) -> list[FieldError]:
     errors = [] if resources else [required(path)]
-    any_sub: set[str] = set()  # x in x/*
-    any_resource: set[str] = set()  # y in */y
+    any_sub: set[str] = set()  # x of x/*
+    any_resource: set[str] = set()  # y of */y
     plain = False
     for index, entry in enumerate(resources):
         if not entry:

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """CustomResourceDefinitions: their names, conversion and status.
 
-What stands under `spec.versions` is looked at by `crd_versions`; the API server calls `established` after every write.
+`crd_versions` validates `spec.versions`; the API server calls `established` after every write.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from springtide.local.kinds.metadata import IMMUTABLE
 from springtide.local.kinds.strategy import Obj, Strategy
 
 BUILT_IN = "springtide.dev/built-in"
-"""Annotation of definitions that come with the cluster."""
+"""Annotation of the cluster's built-in definitions."""
 _APPROVED = "api-approved.kubernetes.io"
 _APPROVAL_NOTE = "see https://github.com/kubernetes/enhancements/pull/1111"
 
@@ -62,7 +62,7 @@ def _prepare_create(crd: Obj) -> None:
 
 
 def _prepare_update(new: Obj, old: Obj) -> None:
-    """A version that objects may be stored in from now on is remembered, and can only leave by a migration."""
+    """Add the storage version to the stored versions, from which only a migration removes it."""
     status = old.get("status") or {}
     stored, storage = status.get("storedVersions") or [], _storage_version(new)
     if storage is not None and storage not in stored:
@@ -97,7 +97,7 @@ def _is_update(crd: Obj) -> bool:
 def _validate_name(crd: Obj) -> list[FieldError]:
     name, spec = crd["metadata"].get("name", ""), crd["spec"]
     if _is_update(crd):
-        return []  # neither part of the name may change then
+        return []  # both parts of the name are immutable
     if not name or name == f"{spec['names'].get('plural', '')}.{spec.get('group', '')}":
         return []
     return [invalid("metadata.name", name, 'must be spec.names.plural+"."+spec.group')]
@@ -193,7 +193,7 @@ def _validate_stored_versions(crd: Obj) -> list[FieldError]:
 
 
 def _validate_approval(crd: Obj) -> list[FieldError]:
-    """Kubernetes keeps its own domains to itself unless someone says why not."""
+    """Kubernetes' own domains need an annotation with an approval or a reason."""
     group = f".{crd['spec'].get('group', '')}"
     if not group.endswith((".k8s.io", ".kubernetes.io")):
         return []
@@ -254,10 +254,10 @@ def is_established(crd: Obj) -> bool:
 
 
 def established(crd: Obj, now: str, others: Iterable[Obj]) -> Obj:
-    """The status a CRD should have: names no other CRD of its group holds, and that it is served.
+    """The status of a CRD: accepted names, which no other CRD of its group holds, and whether it is established.
 
-    `others` may be all CRDs there are. Called whenever one of them is written or gone: a name given up by one may be
-    taken by another.
+    `others` may be all existing CRDs. Called whenever one of them is written or deleted: names released by one may be
+    used by another.
     """
     status = crd.get("status") or {}
     resources, kinds = _taken(crd, others)
@@ -275,7 +275,7 @@ def established(crd: Obj, now: str, others: Iterable[Obj]) -> Obj:
 
 
 def _taken(crd: Obj, others: Iterable[Obj]) -> tuple[set[str], set[str]]:
-    """The resource names and kinds that CRDs of the same group hold."""
+    """The resource names and kinds held by the other CRDs of the group."""
     resources: set[str] = set()
     kinds: set[str] = set()
     group, name = crd["spec"].get("group"), crd["metadata"].get("name")
@@ -289,7 +289,7 @@ def _taken(crd: Obj, others: Iterable[Obj]) -> tuple[set[str], set[str]]:
 
 
 def _accept(wanted: Obj, held: Obj, resources: set[str], kinds: set[str]) -> tuple[Obj, tuple[str, str] | None]:
-    """The names it may have, and the last conflict as (reason, message)."""
+    """The accepted names, and the last conflict as (reason, message)."""
     accepted, complaint = dict(held), None
     for field, taken in (("plural", resources), ("singular", resources), ("shortNames", resources), *_kinds(kinds)):
         names_wanted, names_held = _listed(wanted.get(field)), _listed(held.get(field))

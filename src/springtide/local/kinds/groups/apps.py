@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Deployments and replica sets: a number of equal pods, made from a template that the selector must match."""
+"""Deployments and ReplicaSets: a number of equal pods, made from a template that the selector must match."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _ROLLING, _RECREATE = "RollingUpdate", "Recreate"
 
 
 def validate_counts(owner: Obj, fields: Sequence[str], path: str) -> list[FieldError]:
-    """Fields that are numbers and not negative, where they are set."""
+    """Fields that must not be negative, where they are set."""
     return [invalid(f"{path}.{field}", owner[field], names.NEGATIVE) for field in fields if (owner.get(field) or 0) < 0]
 
 
@@ -52,7 +52,7 @@ def keep_selector(new: Obj, old: Obj) -> list[FieldError]:
 
 
 def workload_warnings(workload: Obj) -> list[str]:
-    """For whoever creates it: controllers and scalers that update it cannot help it any more."""
+    """Warnings on creation only: controllers and scalers that update the object cannot change what they report."""
     if workload["metadata"].get("resourceVersion"):
         return []
     found: list[str] = []
@@ -111,7 +111,7 @@ def validate_template_labels(template: Obj, selector: Selector) -> list[FieldErr
 
 
 def _validate_replica_status(status: Obj, parts: Sequence[str]) -> list[FieldError]:
-    """`parts` of all replicas cannot be more than all, and a replica is ready before it is available."""
+    """The number of `parts` cannot exceed that of all replicas, nor that of available replicas the ready ones."""
     errors: list[FieldError] = []
     for field in parts:
         if (count := status.get(field, 0)) > status.get("replicas", 0):
@@ -148,7 +148,7 @@ def _create_deployment(deployment: Obj) -> None:
 def _update_deployment(new: Obj, old: Obj) -> None:
     meta, before = new["metadata"], old["metadata"]
     if (meta.get("annotations") or {}) != (before.get("annotations") or {}):
-        # Annotations are copied to the replica sets, so the controller must look again.
+        # Annotations are copied to the replica sets, so the controller must reconcile.
         meta["generation"] = before.get("generation", 0) + 1
 
 
@@ -193,7 +193,7 @@ def _validate_rolling(rolling: Obj) -> list[FieldError]:
 
 
 def _is_zero(value: int | str) -> bool:
-    """As Go reads it: text that is neither a percentage nor a number counts as zero."""
+    """As in Go: text that is neither a percentage nor a number counts as zero."""
     if isinstance(value, int):
         return value == 0
     share = percent(value)
@@ -225,7 +225,7 @@ _DEPLOYMENT_COUNTS = (
 
 
 def _keep_labels(new: Obj, old: Obj) -> None:
-    """A deployment's labels cannot be changed through its status."""
+    """Keep a deployment's labels, which cannot be changed through its status."""
     labels = old["metadata"].get("labels")
     if labels is None:
         new["metadata"].pop("labels", None)

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Horizontal pod autoscalers (v2, and what of v1 old clients need) and the Scale everything scalable answers with.
+"""Horizontal pod autoscalers (v2, and the part of v1 that old clients need) and the Scale of scalable kinds.
 
-The arithmetic of scaling is the upkeep controller's; here an autoscaler is only completed, checked and shown.
+The controller manager computes the scaling; here an autoscaler is only defaulted, validated and shown.
 """
 
 from __future__ import annotations
@@ -117,7 +117,7 @@ def _validate_metric(metric: Obj, path: str) -> list[FieldError]:
     errors = [] if kind else [required(f"{path}.type", "must specify a metric source type")]
     known = tuple(sorted(_SOURCE_FIELDS))
     if kind not in _SOURCE_FIELDS:
-        errors += [not_supported(f"{path}.type", kind, known)] * 2  # the real server says it twice
+        errors += [not_supported(f"{path}.type", kind, known)] * 2  # listed twice, as by kube-apiserver
     present = [field for field in _SOURCES if metric.get(field) is not None]
     if present:
         errors += _SOURCES[present[0]](metric[present[0]], f"{path}.{present[0]}")
@@ -321,7 +321,7 @@ def _cells(autoscaler: Obj, now: str) -> Sequence[Any]:
 
 
 def targets_text(metrics: Sequence[Obj], current: Sequence[Obj]) -> str:
-    """`cpu: 12%/80%, 3/5 (avg) + 1 more...`: what is, against what is wanted."""
+    """Current and target values: `cpu: 12%/80%, 3/5 (avg) + 1 more...`."""
     if not metrics:
         return "<none>"
     shown = [
@@ -363,7 +363,8 @@ def _amount(current: Obj | None, field: str) -> str:
 
 
 def from_v1(autoscaler: Obj) -> Obj:
-    """What `kubectl autoscale` of older versions sends, as v2. The only metric v1 knows is CPU utilization."""
+    """A v1 object, as sent by older versions of `kubectl autoscale`, as v2. The only metric in v1 is CPU utilization.
+    """
     spec = dict(autoscaler.get("spec") or {})
     utilization = spec.pop("targetCPUUtilizationPercentage", None)
     if utilization is not None:
@@ -378,7 +379,7 @@ def from_v1(autoscaler: Obj) -> Obj:
 
 
 def to_v1(autoscaler: Obj) -> Obj:
-    """For v1 readers; other metrics, behavior and conditions have no place there and are left out."""
+    """The object for v1 readers; v1 lacks other metrics, behavior and conditions, which are omitted."""
     spec, status = dict(autoscaler.get("spec") or {}), dict(autoscaler.get("status") or {})
     spec.pop("behavior", None)
     status.pop("conditions", None)
@@ -425,7 +426,7 @@ def _prepare_v1(autoscaler: Obj) -> None:
 
 
 def stored_from_v1(autoscaler: Obj) -> Obj:
-    """What a v1 client created, as it rests: in the newer shape and with its defaults."""
+    """An object created by a v1 client as it is stored: as v2 and with its defaults."""
     stored = from_v1(autoscaler)
     _default(stored)
     return stored

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Batch jobs: the selector the server makes for them, what may be asked for, and what may not change any more.
+"""Batch Jobs: the generated selector, validation, and immutable fields.
 
-Their two policies have a file of their own (`batch_policies`), and so have the transitions of their status
-(`batch_status`). Training jobs of Springtide are custom resources and never come here.
+Their two policies are in `batch_policies`, the transitions of their status in `batch_status`. Springtide's training
+jobs are custom resources and are not handled here.
 """
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ def _default(job: Obj) -> None:
     default_pod_template(template)
     labels = (template.get("metadata") or {}).get("labels")
     if labels and not job["metadata"].get("labels"):
-        # The very same labels, not a copy: kube-apiserver lets those it generates appear on the job as well.
+        # The same object, not a copy: kube-apiserver's generated labels appear on the job as well.
         job["metadata"]["labels"] = labels
 
 
@@ -84,7 +84,7 @@ def _prepare_create(job: Obj) -> None:
 
 
 def _generate_selector(job: Obj) -> None:
-    """Labels that no other job's pods carry. What the user set stays, and is refused later if it does not fit.
+    """Generate labels that no other job's pods have. Labels set by the user are kept, and rejected later if invalid.
 
     Nothing below the job itself is changed in place: it may be created again under another generated name.
     """
@@ -111,7 +111,7 @@ def _validate(job: Obj) -> list[FieldError]:
     errors = _validate_generated_selector(job) + _validate_spec(spec) + _validate_selector(spec)
     completions = spec.get("completions") or 0
     if spec["completionMode"] == _INDEXED and completions > 0:
-        # Pods of an indexed job are called after it and their index.
+        # Pods of an indexed job are named after it and their index.
         name = name_of(job)
         longest = f"{name}-{completions - 1}"
         if names.dns_label(longest):
@@ -137,7 +137,7 @@ def _validate_generated_selector(job: Obj) -> list[FieldError]:
     try:
         generated = from_object(spec["selector"]).matches(expected)
     except SelectorError:
-        generated = True  # complained about elsewhere
+        generated = True  # reported elsewhere
     if not generated:
         errors.append(invalid("spec.selector", quoted(spec["selector"]), "`selector` not auto-generated"))
     return errors
@@ -245,7 +245,7 @@ def _validate_restart_policy(spec: Obj) -> list[FieldError]:
     path = "spec.template.spec.restartPolicy"
     policy = (spec["template"].get("spec") or {}).get("restartPolicy", "")
     if policy in ("", "Always"):
-        # Always is what the pod's own default makes of a policy nobody chose.
+        # Always is the pod's own default for an unset policy.
         return [required(path, 'valid values: "OnFailure", "Never"')]
     if policy not in ("OnFailure", "Never"):
         return [not_supported(path, policy, ("OnFailure", "Never"))]
@@ -259,7 +259,7 @@ def _validate_restart_policy(spec: Obj) -> list[FieldError]:
 
 def _validate_update(new: Obj, old: Obj) -> list[FieldError]:
     spec, before = new["spec"], old["spec"]
-    errors = _validate_selector(spec) + _validate_spec(spec)  # a second time, as on the real server
+    errors = _validate_selector(spec) + _validate_spec(spec)  # repeated, as in kube-apiserver
     errors += _validate_completions(spec, before)
     if spec.get("selector") != before.get("selector"):
         errors.append(invalid("spec.selector", quoted(spec.get("selector")), IMMUTABLE))
@@ -295,7 +295,7 @@ def _validate_completions(spec: Obj, before: Obj) -> list[FieldError]:
 
 
 def _validate_template_update(template: Obj, old: Obj) -> list[FieldError]:
-    """A suspended job without pods may still be told where to run and with how much; nothing else ever changes."""
+    """In a suspended job without pods, scheduling directives and resources may change; the rest is immutable."""
     spec, status = old["spec"], old.get("status") or {}
     stopped = status.get("startTime") is None or condition_is(status, "Suspended", "True")
     if not (spec.get("suspend") and stopped and not status.get("active")):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a batch job may say about failing and succeeding pods, checked rule by rule; `batch` calls it."""
+"""Validation of a batch Job's pod failure policy and success policy; called by `batch`."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ _MAX_INDEXES_TEXT = 64 * 1024
 
 
 class IndexesError(ValueError):
-    """A text like `0-3,7` does not say which indexes it means."""
+    """A text that is not a valid list of indexes like `0-3,7`."""
 
 
 def without_value(path: str, detail: str) -> FieldError:
-    """Invalid as a whole: quoting the value would not help anyone."""
+    """An error without the invalid value, which would not help the reader."""
     return FieldError("FieldValueInvalid", path, f"Invalid value: {detail}")
 
 
@@ -31,7 +31,7 @@ def _choose(choices: Sequence[str]) -> str:
     return "valid values: [" + " ".join(f'"{choice}"' for choice in choices) + "]"
 
 
-# Complaints quote policies with the field names of the server's own Go types, as kube-apiserver does.
+# Errors show policies with the field names of Go types, as kube-apiserver does.
 
 
 def quoted_success_policy(policy: Obj | None) -> Obj | None:
@@ -190,7 +190,7 @@ def _validate_success_rule(rule: Obj, completions: int, path: str) -> list[Field
 
 
 def count_indexes(text: str, completions: int) -> int:
-    """How many indexes `0-3,7` names; raises IndexesError when they are out of range or out of order."""
+    """Number of indexes in `0-3,7`; raises IndexesError when they are out of range or out of order."""
     total, last = 0, -1
     for interval in text.split(",") if text else ():
         first, final = parse_interval(interval, completions)

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which statuses a batch job may be given, and from which to which it may go.
+"""Validation of a batch Job's status and of its transitions.
 
-Any controller may write it (`spec.managedBy`), so kube-apiserver guards the promises made to readers: what is finished
-stays finished, counters do not fall, times make sense. Most rules look only at what this write changes, so that one
-bad old value does not block every later write.
+Any controller may write it (`spec.managedBy`), so kube-apiserver enforces what readers rely on: a finished job stays
+finished, counters do not decrease, times are consistent. Most rules check only the changes of this write, so that one
+invalid old value does not block every later write.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ def _finished(status: Obj) -> bool:
 
 
 class _Change:
-    """A status before and after, and what differs."""
+    """A status before and after a write, and the differences."""
 
     def __init__(self, new: Obj, old: Obj) -> None:
         self.spec: Obj = new["spec"]
@@ -120,7 +120,7 @@ def _validate_finished(change: _Change) -> list[FieldError]:
 
 
 def _validate_leftovers(change: _Change) -> list[FieldError]:
-    """Nothing of a finished job may still be under way."""
+    """A finished job must have no active or uncounted pods, and must have a start time."""
     status, spec = change.new, change.spec
     errors: list[FieldError] = []
     active, uncounted = status.get("active", 0), status.get("uncountedTerminatedPods") or {}
@@ -130,7 +130,7 @@ def _validate_leftovers(change: _Change) -> list[FieldError]:
     if not status.get("startTime") and (change.finishing or change.field("startTime")) and not nothing_to_do:
         errors.append(required("status.startTime", "startTime is required for finished job"))
     if any(uncounted.values()) and (change.finishing or change.field("uncountedTerminatedPods")):
-        # Quoted with the field names of the server's own Go type, as kube-apiserver does.
+        # Shown with the field names of the Go type, as by kube-apiserver.
         quoted = {"Succeeded": uncounted.get("succeeded"), "Failed": uncounted.get("failed")}
         errors.append(invalid("status.uncountedTerminatedPods", quoted, "must be empty for finished job"))
     return errors
@@ -167,7 +167,7 @@ def _validate_format(text: str, completions: int, field: str) -> list[FieldError
 
 
 def _validate_disjoint(done: str, failed: str, completions: int) -> list[FieldError]:
-    """An index is done or has failed; parts that cannot be read are complained about elsewhere."""
+    """No index may be both completed and failed; unreadable parts are reported elsewhere."""
     for first, final in _intervals(done, completions):
         for failed_first, failed_final in _intervals(failed, completions):
             if first <= failed_final and failed_first <= final:
@@ -232,7 +232,7 @@ def _validate_transition(change: _Change) -> list[FieldError]:
 def _validate_counters(change: _Change) -> list[FieldError]:
     errors: list[FieldError] = []
     spec = change.spec
-    # An indexed job with as many workers as completions may be made smaller, and its count with it.
+    # An indexed job with equal parallelism and completions may be scaled in, and its count with it.
     elastic = spec.get("completionMode") == "Indexed" and spec.get("completions") == spec.get("parallelism")
     for field in ("failed", "succeeded"):
         count = change.new.get(field) or 0

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Leases: leader election and node heartbeats write them every few seconds, so the rules are few."""
+"""Leases: written every few seconds for leader election and node heartbeats, so the rules are few."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from springtide.local.kinds.strategy import Column, Obj, Strategy
 
 
 def _drop_coordinated_election(lease: Obj) -> None:
-    """Coordinated leader election is off by default in Kubernetes, and off here."""
+    """Drop the fields of coordinated leader election, which is off by default in Kubernetes, and off here."""
     if spec := lease.get("spec"):
         spec.pop("strategy", None)
         spec.pop("preferredHolder", None)

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The versions inside a CustomResourceDefinition: their names, schemas, subresources, columns and field selectors.
+"""The versions inside a CustomResourceDefinition: names, schemas, subresources, columns and field selectors.
 
-Complaints name fields as kube-apiserver does, which has merged what all versions share before it looks: an equal
-schema in every version is `spec.validation`, a different one `spec.versions[1].schema`. `apiextensions` calls this.
+Errors name fields as kube-apiserver does, which merges what all versions share before validation: an equal schema in
+every version is `spec.validation`, a different one `spec.versions[1].schema`. Called by `apiextensions`.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _SCALE_PATHS = (
 
 
 class _Versions:
-    """The versions of a CRD, with the fields they all share told apart."""
+    """The versions of a CRD, and the fields that they all share."""
 
     def __init__(self, spec: Obj) -> None:
         self.given: Sequence[Obj] | None = spec.get("versions")
@@ -46,15 +46,15 @@ class _Versions:
         return self._value(self.all[0], field)
 
     def places(self, field: str) -> Iterable[tuple[str, Obj]]:
-        """Where a field is to be looked at: the path, and the version it is taken from."""
+        """Where to validate a field: the paths, each with the version that has its value."""
         if field in self.shared:
-            # A schema they share must suit the version that has a status, if any has.
+            # A shared schema must be valid for the version with a status, if any has one.
             fullest = max(self.all, key=_has_status, default=None)
             return [] if fullest is None else [(f"spec.{_PER_VERSION[field]}", fullest)]
         return [(f"spec.versions[{index}].{field}", version) for index, version in enumerate(self.all)]
 
     def quoted(self) -> list[Obj] | None:
-        """With the field names of the server's own Go type, as kube-apiserver shows them."""
+        """The versions with the field names of the Go type, as kube-apiserver shows them."""
         if self.given is None:
             return None
         return [
@@ -94,7 +94,7 @@ def _schema(version: Obj) -> Obj | None:
 
 
 def validate_versions(spec: Obj, is_update: bool = False) -> list[FieldError]:
-    """All complaints; on an update but for those about rules."""
+    """All errors; on an update without those in rules."""
     versions = _Versions(spec)
     errors = [
         required(f"spec.versions[{index}].schema.openAPIV3Schema")
@@ -113,7 +113,7 @@ def validate_versions(spec: Obj, is_update: bool = False) -> list[FieldError]:
 
 
 def validate_updated_rules(spec: Obj, before: Obj) -> list[FieldError]:
-    """Complaints about rules that an update changes. Stored ones are not refused anew."""
+    """Errors in rules that an update changes. Stored rules are not rejected again."""
     stored = {version.get("name"): _schema(version) or {} for version in before.get("versions") or ()}
     errors: list[FieldError] = []
     for path, version in _Versions(spec).places("schema"):
@@ -125,7 +125,7 @@ def validate_updated_rules(spec: Obj, before: Obj) -> list[FieldError]:
 
 
 def has_long_rules(spec: Obj) -> bool:
-    """Whether compiling all rules takes longer than the event loop should be held up."""
+    """Whether compiling all rules would block the event loop too long."""
     schemas = [_schema(version) or {} for version in spec.get("versions") or ()]
     return sum(map(rule_length, schemas)) > LONG_RULES
 
@@ -135,7 +135,7 @@ def _validate_version(version: Obj, index: int) -> list[FieldError]:
     errors: list[FieldError] = []
     if complaints := names.dns_1035_label(name):
         errors.append(invalid(f"{path}.name", name, ",".join(complaints)))
-        if index == 0:  # which is also the CRD's own version, to kube-apiserver
+        if index == 0:  # in kube-apiserver also the CRD's own version
             errors.append(invalid("spec.version", name, ",".join(complaints)))
     return errors + _validate_deprecation(version, f"{path}.deprecationWarning")
 
@@ -252,7 +252,7 @@ def _validate_selectable_fields(version: Obj, path: str) -> list[FieldError]:
 
 
 def _follow(text: str, schema: Obj) -> Obj:
-    """The schema that `.spec.colour` leads to; ValueError says why it leads nowhere."""
+    """The schema at a path such as `.spec.colour`; ValueError gives the reason why there is none."""
     start, *steps = text.split(".")
     if start:
         raise ValueError("array notation is not allowed" if start[0] == "[" else f"expected [ or . but got: {start}")
@@ -279,7 +279,7 @@ _SINGLE = ("items", "additionalProperties", "additionalItems", "not")
 
 
 def unrecognized_formats(spec: Obj) -> list[str]:
-    """Formats nobody will check, which is worth a warning: often they are misspelt."""
+    """Formats that are not checked, which deserve a warning: often they are misspelt."""
     found: list[str] = []
     for _, version in _Versions(spec).places("schema"):
         for schema in _subschemas(_schema(version) or {}):

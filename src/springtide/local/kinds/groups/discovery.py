@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Endpoint slices: the addresses behind a service, written by the endpoints controller and by people."""
+"""EndpointSlices: the addresses behind a service, written by the endpoints controller and by users."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def _prepare_update(new: Obj, old: Obj) -> None:
     _prepare_create(new)
     meta, before = new["metadata"], old["metadata"]
     if (meta.get("labels") or {}) != (before.get("labels") or {}):
-        # Consumers follow the generation, and the labels say which service a slice is for.
+        # Consumers follow the generation, and the labels name the service of a slice.
         meta["generation"] = before.get("generation", 0) + 1
 
 
@@ -121,7 +121,7 @@ def _validate_address(address: str, kind: str, path: str, index: int) -> list[Fi
 
 
 def validate_reachable(address: str, path: str) -> list[FieldError]:
-    """An endpoint must not lead clients to themselves or to their neighbours on the link."""
+    """An endpoint's address must not be unspecified, loopback, link-local or link-local multicast."""
     parsed = ip_address(address)
     errors: list[FieldError] = []
     if parsed.is_unspecified:

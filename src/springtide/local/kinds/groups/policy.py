@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Pod disruption budgets, and the number-or-percentage rules they share with rolling updates.
+"""PodDisruptionBudgets, and the number-or-percentage rules that they share with rolling updates.
 
 Evictions are not objects: the API server's pod subresource handles them and reads a budget's status.
 """
@@ -30,7 +30,7 @@ _NOT_A_PERCENT = (
 
 
 def percent(value: int | str) -> int | None:
-    """The number before the percent sign; None when it is no percentage."""
+    """The number before the percent sign; None for other values."""
     return whole_numbers.clamped(value[:-1]) if isinstance(value, str) and _PERCENT.fullmatch(value) else None
 
 
@@ -57,7 +57,7 @@ def _validate(budget: Obj) -> list[FieldError]:
     least, most = spec.get("minAvailable"), spec.get("maxUnavailable")
     errors: list[FieldError] = []
     if least is not None and most is not None:
-        # Quoted with the field names of the server's own Go type, as kube-apiserver does.
+        # Shown with the field names of the Go type, as by kube-apiserver.
         shown = {
             "MinAvailable": least,
             "Selector": quoted(spec.get("selector")),
@@ -95,7 +95,7 @@ _STATUSES = ("False", "True", "Unknown")
 
 
 def validate_conditions(conditions: Sequence[Obj], path: str) -> list[FieldError]:
-    """The common `metav1.Condition`, which newer kinds use in their status."""
+    """Validate `metav1.Condition`, which newer kinds use in their status."""
     errors: list[FieldError] = []
     seen: set[str] = set()
     for index, condition in enumerate(conditions):

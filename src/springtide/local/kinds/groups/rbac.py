@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Roles and bindings: what a rule must name, whom a binding may name, and that a binding never changes its role.
+"""Roles and bindings: validation of rules and subjects; the role of a binding is immutable.
 
-Whether the writer holds the rights given away (`escalate`, `bind`) is decided by the access room, not here.
+The package `access` checks that the writer holds the permissions he grants (`escalate`, `bind`).
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ def _validate_cluster_role(role: Obj) -> list[FieldError]:
         complaints = validate_selector(selector, f"{path}[{index}]")
         errors += complaints
         if complaints:
-            # kube-apiserver prints the selector it could not make, which is nothing.
+            # kube-apiserver prints the selector that it could not parse, which is nil.
             errors.append(invalid(f"{path}[{index}]", None, "invalid label selector."))
     return errors
 
@@ -127,7 +127,7 @@ def _keep_role(new: Obj, old: Obj) -> list[FieldError]:
     role = new["roleRef"]
     if role == old["roleRef"]:
         return []
-    # Quoted with the field names of the server's own Go type, as kube-apiserver does.
+    # Shown with the field names of the Go type, as by kube-apiserver.
     quoted = {"APIGroup": role.get("apiGroup", ""), "Kind": role.get("kind", ""), "Name": role.get("name", "")}
     return [invalid("roleRef", quoted, "cannot change roleRef")]
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Priority classes: the numbers users may give, and the two names that belong to the system."""
+"""PriorityClasses: the values that users may set, and the two names reserved for the system."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def _default(priority_class: Obj) -> None:
 
 
 def _prepare_create(priority_class: Obj) -> None:
-    # It never rises: no update of a priority class raises it on the real server either.
+    # It never increases: no update of a priority class increases it in kube-apiserver either.
     priority_class["metadata"]["generation"] = 1
 
 

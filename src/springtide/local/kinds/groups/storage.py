@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Storage classes: who provisions, and that a class keeps meaning what it meant."""
+"""StorageClasses: provisioner, parameters and topologies, and their immutable fields."""
 
 from __future__ import annotations
 

@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Pods and what they are made of: containers, volumes, scheduling, security."""
+"""Pods and their parts: containers, volumes, scheduling, security."""

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a container may say, be it regular, initial, a sidecar or ephemeral."""
+"""Validation of containers: regular, init, sidecar and ephemeral ones."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ _NOT_FOR_EPHEMERAL = ("ports", "lifecycle", *PROBES, "resizePolicy", "restartPol
 
 @dataclass(frozen=True, slots=True)
 class Surroundings:
-    """What the rules of a container need to know of its pod."""
+    """Properties of the pod that a container's rules need."""
 
     volumes: Mapping[str, Obj]
     claims: Collection[str]

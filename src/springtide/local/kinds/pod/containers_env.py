@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A container's environment, and references to a pod's own fields, which volumes use as well."""
+"""Environment variables of a container, and references to the pod's fields, which volumes use as well."""
 
 from __future__ import annotations
 

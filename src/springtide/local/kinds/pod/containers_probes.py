@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Probes and lifecycle hooks: how a container is asked how it fares, and told what is coming."""
+"""Validation of probes and lifecycle hooks."""
 
 from __future__ import annotations
 

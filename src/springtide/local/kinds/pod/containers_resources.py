@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Names and amounts of resources: what containers, pods, nodes, claims and quotas may ask for or offer.
+"""Names and amounts of resources of containers, pods, nodes, claims and quotas.
 
-Amounts arrive as quantities the schema has already accepted and brought into canonical form; here they are only
+Amounts are quantities that the schema has already validated and brought into canonical form; here they are only
 compared and added.
 """
 
@@ -28,11 +28,11 @@ _LONGEST_NAME = 512  # a prefix has 253 characters, the rest 63
 
 NOT_INTEGER = "must be an integer"
 NameRule = Callable[[str, str], list[FieldError]]
-"""(resource name, path) -> what is wrong with the name there."""
+"""(resource name, path) -> errors in the name."""
 
 
 def amount(quantity: str | int | None) -> Quantity:
-    """The number a quantity stands for; nothing is zero."""
+    """The value of a quantity; None is zero."""
     return ZERO if quantity is None else parse(str(quantity))
 
 
@@ -73,7 +73,7 @@ def is_native(name: str) -> bool:
 
 
 def is_extended(name: str) -> bool:
-    """A device such as `nvidia.com/gpu`: counted in whole pieces and never overcommitted."""
+    """Whether the name is of a device such as `nvidia.com/gpu`: counted in whole units and never overcommitted."""
     return len(name) <= _LONGEST_NAME and _is_extended(name)
 
 
@@ -87,7 +87,7 @@ def is_integer(name: str) -> bool:
 
 
 def is_pod_level(name: str) -> bool:
-    """What a pod as a whole may ask for."""
+    """Whether a pod as a whole may request the resource."""
     return name in _POD_LEVEL or is_huge_pages(name)
 
 
@@ -131,7 +131,7 @@ def validate_amount(name: str, quantity: str, path: str) -> list[FieldError]:
 def validate_requirements(
     requirements: Obj, path: str, claims: Collection[str] = (), name_rule: NameRule = validate_container_name
 ) -> list[FieldError]:
-    """`resources` of a container or pod: known names, whole devices, requests within limits."""
+    """Validate `resources` of a container or pod: known names, whole devices, requests within limits."""
     limits: Mapping[str, str] = requirements.get("limits") or {}
     requests: Mapping[str, str] = requirements.get("requests") or {}
     errors: list[FieldError] = []

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a pod says when its author said nothing.
+"""Defaults of pods and pod templates.
 
-`default_pod_spec` serves pods and every template of pods; `default_pod` adds what only a pod gets: a template must come
-back from the server as it was written, or applying it again would look like a change.
+`default_pod_spec` is for pods and pod templates; `default_pod` adds the defaults of pods only: a template must be
+returned as it was written, or applying it again would look like a change.
 """
 
 from __future__ import annotations
@@ -24,12 +24,12 @@ _REFERENCE = re.compile(
     r"(?:@(?P<digest>[A-Za-z][A-Za-z0-9]*(?:[-_+.][A-Za-z][A-Za-z0-9]*)*:[0-9a-fA-F]{32,}))?",
     re.ASCII,
 )
-_LONGEST_REFERENCE = 1024  # a name has 255 characters, a tag 128; what is longer has a long digest or is no reference
+_LONGEST_REFERENCE = 1024  # a name has 255 characters, a tag 128; longer ones have a long digest or are invalid
 _PROBES = ("livenessProbe", "readinessProbe", "startupProbe")
 
 
 def pull_policy(image: str) -> str:
-    """`Always` for what may move under the same name: no tag and no digest, or the tag `latest`."""
+    """`Always` for images that can change under the same name: without tag and digest, or with the tag `latest`."""
     return _pull_policy(image) if len(image) <= _LONGEST_REFERENCE else "IfNotPresent"
 
 
@@ -77,7 +77,7 @@ def default_containers(containers: Iterable[Obj]) -> None:
 
 
 def _default_lifecycle(container: Obj, lifecycle: Obj) -> None:
-    if lifecycle.pop("stopSignal", None) is not None and not lifecycle:  # a feature Kubernetes still has switched off
+    if lifecycle.pop("stopSignal", None) is not None and not lifecycle:  # off by default in Kubernetes
         del container["lifecycle"]
     _default_handlers(lifecycle.values())
 
@@ -156,7 +156,7 @@ def default_pod(pod: Obj) -> None:
 
 
 def _default_requests(containers: Iterable[Obj]) -> None:
-    """Who names only a limit asks for as much."""
+    """A container with only a limit requests the same amount."""
     for container in containers:
         if limits := container["resources"].get("limits"):
             requests = container["resources"].setdefault("requests", {})
@@ -165,7 +165,7 @@ def _default_requests(containers: Iterable[Obj]) -> None:
 
 
 def _default_pod_requests(resources: Obj, containers: Iterable[Obj]) -> None:
-    """A pod with limits of its own asks for what its containers ask for together, else for the limit."""
+    """A pod with its own limits requests the sum of its containers' requests, or else the limit."""
     limits = resources.get("limits")
     if not limits:
         return

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a pod's specification may say.
+"""Validation of pod specs.
 
-`validate_pod_spec` is shared with templates; `validate_pod` adds what holds only for a pod. Rules about one part live
-with that part (`containers.py`, `volumes.py`, `pod_scheduling.py`, `pod_security.py`); this module asks them in the
-order kube-apiserver does, because people read the first complaint.
+`validate_pod_spec` is shared with templates; `validate_pod` adds rules for pods only. Rules for one part are in its
+module (`containers.py`, `volumes.py`, `pod_scheduling.py`, `pod_security.py`); this module calls them in
+kube-apiserver's order, because users read the first error.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ _CLAIM = ("name", "resourceClaimName", "resourceClaimTemplateName")
 
 
 def validate_pod(pod: Obj) -> list[FieldError]:
-    """Create and update alike; `validate_new_pod` adds what a creator may not do."""
+    """Rules for create and update; `validate_new_pod` adds those for creation."""
     spec: Obj = pod.get("spec") or {}
     errors = _validate_deletion_cost(pod["metadata"])
     errors += validate_pod_spec(spec, "spec", pod["metadata"].get("name", ""), is_pod=True)

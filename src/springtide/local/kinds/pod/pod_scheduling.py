@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Where a pod may run: node selectors, affinity, tolerations and topology spread."""
+"""Scheduling constraints of a pod: node selectors, affinity, tolerations and topology spread."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _TERMS = (
 
 
 def match_own_labels(pod: Obj) -> None:
-    """`matchLabelKeys` mean "pods with the same value as mine": they become part of the selectors, in place."""
+    """Add `matchLabelKeys` to the selectors, in place: they select pods with the same label values as this pod."""
     labels: Mapping[str, str] = pod["metadata"].get("labels") or {}
     spec: Obj = pod["spec"]
     for constraint in spec.get("topologySpreadConstraints") or ():
@@ -177,7 +177,7 @@ def _validate_label_keys(term: Obj, path: str) -> list[FieldError]:
 
 
 def _keys_said_twice(selector: Obj, keys: Collection[str]) -> Iterable[str]:
-    """By now the selector has one requirement made from each key; a second one is the user's."""
+    """Keys with two requirements: the selector has one for each of `keys` by now, so a second one is the user's."""
     seen = set(selector.get("matchLabels") or ())
     for need in selector.get("matchExpressions") or ():
         key = need.get("key", "")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Security contexts of pods and containers. Windows options are not looked into: no node here runs Windows."""
+"""Security contexts of pods and containers. Windows options are not checked: no node here runs Windows."""
 
 from __future__ import annotations
 
@@ -103,7 +103,7 @@ def _context_in_go(context: Obj) -> Obj:
 
 
 def in_go(obj: Obj, fields: tuple[str, ...]) -> Obj:
-    """As kube-apiserver shows one of its internal structs: all its fields, under their Go names."""
+    """The fields of an internal struct under their Go names, as kube-apiserver shows them."""
     return {_capitalised(field): obj.get(field) for field in fields}
 
 
@@ -160,7 +160,7 @@ def _validate_app_armor(profile: Obj, path: str) -> list[FieldError]:
 
 
 def validate_host_users(spec: Obj, path: str) -> list[FieldError]:
-    """A pod with users of its own cannot share the host's other namespaces."""
+    """A pod with its own user namespace cannot share the host's other namespaces."""
     if spec.get("hostUsers") is not False:
         return []
     fields = (("hostNetwork", "hostNetwork"), ("hostPID", "HostPID"), ("hostIPC", "HostIPC"))

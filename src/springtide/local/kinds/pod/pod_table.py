@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A pod in one line, as `kubectl get pods` shows it.
+"""The table row of a pod, as shown by `kubectl get pods`.
 
-The status word is not a field of the pod: it is what its containers have to say, the most telling one first. People
-and scripts know these words (`Init:0/1`, `CrashLoopBackOff`, `Completed`), so they follow kube-apiserver's printer.
+The status word is not a field of the pod: it is derived from its containers, the most important one first. Users and
+scripts know these words (`Init:0/1`, `CrashLoopBackOff`, `Completed`), so they follow kube-apiserver's printer.
 """
 
 from __future__ import annotations
@@ -74,7 +74,7 @@ COLUMNS = (
 
 
 class _Tally:
-    """What the containers looked at so far add up to."""
+    """Totals of the containers evaluated so far."""
 
     __slots__ = ("last_restart", "ready", "restarts")
 
@@ -124,7 +124,7 @@ def _first_word(status: Obj) -> str:
 
 
 def _initialising(spec: Obj, status: Obj, sidecars: Iterable[str], tallies: tuple[_Tally, _Tally]) -> str:
-    """The word for the init container the pod is waiting for; nothing when all have done their part."""
+    """The status word of the init container that the pod waits for; empty when all have finished."""
     tally, sidecar_tally = tallies
     for index, container in enumerate(status.get("initContainerStatuses") or ()):
         tally.count_restarts(container)
@@ -156,7 +156,7 @@ def _exit_word(ended: Mapping[str, Any]) -> str:
 
 
 def _running(status: Obj, reason: str, tally: _Tally) -> str:
-    """The word of the first container that has one; a pod with both running and completed ones counts as running."""
+    """The word of the first container that has one; a pod with running and completed ones counts as running."""
     any_running, failure = False, ""
     for container in reversed(status.get("containerStatuses") or ()):
         tally.count_restarts(container)
@@ -202,7 +202,7 @@ def _gates(spec: Obj, status: Obj) -> str:
 
 
 def pod_row_conditions(pod: Obj) -> list[Obj]:
-    """What the Table says of a whole row: clients may grey out pods that are done."""
+    """Conditions of the table row: clients may grey out finished pods."""
     phase = (pod.get("status") or {}).get("phase")
     if phase == "Succeeded":
         message = "The pod has completed successfully."

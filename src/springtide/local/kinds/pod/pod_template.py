@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Templates of pods inside Deployments, Jobs and their like: the same defaults and rules as for a pod."""
+"""Pod templates in Deployments, Jobs and similar kinds: the same defaults and rules as for a pod."""
 
 from __future__ import annotations
 

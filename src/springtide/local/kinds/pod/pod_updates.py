@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What may still change in a pod that exists: little in its specification, and not everything in its status."""
+"""Validation of pod updates: few fields of the spec are mutable, and some status changes are forbidden."""
 
 from __future__ import annotations
 
@@ -94,7 +94,7 @@ def _validate_removed_gates(new: Sequence[Obj], old: Sequence[Obj]) -> list[Fiel
 
 
 def _allowed_changes_aside(spec: Obj, before: Obj) -> Obj:
-    """The new specification as it would be had only what may change stayed as it was."""
+    """The new spec with all mutable fields reset to their old values."""
     masked = dict(spec)
     for kind in ("containers", "initContainers"):
         if kind in spec:
@@ -114,7 +114,7 @@ def _put_back(masked: Obj, before: Obj, field: str) -> None:
 
 
 def _validate_narrowed_placement(masked: Obj, before: Obj) -> list[FieldError]:
-    """A gated pod's choice of nodes may be narrowed, never widened; accepted changes are put back in `masked`."""
+    """A gated pod's choice of nodes may only be narrowed; accepted changes are reset in `masked`."""
     errors: list[FieldError] = []
     selector, had = masked.get("nodeSelector") or {}, before.get("nodeSelector") or {}
     if selector != had:
@@ -209,7 +209,7 @@ def _validate_nomination(status: Obj, before: Obj, spec: Obj) -> list[FieldError
 
 
 def _validate_states(new: Sequence[Obj], old: Sequence[Obj], spec: Obj, field: str) -> list[FieldError]:
-    """A container that ended for good cannot come back."""
+    """A terminated container that may not restart must remain terminated."""
     errors: list[FieldError] = []
     running = {one.get("name") for one in new if not (one.get("state") or {}).get("terminated")}
     for index, status in enumerate(old):

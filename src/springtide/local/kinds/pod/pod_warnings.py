@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Sentences about pods that are accepted although their author probably meant something else.
+"""Warnings about valid pods that probably do not do what their author intended.
 
-Asked on creation only, for pods and for templates of pods; they end in `Warning:` headers that kubectl prints.
+Used only on creation, for pods and pod templates; kubectl prints them from `Warning:` headers.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ _HOST_NAME = (
 def pod_warnings(pod: Obj) -> list[str]:
     meta = pod["metadata"]
     if "resourceVersion" in meta:
-        return []  # controllers update pods often, people hardly ever
+        return []  # controllers update pods often, users hardly ever
     sentences = []
     if complaints := names.dns_label(meta.get("name", "")):
         sentences.append(f"{_HOST_NAME}[{' '.join(complaints)}]")
@@ -45,7 +45,7 @@ def pod_warnings(pod: Obj) -> list[str]:
 
 
 def template_warnings(template: Obj, path: str) -> list[str]:
-    """For a pod (`path` empty) or a template of pods (`spec.template`)."""
+    """Warnings for a pod (`path` empty) or a pod template (`spec.template`)."""
     root = f"{path}." if path else ""
     spec: Obj = template.get("spec") or {}
     sentences = [
@@ -122,7 +122,7 @@ def _fractions(container: Obj, path: str) -> list[str]:
 
 
 def _hidden_variables(variables: Iterable[Obj], path: str) -> list[str]:
-    """A second definition is fine only when it builds on the first: `PATH=$(PATH):/more`."""
+    """Repeated definitions of a variable, except those that extend the first one: `PATH=$(PATH):/more`."""
     sentences: list[str] = []
     seen: set[str] = set()
     for index, variable in enumerate(variables):

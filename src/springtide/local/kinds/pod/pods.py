@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Pods: the strategy, put together from defaults, rules and the table line."""
+"""The strategy of pods, composed of defaults, rules and the table row."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def _prepare_create(pod: Obj) -> None:
 
 
 def qos_class(spec: Obj) -> str:
-    """How the pod fares when its node runs short: Guaranteed, Burstable or BestEffort."""
+    """The quality-of-service class of a pod: Guaranteed, Burstable or BestEffort."""
     if (own := spec.get("resources")) is not None and (own.get("requests") or own.get("limits")):
         holders: list[Obj] = [own]
     else:
@@ -64,7 +64,7 @@ def _guaranteed(resources: Obj) -> bool:
 
 
 def _prepare_status(new: Obj, old: Obj) -> None:
-    """Kubelets of all ages write this: what they forgot is kept."""
+    """Keep fields that kubelets of older versions omit."""
     meta, before = new["metadata"], old["metadata"]
     meta.pop("deletionTimestamp", None)
     meta.pop("ownerReferences", None)
@@ -86,7 +86,7 @@ def _prepare_status(new: Obj, old: Obj) -> None:
 
 
 def _validate(pod: Obj) -> list[FieldError]:
-    """Only a pod that is being created has no version yet."""
+    """Only a pod that is being created has no resourceVersion yet."""
     errors = validate_pod(pod)
     return errors if "resourceVersion" in pod["metadata"] else errors + validate_new_pod(pod)
 

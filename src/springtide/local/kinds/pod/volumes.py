@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A pod's volumes: where their content comes from.
+"""A pod's volumes and their sources.
 
-`volumes_mounts.py` has the other half, where containers see them. Sources that only a cloud or a storage vendor could
-serve are accepted with a light check: nothing here would mount them.
+`volumes_mounts.py` has the mounts in containers. Sources that only a cloud or a storage vendor could provide are
+accepted after few checks: no node here can mount them.
 """
 
 from __future__ import annotations
@@ -66,7 +66,7 @@ def _default_downward(source: Obj) -> None:
 
 
 def validate_volumes(volumes: Sequence[Obj], path: str, pod_name: str = "") -> tuple[dict[str, Obj], list[FieldError]]:
-    """The volumes that may be mounted, by name, and what is wrong with the others."""
+    """The valid volumes by name, and the errors in the others."""
     known: dict[str, Obj] = {}
     errors: list[FieldError] = []
     for index, volume in enumerate(volumes):
@@ -101,7 +101,7 @@ def _validate_volume(volume: Obj, path: str, pod_name: str) -> list[FieldError]:
 
 
 def validate_source(kind: str, source: Obj, path: str) -> list[FieldError]:
-    """One source of a volume or PersistentVolume."""
+    """Validate one source of a volume or PersistentVolume."""
     rule = _SOURCES.get(kind)
     return rule(source, path) if rule else []
 
@@ -288,7 +288,7 @@ def validate_relative_path(path: str, field: str) -> list[FieldError]:
 
 
 def validate_file_path(path: str, field: str) -> list[FieldError]:
-    """A file inside a volume; names that start with two dots are the kubelet's own."""
+    """A file inside a volume; names that start with two dots are reserved for the kubelet."""
     errors = validate_relative_path(path, field)
     if path.startswith("..") and not path.startswith("../"):
         errors.append(invalid(field, path, "must not start with '..'"))

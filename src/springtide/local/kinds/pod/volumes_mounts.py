@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Where a container sees the pod's volumes, as directories or as block devices."""
+"""A container's volume mounts and block devices."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def _validate_overlap(mount: Obj, devices: Sequence[Obj], path: str) -> list[Fie
 
 
 def _validate_mount_options(mount: Obj, container: Obj, path: str, index: int) -> list[FieldError]:
-    """kube-apiserver gives most of these paths without the index."""
+    """kube-apiserver omits the index in most of these paths."""
     errors: list[FieldError] = []
     inside, expression = mount.get("subPath", ""), mount.get("subPathExpr", "")
     if inside:
