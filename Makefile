@@ -7,7 +7,7 @@ READY := $(VENV)/.ready
 AGAIN ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help demo install uninstall test test-unit test-clusters test-pythons check check-generated format generate lock oracle test-oracle record test-pods test-crash test-crash-elastic test-programs test-robustness e2e e2e-horovod e2e-elastic fetch bench bench-pods bench-operator bench-resize bench-allreduce campaign
+.PHONY: help demo install uninstall test test-unit test-clusters test-pythons check check-generated format generate lock oracle test-oracle record test-pods test-crash test-crash-elastic test-takeover test-programs test-robustness e2e e2e-horovod e2e-elastic fetch bench bench-pods bench-operator bench-resize bench-allreduce campaign
 
 help: ## what there is
 	@grep -hE '^[a-z0-9-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 20
@@ -154,6 +154,11 @@ test-crash: $(READY) ## kill -9 of the server under load, of all that pods, jobs
 
 test-crash-elastic: $(READY) ## the same for elastic programs under tiderun alone
 	@$(call crash-rounds,crash_elastic,$(SEEDS))
+
+# Which commit's cluster is taken over by this one.
+BEFORE ?= HEAD~1
+test-takeover: $(READY) ## a cluster with a job, started from BEFORE=COMMIT, is taken over by this checkout
+	@SPRINGTIDE_BEFORE=$(BEFORE) $(BIN)/pytest -q tests/takeover
 
 CAMPAIGN ?= .campaign
 campaign: $(READY) ## the same with 200 rounds each, and tables of what happened; some two hours

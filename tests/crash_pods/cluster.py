@@ -117,15 +117,15 @@ class Cluster:
                 return found
         return None
 
-    def nursery(self, node: str) -> Process | None:
+    def fork_server(self, node: str) -> Process | None:
         """What makes an agent's shims."""
         agent = self.agent(node)
         for found in machine.descendants([agent.pid] if agent else []):
-            if any("nursery" in word for word in machine.words(found.pid)):
+            if any("fork_server" in word for word in machine.words(found.pid)):
                 return found
         return None
 
-    def holder(self) -> Process | None:
+    def netd(self) -> Process | None:
         return self._named(self.place.network / "holder.json")
 
     def shim(self, uid: str) -> Process | None:

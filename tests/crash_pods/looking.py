@@ -101,7 +101,7 @@ def log_files(cluster: Cluster, pod: Obj, container: str, newest: int) -> list[P
 
 
 def traces(cluster: Cluster) -> Traces:
-    place, holder = cluster.place, cluster.holder()
+    place, netd = cluster.place, cluster.netd()
     prefix = f"{place.pods}/"
     running = {
         word.removeprefix(prefix).partition("/")[0]
@@ -115,8 +115,7 @@ def traces(cluster: Cluster) -> Traces:
         log_directories=_names(place.path / "logs"),
         sockets=frozenset(name.removesuffix(".sock") for name in _names(place.path / "exec")),
         shims=frozenset(running),
-        cables=frozenset(name for name in machine.links(holder.pid if holder else 0) if name.startswith("pod"))
-        - {"pods"},
+        cables=frozenset(name for name in machine.links(netd.pid if netd else 0) if name.startswith("pod")) - {"pods"},
         mounts=tuple(machine.mounts_under(place.path, supervisor.pid if supervisor else "self")),
     )
 

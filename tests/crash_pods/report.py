@@ -11,8 +11,8 @@ from tests import campaigns
 KILLS = {
     "server": "kills of the server",
     "agent": "of a node agent",
-    "nursery": "of what makes its shims",
-    "holder": "of the network holder",
+    "fork_server": "of what makes its shims",
+    "netd": "of netd",
     "supervisor": "of the supervisor",
     "shims": "of a shim, with all its containers",
 }

@@ -28,7 +28,7 @@ from springtide.kube.request import DeleteOptions, Request, Scope, path_of
 from springtide.kube.resources import DEPLOYMENTS, NAMESPACES, PODS, SERVICEACCOUNTS, SERVICES, Key, Obj, Resource
 
 _Answer = TypeVar("_Answer")
-TARGETS = {"server": 3, "agent": 3, "nursery": 1, "holder": 2, "supervisor": 2, "shims": 5}
+TARGETS = {"server": 3, "agent": 3, "fork_server": 1, "netd": 2, "supervisor": 2, "shims": 5}
 """Who is killed, and how often in relation to the others."""
 LOG_SAMPLE = 6
 """Pods whose whole logs are read through the API in each round; of the others it is the last line."""
@@ -174,8 +174,8 @@ class Session:
         finders: dict[str, Callable[[], Process | None]] = {
             "server": cluster.server,
             "agent": lambda: cluster.agent(node),
-            "nursery": lambda: cluster.nursery(node),
-            "holder": cluster.holder,
+            "fork_server": lambda: cluster.fork_server(node),
+            "netd": cluster.netd,
             "supervisor": cluster.supervisor,
         }
         found = await cluster.kill(finders[target])

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`kill -9` of server, node agents, network holder, supervisor and shims while 50 pods run and write numbered lines.
+"""`kill -9` of server, node agents, netd, supervisor and shims while 50 pods run and write numbered lines.
 
 Five rounds share one cluster, every fourth cluster is an ordinary user's. `make test-crash` plays 20 rounds and
 `make campaign` 200. SPRINGTIDE_CRASH_SEEDS (`7` or `0-19`) chooses others; SPRINGTIDE_CRASH_REPORT names a file

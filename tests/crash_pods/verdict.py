@@ -43,7 +43,7 @@ def _in_short(told: Sequence[Obj]) -> str:
 
 
 def judge_untouched(before: Life, after: Life | None) -> list[str]:
-    """Server, agents, holder or supervisor were killed: a pod's programs must not have noticed."""
+    """Server, agents, netd or supervisor were killed: a pod's programs must not have noticed."""
     if after is None or after.uid != before.uid:
         return [f"{before.name} is gone"]
     faults = []

@@ -54,7 +54,7 @@ class ForkClient:
         if self._process is None:
             ours, theirs = socket.socketpair()
             with theirs:
-                command = [shim_client.interpreter(), *shim_client.module_command("nursery"), ROOM]
+                command = [shim_client.interpreter(), *shim_client.module_command("fork_server"), ROOM]
                 self._process = subprocess.Popen(
                     command, env={}, cwd="/", stdin=theirs.fileno(), stdout=subprocess.DEVNULL, start_new_session=True
                 )
