@@ -75,7 +75,7 @@ class Lock:
         self._held: FileIO | None = None
 
     def acquire(self, patience: float, *, unsigned: bool = False) -> None:
-        """Take the lock and write this process's PID into it; not with `unsigned`, or for a child (see `leave_to`)."""
+        """Take the lock; write this PID into it unless `unsigned`: to delete, or for a child (see `leave_to`)."""
         self._path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
         handle = self._path.open("ab", buffering=0)  # unbuffered: a full disk fails the write, not the close
         deadline = time.monotonic() + patience
