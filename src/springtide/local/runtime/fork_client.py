@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """The node agent's client of the fork server: start, find and remove shims.
 
-  forks = ForkClient()
-  shim = await forks.spawn(directory)         # like `shim_client.spawn`, in a tenth of the time
-  forks.close()                               # its shims keep running
+forks = ForkClient()
+shim = await forks.spawn(directory)         # like `shim_client.spawn`, in a tenth of the time
+forks.close()                               # its shims keep running
 """
 
 from __future__ import annotations
