@@ -102,9 +102,9 @@ class Cluster:
         }
 
 
-async def until(what: str, holds: Callable[[], object], patience: float = PATIENCE) -> None:
-    async with asyncio.timeout(patience):
-        while not holds():
+async def until(holds: Callable[[], object]) -> None:
+    async with asyncio.timeout(PATIENCE):
+        while not holds():  # noqa: ASYNC110 - other processes
             await asyncio.sleep(0.2)
 
 
