@@ -168,9 +168,7 @@ async def test_a_job_goes_on_and_is_resized(tmp_path: Path, taken_over: Callable
         assert len(kept) == 4  # netd, two workers, the launcher
 
         await asyncio.to_thread(taken_over, cluster)
-        await until(
-            "all children are new", lambda: len(cluster.children()) == 3 and not cluster.children().keys() & old
-        )
+        await until(lambda: len(cluster.children()) == 3 and not cluster.children().keys() & old)
         await eventually(cluster, MPIJOBS, JOB, lambda found: runs(found, 2) and trained(found) > before)
         assert cluster.kept() == kept
 
