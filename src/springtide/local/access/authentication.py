@@ -33,8 +33,7 @@ class Authenticator:
         self._static = dict(static_tokens or {})
 
     def authenticate(self, authorization: str, certificate: User | None, path: str) -> User:
-        """The user of a request. Raises 401 for bad credentials, and without credentials except on the anonymous paths.
-        """
+        """The user of a request. Raises 401 for bad credentials, and for none except on the anonymous paths."""
         if certificate is not None:
             return certificate
         if not authorization:

@@ -164,8 +164,7 @@ def _present_map(value: dict[str, Any], node: Node) -> FieldSet:
 
 
 def owned(value: Any, node: Node) -> FieldSet | None:
-    """The fields that a manager owns by applying this value: leaves, map entries and list items, not mere containers.
-    """
+    """The fields that a manager owns by applying this value: leaves, map entries and list items, not containers."""
     if type(value) is list:
         return _owned_list(value, node) if is_granular(value, node) else LEAF
     if type(value) is not dict or not value or not is_granular(value, node):

@@ -231,8 +231,7 @@ def _written_json_string(value: str) -> str:
 
 
 def paths(fields: FieldSet) -> Iterator[str]:
-    """Every member in readable form (`.spec.containers[name="a"].image`), in the order in which Kubernetes lists them.
-    """
+    """Every member in readable form (`.spec.containers[name="a"].image`), in Kubernetes' order."""
     yield from _paths("", fields)
 
 

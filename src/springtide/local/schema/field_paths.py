@@ -11,8 +11,7 @@ _STEP = re.compile(r"\.([^.\[\]]+)|\['((?:\\.|[^'\\])*)'\]")
 
 
 def field_path(text: str, schema: Mapping[str, Any]) -> str | None:
-    """The path as written in field errors (`spec.replicas`, `spec.map[key]`), or None if the schema has no such field.
-    """
+    """The path as in field errors (`spec.replicas`, `spec.map[key]`), or None if the schema has no such field."""
     at, written = 0, ""
     while at < len(text):
         match = _STEP.match(text, at)

@@ -44,7 +44,7 @@ _WORDS: Final = {
 }
 _TOO_LARGE: Final = "pattern too large - compile failed"
 _OF_THE_WHOLE: Final = ("missing )", "unexpected )", _TOO_LARGE)
-"""From RE2's complaint to Go's, where they differ."""
+"""From RE2's error message to Go's, where they differ."""
 
 
 class GoRegexError(ValueError):
@@ -101,8 +101,7 @@ class Pattern:
         """Instructions of the compiled program."""
 
     def search(self, text: str) -> Any:
-        """The first match, with `group`, `start` and `end`, or None. Raises TooManyStepsError, as the methods below do.
-        """
+        """The first match, with `group`, `start` and `end`, or None. May raise TooManyStepsError, as the next two."""
         self._charge(text)
         return self._compiled.search(_without_surrogates(text))
 

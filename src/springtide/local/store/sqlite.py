@@ -42,7 +42,7 @@ SPARE_PAGES = 1024
 """Free pages kept in the file for the next writes; beyond that they are released, this many at a time."""
 
 SETTINGS = (
-    "PRAGMA locking_mode = EXCLUSIVE",  # first: without it, reading alone needs a side file, which a full disk refuses
+    "PRAGMA locking_mode = EXCLUSIVE",  # first: otherwise even reads need a side file, impossible on a full disk
     "PRAGMA journal_mode = WAL",
     "PRAGMA synchronous = FULL",
     "PRAGMA wal_autocheckpoint = 2000",

@@ -64,8 +64,7 @@ class Message:
         return out
 
     def read(self, out: Fields, data: bytes, at: int, end: int, depth: int) -> None:
-        """Add the fields between `at` and `end` to `out`; a message that occurs twice is merged, as protobuf requires.
-        """
+        """Add the fields between `at` and `end` to `out`; a repeated message is merged, as protobuf requires."""
         if depth > MAX_DEPTH:
             raise Malformed(f"exceeded max depth {MAX_DEPTH}")
         if not self._compiled:

@@ -162,7 +162,7 @@ def _uses_node_ports(spec: Obj) -> bool:
 
 
 def _follow_cluster_ip(spec: Obj, before: Obj) -> None:
-    """Set `clusterIPs` from `clusterIP`, because old clients know only the latter."""
+    """Set `clusterIPs` from `clusterIP`, the only one that old clients know."""
     address, was = spec.get("clusterIP", ""), before.get("clusterIP", "")
     if address != was and (spec.get("clusterIPs") or []) == (before.get("clusterIPs") or []):
         if address:

@@ -363,8 +363,7 @@ def _amount(current: Obj | None, field: str) -> str:
 
 
 def from_v1(autoscaler: Obj) -> Obj:
-    """A v1 object, as sent by older versions of `kubectl autoscale`, as v2. The only metric in v1 is CPU utilization.
-    """
+    """Convert v1, as sent by older `kubectl autoscale`, to v2. The only metric in v1 is CPU utilization."""
     spec = dict(autoscaler.get("spec") or {})
     utilization = spec.pop("targetCPUUtilizationPercentage", None)
     if utilization is not None:
