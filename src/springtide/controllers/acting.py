@@ -37,6 +37,7 @@ from springtide.kube.client import Client
 from springtide.kube.controller import Result, Retry, Terminal
 from springtide.kube.events import EventRecorder
 from springtide.kube.informer import Informer
+from springtide.kube.merge_patch import difference
 from springtide.kube.request import NO_QUERY, DeleteOptions
 from springtide.kube.request import Patch as PatchKind
 from springtide.kube.resources import Key, Obj
@@ -311,16 +312,7 @@ def _until(refusal: errors.ApiError | Taken, wait: float | None) -> Exception:
 
 def status_patch(old: JobStatus, new: JobStatus) -> Obj:
     """A merge patch between two statuses: only differences, with null for removed fields."""
-    return _difference(_on_wire(old), _on_wire(new))
-
-
-def _difference(before: Obj, after: Obj) -> Obj:
-    gone: Obj = dict.fromkeys(before.keys() - after.keys())
-    changed = {name: value for name, value in after.items() if before.get(name) != value}
-    for name, value in changed.items():
-        if isinstance(value, dict):
-            changed[name] = _difference(before.get(name) or {}, value)
-    return gone | changed
+    return difference(_on_wire(old), _on_wire(new))
 
 
 def _on_wire(status: JobStatus) -> Obj:

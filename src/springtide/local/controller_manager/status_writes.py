@@ -9,9 +9,9 @@ behind; `OwnWrites` shows when the cache has caught up.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
 
 from springtide.kube.client import Client
+from springtide.kube.merge_patch import difference
 from springtide.kube.resources import Key, Obj, Resource
 
 LOOK_AGAIN = 1.0
@@ -23,7 +23,7 @@ async def write_status(
 ) -> Obj:
     """The object after the write; annotations are included where the resource's status allows it."""
     patch: Obj = {}
-    if changed := changes(obj.get("status") or {}, status):
+    if changed := difference(obj.get("status") or {}, status):
         patch["status"] = changed
     present = obj["metadata"].get("annotations") or {}
     news = {name: value for name, value in (annotations or {}).items() if present.get(name) != value}
@@ -34,21 +34,6 @@ async def write_status(
         metadata["annotations"] = news
     patch["metadata"] = metadata
     return await client.patch(resource, Key.of(obj), patch, subresource="status")
-
-
-def changes(old: Mapping[str, Any], new: Mapping[str, Any]) -> Obj:
-    """The merge patch from one mapping to the other; empty when they are equal."""
-    patch: Obj = {}
-    for name, value in new.items():
-        before = old.get(name)
-        if before == value:
-            continue
-        if isinstance(before, dict) and isinstance(value, dict):
-            patch[name] = changes(before, value)
-        else:
-            patch[name] = value
-    patch |= {name: None for name in old if name not in new}
-    return patch
 
 
 class OwnWrites:

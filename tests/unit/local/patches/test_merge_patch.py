@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from springtide.kube.merge_patch import difference
 from springtide.local.patches import merge_patch
 from springtide.local.status import StatusError
 
@@ -67,17 +68,6 @@ def test_a_merge_patch_applied_twice_does_nothing_more(target: dict[str, Any], p
     assert merge_patch.apply(once, patch) == once
 
 
-def diff(old: dict[str, Any], new: dict[str, Any]) -> dict[str, Any]:
-    patch: dict[str, Any] = {name: None for name in old if name not in new}
-    for name, value in new.items():
-        was = old.get(name)
-        if isinstance(was, dict) and isinstance(value, dict):
-            patch[name] = diff(was, value)
-        elif was != value:
-            patch[name] = value
-    return patch
-
-
 @given(documents(False), documents(False))
 def test_the_difference_of_two_documents_leads_from_one_to_the_other(old: dict[str, Any], new: dict[str, Any]) -> None:
-    assert merge_patch.apply(old, diff(old, new)) == new
+    assert merge_patch.apply(old, difference(old, new)) == new

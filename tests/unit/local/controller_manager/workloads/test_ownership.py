@@ -13,7 +13,7 @@ from springtide.kube.cache import Cache
 from springtide.kube.errors import Forbidden
 from springtide.kube.resources import Key, Obj
 from springtide.local.controller_manager.selection.ownership import Claim, claim_on, selector_of
-from springtide.local.controller_manager.status_writes import OwnWrites, changes
+from springtide.local.controller_manager.status_writes import OwnWrites
 from springtide.local.controller_manager.views import PodView
 from springtide.local.controller_manager.workloads.pod_control import Expectations, belonging, slow_start
 from springtide.local.kinds.label_selectors import NOTHING
@@ -98,13 +98,6 @@ async def test_pods_are_made_in_growing_batches_until_one_fails() -> None:
     assert len(tried) == 3
     assert (outcome.done, str(outcome.error)) == (2, "quota")
     assert (await slow_start([{}] * 20, one)).done == 20
-
-
-def test_a_merge_patch_says_only_what_is_new() -> None:
-    old = {"a": 1, "b": {"c": 1, "d": 2}, "e": [1], "gone": True}
-    new = {"a": 1, "b": {"c": 1, "d": 3}, "e": [1, 2]}
-    assert changes(old, new) == {"b": {"d": 3}, "e": [1, 2], "gone": None}
-    assert changes(old, old) == {}
 
 
 def test_a_cache_shows_our_writes_when_it_is_as_new() -> None:
