@@ -97,7 +97,7 @@ def test_the_kubeconfig_and_all_keys_are_for_their_owner_alone(cluster: Cluster)
 
 
 @module_loop
-async def test_a_client_certificate_names_its_user_who_has_no_rights_by_himself(cluster: Cluster) -> None:
+async def test_a_client_certificates_its_user_who_has_no_rights_by_himself(cluster: Cluster) -> None:
     authority = pki.Authority(cluster.directory.pki, datetime.now(UTC))
     jane = authority.pair("jane", pki.Subject("jane", groups=("devs",)))
     code, body = await status_of(cluster, "/api/v1/namespaces/default/pods", trusting(cluster, jane))

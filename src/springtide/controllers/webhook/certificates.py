@@ -16,13 +16,20 @@ from datetime import datetime, timedelta
 from typing import Any, Final
 
 from cryptography import x509
-from cryptography.hazmat.primitives import hashes, serialization
-from cryptography.hazmat.primitives.asymmetric import ec
-from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
+from cryptography.hazmat.primitives import serialization
+from cryptography.x509.oid import ExtendedKeyUsageOID
 
 from springtide.controllers.prerequisites import MissingError
 from springtide.kube import errors
-from springtide.kube.certificate_names import alternative_names, hosts_of
+from springtide.kube.certificates import (
+    Signer,
+    authority_certificate,
+    certificate_pem,
+    hosts_of,
+    key_pem,
+    new_key,
+    subject_name,
+)
 from springtide.kube.client import Client
 from springtide.kube.resources import SECRETS, Key, Obj
 
@@ -30,6 +37,7 @@ LIFE: Final = timedelta(days=365)
 RENEWAL: Final = timedelta(days=120)
 """Before expiry: an operator checks every hour, but a cluster may be switched off for months."""
 _BACKDATE: Final = timedelta(days=1)  # for clocks that are slow, or are set back
+_CA_NAME: Final = "springtide-webhook-ca"
 _KEPT: Final = 3
 _TRIES: Final = 5
 _CA, _CERTIFICATE, _KEY = "ca.crt", "tls.crt", "tls.key"
@@ -98,69 +106,14 @@ def due(bundle: Bundle, hosts: Sequence[str], now: datetime) -> bool:
 
 
 def made(hosts: Sequence[str], now: datetime, former: bytes = b"") -> Bundle:
-    """A new bundle. `former` is the `ca` of the one it replaces."""
-    authority, key = ec.generate_private_key(ec.SECP256R1()), ec.generate_private_key(ec.SECP256R1())
-    issuer, subject = _name("springtide-webhook-ca"), _name("springtide-webhook")
-    ca = (
-        _builder(subject=issuer, issuer=issuer, key=authority, now=now)
-        .add_extension(x509.BasicConstraints(ca=True, path_length=0), critical=True)
-        .add_extension(_key_usage(signs_certificates=True), critical=True)
-        .add_extension(x509.SubjectKeyIdentifier.from_public_key(authority.public_key()), critical=False)
-        .sign(authority, hashes.SHA256())
-    )
-    certificate = (
-        _builder(subject=subject, issuer=issuer, key=key, now=now)
-        .add_extension(x509.BasicConstraints(ca=False, path_length=None), critical=True)
-        .add_extension(_key_usage(signs_certificates=False), critical=True)
-        .add_extension(x509.ExtendedKeyUsage([ExtendedKeyUsageOID.SERVER_AUTH]), critical=False)
-        .add_extension(x509.AuthorityKeyIdentifier.from_issuer_public_key(authority.public_key()), critical=False)
-        .add_extension(alternative_names(hosts), critical=False)
-        .sign(authority, hashes.SHA256())
-    )
+    """A new bundle. `former` is the `ca` of the one that it replaces."""
+    authority, key = new_key(), new_key()
+    ca = authority_certificate(_CA_NAME, authority, now, LIFE, path_length=0)
+    name, usages = subject_name("springtide-webhook"), [ExtendedKeyUsageOID.SERVER_AUTH]
+    certificate = Signer(ca.subject, authority, now, LIFE).sign(name, key.public_key(), usages, hosts)
     trusted = [ca, *(each for each in _certificates(former) if each.not_valid_after_utc > now)][:_KEPT]
-    return Bundle(b"".join(_pem(each) for each in trusted), _pem(certificate), _key_pem(key))
+    return Bundle(b"".join(certificate_pem(each) for each in trusted), certificate_pem(certificate), key_pem(key))
 
 
 def _certificates(pem: bytes) -> list[x509.Certificate]:
     return x509.load_pem_x509_certificates(pem) if pem else []
-
-
-def _builder(
-    *, subject: x509.Name, issuer: x509.Name, key: ec.EllipticCurvePrivateKey, now: datetime
-) -> x509.CertificateBuilder:
-    return (
-        x509.CertificateBuilder()
-        .subject_name(subject)
-        .issuer_name(issuer)
-        .public_key(key.public_key())
-        .serial_number(x509.random_serial_number())
-        .not_valid_before(now - _BACKDATE)
-        .not_valid_after(now + LIFE)
-    )
-
-
-def _name(common: str) -> x509.Name:
-    return x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, common)])
-
-
-def _key_usage(signs_certificates: bool) -> x509.KeyUsage:
-    return x509.KeyUsage(
-        digital_signature=True,
-        content_commitment=False,
-        key_encipherment=False,
-        data_encipherment=False,
-        key_agreement=False,
-        key_cert_sign=signs_certificates,
-        crl_sign=signs_certificates,
-        encipher_only=False,
-        decipher_only=False,
-    )
-
-
-def _pem(certificate: x509.Certificate) -> bytes:
-    return certificate.public_bytes(serialization.Encoding.PEM)
-
-
-def _key_pem(key: ec.EllipticCurvePrivateKey) -> bytes:
-    encoding, form = serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8
-    return key.private_bytes(encoding, form, serialization.NoEncryption())

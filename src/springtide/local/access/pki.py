@@ -20,11 +20,19 @@ from typing import Final
 
 from cryptography import x509
 from cryptography.exceptions import InvalidSignature
-from cryptography.hazmat.primitives import hashes, serialization
+from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.asymmetric import ec
-from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
+from cryptography.x509.oid import ExtendedKeyUsageOID
 
-from springtide.kube.certificate_names import alternative_names, hosts_of
+from springtide.kube.certificates import (
+    Signer,
+    authority_certificate,
+    certificate_pem,
+    hosts_of,
+    key_pem,
+    new_key,
+    subject_name,
+)
 from springtide.local.access.files import write_private
 from springtide.local.access.identity import MASTERS, NODE_PREFIX, NODES
 
@@ -36,7 +44,6 @@ KUBELET_CLIENT: Final = "kube-apiserver-kubelet-client"
 _CA_LIFE: Final = timedelta(days=3650)
 _LIFE: Final = timedelta(days=365)
 _RENEW: Final = timedelta(days=30)  # before the end; a running cluster renews at its next start
-_BACKDATE: Final = timedelta(days=1)  # for clocks that are slow, or set back
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,26 +75,26 @@ class Authority:
         with _one_at_a_time(directory):  # only one of two concurrent processes may create it
             loaded = _load(path)
             if loaded is None or loaded[1].not_valid_after_utc - now < _LIFE:
-                key = ec.generate_private_key(ec.SECP256R1())
-                certificate = _self_signed(key, now)
-                write_private(path, _key_pem(key) + _certificate_pem(certificate))
+                key = new_key()
+                certificate = authority_certificate("springtide-ca", key, now, _CA_LIFE)
+                write_private(path, key_pem(key) + certificate_pem(certificate))
                 loaded = key, certificate
         self._key, self._certificate = loaded
 
     @property
     def certificate(self) -> bytes:
         """The CA certificate as PEM, which clients must trust, and the content of `kube-root-ca.crt`."""
-        return _certificate_pem(self._certificate)
+        return certificate_pem(self._certificate)
 
     def pair(self, drawer: str, subject: Subject) -> KeyPair:
         """The certificate of this name; made if it is missing, about to expire or for another subject."""
         path = self._directory / f"{drawer}.pem"
         loaded = _load(path)
         if loaded is None or not self._still_good(loaded[1], subject):
-            key = ec.generate_private_key(ec.SECP256R1())
+            key = new_key()
             loaded = key, self._sign(key.public_key(), subject)
-            write_private(path, _key_pem(key) + _certificate_pem(loaded[1]))
-        return KeyPair(_certificate_pem(loaded[1]), _key_pem(loaded[0]), path)
+            write_private(path, key_pem(key) + certificate_pem(loaded[1]))
+        return KeyPair(certificate_pem(loaded[1]), key_pem(loaded[0]), path)
 
     def _still_good(self, certificate: x509.Certificate, subject: Subject) -> bool:
         try:
@@ -100,17 +107,8 @@ class Authority:
     def _sign(self, key: ec.EllipticCurvePublicKey, subject: Subject) -> x509.Certificate:
         usages = [ExtendedKeyUsageOID.SERVER_AUTH] if subject.serves else []
         usages += [ExtendedKeyUsageOID.CLIENT_AUTH] if subject.calls else []
-        builder = (
-            _builder(_name(subject), self._certificate.subject, key, self._now, _LIFE)
-            .add_extension(x509.BasicConstraints(ca=False, path_length=None), critical=True)
-            .add_extension(_key_usage(signs_certificates=False), critical=True)
-            .add_extension(x509.ExtendedKeyUsage(usages), critical=False)
-            .add_extension(_issuer_identifier(self._key), critical=False)
-        )
-        if subject.hosts:
-            names = alternative_names(subject.hosts)
-            builder = builder.add_extension(names, critical=False)
-        return builder.sign(self._key, hashes.SHA256())
+        signer = Signer(self._certificate.subject, self._key, self._now, _LIFE)
+        return signer.sign(_name(subject), key, usages, subject.hosts)
 
 
 def server_pair(authority: Authority, service_address: str = SERVICE_ADDRESS, more: Sequence[str] = ()) -> KeyPair:
@@ -164,52 +162,8 @@ def client_context(server_ca: bytes | None, pair: KeyPair | None = None) -> ssl.
     return context
 
 
-def _self_signed(key: ec.EllipticCurvePrivateKey, now: datetime) -> x509.Certificate:
-    name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "springtide-ca")])
-    return (
-        _builder(name, name, key.public_key(), now, _CA_LIFE)
-        .add_extension(x509.BasicConstraints(ca=True, path_length=0), critical=True)
-        .add_extension(_key_usage(signs_certificates=True), critical=True)
-        .add_extension(x509.SubjectKeyIdentifier.from_public_key(key.public_key()), critical=False)
-        .sign(key, hashes.SHA256())
-    )
-
-
-def _builder(
-    subject: x509.Name, issuer: x509.Name, key: ec.EllipticCurvePublicKey, now: datetime, life: timedelta
-) -> x509.CertificateBuilder:
-    return (
-        x509.CertificateBuilder()
-        .subject_name(subject)
-        .issuer_name(issuer)
-        .public_key(key)
-        .serial_number(x509.random_serial_number())
-        .not_valid_before(now - _BACKDATE)
-        .not_valid_after(now + life)
-    )
-
-
-def _key_usage(signs_certificates: bool) -> x509.KeyUsage:
-    return x509.KeyUsage(
-        digital_signature=True,
-        content_commitment=False,
-        key_encipherment=False,
-        data_encipherment=False,
-        key_agreement=False,
-        key_cert_sign=signs_certificates,
-        crl_sign=signs_certificates,
-        encipher_only=False,
-        decipher_only=False,
-    )
-
-
-def _issuer_identifier(key: ec.EllipticCurvePrivateKey) -> x509.AuthorityKeyIdentifier:
-    return x509.AuthorityKeyIdentifier.from_issuer_public_key(key.public_key())
-
-
 def _name(subject: Subject) -> x509.Name:
-    groups = [x509.NameAttribute(NameOID.ORGANIZATION_NAME, group) for group in subject.groups]
-    return x509.Name([*groups, x509.NameAttribute(NameOID.COMMON_NAME, subject.name)])
+    return subject_name(subject.name, subject.groups)
 
 
 @contextmanager
@@ -231,12 +185,3 @@ def _load(path: Path) -> tuple[ec.EllipticCurvePrivateKey, x509.Certificate] | N
     if not isinstance(key, ec.EllipticCurvePrivateKey) or certificate.public_key() != key.public_key():
         return None
     return key, certificate
-
-
-def _key_pem(key: ec.EllipticCurvePrivateKey) -> bytes:
-    encoding, form = serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8
-    return key.private_bytes(encoding, form, serialization.NoEncryption())
-
-
-def _certificate_pem(certificate: x509.Certificate) -> bytes:
-    return certificate.public_bytes(serialization.Encoding.PEM)

@@ -89,7 +89,7 @@ def test_a_client_without_certificate_is_nobody_yet(authority: pki.Authority) ->
     assert user_of_certificate(ours.getpeercert()) is None
 
 
-def test_a_node_certificate_names_the_node_and_its_group(authority: pki.Authority) -> None:
+def test_a_node_certificates_the_node_and_its_group(authority: pki.Authority) -> None:
     server = pki.server_context(pki.server_pair(authority), authority.certificate)
     client = pki.client_context(authority.certificate, pki.node_pair(authority, "gpu-a", ["127.0.0.1"]))
     ours, _ = shake_hands(server, client, "localhost")
