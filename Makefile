@@ -158,7 +158,7 @@ test-crash-elastic: $(READY) ## the same for elastic programs under tiderun alon
 # Which commit's cluster is taken over by this one.
 BEFORE ?= HEAD~1
 test-takeover: $(READY) ## a cluster with a job, started from BEFORE=COMMIT, is taken over by this checkout
-	@SPRINGTIDE_BEFORE=$(BEFORE) $(BIN)/pytest -q tests/takeover
+	@SPRINGTIDE_BEFORE=$(BEFORE) $(AGAIN) $(BIN)/pytest -n 2 -q tests/takeover
 
 CAMPAIGN ?= .campaign
 campaign: $(READY) ## the same with 200 rounds each, and tables of what happened; some two hours

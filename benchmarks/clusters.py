@@ -69,7 +69,7 @@ def _processes(directory: DataDir) -> dict[str, int]:
     assert supervisor is not None
     assert server is not None
     agent = next(pid for pid in machine.children(supervisor) if "springtide.local.kubelet" in machine.words(pid))
-    nursery = next(pid for pid in machine.children(agent) if "runtime.nursery" in " ".join(machine.words(pid)))
-    found = {"supervisor": supervisor, "server": server, "agent": agent, "nursery": nursery}
+    fork_server = next(pid for pid in machine.children(agent) if "runtime.fork_server" in " ".join(machine.words(pid)))
+    found = {"supervisor": supervisor, "server": server, "agent": agent, "fork_server": fork_server}
     holder = directory.network / "holder.json"
     return found | ({"network": int(json.loads(holder.read_bytes())["pid"])} if holder.exists() else {})

@@ -33,7 +33,10 @@ MPIJOBS = Resource("kubeflow.org", "v1", "mpijobs", "MPIJob")
 KINDS = {each.kind: each for each in (CONFIGMAPS, MPIJOBS)}
 JOB = Key("default", "digits")
 PATIENCE = 120.0
-pytestmark = pytest.mark.skipif(not BEFORE, reason="SPRINGTIDE_BEFORE names no commit to take over from")
+pytestmark = pytest.mark.skipif(
+    not BEFORE or subprocess.run(["git", "cat-file", "-e", f"{BEFORE}^{{commit}}"], cwd=ROOT).returncode != 0,
+    reason="SPRINGTIDE_BEFORE names no commit of this checkout",
+)
 
 
 class Cluster:

@@ -18,9 +18,9 @@ import pytest
 from tests.integration.kubelet_serving.pair import PATIENCE, Pair, a_pair
 
 from springtide.kube.resources import NODES, Key
+from springtide.local import control_sockets
 from springtide.local.access import pki
 from springtide.local.kubelet.serving.descriptors import Descriptor
-from springtide.local.runtime.shim import messages
 
 
 @pytest.fixture
@@ -72,7 +72,7 @@ async def test_a_ticket_is_good_once(pair: Pair) -> None:
 def _bring(path: Path, ticket: str) -> dict[str, object]:
     """Take a ticket to a shim, with streams that lead nowhere; the first answer."""
     with socket.socket(socket.AF_UNIX) as channel, open(os.devnull, "r+b") as nowhere:
-        messages.at_directory(str(path), channel.connect)
+        control_sockets.at_directory(str(path), channel.connect)
         socket.send_fds(channel, [json.dumps({"ticket": ticket}).encode() + b"\n"], [nowhere.fileno()] * 3)
         answer: dict[str, object] = json.loads(channel.makefile("rb").readline())
         return answer

@@ -177,7 +177,7 @@ def source() -> Iterator[Path]:
 def _copied(root: Path) -> Path:
     root.chmod(0o755)
     package = Path(springtide.__file__).parent
-    for part in ("__init__.py", "local/__init__.py", "local/bounded_json.py"):
+    for part in ("__init__.py", "local/__init__.py", "local/bounded_json.py", "local/control_sockets.py"):
         (root / "springtide" / part).parent.mkdir(parents=True, exist_ok=True)
         shutil.copy(package / part, root / "springtide" / part)
     shutil.copytree(package / "local" / "network", root / "springtide" / "local" / "network")

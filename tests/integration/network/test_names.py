@@ -19,7 +19,7 @@ LOOKING = textwrap.dedent("""
 """)
 RAW = textwrap.dedent("""
     import socket
-    from springtide.local.network import dns
+    from springtide.local.network.names import dns
     sock = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
     sock.settimeout(20)
     sock.connect(("10.96.0.10", 53))

@@ -77,7 +77,7 @@ def test_names_outside_are_also_found_by_tcp(prepared: Network, stage: Path) -> 
     start(prepared, stage, "slirp4netns")
     code = textwrap.dedent("""
         import socket, struct
-        from springtide.local.network import dns
+        from springtide.local.network.names import dns
         peer = socket.create_connection(("10.96.0.10", 53), 5)
         for name in "example.com", "example.org":
             question = dns.query(7, name, dns.A)

@@ -16,8 +16,8 @@ import pytest
 from tests import hostile
 from tests.integration.runtime.pods import Pod, Pods
 
+from springtide.local import control_sockets
 from springtide.local.network import netd_client
-from springtide.local.runtime.shim import messages
 
 REQUESTS: tuple[dict[str, Any], ...] = (
     {"do": "start", "container": "main", "attempt": 7},
@@ -38,7 +38,7 @@ HOLDER: tuple[dict[str, Any], ...] = (
 
 def connected(path: Path) -> socket.socket:
     connection = socket.socket(socket.AF_UNIX)
-    messages.at_directory(str(path), connection.connect)  # waits where the queue of connections is full
+    control_sockets.at_directory(str(path), connection.connect)  # waits where the queue of connections is full
     connection.settimeout(20)
     return connection
 

@@ -34,9 +34,9 @@ async def test_a_killed_spawner_disturbs_nobody(pods: Pods) -> None:
     await pod.shim.end()
     script = (
         "import asyncio, pathlib, sys, time\n"
-        "from springtide.local.runtime import shims\n"
+        "from springtide.local.runtime import shim_client\n"
         "async def main():\n"
-        "    shim = await shims.spawn(pathlib.Path(sys.argv[1]))\n"
+        "    shim = await shim_client.spawn(pathlib.Path(sys.argv[1]))\n"
         "    await shim.start('main', 0)\n"
         "    print('ready', flush=True)\n"
         "    time.sleep(300)\n"

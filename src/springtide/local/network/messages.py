@@ -8,16 +8,17 @@ messages are bounded in length, depth and number of descriptors. Standard librar
 
 from __future__ import annotations
 
-import array
 import json
 import os
 import socket
+from collections import deque
 
 from springtide.local.bounded_json import check_depth
+from springtide.local.control_sockets import Lines, at_directory, pack_fds, unpack_fds
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Sequence
     from typing import Any
 
 MOST_DESCRIPTORS = 8
@@ -33,23 +34,13 @@ class Refused(Exception):
         self.reason = reason
 
 
-def through_directory(path: str, act: Callable[[str], None]) -> None:
-    """Calls `act` with a short name for a socket path of any length."""
-    directory, name = os.path.split(path)
-    descriptor = os.open(directory or ".", os.O_PATH | os.O_DIRECTORY | os.O_CLOEXEC)
-    try:
-        act(f"/proc/self/fd/{descriptor}/{name}")
-    finally:
-        os.close(descriptor)
-
-
 def listen(path: str) -> socket.socket:
     """A non-blocking listener at `path`, replacing a socket that a dead predecessor left there."""
     listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
     fresh = f"{path}.new"
     if os.path.lexists(fresh):
         os.unlink(fresh)
-    through_directory(fresh, listener.bind)
+    at_directory(fresh, listener.bind)
     os.chmod(fresh, 0o600)
     listener.listen(256)
     listener.setblocking(False)
@@ -61,7 +52,7 @@ def connect(path: str, timeout: float | None) -> socket.socket:
     sock = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
     sock.settimeout(timeout)
     try:
-        through_directory(path, sock.connect)
+        at_directory(path, sock.connect)
     except OSError:
         sock.close()
         raise
@@ -74,8 +65,7 @@ def send(sock: socket.socket, message: dict[str, Any], descriptors: Sequence[int
     if not descriptors:
         sock.sendall(line)
         return
-    rights = [(socket.SOL_SOCKET, socket.SCM_RIGHTS, array.array("i", descriptors))]
-    sent = sock.sendmsg([line], rights)
+    sent = sock.sendmsg([line], pack_fds(descriptors))
     sock.sendall(line[sent:])
 
 
@@ -84,8 +74,8 @@ class Incoming:
 
     def __init__(self, sock: socket.socket) -> None:
         self._socket = sock
-        self._bytes = bytearray()
-        self._searched = 0
+        self._incomplete = Lines(LONGEST)
+        self._lines: deque[bytes] = deque()
         self._descriptors: list[int] = []
 
     def read(self) -> bool:
@@ -93,23 +83,18 @@ class Incoming:
         data, ancillary, _, _ = self._socket.recvmsg(
             _CHUNK, socket.CMSG_SPACE(MOST_DESCRIPTORS * 4), socket.MSG_CMSG_CLOEXEC
         )
-        for level, kind, raw in ancillary:
-            if (level, kind) == (socket.SOL_SOCKET, socket.SCM_RIGHTS):
-                numbers = array.array("i")
-                numbers.frombytes(raw[: len(raw) - len(raw) % numbers.itemsize])
-                self._descriptors += numbers
-        self._bytes += data
-        return bool(data) and len(self._bytes) <= LONGEST and len(self._descriptors) <= MOST_DESCRIPTORS
+        self._descriptors += unpack_fds(ancillary)
+        try:
+            self._lines.extend(self._incomplete.feed(data))
+        except ValueError:
+            return False
+        return bool(data) and len(self._descriptors) <= MOST_DESCRIPTORS
 
     def take(self) -> tuple[dict[str, Any], list[int]] | None:
         """The next whole message with its descriptors, which the caller must close. ValueError for invalid JSON."""
-        end = self._bytes.find(b"\n", self._searched)
-        if end < 0:
-            self._searched = len(self._bytes)
+        if not self._lines:
             return None
-        self._searched = 0
-        line = bytes(self._bytes[:end])
-        del self._bytes[: end + 1]
+        line = self._lines.popleft()
         descriptors, self._descriptors = self._descriptors, []
         try:
             text = line.decode()

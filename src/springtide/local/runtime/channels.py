@@ -13,8 +13,8 @@ from typing import Any, Final
 
 import msgspec
 
+from springtide.local import control_sockets
 from springtide.local.bounded_json import check_depth
-from springtide.local.runtime.shim import messages
 
 LONGEST: Final = 64 << 20
 """Bytes of one answer: the states of a pod's containers, each with a message of some kilobytes."""
@@ -49,7 +49,7 @@ class Channel:
 
     def __init__(self, connection: socket.socket) -> None:
         self._connection = connection
-        self._incoming = messages.Lines(LONGEST)
+        self._incoming = control_sockets.Lines(LONGEST)
         self._lines: deque[bytes] = deque()
         self._fds: list[int] = []
         self._watches: set[_Watch] = set()
@@ -70,7 +70,7 @@ class Channel:
                 continue
             except OSError:
                 data, ancillary = b"", []
-            self._fds += messages.unpack_fds(ancillary)
+            self._fds += control_sockets.unpack_fds(ancillary)
             if not data:
                 raise ShimGoneError
             try:
@@ -84,7 +84,7 @@ class Channel:
         try:
             while data:
                 try:
-                    data = data[self._connection.sendmsg([data], messages.pack_fds(fds)) :]
+                    data = data[self._connection.sendmsg([data], control_sockets.pack_fds(fds)) :]
                     fds = ()
                 except BlockingIOError:
                     await self.ready(writing=True)

@@ -13,9 +13,9 @@ import socket
 import subprocess
 from pathlib import Path
 
+from springtide.local import control_sockets
 from springtide.local.runtime import remains, shim_client
 from springtide.local.runtime.fork_server import ROOM
-from springtide.local.runtime.shim import messages
 from springtide.local.runtime.shim_client import Shim, ShimError
 
 
@@ -78,4 +78,4 @@ class ForkClient:
     def _send(self, line: bytes, pipe: int) -> None:
         self.open()
         assert self._requests is not None
-        self._requests.sendmsg([line], messages.pack_fds([pipe]))
+        self._requests.sendmsg([line], control_sockets.pack_fds([pipe]))

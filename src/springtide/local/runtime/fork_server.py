@@ -17,7 +17,8 @@ import os
 import resource  # noqa: F401 - loaded by the first `os.wait4`, in every shim anew if it is not here
 import sys
 
-from springtide.local.runtime.shim import init, kernel, loop, messages, process, program
+from springtide.local import control_sockets
+from springtide.local.runtime.shim import init, kernel, loop, process, program
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -40,7 +41,7 @@ def main(placeholder: str) -> None:
         data, ancillary, _, _ = requests.recvmsg(65536, socket.CMSG_SPACE(64))
         if not data:
             return
-        pipes += messages.unpack_fds(ancillary)
+        pipes += control_sockets.unpack_fds(ancillary)
         *lines, text = (text + data).split(b"\n")
         for line in lines:
             pipe = pipes.pop(0)

@@ -25,12 +25,13 @@ from typing import Any, Final
 
 import msgspec
 
+from springtide.local import control_sockets
 from springtide.local.runtime import channels
 from springtide.local.runtime.channels import Channel
 from springtide.local.runtime.channels import ShimError as ShimError
 from springtide.local.runtime.channels import ShimGoneError as ShimGoneError
 from springtide.local.runtime.contract import ContainerState
-from springtide.local.runtime.shim import kernel, messages, process
+from springtide.local.runtime.shim import kernel, process
 
 START_PATIENCE: Final = 30.0
 PATIENCE: Final = 30.0
@@ -320,7 +321,7 @@ class Shim:
         try:
             while True:
                 try:
-                    messages.at_directory(str(self.directory / "shim.sock"), connection.connect)
+                    control_sockets.at_directory(str(self.directory / "shim.sock"), connection.connect)
                     break
                 except BlockingIOError:  # its queue of connections is full
                     await asyncio.sleep(_AGAIN)

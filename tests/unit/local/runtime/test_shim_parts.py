@@ -7,8 +7,9 @@ from pathlib import Path
 
 import pytest
 
+from springtide.local import control_sockets
 from springtide.local.directory_trees import remove_tree
-from springtide.local.runtime.shim import init, json_lines, kernel, memory, messages, program, root
+from springtide.local.runtime.shim import init, json_lines, kernel, memory, program, root
 
 
 @pytest.fixture
@@ -94,8 +95,8 @@ def test_trees_are_removed_with_what_cannot_be_read(tmp_path: Path) -> None:
 
 
 def test_descriptors_survive_packing() -> None:
-    assert messages.pack_fds([]) == []
-    ((_, _, data),) = messages.pack_fds([3, 4])
+    assert control_sockets.pack_fds([]) == []
+    ((_, _, data),) = control_sockets.pack_fds([3, 4])
     assert len(data) == 8
 
 

@@ -6,6 +6,7 @@ from __future__ import annotations
 import os
 import time
 
+from springtide.local.control_sockets import at_directory
 from springtide.local.runtime.shim.kernel import (
     CLONE_NEWIPC,
     CLONE_NEWNET,
@@ -27,7 +28,7 @@ from springtide.local.runtime.shim.kernel import (
     setns,
     unshare,
 )
-from springtide.local.runtime.shim.messages import ask, at_directory
+from springtide.local.runtime.shim.messages import ask
 from springtide.local.runtime.shim.program import plain
 
 TYPE_CHECKING = False
