@@ -67,7 +67,7 @@ def test_kubectl_drain_evicts_at_once_and_evicted_workers_have_moved(space: Clus
     space.kubectl("drain", GOING, ours, "--delete-emptydir-data", "--timeout=80s")
     until_moved(job)
     assert any(
-        said.endswith(f"was evicted from node {GOING}; another takes its place")
+        said.endswith(f"was evicted from node {GOING}; a replacement is created")
         for said in job.messages("WorkersMoved")
     )
     assert not job.status.get("restarts")

@@ -13,7 +13,7 @@ from tests.programs.world import Cluster
 pytestmark = pytest.mark.timeout(300)
 
 SUMS = ["mpirun", "--allow-run-as-root", "-np", "3", "--bind-to", "none", "python", "/programs/sum.py", "150"]
-WARNING = "Warning: mpirun is not elastic: its run goes on as it is and 2 workers count from its next start"
+WARNING = "Warning: mpirun is not elastic: its run continues unchanged and 2 workers count from its next start"
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -32,7 +32,7 @@ def test_a_run_survives_that_its_job_is_made_smaller(space: Cluster, version: st
     job.until("SizeDeferred")
     assert job.status["state"] == "Running"
     assert job.status["workers"] == "3/2"
-    assert job.status["explanation"].startswith("3 workers train, 2 are asked for: mpirun is not elastic")
+    assert job.status["explanation"].startswith("3 workers train, 2 are requested: mpirun is not elastic")
     job.until("Succeeded")
     ranks = sorted(line for line in job.logs().splitlines() if line.startswith("rank"))
     assert ranks == [f"rank {rank} of 3 on sums-worker-{rank}" for rank in range(3)]

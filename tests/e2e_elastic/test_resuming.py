@@ -14,7 +14,7 @@ from tests.programs.world import Cluster, Obj
 
 pytestmark = pytest.mark.timeout(500)
 Space = Callable[..., Cluster]
-RESUMED = r"training goes on from /checkpoints/commit-(\d+)(?s:.*?)\bstep (\d+) of"
+RESUMED = r"training continues from /checkpoints/commit-(\d+)(?s:.*?)\bstep (\d+) of"
 
 
 def keeping(folder: Path, version: str = V1) -> Callable[[Obj], None]:

@@ -76,7 +76,7 @@ async def test_pods_wait_for_the_network_s_holder(cluster: Victim) -> None:
         with stopped(cluster.supervisor()):
             os.kill(cluster.holder(), signal.SIGKILL)
             await space.create(pod(sh("getent hosts kubernetes.default | cut -d' ' -f1"), name="waits"))
-            assert "the network holder does not answer" in await space.event("waits", "FailedCreatePodSandBox")
+            assert "netd does not answer" in await space.event("waits", "FailedCreatePodSandBox")
         await space.ended("waits")
         assert await space.log("waits") == "10.96.0.1\n"
 

@@ -50,7 +50,7 @@ class StartSize:
         """Why the launcher cannot start with so many workers, and what to do."""
         workers = "1 worker is" if asked == 1 else f"{asked} workers are"
         return (
-            f"{workers} asked for, but the launcher cannot start with fewer than {self.workers}: {self.why}; "
+            f"{workers} requested, but the launcher cannot start with fewer than {self.workers}: {self.why}; "
             f"ask for {self.workers} workers or {self.remedy}"
         )
 

@@ -19,7 +19,7 @@ def explain(kind: type[BaseException], error: BaseException, trace: TracebackTyp
     if issubclass(kind, KeyboardInterrupt):
         return
     what = traceback.format_exception_only(kind, error)[-1].strip()
-    print(f"Error: tide stumbled over something unforeseen: {what}", file=sys.stderr)
+    print(f"Error: tide failed unexpectedly: {what}", file=sys.stderr)
     log = _recorded("".join(traceback.format_exception(kind, error, trace)))
     if log is not None:
         print(f"The details are in {log}", file=sys.stderr)

@@ -48,16 +48,16 @@ class PortError(OSError):
 async def serve(options: Options, ready: Ready, metrics: Metrics) -> AsyncIterator[dict[str, int]]:
     """Serves both ports, if configured, while inside. Yields the port of each path, as ports may be chosen freely."""
     health, figures = options.health_port, options.metrics_port
-    doors: list[tuple[str, int, dict[str, Handler]]] = []
+    listeners: list[tuple[str, int, dict[str, Handler]]] = []
     if health is not None:
-        doors.append(("--health-port", health, _health(ready)))
+        listeners.append(("--health-port", health, _health(ready)))
     if figures is not None and figures == health != ANY:
-        doors[0][2].update(_metrics(metrics))
+        listeners[0][2].update(_metrics(metrics))
     elif figures is not None:
-        doors.append(("--monitoring-port", figures, _metrics(metrics)))
+        listeners.append(("--monitoring-port", figures, _metrics(metrics)))
     found: dict[str, int] = {}
     async with AsyncExitStack() as stack:
-        for flag, port, handlers in doors:
+        for flag, port, handlers in listeners:
             taken = await stack.enter_async_context(listening(handlers, port, flag))
             found |= dict.fromkeys(handlers, taken)
             logger.info("Answering %s on port %d", ", ".join(handlers), taken)

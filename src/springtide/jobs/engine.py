@@ -121,7 +121,7 @@ def _relieved(seen: Snapshot, why: list[Decision]) -> Snapshot:
     for loss in lost:
         name = seen.worker_name(loss.index)
         reason = "WorkersMoved" if loss.pod is not None and causes.moved(loss.pod) else "WorkerReplaced"
-        why.append(Decision(seen.now, reason, f"{name} {loss.cause}; another takes its place", loss.counts))
+        why.append(Decision(seen.now, reason, f"{name} {loss.cause}; a replacement is created", loss.counts))
     return seen.with_ledger(workers.without(seen, lost))
 
 
@@ -167,7 +167,8 @@ def _moved(seen: Snapshot, why: list[Decision]) -> Snapshot:
     if not gone:
         return then
     names = then.worker_names(gone)
-    why.append(Decision(seen.now, "WorkersMoved", f"{names} will go, because nodes are going away"))
+    message = f"{names} will be removed, because their nodes are being drained or removed"
+    why.append(Decision(seen.now, "WorkersMoved", message))
     return then.with_ledger(resizing.without(then, gone))
 
 
@@ -181,7 +182,7 @@ def _resized(seen: Snapshot, why: list[Decision]) -> tuple[Snapshot, timedelta]:
         held = set(deferring.held(seen))
         gone = tuple(index for index in resizing.ranked(seen, staying) if index not in held)[: size - wanted]
         if gone:
-            message = f"{size} → {size - len(gone)} workers: {seen.worker_names(gone)} will go"
+            message = f"{size} → {size - len(gone)} workers: {seen.worker_names(gone)} will be removed"
             why.append(Decision(seen.now, "ScalingIn", message))
         return seen.with_ledger(resizing.shrunk(seen, gone)), NEVER
     ledger, wait = workers.filled(seen, wanted - size)
@@ -201,7 +202,7 @@ def _resized_in_place(seen: Snapshot, why: list[Decision]) -> Snapshot:
         return seen
     if before is not None and wanted < before:
         names = seen.worker_names(range(before - 1, wanted - 1, -1))
-        why.append(Decision(seen.now, "ScalingIn", f"{before} → {wanted} workers: {names} will go"))
+        why.append(Decision(seen.now, "ScalingIn", f"{before} → {wanted} workers: {names} will be removed"))
     elif before is not None:
         why.append(Decision(seen.now, "ScalingOut", f"{before} → {wanted} workers"))
     return seen.with_ledger(replace(seen.ledger, sizes={role: wanted}))

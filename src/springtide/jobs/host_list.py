@@ -73,8 +73,8 @@ def remains(kind: str, left: Mapping[str, datetime | None], now: datetime) -> st
     more = f" and {len(left) - _NAMED} more" if len(left) > _NAMED else ""
     named = ", ".join(sorted(left)[:_NAMED])
     latest = max((at for at in left.values() if at is not None and at > now), default=None)
-    until = f"; what is being deleted has until {clock(latest, now)} to end" if latest is not None else ""
-    return f"The job waits until what is left of an earlier {kind} of its name has been deleted: {named}{more}{until}"
+    until = f"; their grace periods end by {clock(latest, now)}" if latest is not None else ""
+    return f"The job waits until objects of an earlier {kind} of the same name are deleted: {named}{more}{until}"
 
 
 def told(old: JobStatus, planned: JobStatus, reason: str, message: str, now: datetime) -> JobStatus:

@@ -32,7 +32,7 @@ from springtide.local.apiserver.bootstrap import bootstrap
 from springtide.local.apiserver.edge import Edge
 from springtide.local.apiserver.loopback import Loopback
 from springtide.local.apiserver.server import SERVICE_NETWORK, ApiServer, Settings
-from springtide.local.controller_manager.runner import Facts, keep_up
+from springtide.local.controller_manager.runner import Facts, run_controllers
 from springtide.local.datadir import BACKLOG, DEFAULT_PORT, LOOPBACK, DataDir
 from springtide.local.network import dialing, netd_sync
 from springtide.local.scheduler import scheduler
@@ -131,7 +131,7 @@ async def running(options: Options) -> AsyncIterator[Cluster]:
         if options.upkeep:
             facts = Facts(authority.certificate.decode(), service_address, port, directory.path / "volumes")
             client = cluster.client("system:kube-controller-manager")
-            _keep(stack, "upkeep", partial(keep_up, client, facts))
+            _keep(stack, "controller manager", partial(run_controllers, client, facts))
         if options.scheduler is not None:
             client = cluster.client("system:kube-scheduler")
             _keep(stack, "the scheduler", partial(scheduler.run, client, options.scheduler))

@@ -157,7 +157,7 @@ async def test_a_pod_that_nobody_would_make_again_is_not_evicted_unless_forced(t
     async with a_cluster(tmp_path) as cluster:
         await cluster.ok("add", "a")
         await cluster.pod("alone", "a", owned=False)
-        assert "nobody would make these pods again: default/alone" in await cluster.error("drain", "a")
+        assert "no controller would create these pods again: default/alone" in await cluster.error("drain", "a")
         assert await cluster.pods() == {"alone"}
         assert "tide node remove a --force" in await cluster.error("remove", "a")
         await cluster.ok("drain", "a", "--force", "--grace", "0")

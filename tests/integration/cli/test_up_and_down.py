@@ -159,7 +159,7 @@ def test_an_unforeseen_error_is_one_line_and_a_log(tide: Tide, tmp_path: Path) -
     (tmp_path / "cluster" / "lock").mkdir(parents=True)
     said = tide.error("status", "--data-dir", str(tmp_path / "cluster")).splitlines()
     log = tide.home / ".local/state/springtide/tide.log"
-    assert said[0].startswith("Error: tide stumbled over something unforeseen: IsADirectoryError")
+    assert said[0].startswith("Error: tide failed unexpectedly: IsADirectoryError")
     assert said[1:] == [f"The details are in {log}"]
     assert "Traceback" in log.read_text()
 

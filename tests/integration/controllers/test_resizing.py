@@ -236,7 +236,7 @@ async def test_a_launcher_that_is_not_elastic_is_told_of(operated: World) -> Non
     await operated.until_condition("SizeDeferred", "False")
     await operated.resize(1)
     condition = await operated.until_condition("SizeDeferred")
-    assert condition["message"].startswith("2 workers train, 1 is asked for: mpirun is not elastic")
+    assert condition["message"].startswith("2 workers train, 1 is requested: mpirun is not elastic")
     await operated.until_workers(0, 1)
 
 

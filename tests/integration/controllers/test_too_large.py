@@ -42,7 +42,7 @@ async def test_a_job_above_the_operators_limit_is_told_so_and_others_run(world: 
     found = await world.get(MPIJOBS[V2], "large")
     (condition,) = (each for each in found["status"]["conditions"] if each["type"] == "TooManyWorkers")
     assert condition["status"] == "True"
-    assert "100000 workers are asked for, at most 4 may be: the job is not started" in condition["message"]
+    assert "100000 workers are requested, at most 4 are allowed: the job is not started" in condition["message"]
     assert (await world.until_event("AboveOperatorLimit"))["type"] == "Warning"
     assert all(name.startswith(NAME) for name in await world.all_of(PODS))
     assert lag.longest < loop_lag.MOST
@@ -55,7 +55,7 @@ async def test_a_job_that_was_scaled_above_the_limit_keeps_its_workers(world: Wo
     await world.launcher_runs()
     await world.patch({"spec": {"replicas": 100_000}}, subresource="scale")
     condition = await world.until_condition("TooManyWorkers")
-    assert "the job goes on with 2" in condition["message"]
+    assert "the job continues with 2" in condition["message"]
     await world.quiet()
     assert len(await world.workers()) == 2
     await world.resize(3)

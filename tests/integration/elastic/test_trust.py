@@ -53,7 +53,7 @@ def test_a_rank_whose_token_somebody_else_knows_is_ended(overheard: Launch, tmp_
     with socket.create_connection(door(overheard), timeout=10) as connection:
         wire.call(connection, Caller.AGENT, 0, token)
         assert connection.recv(1) == b""
-    overheard.saw(r"\[0\] on elsewhere is not to be trusted: somebody else knows the token of its agent")
+    overheard.saw(r"\[0\] on elsewhere is rejected: the token of its agent was used twice")
     assert overheard.ended() == 1
     until(lambda: not alive(pid), "its process is gone")
 

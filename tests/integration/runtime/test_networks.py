@@ -49,6 +49,6 @@ async def test_any_user_may_listen_on_a_low_port(networked: Pods) -> None:
 
 async def test_a_holder_that_is_not_there_is_a_clear_refusal(networked: Pods) -> None:
     nowhere = str(networked.data / "nowhere.sock")
-    with pytest.raises(shim_client.ShimError, match=f"the network holder does not answer at {nowhere}") as refusal:
+    with pytest.raises(shim_client.ShimError, match=f"netd does not answer at {nowhere}") as refusal:
         await networked.make(holder=nowhere)
     assert refusal.value.reason == "NetworkNotReady"

@@ -166,7 +166,7 @@ def by_command(*options: str) -> Callable[[World], None]:
         said = world.tide.ok("down", *options)
         assert "4 jobs are running. With the next `tide up`:\n" in said
         assert "MPIJob default/plain starts from the beginning\n" in said
-        assert "MPIJob default/elastic goes on from its last checkpoint" in said
+        assert "MPIJob default/elastic continues from its last checkpoint" in said
         assert "Job default/batch starts from the beginning; each pod counts towards its backoffLimit (99)\n" in said
         assert processes(world.place) == {}
 

@@ -175,7 +175,7 @@ async def test_what_an_earlier_job_of_the_name_has_left_is_waited_for(scene: Sce
     assert raised.value.after == 2.0
     ((_, reason, message),) = scene.recorder.said
     assert reason == "EarlierJobRemains"
-    assert message.endswith("an earlier MPIJob of its name has been deleted: ConfigMap pi-config")
+    assert message.endswith("objects of an earlier MPIJob of the same name are deleted: ConfigMap pi-config")
 
 
 async def test_a_patch_is_of_the_object_that_was_seen(scene: Scene) -> None:

@@ -95,7 +95,9 @@ async def test_after_a_while_it_is_said_what_is_waited_for(scene: Scene) -> None
     (body,) = scene.server.bodies("PATCH")
     (condition,) = body["status"]["conditions"]
     assert (condition["type"], condition["reason"]) == ("NameTaken", "EarlierJobRemains")
-    assert condition["message"].endswith("an earlier MPIJob of its name has been deleted: ConfigMap pi-config")
+    assert condition["message"].endswith(
+        "objects of an earlier MPIJob of the same name are deleted: ConfigMap pi-config"
+    )
     assert scene.recorder.said == [("Warning", "EarlierJobRemains", condition["message"])]
     assert await reconciled(scene, raw | {"status": body["status"]}) == again
     assert len(scene.server.requests) == 1, "and it is said once"

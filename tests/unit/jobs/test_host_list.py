@@ -10,7 +10,7 @@ import pytest
 from springtide.jobs import host_list
 
 NOW = datetime(2026, 11, 16, 6, tzinfo=UTC)
-WAITS = "The job waits until what is left of an earlier MPIJob of its name has been deleted: "
+WAITS = "The job waits until objects of an earlier MPIJob of the same name are deleted: "
 
 
 @pytest.mark.parametrize(
@@ -19,7 +19,7 @@ WAITS = "The job waits until what is left of an earlier MPIJob of its name has b
         ({"ConfigMap pi-config": None}, "ConfigMap pi-config"),
         (
             {"Pod pi-worker-0": NOW + timedelta(seconds=30), "Pod pi-worker-1": NOW + timedelta(seconds=20)},
-            "Pod pi-worker-0, Pod pi-worker-1; what is being deleted has until 06:00:30 UTC to end",
+            "Pod pi-worker-0, Pod pi-worker-1; their grace periods end by 06:00:30 UTC",
         ),
         ({"Pod pi-worker-0": NOW - timedelta(seconds=1)}, "Pod pi-worker-0"),
         ({f"Pod {number}": None for number in range(7)}, "Pod 0, Pod 1, Pod 2, Pod 3, Pod 4 and 2 more"),

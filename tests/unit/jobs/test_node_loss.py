@@ -31,7 +31,7 @@ def test_a_lost_worker_is_replaced_and_its_pod_forced_away(version: str, termina
     cluster.settle()
     assert cluster.workers() == ["pi-worker-0", "pi-worker-2"]
     assert reasons(cluster) == ["WorkerReplaced"]
-    assert cluster.events[0].message == "pi-worker-1 was lost with node silent; another takes its place"
+    assert cluster.events[0].message == "pi-worker-1 was lost with node silent; a replacement is created"
 
 
 @versions

@@ -41,4 +41,4 @@ def test_a_size_that_nothing_starts_with_is_cautioned_of() -> None:
     command = ("horovodrun", "-np", "4", "--min-np", "2", "--max-np", "8", "python", "x")
     raw = an_mpijob(workers=3, command=command)
     (caution,) = SERVED[0].cautions(raw, None)
-    assert caution.startswith("3 workers are asked for, but the launcher cannot start with fewer than 4")
+    assert caution.startswith("3 workers are requested, but the launcher cannot start with fewer than 4")

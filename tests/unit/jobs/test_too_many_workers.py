@@ -45,7 +45,7 @@ def test_a_job_that_is_too_large_is_not_started_and_says_what_to_do(cluster: Clu
     assert cluster.conditions == {"Created": "True", "TooManyWorkers": "True"}
     (told,) = (event for event in cluster.events if event.reason == "AboveOperatorLimit")
     assert told.type == "Warning"
-    assert "at most 10000 may be: the job is not started" in told.message
+    assert "at most 10000 are allowed: the job is not started" in told.message
     assert "raise its --max-workers-per-job" in told.message
     assert cluster.status.explanation == told.message
 
@@ -67,7 +67,7 @@ def test_a_job_that_runs_goes_on_with_the_workers_it_has_and_ends(version: str) 
     assert len(cluster.workers()) == 3
     assert cluster.conditions["TooManyWorkers"] == "True"
     assert reasons(cluster) == ["AboveOperatorLimit"]
-    assert "the job goes on with 3" in cluster.status.conditions[-1].message
+    assert "the job continues with 3" in cluster.status.conditions[-1].message
     cluster.succeed()
     cluster.settle()
     assert cluster.conditions["Succeeded"] == "True"

@@ -101,7 +101,7 @@ def lost(complaint: str, cluster: Chosen) -> str:
     return (
         f"{complaint}\nNothing was started, and running pods were left alone. Choose one:\n"
         f"  put the lost file back, then: tide up{cluster.flags}\n"
-        "  go on with what is left; objects changed since are lost, and pods without an object are ended:\n"
+        "  start with what is left; objects changed since are lost, and pods without an object are ended:\n"
         f"    tide up --accept-data-loss{cluster.flags}\n"
         "  begin with an empty cluster in another directory: tide up --data-dir DIR"
     )

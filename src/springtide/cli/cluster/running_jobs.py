@@ -18,7 +18,7 @@ _SHOWN = 10
 _PAGE = 200
 _MPI_JOBS = "/apis/kubeflow.org/v1/mpijobs"
 _BATCH_JOBS = "/apis/batch/v1/jobs"
-_FROM_CHECKPOINT = "goes on from its last checkpoint, or from the beginning if it has none"
+_FROM_CHECKPOINT = "continues from its last checkpoint, or from the beginning if it has none"
 _FROM_BEGINNING = "starts from the beginning"
 
 
@@ -37,7 +37,7 @@ def notice(kubeconfig: Path, *, keep_pods: bool) -> str:
     try:
         found = _found(kubeconfig)
     except probe.SilentError:
-        return "Its server does not answer, so running jobs cannot be listed; they go on with the next `tide up`.\n"
+        return "Its server does not answer, so running jobs cannot be listed; they continue with the next `tide up`.\n"
     return told(found, keep_pods=keep_pods)
 
 

@@ -45,7 +45,7 @@ def _network(place: DataDir) -> str:
     try:
         info, _ = conversation.ask({"do": "info"})
     except (OSError, ValueError, Refused) as error:
-        return f"its holder does not answer: {error}"
+        return f"netd does not answer: {error}"
     finally:
         conversation.close()
     uplink, why = info.get("uplink", "none"), info.get("why", "")

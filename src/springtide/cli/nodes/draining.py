@@ -64,7 +64,7 @@ async def drain(client: Client, node: str, terms: Terms, say: Say) -> None:
     alone = unmanaged(pods)
     if alone and not terms.force:
         raise DrainError(
-            f"nobody would make these pods again: {listed(alone)}\nEvict them nevertheless with --force, "
+            f"no controller would create these pods again: {listed(alone)}\nEvict them nevertheless with --force, "
             f"or let the node take pods again: tide node uncordon {node}"
         )
     await _give_notice(client, node)

@@ -137,7 +137,7 @@ def uncordon(cluster: Chosen, names: Sequence[str]) -> None:
 @which_cluster
 @click.argument("name_of_node", metavar="NAME", shell_complete=choices.nodes)
 @click.option("--timeout", type=Duration(), default=0, metavar="TIME", help="Give up after so long, such as 2m.")
-@click.option("--force", is_flag=True, help="Evict also pods that nobody would make again.")
+@click.option("--force", is_flag=True, help="Evict also pods that no controller would create again.")
 @click.option("--grace", type=Duration(), metavar="TIME", help="Time for pods to end, instead of their own.")
 def drain(cluster: Chosen, name_of_node: str, timeout: float, force: bool, grace: float | None) -> None:
     """Cordon a node and evict its pods, as far as disruption budgets allow.
@@ -172,9 +172,7 @@ def reclaim(cluster: Chosen, name_of_node: str, notice: float, no_wait: bool) ->
     async def carry_out(client: Client) -> None:
         found = await _find(client, name_of_node)
         if node_specs.LOCAL not in (found["metadata"].get("labels") or {}):
-            raise click.ClickException(
-                f"node {name_of_node!r} is not one of this machine's, so nobody can take it away"
-            )
+            raise click.ClickException(f"node {name_of_node!r} is not one of this machine's, so it cannot be reclaimed")
         at = datetime.now(UTC) + timedelta(seconds=notice)
         metadata = {
             "annotations": {node_specs.RECLAIM_AT: at.isoformat(timespec="milliseconds").replace("+00:00", "Z")}

@@ -35,7 +35,7 @@ _OPTIONS = (
         "--fake-gpus",
         type=click.IntRange(0, 1024),
         metavar="N",
-        help="Let every node that says nothing about GPUs have N that do not exist, to try things out.",
+        help="Give every node without GPUs of its own N imaginary ones, to try things out.",
     ),
     click.option(
         "--scheduler-name",

@@ -75,16 +75,16 @@ async def judging(
     if wanted is None:
         yield
         return
-    upkeep = _Upkeep(client, options, wanted, [each.definition for each in served], clock)
+    maintenance = _Maintenance(client, options, wanted, [each.definition for each in served], clock)
     judges = {
         each.definition.plural: Judging(each.definition, each.judge(options.max_workers), each.cautions)
         for each in served
     }
     handlers = {_PATH: _handler(client, judges)}
-    async with listening(handlers, wanted.port, _FLAG, host=_listens_on(wanted), tls=upkeep.tls) as port:
+    async with listening(handlers, wanted.port, _FLAG, host=_listens_on(wanted), tls=maintenance.tls) as port:
         if wanted.must_answer:
-            await upkeep.once(port)
-        task = asyncio.create_task(upkeep.run(port), name="webhook upkeep")
+            await maintenance.once(port)
+        task = asyncio.create_task(maintenance.run(port), name="webhook upkeep")
         try:
             yield
         finally:
@@ -106,7 +106,7 @@ def _handler(client: Client, judges: Judges) -> Handler:
     return judge
 
 
-class _Upkeep:
+class _Maintenance:
     """Keeps certificate and configuration up to date."""
 
     def __init__(

@@ -338,7 +338,7 @@ class Coordinator:
 
     def _token_used_twice(self, id_: int) -> None:
         """Two agents used the same token, so one of them is not from this run; it is not known which."""
-        why = "is not to be trusted: somebody else knows the token of its agent"
+        why = "is rejected: the token of its agent was used twice"
         self.handle(AgentLost(id_, why))
 
     def _welcome(self, id_: int, bond: wire.Bond) -> bytes:
@@ -390,7 +390,7 @@ class Coordinator:
     async def _serve_rank(self, id_: int, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         links = self._links.get(id_)
         if links is None or links.rank is not None:
-            raise wire.RefusedError("nobody waits for this rank")
+            raise wire.RefusedError("this rank is not expected")
         links.rank = writer
         try:
             while True:

@@ -158,7 +158,7 @@ def _add_size(parser: argparse.ArgumentParser) -> None:
     group = parser.add_argument_group("size")
     group.add_argument("-np", "--num-proc", dest="start", type=_count, metavar="N", help="ranks to begin with")
     group.add_argument(
-        "--min-np", "--min-num-proc", dest="least", type=_count, metavar="N", help="ranks it takes to go on (as -np)"
+        "--min-np", "--min-num-proc", dest="least", type=_count, metavar="N", help="ranks that training needs (as -np)"
     )
     group.add_argument(
         "--max-np", "--max-num-proc", dest="most", type=_count, metavar="N", help="ranks at most (as many as slots)"
@@ -226,7 +226,7 @@ def _add_times(parser: argparse.ArgumentParser) -> None:
         type=_seconds,
         metavar="S",
         default=30.0,
-        help="with a rank that lives and says nothing, after which it is ended (30)",
+        help="without a message from a live rank, after which the rank is killed (30)",
     )
 
 

@@ -242,7 +242,7 @@ async def answer_stream(
     opening = Opening.read(await reader.readexactly(OPENING_SIZE))
     key = await key_of(opening)
     if key is None:
-        raise RefusedError(f"nobody waits for worker {opening.id}")
+        raise RefusedError(f"no worker of this number is expected: {opening.id}")
     bond = Bond(opening, secrets.token_bytes(NONCE), key)
     writer.write(bond.reply)
     bond.check(b"caller", await reader.readexactly(PROOF))

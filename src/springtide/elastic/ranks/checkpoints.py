@@ -62,7 +62,7 @@ class Checkpoints:
             draft.rename(target)
             self._tidy()
         except OSError as error:
-            logger.warning("%s cannot be written, and training goes on without it: %s", target, error)
+            logger.warning("%s cannot be written, and training continues without it: %s", target, error)
             with contextlib.suppress(OSError):
                 draft.unlink(missing_ok=True)
             return False
@@ -73,7 +73,7 @@ class Checkpoints:
         would count as the newest until others have as high a number."""
         for path in sorted(self._files(), reverse=True):
             if _whole(path):
-                logger.warning("training goes on from %s", path)
+                logger.warning("training continues from %s", path)
                 with path.open("rb") as file:
                     file.seek(len(_MAGIC))
                     head = file.read(_LENGTH.unpack(file.read(_LENGTH.size))[0])

@@ -178,7 +178,7 @@ class Session:
     def recover(self, generation: int, commit: int, why: str) -> Entry:
         """A rank died: report it, and wait for the generation of the survivors."""
         if self._finished:
-            raise LauncherLostError("a rank is gone, and only the first run of a program goes on after that")
+            raise LauncherLostError("a rank is gone, and only the first run of a program continues after that")
         self._send(Trouble(generation, commit, why))
         return self._wait(lambda: self._regroup)
 

@@ -226,7 +226,7 @@ class State:
         self._announce(now)
         _tell(now, old)
         if entry.hold:
-            logger.warning("fewer workers than it takes to go on: waiting for more")
+            logger.warning("fewer workers than training needs: waiting for more")
             self._switch(now.session.hold())
 
     def _pass_on(self, group: Group, entry: Entry, boundary: int, *, everybody: bool, size: int = 0) -> int:
@@ -302,7 +302,7 @@ class State:
     def _say_that_it_starts_over(self, generation: int) -> None:
         """A restarted launcher does not know that training starts over: then the first generation means that, too."""
         if generation > 1:
-            logger.warning("nobody is left who knew anything, and there is no checkpoint: training starts over")
+            logger.warning("no rank with the training state is left, and there is no checkpoint: training starts over")
         elif self._files is not None:
             logger.warning("there is no checkpoint: training starts from the beginning")
 

@@ -102,7 +102,7 @@ def _disrupted(snapshot: Snapshot) -> Outcome | None:
     if len(taken) <= CAP:
         return None
     last, kind = taken[-1], snapshot.job.kind
-    message = f"{snapshot.title} has failed: launcher {last.name}, like {CAP} before it, {causes.worker(last)}"
+    message = f"{snapshot.title} has failed: launcher {last.name} {causes.worker(last)}, like its {CAP} predecessors"
     return failure(snapshot, f"{kind}{'Evicted' if causes.evicted(last) else 'Failed'}", message)
 
 

@@ -39,14 +39,16 @@ def noticed(snapshot: Snapshot) -> tuple[Ledger, list[Decision]]:
 
 def _moved(snapshot: Snapshot, pod: Pod) -> Decision:
     message = (
-        f"Node {pod.node} of the launcher is going away{_when(snapshot, pod)}; the launcher is told to write a "
-        "checkpoint and to end, and another one goes on from there on another node"
+        f"Node {pod.node} of the launcher is being drained or removed{_when(snapshot, pod)}; the launcher is "
+        "asked to write a checkpoint and to end; a new launcher continues from it on another node"
     )
     return Decision(snapshot.now, "LauncherMoved", message, warning=True)
 
 
 def _stays(snapshot: Snapshot, pod: Pod) -> Decision:
-    message = f"Node {pod.node} of the launcher is going away{_when(snapshot, pod)}, and the run ends with it: "
+    message = (
+        f"Node {pod.node} of the launcher is being drained or removed{_when(snapshot, pod)}, and the run ends with it: "
+    )
     message += "no checkpoint was reported" if snapshot.sizes.elastic else snapshot.sizes.rigid
     message += f", so that the launcher is not moved; {setbacks.KEEP_SOME}" if snapshot.sizes.elastic else ""
     return Decision(snapshot.now, "LauncherNodeLeaving", message, warning=True)

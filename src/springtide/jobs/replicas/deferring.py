@@ -51,7 +51,7 @@ def difference(rigid: str, used: int, wanted: int) -> str:
     if wanted < used:
         asked = "1 is" if wanted == 1 else f"{wanted} are"
         trains = "worker trains" if used == 1 else "workers train"
-        return f"{used} {trains}, {asked} asked for: {rigid}, so the new size counts from the launcher's next start"
+        return f"{used} {trains}, {asked} requested: {rigid}, so the new size counts from the launcher's next start"
     trains = "train" if used != 1 else "trains"
     return f"{used} of {wanted} workers {trains}; {_others(used, wanted)} from the launcher's next start: {rigid}"
 

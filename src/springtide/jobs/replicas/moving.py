@@ -45,7 +45,9 @@ def noticed(snapshot: Snapshot) -> tuple[Ledger, list[Decision]]:
 
 def _said(snapshot: Snapshot, node: str, indices: list[int]) -> Decision:
     names = snapshot.worker_names(indices)
-    return Decision(snapshot.now, "NodeLeaving", f"Node {node} is going away; others take the place of {names}")
+    return Decision(
+        snapshot.now, "NodeLeaving", f"Node {node} is being drained or removed; replacements are created for {names}"
+    )
 
 
 def leavers(snapshot: Snapshot) -> tuple[int, ...]:

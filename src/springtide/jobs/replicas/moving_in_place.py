@@ -33,7 +33,8 @@ def noticed(snapshot: Snapshot) -> tuple[Ledger, list[Decision]]:
     ledger = replace(ledger, moved={**known, **gone})
     if not going:
         return ledger, []
-    message = f"{snapshot.worker_names(going)} will go and be created again, because nodes are going away"
+    names = snapshot.worker_names(going)
+    message = f"{names} will be created again elsewhere, because their nodes are being drained or removed"
     return ledger, [Decision(snapshot.now, "WorkersMoved", message)]
 
 

@@ -65,7 +65,7 @@ def failure(snapshot: Snapshot) -> Outcome | None:
         message = f"{evicted}/{snapshot.wanted_size} workers are evicted"
         return outcomes.failure(snapshot, f"{kind}Evicted", message)
     name = snapshot.worker_name(last.index)
-    message = f"{snapshot.title} has failed: {name}, like {CAP} before it in its place, {last.cause}"
+    message = f"{snapshot.title} has failed: {name} {last.cause}, like its {CAP} predecessors"
     return outcomes.failure(snapshot, f"{kind}Failed", message)
 
 

@@ -23,12 +23,12 @@ def of_size(kind: Kind, new: Job[Any], old: Job[Any] | None) -> list[str]:
     found = []
     if runs and not sizes.elastic:
         found.append(
-            f"{sizes.rigid}: its run goes on as it is and {_workers(asked)} from its next start; "
+            f"{sizes.rigid}: its run continues unchanged and {_workers(asked)} from its next start; "
             "suspend and resume the job to start anew with that size now"
         )
     if sizes.start_size is not None and asked < sizes.start_size.workers:
         refusal = sizes.start_size.refusal(asked)
-        found.append(f"the launcher goes on, but once it is gone: {refusal}" if runs else refusal)
+        found.append(f"the launcher continues, but once it is gone: {refusal}" if runs else refusal)
     return found
 
 

@@ -31,7 +31,7 @@ def after(snapshot: Snapshot) -> tuple[Ledger, list[Decision]]:
     cause = _cause(pod)
     reached, kept = said.reached, said.kept
     if reached is not None and kept is not None and kept >= reached:
-        message = f"The launcher {cause}; training goes on from step {kept}, its last checkpoint, and loses nothing"
+        message = f"The launcher {cause}; training continues from step {kept}, its last checkpoint, and loses nothing"
         return ledger, [Decision(snapshot.now, REASON, message)]
     reason, rest = _fallen_back(reached, said.has_checkpoint, kept)
     found = _furthest(ledger.set_back, SetBack(reason, f"The launcher {cause}; {rest}", reached))

@@ -81,9 +81,8 @@ def _in_place(snapshot: Snapshot, ready: int, wanted: int, cause: str) -> State:
     leaving = [each.index for each in snapshot.leaving if each.role == snapshot.shape.workers]
     if leaving:
         one = len(leaving) == 1
-        has = "was told to end and has" if one else "were told to end and have"
-        grace = "its pod's grace period" if one else "the grace periods of their pods"
-        return State(StateName.SCALING_IN, f"{snapshot.worker_names(leaving)} {has} {grace} to do so.")
+        ends = "is terminating within its grace period" if one else "are terminating within their grace periods"
+        return State(StateName.SCALING_IN, f"{snapshot.worker_names(leaving)} {ends}.")
     if ready < wanted:
         return State(StateName.SCALING_OUT, _with(f"{_of(ready, wanted)} ready", snapshot, cause))
     return _running(snapshot, ready, wanted, cause)
@@ -106,7 +105,7 @@ def _with(what: str, snapshot: Snapshot, cause: str) -> str:
 
 def _not_yet(snapshot: Snapshot, conditions: Conditions, cause: str) -> State:
     if any(pod.terminating and not pod.ended for pod in snapshot.observed.of(snapshot.shape.launcher)):
-        return State(StateName.RESTARTING, "The launcher was told to end; another one starts when it has.")
+        return State(StateName.RESTARTING, "The launcher is terminating; a new one starts when it has ended.")
     ready, wanted = len(launching.ready(snapshot)), snapshot.wanted_size
     if holds(conditions, types.RESTARTING):
         again = (

@@ -111,7 +111,7 @@ def _bounded(snapshot: Snapshot, conditions: Conditions) -> Conditions:
     role, bounds = snapshot.job.roles.get(snapshot.shape.workers), snapshot.sizes.bounds
     outside = role is not None and bounds is not None and not bounds.hold(role.replicas)
     if outside and role is not None:
-        message = f"{role.replicas} workers are asked for, {snapshot.wanted_size} are run: must be {bounds}"
+        message = f"{role.replicas} workers are requested, {snapshot.wanted_size} run: must be {bounds}"
         return merged(conditions, true(BOUNDED, "NearestBoundIsRun", message), snapshot.now)
     if holds(conditions, BOUNDED):
         return merged(conditions, false(BOUNDED, "WithinBounds", "The size is within its bounds."), snapshot.now)
@@ -119,12 +119,12 @@ def _bounded(snapshot: Snapshot, conditions: Conditions) -> Conditions:
 
 
 def _startable(snapshot: Snapshot, conditions: Conditions) -> Conditions:
-    fine = false(CANNOT_START, "EnoughWorkers", "The launcher can start with the workers that are asked for.")
+    fine = false(CANNOT_START, "EnoughWorkers", "The launcher can start with the requested workers.")
     return _explained(snapshot, conditions, "TooFewWorkers", launching.refusal(snapshot), fine)
 
 
 def _deferred(snapshot: Snapshot, conditions: Conditions) -> Conditions:
-    fine = false(DEFERRED, "SizeApplied", "The launcher runs with the size that is asked for.")
+    fine = false(DEFERRED, "SizeApplied", "The launcher runs with the requested size.")
     return _explained(snapshot, conditions, "LauncherNotElastic", deferring.explained(snapshot), fine)
 
 
@@ -146,9 +146,9 @@ def _limited(snapshot: Snapshot, conditions: Conditions) -> Conditions:
 
 def _too_large(snapshot: Snapshot) -> str:
     asked, most = snapshot.asked_size, snapshot.observed.settings.max_workers
-    kept = f"goes on with {snapshot.kept_size}" if snapshot.kept_size else "is not started"
+    kept = f"continues with {snapshot.kept_size}" if snapshot.kept_size else "is not started"
     advice = limit_advice(asked, snapshot.sizes.bounds)
-    return f"{asked} workers are asked for, at most {most} may be: the job {kept}; {advice}"
+    return f"{asked} workers are requested, at most {most} are allowed: the job {kept}; {advice}"
 
 
 def _set_back(snapshot: Snapshot, conditions: Conditions) -> Conditions:

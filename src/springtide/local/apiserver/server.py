@@ -96,8 +96,8 @@ class ApiServer:
             "/openid/v1/jwks": self.tokens.key_set(),
         }
         paths = Paths(self.context, lambda: self._ready, documents, self.measures, settings.address)
-        doors = settings.node_tls, settings.audit, settings.sockets, settings.pods_on_loopback
-        self.streams = NodeStreams(self.context, self.authenticator, *doors)
+        parts = settings.node_tls, settings.audit, settings.sockets, settings.pods_on_loopback
+        self.streams = NodeStreams(self.context, self.authenticator, *parts)
         self._metrics = ResourceMetrics(self.reader, self.streams.metrics_text)
         special = review_verbs(self.authenticator, self.tokens, self.authorizer) | {
             ("metrics.k8s.io", "nodes"): self._metrics.node_metrics,

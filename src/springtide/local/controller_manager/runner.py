@@ -34,7 +34,7 @@ from springtide.local.controller_manager.storage import (
 from springtide.local.controller_manager.workloads import deployments, disruption_budgets, replica_sets
 
 
-class Upkeep(Protocol):
+class ControllerModule(Protocol):
     """The interface of a controller's module."""
 
     COMPONENT: str
@@ -57,7 +57,7 @@ class Facts:
     """The directory of the local storage class's volumes."""
 
 
-CONTROLLERS: Sequence[Upkeep] = (
+CONTROLLERS: Sequence[ControllerModule] = (
     service_accounts,
     endpoints,
     endpoint_slices,
@@ -80,7 +80,7 @@ CONTROLLERS: Sequence[Upkeep] = (
 )
 
 
-async def keep_up(client: Client, facts: Facts) -> None:
+async def run_controllers(client: Client, facts: Facts) -> None:
     """Runs until cancelled."""
     informers = Informers(client)
     components = [module.COMPONENT for module in CONTROLLERS] + [local_provisioner.COMPONENT]
@@ -99,4 +99,4 @@ async def keep_up(client: Client, facts: Facts) -> None:
     async with asyncio.TaskGroup() as group:
         for component, recorder in recorders.items():
             group.create_task(recorder.run(), name=f"events of {component}")
-        group.create_task(run(informers, controllers), name="upkeep")
+        group.create_task(run(informers, controllers), name="controllers")

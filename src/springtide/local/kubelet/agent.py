@@ -70,14 +70,14 @@ class Agent:
         environments = Environments(default_root())
         maker = Maker(client, self._informers, facts, environments, self._devices)
         index = registration.index_of(node) or 1
-        self._nursery = ForkClient()
+        self._forks = ForkClient()
         self._deps = Dependencies(
             client=client,
             facts=facts,
             pods=Pods(),
             addresses=Addresses(range_of(index, options.isolation), "" if facts.isolated else str(options.data_dir)),
             bodies=maker,
-            runtime=self._nursery,
+            runtime=self._forks,
             devices=self._devices,
             recorder=EventRecorder(client, "kubelet", options.node),
             wake=self._controller.enqueue,
@@ -99,7 +99,7 @@ class Agent:
                 self._sync.adopt(pod)
                 self._controller.enqueue(pod.uid)
             settled()
-            self._nursery.open()
+            self._forks.open()
             self._controller.watches(self._informer, uids)
             group.create_task(self._deps.recorder.run(), name="events")
             group.create_task(self._controller.run(), name="pods")
@@ -110,7 +110,7 @@ class Agent:
                     await self._live(port)
                 finally:
                     await self._sync.stop()
-                    self._nursery.close()
+                    self._forks.close()
 
     async def _live(self, port: int) -> None:
         beat = Heartbeat(self._client, self._options.node, self._machine, self._resources)

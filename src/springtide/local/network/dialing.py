@@ -109,13 +109,13 @@ def _asked(holder: Path, request: dict[str, Any]) -> tuple[socket.socket, Conver
     try:
         conversation = Conversation(str(holder), PATIENCE)
     except OSError as problem:
-        why = f"the pods' network is down: nobody answers at {holder} ({problem.strerror or problem})"
+        why = f"the pods' network is down: nothing answers at {holder} ({problem.strerror or problem})"
         raise OSError(errno.ENETUNREACH, why) from problem
     try:
         _, (descriptor,) = conversation.ask(request)
     except (OSError, Refused, ValueError) as problem:
         conversation.close()
-        raise OSError(errno.ENETUNREACH, f"the network holder gave no socket: {problem}") from problem
+        raise OSError(errno.ENETUNREACH, f"netd gave no socket: {problem}") from problem
     made = socket.socket(fileno=descriptor)
     os.set_inheritable(descriptor, False)
     made.setblocking(False)

@@ -272,7 +272,7 @@ def main(data_dir: str, uplink: str = "") -> int:
     directory = os.path.join(data_dir, "network")
     os.makedirs(directory, mode=0o700, exist_ok=True)
     if not _only_one(directory):
-        say("another network holder serves this data directory already")
+        say("another netd serves this data directory already")
         return 0
     for number in (signal.SIGINT, signal.SIGHUP, signal.SIGQUIT):
         signal.signal(number, signal.SIG_IGN)

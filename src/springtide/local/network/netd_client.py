@@ -52,7 +52,7 @@ async def ensure(data_dir: Path, *, uplink: bool = True) -> int:
         answer = await _living(data_dir) or await _start(data_dir, uplink)
         if answer is not None:
             return int(answer["pid"])
-    raise NetdError("The pods' network could not be started: somebody kills its holder while it starts")
+    raise NetdError("The pods' network could not be started: netd is killed while it starts")
 
 
 async def keep(data_dir: Path, *, uplink: bool = True) -> None:
@@ -64,7 +64,7 @@ async def keep(data_dir: Path, *, uplink: bool = True) -> None:
             conversation = await asyncio.to_thread(Conversation, str(socket_path(data_dir)), dialing.PATIENCE)
             await dialing.ended(conversation)
             failures = 0
-            logger.warning("The network holder ended; starting another")
+            logger.warning("netd exited; starting another")
         except OSError:
             failures += 1
         await asyncio.sleep(_BACKOFF[min(failures, len(_BACKOFF) - 1)])
@@ -154,10 +154,10 @@ def _spawned(argv: list[str], output: IO[bytes]) -> subprocess.Popen[bytes]:
         env={"PATH": os.environ.get("PATH", os.defpath)},
         start_new_session=True,
     )
-    threading.Thread(target=process.wait, name="network holder", daemon=True).start()  # reaps the process
+    threading.Thread(target=process.wait, name="netd", daemon=True).start()  # reaps the process
     return process
 
 
 def _last_words(log: Path) -> str:
     lines = log.read_text(errors="replace").strip().splitlines()
-    return lines[-1] if lines else "the network holder said nothing"
+    return lines[-1] if lines else "netd wrote nothing to its log"

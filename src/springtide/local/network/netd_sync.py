@@ -49,7 +49,7 @@ class TableSync:
             try:
                 await self._feed(conversation)
             except (OSError, ValueError, Refused) as problem:
-                logger.info("The network holder does not take the table, trying again: %s", problem)
+                logger.info("netd does not accept the table, trying again: %s", problem)
             finally:
                 conversation.close()
             await asyncio.sleep(_AGAIN)

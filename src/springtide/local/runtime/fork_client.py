@@ -15,7 +15,7 @@ from pathlib import Path
 
 from springtide.local import control_sockets
 from springtide.local.runtime import remains, shim_client
-from springtide.local.runtime.fork_server import ROOM
+from springtide.local.runtime.fork_server import PLACEHOLDER
 from springtide.local.runtime.shim_client import Shim, ShimError
 
 
@@ -54,7 +54,7 @@ class ForkClient:
         if self._process is None:
             ours, theirs = socket.socketpair()
             with theirs:
-                command = [shim_client.interpreter(), *shim_client.module_command("fork_server"), ROOM]
+                command = [shim_client.interpreter(), *shim_client.module_command("fork_server"), PLACEHOLDER]
                 self._process = subprocess.Popen(
                     command, env={}, cwd="/", stdin=theirs.fileno(), stdout=subprocess.DEVNULL, start_new_session=True
                 )

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 else:
     import _socket as socket
 
-ROOM = " " * 4096
+PLACEHOLDER = " " * 4096
 """Passed in place of a directory when the fork server starts, so that any directory fits into its command line
 later."""
 
@@ -60,7 +60,7 @@ def make(directory: str, pipe: int, place: int) -> None:
             os.dup2(pipe, fd)
         if place:
             # Shown by `ps`, and read when shims are searched whose directories are gone.
-            ctypes.memmove(place, os.fsencode(directory).ljust(len(ROOM), b"\0"), len(ROOM))
+            ctypes.memmove(place, os.fsencode(directory).ljust(len(PLACEHOLDER), b"\0"), len(PLACEHOLDER))
         process.main(directory)
 
     try:
@@ -77,4 +77,4 @@ def last_argument() -> int:
         return 0
     with open("/proc/self/stat", "rb") as file:
         end = int(file.read().rpartition(b")")[2].split()[46])
-    return end - len(ROOM) - 1
+    return end - len(PLACEHOLDER) - 1

@@ -111,7 +111,7 @@ async def _last_line(fd: int) -> dict[str, Any]:
         if lines and lines[-1].startswith(b"{") and lines[-1].endswith(b"\n"):
             return dict(msgspec.json.decode(lines[-1]))
         if not data:
-            why = text.decode(errors="replace").strip() or "it ended without a word"
+            why = text.decode(errors="replace").strip() or "it exited without a message"
             raise ShimError("SandboxError", f"the pod's shim did not start: {why[-2000:]}")
 
 

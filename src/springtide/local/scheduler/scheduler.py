@@ -124,10 +124,10 @@ class Scheduler:
 
     def changed(self, change: Change) -> None:
         """Makes the units due that the change may affect."""
-        if Change.ROOM in change:
+        if Change.CAPACITY in change:
             woken: Iterable[Unit] = [*self._parked, *self._reserved]
             self._groups.look_at_those_kept_back()
-        elif Change.COMPANY in change:
+        elif Change.OTHER_PODS in change:
             woken = [unit for unit, sociable in self._parked.items() if sociable]
         else:
             return

@@ -57,17 +57,17 @@ def test_the_documents_job_has_between_one_and_three_workers() -> None:
 REFUSALS = {
     "horovodrun waits for -np": (
         an_mpijob(command=WITH_INTERFACE),
-        "1 worker is asked for, but the launcher cannot start with fewer than 4: horovodrun -np 4 waits for 4 slots, "
+        "1 worker is requested, but the launcher cannot start with fewer than 4: horovodrun -np 4 waits for 4 slots, "
         "and a worker has 1; ask for 4 workers or lower -np, or use tiderun, which starts with --min-np",
     ),
     "horovodrun wants two hosts": (
         an_mpijob(command=ELASTIC, slotsPerWorker=4),
-        "1 worker is asked for, but the launcher cannot start with fewer than 2: horovodrun needs two hosts to find "
+        "1 worker is requested, but the launcher cannot start with fewer than 2: horovodrun needs two hosts to find "
         "out which network interface they share; ask for 2 workers or name the interface with --network-interface",
     ),
     "tiderun waits for --min-np": (
         an_mpijob(command=TIDE),
-        "1 worker is asked for, but the launcher cannot start with fewer than 2: tiderun --min-np 2 waits for 2 slots, "
+        "1 worker is requested, but the launcher cannot start with fewer than 2: tiderun --min-np 2 waits for 2 slots, "
         "and a worker has 1; ask for 2 workers or lower --min-np",
     ),
 }

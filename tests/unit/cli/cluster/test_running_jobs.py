@@ -46,7 +46,7 @@ def test_the_list_is_short() -> None:
         ({"state": "Running"}, "starts from the beginning"),
         (
             {"state": "Scaling out", "minReplicas": 1},
-            "goes on from its last checkpoint, or from the beginning if it has none",
+            "continues from its last checkpoint, or from the beginning if it has none",
         ),
         ({"state": "Suspended"}, None),
         ({"state": "Succeeded"}, None),

@@ -162,7 +162,7 @@ async def test_a_size_that_does_not_count_yet_is_a_warning_of_scale_and_of_the_j
     by_edit = await asked(smaller, running)
     assert by_scale == by_edit
     assert by_scale["allowed"]
-    assert [each[:43] for each in by_scale["warnings"]] == ["mpirun is not elastic: its run goes on as i"]
+    assert [each[:43] for each in by_scale["warnings"]] == ["mpirun is not elastic: its run continues un"]
 
 
 @pytest.mark.parametrize("ended", ["Succeeded", "Failed"])

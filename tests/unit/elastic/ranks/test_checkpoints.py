@@ -79,7 +79,7 @@ def test_of_a_damaged_file_the_one_before_it_is_used_and_that_is_said(
     assert (found[0], found[1]([leaves.Leaf("numpy", "<i8", (4,))])[0].tolist()) == (b"head 1", [1, 1, 1, 1])
     assert [record.getMessage().replace(f"{tmp_path}/", "") for record in caplog.records] == [
         "commit-000000000002 is damaged, now called damaged-commit-000000000002: looking for the one before it",
-        "training goes on from commit-000000000001",
+        "training continues from commit-000000000001",
     ]
     files.keep(2, b"head 2 again", [])
     found = files.newest()

@@ -49,7 +49,7 @@ def test_a_worker_out_of_memory_is_told_of(version: str) -> None:
     end(cluster, "pi-worker-1", Exit(137, "OOMKilled"))
     cluster.reconcile()
     assert [(event.type, event.message) for event in cluster.events] == [
-        ("Warning", "pi-worker-1 exited with code 137 (OOMKilled, SIGKILL); another takes its place")
+        ("Warning", "pi-worker-1 exited with code 137 (OOMKilled, SIGKILL); a replacement is created")
     ]
 
 

@@ -94,7 +94,7 @@ def test_a_size_below_what_the_launcher_can_start_with_waits_and_says_so() -> No
         cluster.reconcile()
     assert cluster.listed() == []
     assert cluster.status.explanation.startswith(
-        "1 worker is asked for, but the launcher cannot start with fewer than 2"
+        "1 worker is requested, but the launcher cannot start with fewer than 2"
     )
     assert cluster.conditions["CannotStart"] == "True"
     assert [event.type for event in cluster.events if event.reason == "TooFewWorkers"] == ["Warning"]

@@ -53,7 +53,7 @@ def test_one_that_keeps_checkpoints_is_moved(version: str) -> None:
     assert not cluster.finished
     assert cluster.status.restarts == {}
     (message,) = told(cluster, "LauncherMoved")
-    assert message.startswith(f"Node {node} of the launcher is going away at ")
+    assert message.startswith(f"Node {node} of the launcher is being drained or removed at ")
 
 
 @versions
@@ -87,7 +87,7 @@ def test_any_other_is_told_of_once(command: tuple[str, ...], words: dict[str, An
         cluster.settle()
     assert cluster.launcher().uid == before.uid
     (message,) = told(cluster, "LauncherNodeLeaving")
-    assert message.startswith(f"Node {node} of the launcher is going away, and the run ends with it")
+    assert message.startswith(f"Node {node} of the launcher is being drained or removed, and the run ends with it")
     assert said in message
 
 

@@ -33,7 +33,7 @@ def test_a_smaller_size_takes_no_worker_from_a_launcher_that_runs(version: str) 
     assert cluster.workers() == names(0, 1, 2)
     assert (cluster.listed(), cluster.file("hostfile")) == (hosts, files)
     assert (cluster.status.state, cluster.status.workers, cluster.status.replicas) == ("Running", "3/2", 3)
-    said = f"3 workers train, 2 are asked for: {RIGID}, so the new size counts from the launcher's next start"
+    said = f"3 workers train, 2 are requested: {RIGID}, so the new size counts from the launcher's next start"
     assert cluster.status.explanation == f"{said}."
     assert cluster.conditions["SizeDeferred"] == "True"
     assert [(event.type, event.message) for event in cluster.events] == [("Warning", said)]
@@ -46,7 +46,7 @@ def test_every_further_size_is_told() -> None:
         cluster.settle()
     assert reasons(cluster) == ["LauncherNotElastic"] * 2
     assert next(each for each in cluster.status.conditions if each.type == "SizeDeferred").message.startswith(
-        "3 workers train, 1 is asked for"
+        "3 workers train, 1 is requested"
     )
 
 
@@ -172,7 +172,7 @@ def test_a_program_that_is_declared_elastic_shrinks_at_once() -> None:
         (1, 2, "1 of 2 workers trains; the second counts from the launcher's next start: x"),
         (2, 5, "2 of 5 workers train; the other 3 count from the launcher's next start: x"),
         (12, 13, "12 of 13 workers train; the last counts from the launcher's next start: x"),
-        (1, 0, "1 worker trains, 0 are asked for: x, so the new size counts from the launcher's next start"),
+        (1, 0, "1 worker trains, 0 are requested: x, so the new size counts from the launcher's next start"),
     ],
 )
 def test_numbers_and_their_words(used: int, wanted: int, said: str) -> None:

@@ -189,5 +189,5 @@ def test_who_is_evicted_has_moved_and_not_failed(reason: str, said: str, phase: 
     assert len(cluster.listed()) == 3
     assert not cluster.status.restarts
     assert set(reasons(cluster)) == {"WorkersMoved"}
-    assert cluster.events[0].message == f"pi-worker-2 {said}; another takes its place"
+    assert cluster.events[0].message == f"pi-worker-2 {said}; a replacement is created"
     assert cluster.events[0].type == "Normal"

@@ -178,7 +178,7 @@ def test_a_job_shrinks_from_the_highest_index_and_keeps_the_names_of_those_that_
     assert len(services(cluster)) == 5
     assert (cluster.status.state, cluster.status.explanation) == (
         "Scaling in",
-        "toy-worker-2, toy-worker-3 were told to end and have the grace periods of their pods to do so.",
+        "toy-worker-2, toy-worker-3 are terminating within their grace periods.",
     )
     cluster.settle()
     assert services(cluster) == ["toy-master-0", "toy-worker-0", "toy-worker-1"]
@@ -193,7 +193,7 @@ def test_a_resize_is_told_once_wherever_the_operator_is_killed() -> None:
     cluster.settle()
     assert [(event.reason, event.message) for event in cluster.events] == [
         ("ScalingOut", "2 → 4 workers"),
-        ("ScalingIn", "4 → 2 workers: toy-worker-3, toy-worker-2 will go"),
+        ("ScalingIn", "4 → 2 workers: toy-worker-3, toy-worker-2 will be removed"),
     ]
     cluster.resize(3)
     for until in range(6):

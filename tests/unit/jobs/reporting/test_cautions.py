@@ -17,11 +17,11 @@ RUNS = {"replicaStatuses": {"Launcher": {"active": 1}}}
 WAITS = {"replicaStatuses": {"Launcher": {"active": 0}}}
 OVER = {**RUNS, "conditions": [{"type": "Succeeded", "status": "True"}]}
 RIGID = (
-    "mpirun is not elastic: its run goes on as it is and {} from its next start; suspend and resume the job to start "
-    "anew with that size now"
+    "mpirun is not elastic: its run continues unchanged and {} from its next start; suspend and resume the job to "
+    "start anew with that size now"
 )
 TOO_FEW = (
-    "1 worker is asked for, but the launcher cannot start with fewer than 2: horovodrun -np 2 waits for 2 slots, and a "
+    "1 worker is requested, but the launcher cannot start with fewer than 2: horovodrun -np 2 waits for 2 slots, and a "
     "worker has 1; ask for 2 workers or lower -np, or use tiderun, which starts with --min-np"
 )
 TIDE = ("tiderun", *ELASTIC[1:])
@@ -46,7 +46,7 @@ ROWS: dict[str, tuple[list[str], list[str]]] = {
     "an elastic job shrinks": (said(2, 3, RUNS, command=ELASTIC), []),
     "below what it can start with": (
         said(1, 3, RUNS, command=ELASTIC),
-        [f"the launcher goes on, but once it is gone: {TOO_FEW}"],
+        [f"the launcher continues, but once it is gone: {TOO_FEW}"],
     ),
     "the same before it runs": (said(1, 3, WAITS, command=ELASTIC), [TOO_FEW]),
     "created so": (said(1, command=ELASTIC), [TOO_FEW]),

@@ -151,7 +151,7 @@ def test_a_checkpoint_of_the_last_step_loses_nothing() -> None:
     assert [(event.type, event.message) for event in told(cluster)] == [
         (
             "Normal",
-            "The launcher is gone; training goes on from step 200, its last checkpoint, and loses nothing",
+            "The launcher is gone; training continues from step 200, its last checkpoint, and loses nothing",
         )
     ]
     assert "TrainingSetBack" not in cluster.conditions

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from springtide.local.environments import environment, making, shelf, words
+from springtide.local.environments import advice, environment, making, shelf
 from springtide.local.environments.environment import Environment, Files
 from springtide.local.environments.making import Recipe
 from springtide.local.environments.shelf import BusyError, Environments, LinkError
@@ -228,14 +228,14 @@ def test_every_directory_that_python_reads_is_named(tmp_path: Path) -> None:
 
 
 def test_a_missing_sshd_is_the_machines() -> None:
-    assert words.explain_missing("mpi:1", Environment("e", "/e"), "/usr/sbin/sshd") == (
+    assert advice.explain_missing("mpi:1", Environment("e", "/e"), "/usr/sbin/sshd") == (
         'image "mpi:1" is not pulled, and pods use the sshd of this machine. '
         "Install it: apt-get install openssh-server, or the package of your system that has it"
     )
 
 
 def test_a_missing_command_names_image_environment_and_cure() -> None:
-    assert words.explain_missing("horovod/horovod:0.28", Environment("tide", "/opt/tide")) == (
+    assert advice.explain_missing("horovod/horovod:0.28", Environment("tide", "/opt/tide")) == (
         'image "horovod/horovod:0.28" is not pulled but runs in the environment that runs '
         "tide (/opt/tide). Correct the command, or make an environment that has it: "
         "tide env create horovod --pip PACKAGE --image 'horovod/horovod:*'"
@@ -243,7 +243,7 @@ def test_a_missing_command_names_image_environment_and_cure() -> None:
     made = Environment(
         "e", "/e/1", ("mpi/*",), (Files("/src", "/examples"),), "/examples", (), "", ("a>1", "b", "-r r")
     )
-    assert words.explain_missing("x", made).endswith(
+    assert advice.explain_missing("x", made).endswith(
         'runs in environment "e" (/e/1). Correct the command, or make the environment anew with what is missing: '
         "tide env create e --replace "
         "--pip 'a>1' b PACKAGE -r r --image 'mpi/*' --files /src:/examples --workdir /examples"

@@ -201,7 +201,7 @@ def test_a_program_that_no_image_brings_waits_for_an_environment(node: Node) -> 
     assert caught.value.reason == "ErrImagePull"
     assert caught.value.message == (
         "images are not pulled here, no environment stands in for this one, and the environment that runs tide has no "
-        '"no-such-program". Make one, and the pod goes on by itself: '
+        '"no-such-program". Make one, and the pod starts by itself: '
         "tide env create train --pip PACKAGE --image 'me/train:*'"
     )
     with pytest.raises(NotReady, match=r"the container has no command.* --cmd COMMAND --image 'me/train:"):

@@ -351,7 +351,7 @@ class RunState:
             return []
         self._troubled = None
         if self.membership.finishing:
-            return self.fail("ranks that still train cannot go on without those that have ended", now)
+            return self.fail("ranks that still train cannot continue without those that have ended", now)
         text = "ranks lost their connections to each other, and all of them live: they go back to their last commit"
         return [Log(text), *self._carry_out(self.membership.disrupted(), now)]
 

@@ -22,7 +22,7 @@ from springtide.kube import errors
 from springtide.kube.client import Client
 from springtide.kube.informer import Informers
 from springtide.kube.resources import Key, Obj
-from springtide.local.environments import operators, presets, words
+from springtide.local.environments import advice, operators, presets
 from springtide.local.environments.environment import Environment
 from springtide.local.environments.shelf import Environments
 from springtide.local.kubelet.containers import etc_files, exec_sockets, programs, rewriting, sandboxes
@@ -64,7 +64,7 @@ class Maker:
         if (operator := operators.for_image(image)) is not None:
             return operators.stand_in(operator)
         if (preset := presets.for_image(image)) is not None:
-            raise NotReady(NOT_HERE, words.explain_unmade(image, preset))
+            raise NotReady(NOT_HERE, advice.explain_unmade(image, preset))
         return self._environments.fallback
 
     def stands_in(self, image: str) -> bool:

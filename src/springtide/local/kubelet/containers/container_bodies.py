@@ -15,7 +15,7 @@ import msgspec
 
 from springtide.api import quantity
 from springtide.kube.resources import Key, Obj
-from springtide.local.environments import words
+from springtide.local.environments import advice
 from springtide.local.environments.environment import Environment
 from springtide.local.kubelet.containers import (
     etc_files,
@@ -100,7 +100,7 @@ class ContainerBodies:
         if not environment.has(image):
             private = mounts.PRIVATE if self._facts.isolated else ()
             if finding.is_missing(argv[0], env["PATH"], cwd, seen, private, [mount.target for mount in own]):
-                raise NotReady(NOT_HERE, words.explain_absent(image, argv[0], of_args=of_args))
+                raise NotReady(NOT_HERE, advice.explain_absent(image, argv[0], of_args=of_args))
         body = ContainerBody(
             name=name,
             attempt=attempt,
@@ -118,7 +118,7 @@ class ContainerBodies:
             groups=user.groups,
             read_only_root=bool((container.get("securityContext") or {}).get("readOnlyRootFilesystem")),
             hidden=self._facts.hidden,
-            cure=words.explain_missing(image, environment, argv[0], of_args=of_args),
+            cure=advice.explain_missing(image, environment, argv[0], of_args=of_args),
         )
         return body if self._facts.isolated else self._without_mounts(body, prepared)
 
@@ -251,10 +251,10 @@ def _argv(container: Obj, environment: Environment, given: Mapping[str, str]) ->
         raise NotReady("CreateContainerConfigError", message) from None
     image = str(container.get("image") or "")
     if not argv and not environment.has(image):
-        raise NotReady(NOT_HERE, words.explain_absent(image, ""))
+        raise NotReady(NOT_HERE, advice.explain_absent(image, ""))
     if not argv:
         field = f'the command of container "{container["name"]}"'
-        raise NotReady("CreateContainerError", words.explain_no_command(image, environment, field))
+        raise NotReady("CreateContainerError", advice.explain_no_command(image, environment, field))
     return argv
 
 

@@ -228,10 +228,10 @@ def _backwards(file: BinaryIO) -> Iterator[tuple[bytes, int]]:
 async def text(files: Files, options: Options, running: Callable[[], bool]) -> AsyncGenerator[bytes, None]:
     """The log in chunks; when followed, until `running` is false and everything was read."""
     shaper = Shaper(options)
-    with closing(AttemptLog(files, options.tail)) as tape:
+    with closing(AttemptLog(files, options.tail)) as attempt_log:
         while not shaper.full:
             over = not options.follow or not running()  # checked before reading: earlier output is read below
-            while not shaper.full and (data := tape.read()):
+            while not shaper.full and (data := attempt_log.read()):
                 if shown := shaper.feed(data):
                     yield shown
                 await asyncio.sleep(0)  # a long log must not block other tasks

@@ -56,8 +56,8 @@ def _whole(gpus: Sequence[Gpu], held: Sequence[Held], count: int) -> list[Held]:
 
 
 def _shared(gpus: Sequence[Gpu], held: Sequence[Held], count: int, memory: int) -> list[Held]:
-    rooms = [(room, gpu) for gpu in gpus if (room := _room(gpu, held)) is not None]
-    fitting = [(room, gpu) for room, gpu in rooms if room.shares >= 1 and room.memory >= memory]
+    free_parts = [(free, gpu) for gpu in gpus if (free := _free(gpu, held)) is not None]
+    fitting = [(free, gpu) for free, gpu in free_parts if free.shares >= 1 and free.memory >= memory]
     if len(fitting) < count:
         with_memory = f" with {memory} MiB each" if memory else ""
         raise NoDeviceError(
@@ -69,17 +69,17 @@ def _shared(gpus: Sequence[Gpu], held: Sequence[Held], count: int, memory: int) 
 
 
 @dataclass(frozen=True, slots=True)
-class _Room:
+class _Free:
     shares: int
     memory: int
 
 
-def _room(gpu: Gpu, held: Sequence[Held]) -> _Room | None:
+def _free(gpu: Gpu, held: Sequence[Held]) -> _Free | None:
     """None for a GPU that is allocated as a whole."""
     parts = [part for part in held if part.uuid == gpu.uuid]
     if any(part.shares == 0 for part in parts):
         return None
-    return _Room(SHARES_PER_GPU - sum(part.shares for part in parts), gpu.memory - sum(part.memory for part in parts))
+    return _Free(SHARES_PER_GPU - sum(part.shares for part in parts), gpu.memory - sum(part.memory for part in parts))
 
 
 def _gpus(count: int) -> str:

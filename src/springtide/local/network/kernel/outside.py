@@ -43,8 +43,8 @@ class Outside:
     def __init__(self, directory: str) -> None:
         """Forks the helper. The cluster's network `directory` names its traces on the host, if any."""
         ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_STREAM)
-        self._servant = os.fork()
-        if self._servant == 0:
+        self._host_process = os.fork()
+        if self._host_process == 0:
             ours.close()
             _serve(theirs, directory)
         theirs.close()
@@ -82,7 +82,7 @@ class Outside:
         """Waits until the helper has restored the host's network and exited."""
         self._socket.close()
         with contextlib.suppress(ChildProcessError):
-            os.waitpid(self._servant, 0)
+            os.waitpid(self._host_process, 0)
 
     def _ask(self, request: dict[str, Any], descriptors: list[int] | None = None) -> Answer:
         self._number += 1

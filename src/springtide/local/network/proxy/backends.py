@@ -9,7 +9,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     Target = tuple[str, int]
-    Door = tuple[str, int, str]
+    ServicePort = tuple[str, int, str]
 
 _MOST_CLIENTS = 10_000
 
@@ -53,16 +53,16 @@ class Backends:
         return [target, *(other for other in order if other != target)]
 
 
-def doors(table: dict[str, Any]) -> dict[Door, tuple[tuple[Target, ...], int]]:
+def service_ports(table: dict[str, Any]) -> dict[ServicePort, tuple[tuple[Target, ...], int]]:
     """Every (address, port, protocol) with endpoints, with its targets and affinity.
 
     Without endpoints there is no listener, and the kernel refuses connections itself.
     """
-    found: dict[Door, tuple[tuple[Target, ...], int]] = {}
+    found: dict[ServicePort, tuple[tuple[Target, ...], int]] = {}
     for service in table.get("services", ()):
         for port in service["ports"]:
             targets = tuple((str(address), int(number)) for address, number in port["targets"])
             if service["address"] and targets and port["protocol"] in ("TCP", "UDP"):
-                door = service["address"], int(port["port"]), port["protocol"]
-                found[door] = targets, int(service["affinity"])
+                service_port = service["address"], int(port["port"]), port["protocol"]
+                found[service_port] = targets, int(service["affinity"])
     return found

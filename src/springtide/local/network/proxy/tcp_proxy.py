@@ -17,7 +17,7 @@ from springtide.local.network.loop import READ, WRITE, Loop
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from springtide.local.network.proxy.backends import Backends, Door, Target
+    from springtide.local.network.proxy.backends import Backends, ServicePort, Target
 
 _CHUNK = 1 << 20
 _ROUNDS = 8
@@ -30,12 +30,12 @@ _REST = 0.1
 
 
 class TcpProxy:
-    def __init__(self, loop: Loop, door: Door, backends: Backends) -> None:
+    def __init__(self, loop: Loop, service_port: ServicePort, backends: Backends) -> None:
         self._loop, self._backends = loop, backends
         self._listener = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
         try:
             self._listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-            self._listener.bind((door[0], door[1]))
+            self._listener.bind((service_port[0], service_port[1]))
             self._listener.listen(1024)
         except OSError:
             self._listener.close()

@@ -17,7 +17,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from springtide.local.network.proxy.backends import Backends, Door, Target
+    from springtide.local.network.proxy.backends import Backends, ServicePort, Target
 
     Client = tuple[str, int]
 
@@ -28,12 +28,12 @@ _LARGEST = 65535
 
 
 class UdpProxy:
-    def __init__(self, loop: Loop, door: Door, backends: Backends) -> None:
+    def __init__(self, loop: Loop, service_port: ServicePort, backends: Backends) -> None:
         self._loop, self._backends = loop, backends
         self._sessions: dict[Client, _Session] = {}
         self._socket = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
         try:
-            self._socket.bind((door[0], door[1]))
+            self._socket.bind((service_port[0], service_port[1]))
         except OSError:
             self._socket.close()
             raise

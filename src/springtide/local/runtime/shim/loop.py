@@ -31,7 +31,7 @@ class Loop:
     def __init__(self) -> None:
         self.done = False
         self.children: dict[int, Callable[[int, Any], None]] = {}
-        self.on_stranger: Callable[[int, int, Any], None] = lambda pid, status, usage: None
+        self.on_orphan: Callable[[int, int, Any], None] = lambda pid, status, usage: None
         self._poll = select.poll()
         self._handlers: dict[int, Callable[[int], None]] = {}
         self._timers: list[Timer] = []
@@ -86,7 +86,7 @@ class Loop:
             if act:
                 act(status, usage)
             else:
-                self.on_stranger(pid, status, usage)
+                self.on_orphan(pid, status, usage)
 
     @staticmethod
     def fork(work: Callable[[], object]) -> int:

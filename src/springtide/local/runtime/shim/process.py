@@ -72,7 +72,7 @@ class Shim:
         """Whether each container has a PID namespace of its own."""
         self.shared_pids = -1
         self.loop = Loop()
-        self.loop.on_stranger = self._stranger_ended
+        self.loop.on_orphan = self._orphan_ended
         self.containers: list[Container] = []
         """The containers that are not closed yet."""
         self.executions: dict[int, Execution] = {}
@@ -210,7 +210,7 @@ class Shim:
             except OSError:
                 continue
 
-    def _stranger_ended(self, pid: int, status: int, usage: Any) -> None:
+    def _orphan_ended(self, pid: int, status: int, usage: Any) -> None:
         """A process that the shim inherited from an intermediate process; its PID may still be unread in a report
         pipe."""
         for container in self.containers:

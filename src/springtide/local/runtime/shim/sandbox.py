@@ -63,7 +63,7 @@ def call_holder(path: str) -> socket.socket:
         except OSError as error:
             connection.close()
             if time.monotonic() > deadline:
-                why = f"the network holder does not answer at {path}: {plain(error)}; `tide up` starts it again"
+                why = f"netd does not answer at {path}: {plain(error)}; `tide up` starts it again"
                 raise Refusal("NetworkNotReady", why) from None
         time.sleep(0.02)
 
@@ -119,7 +119,7 @@ class Sandbox:
             netlink.close()
             os.close(inside)
         except OSError as error:
-            raise Refusal("NetworkNotReady", f"the network holder failed: {describe(error)}") from None
+            raise Refusal("NetworkNotReady", f"netd failed: {describe(error)}") from None
         finally:
             connection.close()
 

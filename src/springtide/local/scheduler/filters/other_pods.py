@@ -23,11 +23,11 @@ Domain = tuple[str, str]
 
 def check(pod: Pod, snapshot: Snapshot) -> Check | None:
     wishes = pod.wishes
-    if not (wishes.near or wishes.apart or snapshot.anybody_apart):
+    if not (wishes.near or wishes.apart or snapshot.any_anti_affinity):
         return None
     near = _domains_with_all(wishes.near, snapshot) if wishes.near else Counter()
     crowded = _domains_with_any(wishes.apart, snapshot) if wishes.apart else set()
-    unwelcome = _domains_against(pod, snapshot) if snapshot.anybody_apart else set()
+    unwelcome = _domains_against(pod, snapshot) if snapshot.any_anti_affinity else set()
     # The first pod of a group with affinity to itself may be placed anywhere.
     first = not near and all(_matches(term, pod, snapshot) for term in wishes.near)
 

@@ -87,4 +87,4 @@ def _keep(where: dict[K, T], key: K, view: T | None) -> Change:
         where.pop(key, None)
     else:
         where[key] = view
-    return Change.ROOM
+    return Change.CAPACITY

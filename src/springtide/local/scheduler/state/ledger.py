@@ -37,9 +37,9 @@ class Change(Flag):
     """The effect of a change on waiting units."""
 
     NOTHING = 0
-    ROOM = auto()
+    CAPACITY = auto()
     """There may be room, or another node, where there was none."""
-    COMPANY = auto()
+    OTHER_PODS = auto()
     """Only units whose placement depends on other pods need a retry."""
     ITSELF = auto()
     """The pod itself is due."""
@@ -64,8 +64,8 @@ class Ledger:
     def node_changed(self, name: str, view: NodeView | None) -> Change:
         if view is None:
             self.snapshot.drop_node(name)
-            return Change.ROOM  # spread and affinity are counted over the remaining nodes
-        return Change.ROOM if self.snapshot.put_node(nodes.from_view(view)) else Change.NOTHING
+            return Change.CAPACITY  # spread and affinity are counted over the remaining nodes
+        return Change.CAPACITY if self.snapshot.put_node(nodes.from_view(view)) else Change.NOTHING
 
     def pod_changed(self, key: Key, view: PodView | None) -> Change:
         old, old_view = self.pods.get(key), self._views.pop(key, None)
@@ -75,7 +75,7 @@ class Ledger:
         if view is None:
             if old is not None:
                 self._forget_all(old.uid)
-            return Change.ROOM if held else Change.NOTHING
+            return Change.CAPACITY if held else Change.NOTHING
         pod = pods.from_view(view)
         if old is not None and old.uid != pod.uid:
             self._forget_all(old.uid)
@@ -131,10 +131,10 @@ class Ledger:
     def _meaning(self, old: Pod | None, pod: Pod, old_view: PodView | None, view: PodView) -> Change:
         change = Change.NOTHING
         if old is not None and old.node and (pod.finished and not old.finished):
-            change |= Change.ROOM
+            change |= Change.CAPACITY
         same_labels = old is not None and old.labels == pod.labels
         if pod.node and not (old is not None and old.node and same_labels):
-            change |= Change.COMPANY
+            change |= Change.OTHER_PODS
         if self.is_ours(pod):
             same = old_view is not None and old_view.spec == view.spec and same_labels
             change |= Change.NOTHING if same else Change.ITSELF
@@ -155,7 +155,7 @@ class Ledger:
         known.pop(name, None)
         if labels is not None:
             known[name] = labels
-        return Change.COMPANY
+        return Change.OTHER_PODS
 
     def priority_changed(self, name: str, view: PriorityClassView | None) -> Change:
         self.priorities.pop(name, None)
@@ -235,7 +235,7 @@ class Ledger:
             self.groups[resource_group, key] = group
             if old is not None and old.view.spec == group.view.spec:
                 return Change.NOTHING
-        return Change.ROOM
+        return Change.CAPACITY
 
     def group_of(self, key: Key) -> Group | None:
         """The PodGroup that members name; Volcano's if both APIs have one of that name."""
@@ -255,7 +255,7 @@ class Ledger:
             self.queues[name] = view
             if old is not None and old.spec == view.spec:
                 return Change.NOTHING
-        return Change.ROOM
+        return Change.CAPACITY
 
     def _queue(self, name: str) -> Queue:
         view = self.queues.get(name)

@@ -106,7 +106,7 @@ class Snapshot:
         return self._where.get(uid, "")
 
     @property
-    def anybody_apart(self) -> bool:
+    def any_anti_affinity(self) -> bool:
         """Whether any placed pod has required anti-affinity; if not, that check is skipped."""
         return self._apart > 0
 

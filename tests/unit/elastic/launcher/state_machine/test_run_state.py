@@ -590,7 +590,7 @@ def test_who_ends_while_others_still_train_is_named() -> None:
     story.pass_time(4)
     assert story.told == [
         "[1] on b ended while others still trained",
-        "ranks that still train cannot go on without those that have ended",
+        "ranks that still train cannot continue without those that have ended",
     ]
     story.exit(0, number=15)
     story.exit(2, number=15)

@@ -129,9 +129,9 @@ def opened() -> Iterator[Open]:
         yield lambda files, tail=None: stack.enter_context(closing(AttemptLog(files, tail)))
 
 
-def everything(tape: AttemptLog) -> bytes:
+def everything(attempt_log: AttemptLog) -> bytes:
     read = b""
-    while data := tape.read():
+    while data := attempt_log.read():
         read += data
     return read
 
@@ -145,28 +145,28 @@ def test_rotated_files_come_first(attempt: Attempt, opened: Open) -> None:
 
 
 def test_reading_goes_on_across_rotations(attempt: Attempt, opened: Open) -> None:
-    tape = opened(attempt.files)
+    attempt_log = opened(attempt.files)
     attempt.write(b"a")
-    assert everything(tape) == b"a"
+    assert everything(attempt_log) == b"a"
     attempt.write(b"b")
     attempt.rotate()
     attempt.write(b"c")
     attempt.rotate()
     attempt.write(b"d")
-    assert everything(tape) == b"bcd"
+    assert everything(attempt_log) == b"bcd"
     attempt.rotate()
-    assert everything(tape) == b""
+    assert everything(attempt_log) == b""
     attempt.write(b"e")
-    assert everything(tape) == b"e"
+    assert everything(attempt_log) == b"e"
 
 
 def test_reading_goes_on_when_the_next_file_is_late(attempt: Attempt, opened: Open) -> None:
-    tape = opened(attempt.files)
+    attempt_log = opened(attempt.files)
     attempt.write(b"a")
     attempt.live.rename(attempt.directory / "0.log.001")
-    assert everything(tape) == b"a"
+    assert everything(attempt_log) == b"a"
     attempt.write(b"b")
-    assert everything(tape) == b"b"
+    assert everything(attempt_log) == b"b"
 
 
 def test_attempts_are_kept_apart(tmp_path: Path) -> None:
@@ -177,18 +177,18 @@ def test_attempts_are_kept_apart(tmp_path: Path) -> None:
 
 
 def test_files_that_were_deleted_meanwhile_are_skipped(attempt: Attempt, opened: Open) -> None:
-    tape = opened(attempt.files)
+    attempt_log = opened(attempt.files)
     for part in (b"a", b"b", b"c", b"d"):
         attempt.write(part)
         attempt.rotate(keep=3)
-    assert everything(tape) == b"acd"  # the file at hand can be read to its end; the one after it is gone
+    assert everything(attempt_log) == b"acd"  # the file at hand can be read to its end; the one after it is gone
 
 
 def test_a_log_that_is_not_there_yet_is_empty_and_then_read(tmp_path: Path, opened: Open) -> None:
-    tape = opened(lambda: logs.files_of(tmp_path, 0))
-    assert tape.read() == b""
+    attempt_log = opened(lambda: logs.files_of(tmp_path, 0))
+    assert attempt_log.read() == b""
     (tmp_path / "0.log").write_bytes(b"a")
-    assert tape.read() == b"a"
+    assert attempt_log.read() == b"a"
 
 
 @pytest.mark.parametrize("size", [50, 64, 4096])

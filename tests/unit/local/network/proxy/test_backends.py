@@ -3,7 +3,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from springtide.local.network.proxy.backends import Backends, doors
+from springtide.local.network.proxy.backends import Backends, service_ports
 
 A, B, C = ("10.244.1.1", 80), ("10.244.1.2", 80), ("10.244.1.3", 80)
 
@@ -57,8 +57,8 @@ def test_doors_are_where_somebody_stands_behind_an_address() -> None:
         a_service("", ("TCP", 80, somebody)),
     ]
     expected = {("10.96.7.1", 80, "TCP"): ((A,), 7), ("10.96.7.1", 53, "UDP"): ((A,), 7)}
-    assert doors({"services": services}) == expected
+    assert service_ports({"services": services}) == expected
 
 
 def test_an_empty_table_has_no_doors() -> None:
-    assert doors({}) == {}
+    assert service_ports({}) == {}

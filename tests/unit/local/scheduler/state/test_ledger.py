@@ -156,7 +156,7 @@ def test_when_all_decisions_are_forgotten_only_what_is_remains(done: list[tuple[
     ]
     for ours, new in zip(ledger.snapshot.nodes, fresh.snapshot.nodes, strict=True):
         assert ours.used.get(GPU, 0) == new.used.get(GPU, 0)
-    assert ledger.snapshot.anybody_apart == fresh.snapshot.anybody_apart
+    assert ledger.snapshot.any_anti_affinity == fresh.snapshot.any_anti_affinity
 
 
 # ------------------------------------------------------------------------------------------------- what changes mean
@@ -184,29 +184,29 @@ def test_a_gate_that_opens_does() -> None:
 
 def test_a_pod_that_leaves_its_node_leaves_room() -> None:
     there = a_pod_view(uid="1", nodeName="a")
-    assert change(there, None) == Change.ROOM
-    assert change(there, a_pod_view(uid="1", nodeName="a", status={"phase": "Failed"})) == Change.ROOM
+    assert change(there, None) == Change.CAPACITY
+    assert change(there, a_pod_view(uid="1", nodeName="a", status={"phase": "Failed"})) == Change.CAPACITY
     assert change(a_pod_view(uid="1"), None) == Change.NOTHING
 
 
 def test_a_pod_that_comes_is_company() -> None:
-    assert change(None, a_pod_view(uid="1", nodeName="a")) == Change.COMPANY
+    assert change(None, a_pod_view(uid="1", nodeName="a")) == Change.OTHER_PODS
     there = a_pod_view(uid="1", nodeName="a")
     assert change(there, a_pod_view(uid="1", nodeName="a", status={"phase": "Running"})) == Change.NOTHING
-    assert change(there, a_pod_view(uid="1", nodeName="a", labels={"app": "web"})) == Change.COMPANY
+    assert change(there, a_pod_view(uid="1", nodeName="a", labels={"app": "web"})) == Change.OTHER_PODS
 
 
 def test_an_assumed_pod_that_goes_leaves_room_too() -> None:
     ledger = a_ledger(a_pod_view(uid="1"))
     ledger.assume(the_pod(ledger), "a")
-    assert ledger.pod_changed(P, None) == Change.ROOM
+    assert ledger.pod_changed(P, None) == Change.CAPACITY
 
 
 def test_a_heartbeat_means_nothing() -> None:
     ledger = a_ledger()
     assert ledger.node_changed("a", a_node_view("a", {GPU: "4"})) == Change.NOTHING
-    assert ledger.node_changed("a", a_node_view("a", {GPU: "5"})) == Change.ROOM
-    assert ledger.node_changed("a", None) == Change.ROOM
+    assert ledger.node_changed("a", a_node_view("a", {GPU: "5"})) == Change.CAPACITY
+    assert ledger.node_changed("a", None) == Change.CAPACITY
 
 
 # ------------------------------------------------------------------------------------------------------------- gangs
@@ -242,10 +242,10 @@ def test_members_that_go_are_forgotten() -> None:
 def test_a_status_written_to_a_group_means_nothing() -> None:
     ledger = a_ledger()
     group = a_group("g", minMember=2)
-    assert ledger.group_changed(VOLCANO_GROUPS.group, group.key, group) == Change.ROOM
+    assert ledger.group_changed(VOLCANO_GROUPS.group, group.key, group) == Change.CAPACITY
     told = Group(VOLCANO_GROUPS, msgspec.structs.replace(group.view, status={"phase": "Running"}))
     assert ledger.group_changed(VOLCANO_GROUPS.group, group.key, told) == Change.NOTHING
-    assert ledger.group_changed(VOLCANO_GROUPS.group, group.key, None) == Change.ROOM
+    assert ledger.group_changed(VOLCANO_GROUPS.group, group.key, None) == Change.CAPACITY
 
 
 # ------------------------------------------------------------------------------------------------------------- order

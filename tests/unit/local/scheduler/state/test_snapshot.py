@@ -33,7 +33,7 @@ def shown(snapshot: Snapshot) -> Any:
             )
             for state in snapshot.nodes
         ],
-        snapshot.anybody_apart,
+        snapshot.any_anti_affinity,
         {pod.uid: snapshot.where(pod.uid) for pod in PODS},
     )
 

@@ -21,7 +21,7 @@ def explain_unmade(image: str, preset: Preset) -> str:
     """For an image that a preset can replace, but that was not created yet."""
     return (
         "images are not pulled here, and no environment stands in for this one yet. "
-        f"Make it ({preset.cost}), and the pod goes on by itself: tide env create --for {shlex.quote(image)}"
+        f"Make it ({preset.cost}), and the pod starts by itself: tide env create --for {shlex.quote(image)}"
     )
 
 
@@ -39,7 +39,7 @@ def explain_absent(image: str, program: str, *, of_args: bool = False) -> str:
         lacks = f'the environment that runs tide has no "{program}"'
     return (
         f"images are not pulled here, no environment stands in for this one, and {lacks}. "
-        f"Make one, and the pod goes on by itself: {_fresh(image, *more)}"
+        f"Make one, and the pod starts by itself: {_fresh(image, *more)}"
     )
 
 
