@@ -18,7 +18,7 @@ from tests.contract.apiserver.servers import embedded
 def kubeconfig(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     """Leads to a running cluster, its controllers included."""
     directory = tmp_path_factory.mktemp("cluster")
-    with embedded(directory, upkeep=True):
+    with embedded(directory, controllers=True):
         yield directory / "kubeconfig"
 
 

@@ -55,14 +55,14 @@ class Options:
     port: int = DEFAULT_PORT
     """0 takes any free port."""
     audit: bool = False
-    upkeep: bool = True
+    controllers: bool = True
     listener: socket.socket | None = None
     """A bound socket in place of the port, from the holder of the directory's lock: connections wait while the server
     is restarted, instead of being refused.
     """
     scheduler: scheduler.Options | None = None
     """None schedules nothing."""
-    holder: Path | None = None
+    netd_socket: Path | None = None
     """The path of netd's socket, if netd is going to run; None without a pod network."""
     accept_loss: bool = False
     """Whether to serve a database that has lost objects."""
@@ -111,13 +111,13 @@ async def running(options: Options) -> AsyncIterator[Cluster]:
             stack.callback(audit.close)
         key = SigningKey(directory.pki / "tokens.pem")
         node_tls = pki.client_context(None, pki.kubelet_client_pair(authority))
-        sockets = dialing.socket_factory(options.holder) if options.holder is not None else None
+        sockets = dialing.socket_factory(options.netd_socket) if options.netd_socket is not None else None
         settings = Settings(
             f"127.0.0.1:{port}",
             node_tls=node_tls,
             audit=audit,
             sockets=sockets,
-            pods_on_loopback=lambda: options.holder is None or not options.holder.exists(),
+            pods_on_loopback=lambda: options.netd_socket is None or not options.netd_socket.exists(),
         )
         server = ApiServer(store, _token_maker(key), settings)
         await server.start()
@@ -128,19 +128,19 @@ async def running(options: Options) -> AsyncIterator[Cluster]:
         front = _Front(server, context)
         stack.push_async_callback(front.close)
         front.serve(listener)
-        if options.upkeep:
+        if options.controllers:
             facts = Facts(authority.certificate.decode(), service_address, port, directory.path / "volumes")
             client = cluster.client("system:kube-controller-manager")
             _keep(stack, "controller manager", partial(run_controllers, client, facts))
         if options.scheduler is not None:
             client = cluster.client("system:kube-scheduler")
             _keep(stack, "the scheduler", partial(scheduler.run, client, options.scheduler))
-        if options.holder is not None:
+        if options.netd_socket is not None:
             client = cluster.client("system:kube-proxy")
             _keep(
                 stack,
                 "the pods' network",
-                partial(_serve_network, client, front, options.holder, (service_address, port)),
+                partial(_serve_network, client, front, options.netd_socket, (service_address, port)),
             )
         directory.describe(options.name, port)
         kubeconfig.write(directory.kubeconfig, kubeconfig_entry(directory, options.name))
@@ -172,10 +172,10 @@ class _Front:
         self._listening.append(made)
         return made
 
-    async def serve_pods(self, holder: Path, address: str, port: int) -> None:
+    async def serve_pods(self, netd_socket: Path, address: str, port: int) -> None:
         """Serves on sockets in the pod network, across restarts of netd: runs until cancelled."""
         before: Listener | None = None
-        async for sock in dialing.listeners(holder, address, port):
+        async for sock in dialing.listeners(netd_socket, address, port):
             if before is not None:
                 await before.close()
                 self._listening.remove(before)
@@ -188,18 +188,18 @@ class _Front:
         await self._service.shutdown(timeout=_FAREWELL)
 
 
-async def _serve_network(client: Client, front: _Front, holder: Path, service: tuple[str, int]) -> None:
+async def _serve_network(client: Client, front: _Front, netd_socket: Path, service: tuple[str, int]) -> None:
     """Serves the pod network: netd's table, and the service `kubernetes`. Runs until cancelled.
 
     Waits for netd's socket: whether this machine allows a pod network is determined while the server starts.
     """
-    while not holder.exists():  # noqa: ASYNC110, ASYNC240 - from another process
+    while not netd_socket.exists():  # noqa: ASYNC110, ASYNC240 - from another process
         await asyncio.sleep(_LOOK)
     address, port = service
     async with asyncio.TaskGroup() as group:
-        group.create_task(netd_sync.run(client, holder))
+        group.create_task(netd_sync.run(client, netd_socket))
         for inside in (HTTPS, port):
-            group.create_task(front.serve_pods(holder, address, inside))
+            group.create_task(front.serve_pods(netd_socket, address, inside))
 
 
 def _keep(stack: AsyncExitStack, name: str, work: Callable[[], Awaitable[None]]) -> None:

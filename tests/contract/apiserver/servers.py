@@ -67,12 +67,12 @@ def from_kubeconfig(path: Path) -> Server:
 
 
 @contextmanager
-def embedded(directory: Path, *, upkeep: bool = False) -> Iterator[Server]:
+def embedded(directory: Path, *, controllers: bool = False) -> Iterator[Server]:
     """An embedded cluster in a thread of its own; without upkeep nothing but the caller writes."""
     loop = asyncio.new_event_loop()
     thread = threading.Thread(target=loop.run_forever, name="embedded-cluster")
     thread.start()
-    context = running(Options(directory, port=0, upkeep=upkeep))
+    context = running(Options(directory, port=0, controllers=controllers))
 
     async def enter() -> Cluster:
         return await context.__aenter__()

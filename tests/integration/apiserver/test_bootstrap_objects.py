@@ -14,7 +14,7 @@ from springtide.local.cluster import Options, running
 
 
 async def test_a_second_bootstrap_writes_nothing(tmp_path: Path) -> None:
-    async with running(Options(tmp_path, port=0, upkeep=False)) as cluster:
+    async with running(Options(tmp_path, port=0, controllers=False)) as cluster:
         before = cluster.server.store.revision
         await bootstrap(cluster.client("tester"), SERVICE_NETWORK)
         assert cluster.server.store.revision == before
@@ -28,7 +28,7 @@ async def test_a_second_bootstrap_writes_nothing(tmp_path: Path) -> None:
 async def test_what_was_deleted_comes_back_with_the_next_bootstrap(
     tmp_path: Path, resource: Resource, key: Key
 ) -> None:
-    async with running(Options(tmp_path, port=0, upkeep=False)) as cluster:
+    async with running(Options(tmp_path, port=0, controllers=False)) as cluster:
         client = cluster.client("tester")
         await client.delete(resource, key)
         await bootstrap(client, SERVICE_NETWORK)
@@ -36,7 +36,7 @@ async def test_what_was_deleted_comes_back_with_the_next_bootstrap(
 
 
 async def test_labels_of_a_user_stay(tmp_path: Path) -> None:
-    async with running(Options(tmp_path, port=0, upkeep=False)) as cluster:
+    async with running(Options(tmp_path, port=0, controllers=False)) as cluster:
         client, key = cluster.client("tester"), Key("", "default")
         await client.patch(NAMESPACES, key, {"metadata": {"labels": {"mine": "yes"}}})
         await bootstrap(client, SERVICE_NETWORK)

@@ -48,7 +48,7 @@ def _owners(obj: Obj) -> object:
 
 
 async def test_an_orphan_stays_when_the_server_restarts_before_its_owner_is_let_go(tmp_path: Path) -> None:
-    async with running(Options(tmp_path, port=0, upkeep=False)) as cluster:
+    async with running(Options(tmp_path, port=0, controllers=False)) as cluster:
         world = World(cluster.client("test"))
         await _family(world)
         await world.client.delete(CONFIGMAPS, Key(NAMESPACE, "owner"), DeleteOptions("Orphan"))

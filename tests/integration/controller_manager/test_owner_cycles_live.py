@@ -130,7 +130,7 @@ async def test_cycles_found_at_a_start_are_deleted(tmp_path: Path) -> None:
     members = [*maps("a", "b"), *maps("self")]
     async with running(Options(tmp_path, port=0)) as cluster, an_editor(cluster) as client:
         pass  # the account's namespace and rights
-    async with running(Options(tmp_path, port=0, upkeep=False)) as cluster, an_editor(cluster) as client:
+    async with running(Options(tmp_path, port=0, controllers=False)) as cluster, an_editor(cluster) as client:
         await cycle(client, members[:2])
         await cycle(client, members[2:])
         for kind, name in members:

@@ -87,7 +87,7 @@ class World:
 
 @asynccontextmanager
 async def a_world(path: Path, *modules: Module) -> AsyncIterator[World]:
-    async with running(Options(path, port=0, upkeep=False)) as cluster:
+    async with running(Options(path, port=0, controllers=False)) as cluster:
         client = cluster.client("system:kube-controller-manager")
         informers = Informers(client)
         recorders = [EventRecorder(client, module.COMPONENT) for module in modules]

@@ -117,7 +117,7 @@ async def test_roles_are_added_up_through_several_levels(tmp_path: Path) -> None
 
 @pytest.mark.parametrize("ahead", [timedelta(minutes=59), timedelta(minutes=61)], ids=["before", "after"])
 async def test_an_event_goes_after_its_hour_and_not_before(tmp_path: Path, ahead: timedelta) -> None:
-    async with running(Options(tmp_path, port=0, upkeep=False)) as cluster:
+    async with running(Options(tmp_path, port=0, controllers=False)) as cluster:
         client = cluster.client("tester")
         informers = Informers(client)
         recorder = EventRecorder(client, event_expiry.COMPONENT)

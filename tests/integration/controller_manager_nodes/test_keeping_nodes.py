@@ -41,7 +41,7 @@ class Agents:
 
 @asynccontextmanager
 async def a_cluster(path: Path) -> AsyncIterator[Client]:
-    async with running(Options(path, port=0, upkeep=False)) as cluster:
+    async with running(Options(path, port=0, controllers=False)) as cluster:
         yield cluster.client("tester")
 
 

@@ -36,7 +36,7 @@ async def api_server(request: pytest.FixtureRequest, tmp_path_factory: pytest.Te
             connection = await config.discover(ORACLE)
             server = Server("oracle", lambda: HttpTransport(connection), ORACLE)
         else:
-            options = Options(tmp_path_factory.mktemp("cluster"), port=0, upkeep=False)
+            options = Options(tmp_path_factory.mktemp("cluster"), port=0, controllers=False)
             cluster = await stack.enter_async_context(running(options))
             user = User("operator", groups=(MASTERS,))
             kubeconfig = str(cluster.directory.kubeconfig)

@@ -110,7 +110,7 @@ def a_program(text: str, name: str = "main", **fields: Any) -> Obj:
 @asynccontextmanager
 async def a_world(path: Path, isolation: str) -> AsyncIterator[World]:
     """Without upkeep and scheduler: what happens to a pod here, the agent did."""
-    async with running(Options(path, port=0, upkeep=False)) as cluster:
+    async with running(Options(path, port=0, controllers=False)) as cluster:
         client = cluster.client("tester")
         node = {"metadata": {"name": NODE, "annotations": {"springtide.dev/node-index": "1"}}}
         await client.create(NODES, {"apiVersion": "v1", "kind": "Node", **node})

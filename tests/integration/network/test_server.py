@@ -46,7 +46,7 @@ FETCH = "import urllib.request; print(urllib.request.urlopen('http://web', timeo
 
 @asynccontextmanager
 async def a_cluster(path: Path, network: Network) -> AsyncIterator[Cluster]:
-    async with running(Options(path, port=0, holder=network.socket)) as cluster:
+    async with running(Options(path, port=0, netd_socket=network.socket)) as cluster:
         yield cluster
 
 

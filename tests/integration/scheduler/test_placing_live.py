@@ -196,7 +196,7 @@ async def test_a_claim_is_told_its_node_and_waited_for(tmp_path: Path) -> None:
 
 async def test_a_local_volume_decides_the_node_and_is_set_aside(tmp_path: Path) -> None:
     where = {"key": "kubernetes.io/hostname", "operator": "In", "values": ["b"]}
-    async with a_world(tmp_path, upkeep=True) as world:
+    async with a_world(tmp_path, controllers=True) as world:
         await world.node("a")
         await world.node("b")
         await world.create(

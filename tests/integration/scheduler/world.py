@@ -139,10 +139,10 @@ def message(pod: Obj) -> str:
 
 
 @asynccontextmanager
-async def a_world(path: Path, *, upkeep: bool = False, strict: bool = False) -> AsyncIterator[World]:
-    async with running(ClusterOptions(path, port=0, upkeep=upkeep)) as cluster:
+async def a_world(path: Path, *, controllers: bool = False, strict: bool = False) -> AsyncIterator[World]:
+    async with running(ClusterOptions(path, port=0, controllers=controllers)) as cluster:
         world = World(cluster, Options(strict_resources=strict))
-        if not upkeep:
+        if not controllers:
             await world.create(SERVICEACCOUNTS, "default")
         else:
             await world.until(lambda: world.client.find(SERVICEACCOUNTS, Key(NAMESPACE, "default")), bool)

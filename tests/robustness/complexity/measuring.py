@@ -80,7 +80,7 @@ async def _serve(directory: Path) -> None:
     commands: asyncio.Queue[str] = asyncio.Queue()
     loop = asyncio.get_running_loop()
     loop.add_reader(sys.stdin, lambda: commands.put_nowait(sys.stdin.readline().strip()))
-    async with running(Options(directory, port=0, upkeep=False)) as cluster:
+    async with running(Options(directory, port=0, controllers=False)) as cluster:
         print(cluster.directory.kubeconfig, flush=True)
         while command := await commands.get():
             if command == "begin":

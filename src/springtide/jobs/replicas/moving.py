@@ -75,7 +75,7 @@ def gone(snapshot: Snapshot) -> tuple[int, ...]:
 
 
 def _goes_first(snapshot: Snapshot, index: int, going: tuple[int, ...]) -> bool:
-    return index in going or resizing.pointed_at(snapshot, index)
+    return index in going or resizing.is_victim(snapshot, index)
 
 
 def _overdue(snapshot: Snapshot, able: tuple[int, ...], relieved: tuple[int, ...]) -> tuple[int, ...]:

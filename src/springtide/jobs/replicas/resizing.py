@@ -32,13 +32,13 @@ def ranked(snapshot: Snapshot, indices: Iterable[int]) -> tuple[int, ...]:
     def rank(index: int) -> tuple[bool, bool, bool, bool, int]:
         pod = snapshot.workers.get(index)
         node, seen = pod.node if pod is not None else "", snapshot.observed
-        pointed = pointed_at(snapshot, index)
-        return not pointed, node not in seen.leaving_nodes, node not in seen.cordoned_nodes, index in listed, -index
+        victim = is_victim(snapshot, index)
+        return not victim, node not in seen.leaving_nodes, node not in seen.cordoned_nodes, index in listed, -index
 
     return tuple(sorted(indices, key=rank))
 
 
-def pointed_at(snapshot: Snapshot, index: int) -> bool:
+def is_victim(snapshot: Snapshot, index: int) -> bool:
     pod = snapshot.workers.get(index)
     return pod is not None and pod.annotations.get(VICTIM) == "true"
 

@@ -76,7 +76,7 @@ def _options(settings: ServerSettings) -> clusters.Options:
         audit=settings.audit,
         listener=socket.socket(fileno=settings.listener),
         scheduler=scheduler.Options(settings.strict_resources, names, settings.flags) if settings.nodes else None,
-        holder=Path(settings.holder) if settings.holder else None,
+        netd_socket=Path(settings.holder) if settings.holder else None,
         accept_loss=settings.accept_loss,
     )
 
