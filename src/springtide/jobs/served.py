@@ -41,7 +41,7 @@ class Served:
 
     def cautions(self, new: Raw, old: Raw | None) -> Sequence[str]:
         """Warnings about unexpected effects of a valid job, or of an update."""
-        return cautions.of_size(self.adapter, self.read(new), self.read(old) if old is not None else None)
+        return cautions.of_change(self.adapter, self.read(new), self.read(old) if old is not None else None)
 
     @property
     def kind(self) -> str:

@@ -146,6 +146,7 @@ def create(name: str, more: tuple[str, ...], preset: str | None, image: str | No
     image = image.rstrip(".") if image else image  # a full stop copied from the end of a sentence
     if more:
         raise click.UsageError(f"unexpected: {' '.join(more)}\nTo install packages: --pip {' '.join(more)}")
+    _reject_placeholders(name, wanted)
     shelf = Environments(default_root())
     recipe = _recipe(name, preset, image, wanted)
     if not anew and not any(wanted.values()) and (there := _there(shelf, recipe, image)):
@@ -154,6 +155,15 @@ def create(name: str, more: tuple[str, ...], preset: str | None, image: str | No
     made = own_presets.make(shelf, recipe, replace=anew)
     click.echo(f"Environment {made.name!r} is ready: Python {made.python} in {made.prefix}")
     click.echo(_next(recipe, made))
+
+
+def _reject_placeholders(name: str, wanted: dict[str, Any]) -> None:
+    """Events name commands with words in capitals, for what only the user knows."""
+    given = {"PACKAGE": wanted["requirements"], "COMMAND": (*wanted["entrypoint"], *wanted["cmd"]), "NAME": (name,)}
+    examples = {"PACKAGE": "--pip numpy", "COMMAND": "--cmd 'python train.py'", "NAME": "tide env create train"}
+    for word, values in given.items():
+        if word in values:
+            raise click.UsageError(f"{word} stands for what your program needs: write, for example, {examples[word]}")
 
 
 def _recipe(name: str, preset: str | None, image: str | None, wanted: dict[str, Any]) -> Recipe:

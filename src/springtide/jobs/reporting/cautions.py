@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Warnings about a requested size: that it does not apply yet, or that the launcher cannot start with it."""
+"""Warnings about a change of a job: that it does not apply yet, or that the launcher cannot start with it."""
 
 from __future__ import annotations
 
@@ -8,6 +8,23 @@ from typing import Any
 from springtide.api.job import Job
 from springtide.api.kinds.conditions import finished
 from springtide.jobs.kind import Kind, Shape
+
+
+def of_change(kind: Kind, new: Job[Any], old: Job[Any] | None) -> list[str]:
+    """All warnings about a new job or an update."""
+    return [*of_size(kind, new, old), *(of_templates(new, old) if old is not None else ())]
+
+
+def of_templates(new: Job[Any], old: Job[Any]) -> list[str]:
+    """Pods are not changed after their creation, as with Kubernetes' own Jobs."""
+    known = [name for name in new.roles if name in old.roles]
+    changed = [name for name in known if new.roles[name].template != old.roles[name].template]
+    if not changed or old.status.start_time is None or new.run.suspend or finished(new.status.conditions):
+        return []
+    return [
+        f"existing pods of {' and '.join(changed)} keep the former template: delete those that have not started "
+        "(kubectl delete pod NAME), or suspend and resume the job to start it again, from its checkpoint if it has one"
+    ]
 
 
 def of_size(kind: Kind, new: Job[Any], old: Job[Any] | None) -> list[str]:

@@ -7,13 +7,16 @@ contain.
 
 from __future__ import annotations
 
+import difflib
 import posixpath
 import re
 import shlex
 
+from springtide.local.environments import presets
 from springtide.local.environments.environment import OWN, Environment
 from springtide.local.environments.presets import Preset
 
+_ALIKE = 0.75
 _OF_THE_MACHINE = {"sshd": "openssh-server", "ssh": "openssh-client", "scp": "openssh-client"}
 
 
@@ -38,9 +41,24 @@ def explain_absent(image: str, program: str, *, of_args: bool = False) -> str:
     else:
         lacks = f'the environment that runs tide has no "{program}"'
     return (
-        f"images are not pulled here, no environment stands in for this one, and {lacks}. "
+        f"images are not pulled here, no environment stands in for this one, and {lacks}. {_similar(image)}"
         f"Make one, and the pod starts by itself: {_fresh(image, *more)}"
     )
+
+
+def _similar(image: str) -> str:
+    """A question about a name that is nearly that of an image which a preset replaces."""
+    name = _last(image)
+    known = {_last(pattern) for preset in presets.table().values() for pattern in preset.images}
+    found = difflib.get_close_matches(name, sorted(known), 1, _ALIKE)
+    if not found or name in known:
+        return ""
+    folder, slash, last = image.rpartition("/")
+    return f"Is {folder}{slash}{last.replace(name, found[0], 1)} meant? Then correct the job and delete the pod. "
+
+
+def _last(image: str) -> str:
+    return posixpath.basename(image.partition("@")[0]).partition(":")[0]
 
 
 def explain_missing(image: str, environment: Environment, program: str = "", *, of_args: bool = False) -> str:

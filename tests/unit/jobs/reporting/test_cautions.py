@@ -11,7 +11,7 @@ from tests.unit.jobs.builders import ELASTIC
 
 from springtide.api.defaults.mpijob import defaulted
 from springtide.jobs.kinds.mpi.adapter import MPI_KIND
-from springtide.jobs.reporting.cautions import of_size
+from springtide.jobs.reporting.cautions import of_size, of_templates
 
 RUNS = {"replicaStatuses": {"Launcher": {"active": 1}}}
 WAITS = {"replicaStatuses": {"Launcher": {"active": 0}}}
@@ -56,5 +56,36 @@ ROWS: dict[str, tuple[list[str], list[str]]] = {
 
 @pytest.mark.parametrize(("found", "expected"), ROWS.values(), ids=ROWS)
 def test_what_is_said(found: list[str], expected: list[str]) -> None:
+    assert found == expected
+    assert all(len(each) <= LONGEST for each in found)
+
+
+BEGUN = {"startTime": "2026-01-02T03:04:05Z", "replicaStatuses": {"Launcher": {}, "Worker": {"active": 2}}}
+KEEP = (
+    "existing pods of {} keep the former template: delete those that have not started (kubectl delete pod NAME), or "
+    "suspend and resume the job to start it again, from its checkpoint if it has one"
+)
+
+
+def changed(status: dict[str, Any] | None = None, roles: str = "Launcher", **spec: Any) -> list[str]:
+    old = {**an_mpijob(workers=2), "status": status or {}}
+    new = {**an_mpijob(workers=2, **spec), "status": status or {}}
+    for name in roles.split():
+        new["spec"]["mpiReplicaSpecs"][name]["template"]["spec"]["containers"][0]["image"] = "corrected:1"
+    return of_templates(defaulted(new), defaulted(old))
+
+
+@pytest.mark.parametrize(
+    ("found", "expected"),
+    [
+        (changed(BEGUN), [KEEP.format("Launcher")]),
+        (changed(BEGUN, "Launcher Worker"), [KEEP.format("Worker and Launcher")]),
+        (changed(BEGUN, ""), []),
+        (changed(), []),
+        (changed({**BEGUN, "conditions": [{"type": "Failed", "status": "True"}]}), []),
+        (changed(BEGUN, runPolicy={"suspend": True}), []),
+    ],
+)
+def test_a_changed_template_does_not_reach_pods_that_exist(found: list[str], expected: list[str]) -> None:
     assert found == expected
     assert all(len(each) <= LONGEST for each in found)
