@@ -18,7 +18,7 @@ from springtide.kube.informer import Informers
 from springtide.kube.resources import ENDPOINTSLICES, SERVICES, Key
 from springtide.local.network import dialing
 from springtide.local.network.messages import Conversation, Refused
-from springtide.local.network.table import DNS_ADDRESS, Service, Slice, table
+from springtide.local.network.table import DNS_ADDRESS, Rows, Service, Slice, table
 
 logger = logging.getLogger(__name__)
 
@@ -32,6 +32,7 @@ class TableSync:
         self._holder = holder
         self._services = informers.of(SERVICES, into=Service)
         self._slices = informers.of(ENDPOINTSLICES, into=Slice)
+        self._rows = Rows()
         self._changed = asyncio.Event()
         for informer in (self._services, self._slices):
             informer.on_change(lambda _: self._changed.set())
@@ -59,7 +60,9 @@ class TableSync:
         sent: dict[str, Any] | None = None
         while True:
             self._changed.clear()
-            wanted = table(self._services.objects(), self._slices.objects())
+            services = self._services.objects()
+            wanted = table(services, self._slices.objects(), self._rows)
+            self._rows.keep(services)
             if wanted != sent:
                 await asyncio.to_thread(conversation.ask, {"do": "table", "table": wanted})
                 sent = wanted

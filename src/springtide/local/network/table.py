@@ -13,7 +13,8 @@ addresses and need no entry.
 from __future__ import annotations
 
 import ipaddress
-from collections.abc import Iterable, Sequence
+import operator
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, Final
 
 import msgspec
@@ -99,35 +100,71 @@ class Slice(msgspec.Struct, frozen=True, rename="camel"):
 
 
 Place = tuple[Endpoint, Slice]
+Row = Callable[[Service, Sequence[Slice]], dict[str, Any]]
 
 
-def table(services: Iterable[Service], slices: Iterable[Slice]) -> dict[str, Any]:
-    """Independent of the order of the objects."""
+def table(services: Iterable[Service], slices: Iterable[Slice], row: Row | None = None) -> dict[str, Any]:
+    """Independent of the order of the objects. `row` is `service_row` or remembers what that has returned."""
     behind: dict[tuple[str, str], list[Slice]] = {}
     for piece in sorted(slices, key=lambda piece: (piece.metadata.namespace, piece.metadata.name)):
         if piece.address_type == "IPv4":
             behind.setdefault(piece.service, []).append(piece)
     ordered = sorted(services, key=lambda service: (service.metadata.namespace, service.metadata.name))
-    rows = [_row(service, behind.get((service.metadata.namespace, service.metadata.name), ())) for service in ordered]
+    make = row or service_row
+    rows = [make(service, behind.get((service.metadata.namespace, service.metadata.name), ())) for service in ordered]
     return {"services": rows}
 
 
-def _row(service: Service, slices: Sequence[Slice]) -> dict[str, Any]:
+class Rows:
+    """Makes the row of a service anew only when the service or one of its slices is another object."""
+
+    def __init__(self) -> None:
+        self._known: dict[tuple[str, str], tuple[Service, Sequence[Slice], dict[str, Any]]] = {}
+
+    def __call__(self, service: Service, slices: Sequence[Slice]) -> dict[str, Any]:
+        key = service.metadata.namespace, service.metadata.name
+        known = self._known.get(key)
+        if known is not None and _same((known[0], *known[1]), (service, *slices)):
+            return known[2]
+        row = service_row(service, slices)
+        self._known[key] = service, slices, row
+        return row
+
+    def keep(self, services: Iterable[Service]) -> None:
+        """Forget the rows of all other services."""
+        names = {(service.metadata.namespace, service.metadata.name) for service in services}
+        self._known = {key: known for key, known in self._known.items() if key in names}
+
+
+def _same(these: Sequence[object], others: Sequence[object]) -> bool:
+    return len(these) == len(others) and all(map(operator.is_, these, others))
+
+
+def service_row(service: Service, slices: Sequence[Slice]) -> dict[str, Any]:
     spec = service.spec
     external = spec.external_name if spec.type == "ExternalName" else ""
     headless = external or spec.cluster_ip in ("", "None") or ":" in spec.cluster_ip
     places = [(endpoint, piece) for piece in slices for endpoint in piece.endpoints or ()]
     if (service.metadata.namespace, service.metadata.name) == _ANSWERED_BY_SERVER:
         places = []
-    ready = [(endpoint, piece) for endpoint, piece in places if endpoint.conditions.usable]
+    offered = {id(piece): _ports(piece) for piece in slices}
+    targets = _targets(places)
     return {
         "namespace": service.metadata.namespace,
         "name": service.metadata.name,
         "address": "" if headless else spec.cluster_ip,
         "external": external,
         "affinity": _affinity(spec),
-        "ports": [_port(port, places) for port in spec.ports],
-        "endpoints": [_endpoint(endpoint, piece) for endpoint, piece in ready],
+        "ports": [
+            {"name": port.name, "protocol": port.protocol, "port": port.port}
+            | {"targets": _usable(targets.get((port.name, port.protocol), ()))}
+            for port in spec.ports
+        ],
+        "endpoints": [
+            {"address": endpoint.addresses[0], "hostname": endpoint.hostname or "", "ports": offered[id(piece)]}
+            for endpoint, piece in places
+            if endpoint.conditions.usable
+        ],
     }
 
 
@@ -139,28 +176,33 @@ def _affinity(spec: ServiceSpec) -> int:
     return (config.client_ip.timeout_seconds if config and config.client_ip else None) or 10800
 
 
-def _port(port: ServicePort, places: Sequence[Place]) -> dict[str, Any]:
-    """A port with its targets: the ready endpoints, or, if none is ready, those still serving while terminating."""
-    offering = [
-        (endpoint, [endpoint.addresses[0], offered.port])
-        for endpoint, piece in places
-        for offered in piece.ports or ()
-        if (offered.name or "", offered.protocol or "TCP") == (port.name, port.protocol)
-        and offered.port
-        and _reachable(endpoint.addresses[0])
-    ]
+Target = list[Any]
+"""Address and port."""
+
+
+def _targets(places: Sequence[Place]) -> dict[tuple[str, str], list[tuple[Endpoint, Target]]]:
+    """Endpoints by the name and the protocol of the port that they offer."""
+    found: dict[tuple[str, str], list[tuple[Endpoint, Target]]] = {}
+    for endpoint, piece in places:
+        address = endpoint.addresses[0]
+        if not _reachable(address):
+            continue
+        for name, protocol, port in _ports(piece):
+            found.setdefault((name, protocol), []).append((endpoint, [address, port]))
+    return found
+
+
+def _usable(offering: Sequence[tuple[Endpoint, Target]]) -> list[Target]:
+    """The ready endpoints, or, if none is ready, those still serving while terminating."""
     targets = [target for endpoint, target in offering if endpoint.conditions.usable]
-    if not targets:
-        targets = [target for endpoint, target in offering if endpoint.conditions.last_resort]
-    return {"name": port.name, "protocol": port.protocol, "port": port.port, "targets": targets}
+    return targets or [target for endpoint, target in offering if endpoint.conditions.last_resort]
+
+
+def _ports(piece: Slice) -> list[list[Any]]:
+    return [[port.name or "", port.protocol or "TCP", port.port] for port in piece.ports or () if port.port]
 
 
 def _reachable(address: str) -> bool:
     """False for addresses that netd would reach on its own machine, whatever a slice contains."""
     ip = ipaddress.ip_address(address)
     return not (ip.is_loopback or ip.is_link_local or ip.is_unspecified or ip.is_multicast)
-
-
-def _endpoint(endpoint: Endpoint, piece: Slice) -> dict[str, Any]:
-    ports = [[port.name or "", port.protocol or "TCP", port.port] for port in piece.ports or () if port.port]
-    return {"address": endpoint.addresses[0], "hostname": endpoint.hostname or "", "ports": ports}

@@ -6,7 +6,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from springtide.local.network.table import Service, Slice, table
+from springtide.local.network.table import Rows, Service, Slice, table
 
 
 def a_service(name: str = "web", namespace: str = "default", **spec: Any) -> Service:
@@ -122,3 +122,30 @@ def test_the_order_of_objects_does_not_matter() -> None:
 
 def test_a_slice_without_endpoints_or_ports_is_an_empty_one() -> None:
     assert row(a_service(), a_slice(endpoints=None, ports=None))["endpoints"] == []
+
+
+def test_the_row_of_an_unchanged_service_is_not_made_again() -> None:
+    rows, service, piece = Rows(), a_service(), a_slice(an_endpoint(5, ready=True))
+    first = table([service], [piece], rows)["services"][0]
+    assert table([service], [piece], rows)["services"][0] is first
+
+
+def test_a_row_follows_its_service_and_its_slices() -> None:
+    rows, service, piece = Rows(), a_service(), a_slice(an_endpoint(5, ready=True))
+    other = a_slice(an_endpoint(6, ready=True))
+    more = a_slice(an_endpoint(7, ready=True), name="web-2")
+    for services, slices in (
+        ([service], [piece]),
+        ([service], [other]),
+        ([service], [other, more]),
+        ([service], []),
+        ([a_service(sessionAffinity="ClientIP")], []),
+    ):
+        assert table(services, slices, rows) == table(services, slices)
+
+
+def test_rows_of_deleted_services_are_forgotten() -> None:
+    rows, service = Rows(), a_service()
+    first = table([service], [], rows)["services"][0]
+    rows.keep([])
+    assert table([service], [], rows)["services"][0] is not first
