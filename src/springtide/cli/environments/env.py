@@ -159,7 +159,8 @@ def create(name: str, more: tuple[str, ...], preset: str | None, image: str | No
 
 def _reject_placeholders(name: str, wanted: dict[str, Any]) -> None:
     """Events name commands with words in capitals, for what only the user knows."""
-    given = {"PACKAGE": wanted["requirements"], "COMMAND": (*wanted["entrypoint"], *wanted["cmd"]), "NAME": (name,)}
+    command = (*(wanted["entrypoint"] or ()), *(wanted["cmd"] or ()))
+    given = {"PACKAGE": wanted["requirements"], "COMMAND": command, "NAME": (name,)}
     examples = {"PACKAGE": "--pip numpy", "COMMAND": "--cmd 'python train.py'", "NAME": "tide env create train"}
     for word, values in given.items():
         if word in values:
