@@ -10,13 +10,13 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
+from springtide.api.kinds.registry import RESOURCES
 from springtide.cli.cluster import probe
 
 _PATIENCE = 2.0
 """Seconds for all requests: a hanging server must not keep its cluster from being stopped."""
 _SHOWN = 10
 _PAGE = 200
-_MPI_JOBS = "/apis/kubeflow.org/v1/mpijobs"
 _BATCH_JOBS = "/apis/batch/v1/jobs"
 _FROM_CHECKPOINT = "continues from its last checkpoint, or from the beginning if it has none"
 _FROM_BEGINNING = "starts from the beginning"
@@ -71,18 +71,19 @@ def _found(kubeconfig: Path) -> list[RunningJob]:
                     return
                 following = f"&continue={quote(token)}"
 
-        found = [mpi_job(job) for job in listed(_MPI_JOBS)]
+        kinds = [(each.kind, f"/apis/{each.group}/{each.versions[0].name}/{each.plural}") for each in RESOURCES]
+        found = [training_job(kind, job) for kind, path in kinds for job in listed(path)]
         found += [batch_job(job) for job in listed(_BATCH_JOBS)]
     return [job for job in found if job is not None]
 
 
-def mpi_job(job: Any) -> RunningJob | None:
+def training_job(kind: str, job: Any) -> RunningJob | None:
     """None for a job that is finished, suspended, or not started."""
     status = job.get("status") or {}
     if status.get("state", "Created") in ("Created", "Suspended", "Succeeded", "Failed"):
         return None
     elastic = status.get("minReplicas") is not None
-    return RunningJob(_name(job, "MPIJob"), _FROM_CHECKPOINT if elastic else _FROM_BEGINNING)
+    return RunningJob(_name(job, kind), _FROM_CHECKPOINT if elastic else _FROM_BEGINNING)
 
 
 def batch_job(job: Any) -> RunningJob | None:

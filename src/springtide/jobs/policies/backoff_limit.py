@@ -20,8 +20,8 @@ from springtide.jobs.snapshot import Snapshot
 FIRST_DELAY: Final = timedelta(seconds=10)
 LONGEST_DELAY: Final = timedelta(minutes=5)
 CAP: Final = 10
-"""The most consecutive failures that the program did not cause, and of one worker and its replacements; one more fails
-the job."""
+"""The most failures of a run that the program did not cause, and the most consecutive ones of a worker and its
+replacements; one more fails the job."""
 FIRST_SIGNAL: Final = 128
 """With restart policy ExitCode: from this exit code on a signal ended the program, and it is retried."""
 _IN_PLACE: Final = (RestartPolicy.ON_FAILURE, RestartPolicy.ALWAYS)
@@ -67,7 +67,7 @@ def counted(ledger: Ledger, pod: Pod, now: datetime) -> Ledger:
 
 
 def delay(failures: int) -> timedelta:
-    """The delay after this many consecutive failures."""
+    """The delay after this many failures."""
     return min(FIRST_DELAY * 2 ** min(failures - 1, 10), LONGEST_DELAY) if failures > 0 else timedelta(0)
 
 

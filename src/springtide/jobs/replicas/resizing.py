@@ -23,8 +23,8 @@ DRAIN_SECONDS: Final = 30
 
 def ranked(snapshot: Snapshot, indices: Iterable[int]) -> tuple[int, ...]:
     """The order of removal when a job shrinks: marked as victims, on leaving nodes, on cordoned nodes, not serving yet,
-    then the highest index. Workers that keep their names are removed from the highest index down: the names of the
-    others are ranks that their peers know."""
+    then the highest index. Workers that keep their names are ranked by index alone, which only moves need: when the job
+    shrinks, those outside its size leave."""
     if snapshot.shape.keeps_names:
         return tuple(sorted(indices, reverse=True))
     listed = set(snapshot.ledger.listed)

@@ -52,8 +52,15 @@ def _ended(snapshot: Snapshot, conditions: Conditions) -> State | None:
         if found is not None and found.status == "True":
             return State(name, found.message)
     if snapshot.job.run.suspend:
-        return State(StateName.SUSPENDED, "The job is suspended and has no pods.")
+        return State(StateName.SUSPENDED, _suspended(snapshot))
     return None
+
+
+def _suspended(snapshot: Snapshot) -> str:
+    ending = sum(not pod.ended for pod in snapshot.observed.pods)
+    if ending:
+        return f"The job is suspended; {ending} of its pods {'is' if ending == 1 else 'are'} terminating."
+    return "The job is suspended and has no pods."
 
 
 def _working(snapshot: Snapshot, cause: str) -> State:

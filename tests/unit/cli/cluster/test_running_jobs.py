@@ -56,7 +56,7 @@ def test_the_list_is_short() -> None:
     ],
 )
 def test_what_becomes_of_an_mpijob(status: dict[str, Any], fate: str | None) -> None:
-    found = running_jobs.mpi_job({"metadata": NAMED, "status": status})
+    found = running_jobs.training_job("MPIJob", {"metadata": NAMED, "status": status})
     assert found == (RunningJob("MPIJob default/a", fate) if fate else None)
 
 

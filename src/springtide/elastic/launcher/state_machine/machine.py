@@ -95,7 +95,7 @@ class Machine:
             case AgentLost(id_, why):
                 return self.run_state.agent_lost(id_, why, now)
             case RankLost(id_):
-                return self.run_state.rank_lost(id_, now)
+                return self.run_state.rank_closed(id_, now)
             case StartFailed(id_, why):
                 return self.run_state.start_failed(id_, why, now)
             case StartGivenUp(id_):

@@ -291,7 +291,7 @@ class RunState:
         self._final_checkpoint.possible = True
         return self._ended_by(signal.SIGTERM, now) if self._final_checkpoint.written() else []
 
-    def rank_lost(self, id_: int, now: float) -> list[RunAction]:
+    def rank_closed(self, id_: int, now: float) -> list[RunAction]:
         process = self._living(id_)
         if process is not None:
             process.rank_closed = now
@@ -323,7 +323,7 @@ class RunState:
         for process in self._alive():
             process.agent_heard += stalled
             process.rank_heard += stalled
-            actions += self._judged(process, now)
+            actions += self._silent(process, now)
         if self._close is not None:
             return [*actions, *self._closed(self._close, now)]
         if self._final_checkpoint.overdue(now):
@@ -333,8 +333,8 @@ class RunState:
             actions += self._rehosted(now)
         return [*actions, *self._reunited(now), *self._waited(now)]
 
-    def _judged(self, process: Process, now: float) -> list[RunAction]:
-        """Whether a worker counts as dead, by its last heartbeats."""
+    def _silent(self, process: Process, now: float) -> list[RunAction]:
+        """What follows if a worker counts as dead by its last heartbeats."""
         id_, patience = process.worker.id, self.settings.heartbeat_timeout
         if (why := process.lost(now)) is not None:
             return self.agent_lost(id_, why, now)
