@@ -35,6 +35,10 @@ class Listener:
     def __init__(self, service: Service, sock: socket.socket, tls: ssl.SSLContext | None = None) -> None:
         asyncio.sslproto.SSLProtocol.max_size = _TLS_BUFFER
         sock.setblocking(False)
+        if sock.family in (socket.AF_INET, socket.AF_INET6):
+            # Connections inherit it. asyncio sets it only on sockets that name their protocol, which accepted ones of
+            # `create_server` do not; without it each answer in several parts waits 40 ms for an acknowledgement.
+            sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         self._service, self._socket, self._tls = service, sock, tls
         self._handshakes: set[asyncio.Task[None]] = set()
         self._accepting = asyncio.get_running_loop().create_task(self._accept(), name="accept")

@@ -220,6 +220,24 @@ async def test_a_client_that_leaves_is_no_error_of_the_servers(
     assert len([record for record in caplog.records if record.levelno >= logging.WARNING]) == complaints
 
 
+async def test_answers_in_several_parts_wait_for_no_acknowledgement() -> None:
+    """With Nagle's algorithm each part would wait 40 ms for the one before."""
+    nodelay: list[int] = []
+
+    async def look(request: web.BaseRequest) -> web.StreamResponse:
+        assert request.transport is not None
+        connection = request.transport.get_extra_info("socket")
+        nodelay.append(connection.getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY))
+        return web.Response()
+
+    listener = Listener(Service(look), socket.create_server(("127.0.0.1", 0)))
+    async with peer(listener.port) as client:
+        client.writer.write(GET % 1)
+        await client.answer()
+    await listener.close()
+    assert nodelay == [1]
+
+
 async def test_a_server_that_stops_ends_connections_without_a_request() -> None:
     async with served() as (_, port, service):
         reader, writer = await asyncio.open_connection("127.0.0.1", port)
