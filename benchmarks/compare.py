@@ -36,10 +36,12 @@ def measure(checkout: Path, benchmark: Sequence[str]) -> Figures:
 
 
 def _numbers(value: Any, name: str = "") -> Iterator[tuple[str, float]]:
-    """The leaves, named by the innermost key: columns and servers are one here."""
+    """The leaves, named by the innermost key: columns and servers are one here. Of several values the median."""
     if isinstance(value, dict):
         for key, inner in value.items():
             yield from _numbers(inner, key)
+    elif isinstance(value, list) and value and all(isinstance(each, int | float) for each in value):
+        yield name, float(statistics.median(value))
     elif isinstance(value, int | float):
         yield name, float(value)
 
