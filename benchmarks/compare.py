@@ -36,14 +36,21 @@ def measure(checkout: Path, benchmark: Sequence[str]) -> Figures:
 
 
 def _numbers(value: Any, name: str = "") -> Iterator[tuple[str, float]]:
-    """The leaves, named by the innermost key: columns and servers are one here. Of several values the median."""
+    """The leaves, named by the innermost key: columns and servers are one here. Of a list of events the medians, named
+    by where the list is."""
     if isinstance(value, dict):
         for key, inner in value.items():
-            yield from _numbers(inner, key)
-    elif isinstance(value, list) and value and all(isinstance(each, int | float) for each in value):
-        yield name, float(statistics.median(value))
+            if isinstance(inner, list):
+                yield from _medians(inner, f"{name}: {key}")
+            else:
+                yield from _numbers(inner, key)
     elif isinstance(value, int | float):
         yield name, float(value)
+
+
+def _medians(events: Sequence[Any], name: str) -> Iterator[tuple[str, float]]:
+    for key in events[0] if events and isinstance(events[0], dict) else ():
+        yield f"{name}, {key}", float(statistics.median(event[key] for event in events))
 
 
 def table(before: Sequence[Figures], after: Sequence[Figures]) -> str:
