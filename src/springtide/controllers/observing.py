@@ -25,7 +25,7 @@ from springtide.controllers.views import (
 )
 from springtide.jobs.endings.causes import NODE_LOST
 from springtide.jobs.kind import Kind, Shape
-from springtide.jobs.objects import ROLE, index_of
+from springtide.jobs.objects import CONTAINER, ROLE, index_of
 from springtide.jobs.observed import FAILED, Exit, Held, Key, LauncherJob, Observed, Pod, Settings, WarningEvent
 from springtide.jobs.reporting import quoting
 from springtide.kube.resources import Key as ObjectKey
@@ -206,8 +206,8 @@ def _disruption(view: PodView) -> Condition | None:
 
 
 def _main(view: PodView) -> ContainerStatus | None:
-    """The status of the first container, which does the work; the others are sidecars."""
-    first = view.spec.containers[0].name if view.spec.containers else ""
+    """The status of the container that trains: the first one, unless the pod names another. The others are sidecars."""
+    first = view.metadata.annotations.get(CONTAINER) or (view.spec.containers[0].name if view.spec.containers else "")
     return next((each for each in view.status.container_statuses if each.name == first), None)
 
 

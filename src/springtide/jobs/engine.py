@@ -195,17 +195,18 @@ def _resized(seen: Snapshot, why: list[Decision]) -> tuple[Snapshot, timedelta]:
 
 
 def _resized_in_place(seen: Snapshot, why: list[Decision]) -> Snapshot:
-    """For workers that keep their names the size alone determines the members: only the size is recorded."""
+    """For replicas that keep their names the size alone determines the members: only the size is recorded."""
     role, wanted = seen.shape.workers, seen.wanted_size
     before = seen.ledger.sizes.get(role)
-    if not seen.shape.keeps_names or seen.too_large or before == wanted:
+    sizes = {**seen.asked_sizes, **seen.ledger.sizes} | ({role: wanted} if role in seen.job.roles else {})
+    if not seen.shape.fixed or seen.too_large or sizes == seen.ledger.sizes:
         return seen
     if before is not None and wanted < before:
         names = seen.worker_names(range(before - 1, wanted - 1, -1))
         why.append(Decision(seen.now, "ScalingIn", f"{before} → {wanted} workers: {names} will be removed"))
     elif before is not None:
         why.append(Decision(seen.now, "ScalingOut", f"{before} → {wanted} workers"))
-    return seen.with_ledger(replace(seen.ledger, sizes={role: wanted}))
+    return seen.with_ledger(replace(seen.ledger, sizes=sizes))
 
 
 def _caveat(seen: Snapshot) -> str:

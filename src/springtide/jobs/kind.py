@@ -54,6 +54,8 @@ class Shape:
     fixed: tuple[str, ...] = ()
     """Roles whose pods keep their names: replicas 0 to n-1, each created again under its own name."""
     success: Success | None = None
+    expendable: tuple[str, ...] = ()
+    """Roles of which a replica that fails for good does not fail the job, as long as another one is left."""
     saves: bool = False
     """The launcher's program writes a checkpoint on SIGTERM, if it keeps any."""
     waits_for_workers: bool = False

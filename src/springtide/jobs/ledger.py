@@ -109,7 +109,10 @@ class Ledger:
     """Workers that keep their names and were moved off nodes that are going away, by name."""
 
     sizes: Mapping[str, Index] = field(default_factory=dict)
-    """The number of workers that keep their names, by role: only this tells a job that is resized from a new one."""
+    """The number of replicas that keep their names, by role: only this tells a job that is resized from a new one."""
+
+    complete: bool = False
+    """All replicas of a job that is restarted as a whole have existed since its last start."""
 
     @property
     def retries(self) -> int:

@@ -19,6 +19,8 @@ KIND: Final = "springtide.dev/kind"
 ROLE: Final = "springtide.dev/role"
 INDEX: Final = "springtide.dev/index"
 """Role and index of a pod. Upstream's labels of the same meaning differ between kinds."""
+CONTAINER: Final = "springtide.dev/container"
+"""The annotation that names the container of a pod that trains, where it is not the first one."""
 
 
 def named(job: Job[Any], name: str, labels: Mapping[str, str] | None = None, **more: Any) -> dict[str, Any]:

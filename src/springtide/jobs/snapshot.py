@@ -74,7 +74,7 @@ class Snapshot:
 
     @property
     def wanted_size(self) -> int:
-        return self.kept_size if self.too_large else self.asked_size
+        return self.kept_size if self.too_large else self._size(self.shape.workers, self.asked_size)
 
     @property
     def members(self) -> tuple[int, ...]:
@@ -87,7 +87,7 @@ class Snapshot:
         return tuple(
             Replica(role, index, self.kind.pod_name(self.job, role, index))
             for role in self.shape.fixed
-            for index in range(self._size(role))
+            for index in range(self._size_of(role))
         )
 
     @property
@@ -97,11 +97,32 @@ class Snapshot:
         pods = (pod for role in self.shape.fixed for pod in self.observed.of(role) if pod.name not in places)
         return tuple(Replica(pod.role, pod.index, pod.name) for pod in pods if pod.index is not None)
 
-    def _size(self, role: str) -> int:
+    @property
+    def asked_sizes(self) -> dict[str, int]:
+        """The sizes of the roles whose replicas keep their names, as the spec has them."""
+        asked = {role: self.job.roles[role].replicas for role in self.shape.fixed if role in self.job.roles}
+        return asked | ({self.shape.workers: self.asked_size} if self.shape.workers in asked else {})
+
+    def _size_of(self, role: str) -> int:
         if role == self.shape.workers:
             return self.wanted_size
-        asked = self.job.roles[role].replicas if role in self.job.roles else 0
+        asked = self._size(role, self.job.roles[role].replicas if role in self.job.roles else 0)
         return asked if asked <= self.observed.settings.max_workers else len(self.observed.of(role))
+
+    def _size(self, role: str, asked: int) -> int:
+        """Replicas know each other by number, so a running job keeps the sizes that it started with, unless its workers
+        cope with another number of them."""
+        follows = self.sizes.elastic and role == self.shape.workers
+        return asked if follows or role not in self.shape.fixed else self.ledger.sizes.get(role, asked)
+
+    @property
+    def sized_job(self) -> Job[Any]:
+        """The job with the sizes that it really has, which new pods are told."""
+        roles = {
+            name: replace(role, replicas=self._size_of(name)) if name in self.shape.fixed else role
+            for name, role in self.job.roles.items()
+        }
+        return replace(self.job, roles=roles)
 
     @property
     def replicas(self) -> tuple[Pod, ...]:

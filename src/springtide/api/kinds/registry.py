@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from springtide.api.kinds import mpijob
+from springtide.api.kinds import mpijob, pytorchjob, tfjob
 from springtide.api.kinds.resource import Resource
 
-RESOURCES: Final[tuple[Resource, ...]] = (mpijob.RESOURCE,)
+RESOURCES: Final[tuple[Resource, ...]] = (mpijob.RESOURCE, pytorchjob.RESOURCE, tfjob.RESOURCE)

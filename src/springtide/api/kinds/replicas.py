@@ -3,15 +3,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping, Sequence
 from enum import StrEnum
-from typing import Annotated, Final
+from typing import Annotated, Any, Final
 
 from msgspec import field
 
-from springtide.api.kinds.fields import Int32, PodTemplate, Wire, doc, one_of
+from springtide.api.kinds.elastic_policy import MOST_WORKERS
+from springtide.api.kinds.fields import Int32, PodTemplate, Wire, doc, one_of, rules
 
 LAUNCHER: Final = "Launcher"
 WORKER: Final = "Worker"
+MASTER: Final = "Master"
+CHIEF: Final = "Chief"
+PS: Final = "PS"
+EVALUATOR: Final = "Evaluator"
 
 
 class RestartPolicy(StrEnum):
@@ -35,3 +41,48 @@ class ReplicaSpec(Wire, frozen=True, kw_only=True):
 
 REPLICA_NEEDS: Final = {"required": ["template"]}
 """What the CRD asks of every role that is there."""
+
+
+_MOST_KEYS: Final = 16
+"""More than any kind has roles: unknown and repeated ones get an error of their own."""
+
+ReplicaSpecs = dict[str, ReplicaSpec]
+"""The roles of a job whose keys are matched in any case, and stored as the user wrote them."""
+
+
+def roles(text: str, names: Sequence[str], least: int, *more: tuple[str, str]) -> Any:
+    """What the CRD says of `ReplicaSpecs`: these roles, each with at least so many replicas; `more` are rules."""
+    known = ", ".join(f"'{name.lower()}'" for name in names)
+    of_role = {
+        **REPLICA_NEEDS,
+        "properties": {"replicas": {"minimum": least, "maximum": MOST_WORKERS, "default": 1}},
+    }
+    return doc(
+        text,
+        rules(
+            (f"self.all(role, role.lowerAscii() in [{known}])", f"the roles are {', '.join(names)}"),
+            (
+                "self.all(role, self.all(other, role == other || role.lowerAscii() != other.lowerAscii()))",
+                "a role must not be given twice in different spellings",
+            ),
+            *more,
+        ),
+        additionalProperties=of_role,
+        minProperties=1,
+        maxProperties=_MOST_KEYS,
+    )
+
+
+def canonical(given: str, names: Iterable[str]) -> str | None:
+    """The name of the role that is spelled this way; None for an unknown one."""
+    return next((name for name in names if name.lower() == given.lower()), None)
+
+
+def by_role(specs: Mapping[str, ReplicaSpec], names: Sequence[str]) -> dict[str, ReplicaSpec]:
+    """The roles under their names, in the order of `names`. Unknown ones are left out; of two spellings the first
+    counts."""
+    found: dict[str, ReplicaSpec] = {}
+    for given, spec in specs.items():
+        if name := canonical(given, names):
+            found.setdefault(name, spec)
+    return {name: found[name] for name in names if name in found}

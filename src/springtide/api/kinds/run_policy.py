@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from enum import StrEnum
-from typing import Annotated, Final
+from typing import Annotated, Any, Final
 
 from springtide.api.kinds.fields import IMMUTABLE, Int32, Int64, ResourceList, Wire, doc, one_of
 
@@ -33,7 +33,9 @@ class SchedulingPolicy(Wire, frozen=True, kw_only=True):
     schedule_timeout_seconds: Annotated[Int32 | None, doc("Seconds that the PodGroup may wait to be scheduled.")] = None
 
 
-class RunPolicy(Wire, frozen=True, kw_only=True):
+class RunLimits(Wire, frozen=True, kw_only=True):
+    """The fields of `runPolicy` that earlier versions of Kubeflow's kinds had in `spec`, and manifests still have."""
+
     clean_pod_policy: Annotated[
         str | None,
         doc(
@@ -49,10 +51,23 @@ class RunPolicy(Wire, frozen=True, kw_only=True):
         Int64 | None, doc("Seconds that the job may run before it fails.", minimum=0)
     ] = None
     backoff_limit: Annotated[
-        Int32 | None, doc("The number of times that a failed launcher is created again.", minimum=0)
+        Int32 | None, doc("The number of times that a failed launcher or replica is created again.", minimum=0)
     ] = None
+    scheduling_policy: Annotated[SchedulingPolicy | None, doc("How the job's pods are scheduled as a gang.")] = None
+
+
+class RunPolicy(RunLimits, frozen=True, kw_only=True):
     suspend: Annotated[bool | None, doc("Whether the job is suspended. A suspended job has no pods.")] = None
     managed_by: Annotated[
         str | None, doc("The controller that runs the job, if it is not this operator.", IMMUTABLE)
     ] = None
-    scheduling_policy: Annotated[SchedulingPolicy | None, doc("How the job's pods are scheduled as a gang.")] = None
+
+
+def limits(within: RunLimits, beside: RunLimits) -> RunLimits:
+    """The fields in `runPolicy`, and those it lacks from the same names in `spec`."""
+    names = RunLimits.__struct_fields__
+    return RunLimits(**{name: _first(getattr(within, name), getattr(beside, name)) for name in names})
+
+
+def _first(value: Any, otherwise: Any) -> Any:
+    return otherwise if value is None else value

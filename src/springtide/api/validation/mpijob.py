@@ -6,7 +6,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from springtide.api import bounds
 from springtide.api.defaults.mpijob import bounds_of, defaulted, launch
 from springtide.api.field_errors import FieldError, invalid, not_supported, required
 from springtide.api.kinds.attach_mode import AttachMode
@@ -51,13 +50,8 @@ def admission_errors(raw: Mapping[str, Any], most: int = MOST_WORKERS) -> list[F
     limits, worker = bounds_of(job, launch(job)), job.roles.get(WORKER)
     if worker is None:
         return []
-    field, size = f"{_ROLES}[{WORKER}].replicas", limits.nearest(worker.replicas) if limits else worker.replicas
-    if size > most:
-        return [invalid(field, worker.replicas, f"must be at most {most}: {bounds.limit_advice(size, limits)}")]
-    if limits is None or limits.hold(worker.replicas):
-        return []
-    way_out = f"ask for {size} or change {limits.source} first"
-    return [invalid(field, worker.replicas, f"must be {limits}; {way_out}")]
+    specs = {WORKER: ReplicaSpec(replicas=worker.replicas)}
+    return shared.size_errors(specs, _ROLES, (WORKER,), most, limits)
 
 
 def _name_errors(job: MPIJob) -> list[FieldError]:

@@ -11,11 +11,12 @@ from typing import Any, Final, TypeVar
 import msgspec
 
 from springtide.api import quantity
+from springtide.api.bounds import Bounds, limit_advice
 from springtide.api.field_errors import FieldError, invalid, not_supported, required, type_invalid
 from springtide.api.kinds.elastic_policy import ElasticPolicy
 from springtide.api.kinds.fields import Wire
-from springtide.api.kinds.replicas import ReplicaSpec
-from springtide.api.kinds.run_policy import CleanPodPolicy, RunPolicy, SchedulingPolicy
+from springtide.api.kinds.replicas import WORKER, ReplicaSpec, RestartPolicy, by_role, canonical
+from springtide.api.kinds.run_policy import CleanPodPolicy, RunLimits, RunPolicy, SchedulingPolicy
 from springtide.api.kinds.templates import Container, Resources, Template, containers_of
 from springtide.api.names import label_complaints
 
@@ -63,6 +64,30 @@ def longest_name_errors(job: str, longest: str) -> list[FieldError]:
     return []
 
 
+def replica_name_errors(job: str, specs: Mapping[str, ReplicaSpec], names: Sequence[str]) -> list[FieldError]:
+    """The same where the names are those of `jobs.parts.named_replicas`."""
+    longest = (f"{job}-{role.lower()}-{max(spec.replicas or 1, 1) - 1}" for role, spec in by_role(specs, names).items())
+    return longest_name_errors(job, max(longest, key=len, default=job))
+
+
+def size_errors(
+    specs: Mapping[str, ReplicaSpec], field: str, names: Sequence[str], most: int, limits: Bounds | None = None
+) -> list[FieldError]:
+    """What is rejected only at admission: roles of more replicas than the operator's limit, and workers outside their
+    bounds, which a reconcile would clamp."""
+    found = []
+    for given, spec in specs.items():
+        replicas, place = 1 if spec.replicas is None else spec.replicas, f"{field}[{given}].replicas"
+        bounds = limits if canonical(given, names) == WORKER else None
+        size = bounds.nearest(replicas) if bounds else replicas
+        if size > most:
+            found.append(invalid(place, replicas, f"must be at most {most}: {limit_advice(size, bounds)}"))
+        elif bounds is not None and size != replicas:
+            way_out = f"ask for {size} or change {bounds.source} first"
+            found.append(invalid(place, replicas, f"must be {bounds}; {way_out}"))
+    return found
+
+
 def role_errors(spec: ReplicaSpec, field: str, restart_policies: Sequence[str]) -> Iterator[FieldError]:
     if spec.restart_policy and spec.restart_policy not in restart_policies:
         yield not_supported(f"{field}.restartPolicy", spec.restart_policy, sorted(restart_policies))
@@ -95,6 +120,35 @@ def _resource_errors(container: Container, field: str) -> Iterator[FieldError]:
                 yield invalid(f"{field}.{part}[{name}]", amount, str(error))
 
 
+def replica_specs_errors(
+    specs: Mapping[str, ReplicaSpec], field: str, names: Sequence[str], container: str
+) -> Iterator[FieldError]:
+    """Of a kind whose roles may be spelled in any case, and whose pods have a container of this name."""
+    if not specs:
+        yield required(field, "must be required")
+    known: dict[str, str] = {}
+    for given, spec in specs.items():
+        name, place = canonical(given, names), f"{field}[{given}]"
+        if name is None:
+            yield not_supported(place, given, names)
+        elif name in known:
+            yield invalid(place, given, f"is the same role as {known[name]}; give it once, as {name}")
+        else:
+            known[name] = given
+            yield from role_errors(spec, place, tuple(RestartPolicy))
+            yield from _has_container(spec, f"{place}.template.spec.containers", container)
+            yield from not_negative(spec.replicas, f"{place}.replicas")
+
+
+def _has_container(spec: ReplicaSpec, field: str, name: str) -> Iterator[FieldError]:
+    template = read(spec.template, Template)
+    if isinstance(template, FieldError):
+        return  # reported with the template
+    found = containers_of(template)
+    if found and not any(each.name == name for each in found):
+        yield required(field, f"must have at least one container with name {name}")
+
+
 def exactly_one(replicas: int | None, field: str) -> Iterator[FieldError]:
     if replicas not in (None, 1):
         yield invalid(f"{field}.replicas", replicas, "must be 1")
@@ -111,12 +165,16 @@ def clean_pod_policy_errors(policy: str | None, field: str) -> Iterator[FieldErr
 
 
 def run_policy_errors(policy: RunPolicy, field: str, managers: Sequence[str]) -> Iterator[FieldError]:
+    yield from run_limits_errors(policy, field)
+    if policy.managed_by is not None and policy.managed_by not in managers:
+        yield not_supported(f"{field}.managedBy", policy.managed_by, sorted(managers))
+
+
+def run_limits_errors(policy: RunLimits, field: str) -> Iterator[FieldError]:
     yield from clean_pod_policy_errors(policy.clean_pod_policy, field)
     yield from not_negative(policy.ttl_seconds_after_finished, f"{field}.ttlSecondsAfterFinished")
     yield from not_negative(policy.active_deadline_seconds, f"{field}.activeDeadlineSeconds")
     yield from not_negative(policy.backoff_limit, f"{field}.backoffLimit")
-    if policy.managed_by is not None and policy.managed_by not in managers:
-        yield not_supported(f"{field}.managedBy", policy.managed_by, sorted(managers))
     if policy.scheduling_policy is not None:
         yield from _scheduling_policy_errors(policy.scheduling_policy, f"{field}.schedulingPolicy")
 

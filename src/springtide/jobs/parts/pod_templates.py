@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Builds a pod from a user's template; additions are made to a copy.
 
-The copy is changed only one level down, and in the first container, which is the training container.
+The copy is changed only one level down, and in the container that trains: the first one, unless a kind names it.
 """
 
 from __future__ import annotations
@@ -22,11 +22,18 @@ _MESSAGE: Final = "terminationMessagePolicy"
 """The last lines of the log become part of the container's status, so that users need not look for them."""
 
 
-def spec_of(role: Role) -> Raw:
+def spec_of(role: Role, main: str = "") -> Raw:
+    """`main` is the container that trains; the first one if there is none of this name."""
     spec = dict(role.template["spec"])
-    first, *others = spec["containers"]
-    spec["containers"] = [{_MESSAGE: "FallbackToLogsOnError", **first}, *others]
+    spec["containers"] = list(spec["containers"])
+    place = position(spec, main)
+    spec["containers"][place] = {_MESSAGE: "FallbackToLogsOnError", **spec["containers"][place]}
     return spec
+
+
+def position(spec: Raw, name: str) -> int:
+    """Where the container of this name is; 0 if there is none."""
+    return next((place for place, each in enumerate(spec["containers"]) if each.get("name") == name), 0)
 
 
 def pod(job: Job[Any], role: Role, name: str, labels: Mapping[str, str], spec: Raw, settings: Settings) -> Raw:
@@ -48,6 +55,12 @@ def add(spec: Raw, field: str, more: Sequence[Any]) -> None:
     """Appends to a list of the first container."""
     first = spec["containers"][0]
     first[field] = [*(first.get(field) or ()), *more]
+
+
+def image(spec: Raw, name: str = "") -> Raw:
+    """The image of the container that trains, for an init container: it is on the node anyway."""
+    main = spec["containers"][position(spec, name)]
+    return {key: main[key] for key in ("image", "imagePullPolicy") if key in main}
 
 
 def variables(values: Mapping[str, str]) -> list[Raw]:

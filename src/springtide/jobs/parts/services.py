@@ -17,9 +17,10 @@ def headless(
     selector: Mapping[str, str],
     labels: Mapping[str, str] | None = None,
     ports: Sequence[Mapping[str, Any]] = (),
+    early: bool = True,
 ) -> Wanted:
-    """Names resolve before pods are ready: pods wait for each other by other means than DNS."""
-    spec: dict[str, Any] = {"clusterIP": "None", "selector": dict(selector), "publishNotReadyAddresses": True}
+    """`early`: names resolve before pods are ready, because pods wait for each other by other means than DNS."""
+    spec: dict[str, Any] = {"clusterIP": "None", "selector": dict(selector), "publishNotReadyAddresses": early}
     spec |= {"ports": [dict(port) for port in ports]} if ports else {}
     manifest = {"apiVersion": "v1", "kind": "Service", "metadata": named(job, name, labels=labels), "spec": spec}
     return Wanted(manifest, kept=("spec",), whole=("spec.selector",))

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Defers a new size while a launcher runs that is not elastic.
+"""Defers a new size while a job runs that is not elastic.
 
-Such a launcher keeps the workers it started with until it ends; a new size applies from its next start. Workers added
-meanwhile wait for that start, and may be removed before it.
+A launcher keeps the workers it started with until it ends; a new size applies from its next start. Workers added
+meanwhile wait for that start, and may be removed before it. Replicas that keep their names are none more and none fewer
+until the job is suspended and resumed.
 """
 
 from __future__ import annotations
@@ -40,9 +41,25 @@ def training(snapshot: Snapshot) -> int | None:
 
 def explained(snapshot: Snapshot) -> str:
     """The difference between the running and the requested size; empty if there is none."""
+    if snapshot.shape.fixed:
+        return _of_named_replicas(snapshot)
     if not applies(snapshot):
         return ""
     return difference(snapshot.sizes.rigid, len(held(snapshot)), snapshot.wanted_size)
+
+
+def _of_named_replicas(snapshot: Snapshot) -> str:
+    kept, asked = snapshot.ledger.sizes, snapshot.asked_sizes
+    elastic = snapshot.shape.workers if snapshot.sizes.elastic else ""
+    found = [
+        f"{size} {role} {'is' if size == 1 else 'are'} requested, {kept[role]} {'runs' if kept[role] == 1 else 'run'}"
+        for role, size in asked.items()
+        if role in kept and kept[role] != size and role != elastic
+    ]
+    if not found or snapshot.too_large:
+        return ""
+    rigid = snapshot.sizes.rigid if not elastic else f"only the size of {elastic} can change while the job runs"
+    return f"{', '.join(found)}: {rigid}; suspend and resume the job to start anew with the requested size"
 
 
 def difference(rigid: str, used: int, wanted: int) -> str:

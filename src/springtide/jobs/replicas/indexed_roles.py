@@ -17,7 +17,7 @@ from springtide.jobs.endings.outcomes import Outcome
 from springtide.jobs.kind import Replica
 from springtide.jobs.ledger import Ledger
 from springtide.jobs.observed import FAILED, SUCCEEDED, Pod
-from springtide.jobs.policies import backoff_limit
+from springtide.jobs.policies import backoff_limit, whole_job_restart
 from springtide.jobs.snapshot import Snapshot
 
 
@@ -49,13 +49,21 @@ def failure(snapshot: Snapshot) -> Outcome | None:
 
 
 def _pod_failed(snapshot: Snapshot) -> Outcome | None:
-    found = ((each, pod) for each, pod in failures(snapshot) if backoff_limit.is_final(snapshot, each.role, pod))
+    final = ((each, pod) for each, pod in failures(snapshot) if backoff_limit.is_final(snapshot, each.role, pod))
+    found = ((each, pod) for each, pod in final if not _is_spared(snapshot, each.role))
     each, pod = next(found, (None, None))
     if each is None or pod is None:
         return None
     reason = f"{snapshot.job.kind}{'Evicted' if causes.evicted(pod) else 'Failed'}"
     message = f"{snapshot.title} has failed: {each.name} {causes.worker(pod)}"
     return outcomes.failure(snapshot, reason, outcomes.with_log(snapshot, message, pod))
+
+
+def _is_spared(snapshot: Snapshot, role: str) -> bool:
+    """Whether the role may lose replicas for good, and another one is left."""
+    there = pods(snapshot)
+    left = (there.get(each.name) for each in snapshot.fixed if each.role == role)
+    return role in snapshot.shape.expendable and any(pod is None or pod.phase != FAILED for pod in left)
 
 
 def _restarted_too_often(snapshot: Snapshot) -> Outcome | None:
@@ -82,7 +90,8 @@ def answered(snapshot: Snapshot) -> tuple[Ledger, list[Decision]]:
     ledger, there = snapshot.ledger, pods(snapshot)
     if not snapshot.fixed:
         return ledger, []
-    done = {*ledger.done, *(name for name, pod in there.items() if has_succeeded(pod))}
+    succeeded = (name for name, pod in there.items() if has_succeeded(pod) and pod.uid not in ledger.retried)
+    done = {*ledger.done, *succeeded}
     uids = {pod.uid for pod in there.values()}
     kept = tuple(uid for uid in ledger.retried if uid in uids)
     in_place = {uid: times for uid, times in ledger.in_place.items() if uid in uids}
@@ -93,10 +102,13 @@ def answered(snapshot: Snapshot) -> tuple[Ledger, list[Decision]]:
         message = f"{each.name} was restarted in place{how}; restart {ledger.retries} of {_limit(snapshot)}"
         why.append(Decision(snapshot.now, "ReplicaRestarted", message, warning=True))
     for each, pod in failures(snapshot):
+        if backoff_limit.is_final(snapshot, each.role, pod):
+            continue  # the pod stays, and its job goes on without it
         ledger = _counted(ledger, each, pod, snapshot)
         message = f"{each.name} {causes.worker(pod)}; it is tried again"
         why.append(Decision(snapshot.now, "ReplicaRestarted", message, warning=True))
-    return ledger, why
+    ledger, whole = whole_job_restart.answered(snapshot, ledger, there)
+    return ledger, whole or why
 
 
 def _counted(ledger: Ledger, each: Replica, pod: Pod, snapshot: Snapshot) -> Ledger:
@@ -123,7 +135,10 @@ def created(snapshot: Snapshot) -> tuple[Action, ...]:
     there, job = pods(snapshot), snapshot.job
     missing = [each for each in snapshot.fixed if each.name not in there and each.name not in snapshot.ledger.done]
     first = () if there or not missing else snapshot.kind.warnings(job)
-    made = (snapshot.kind.pod(job, each.role, each.index, snapshot.observed.settings) for each in missing)
+    if whole_job_restart.waits(snapshot):
+        return ()
+    sized = snapshot.sized_job
+    made = (snapshot.kind.pod(sized, each.role, each.index, snapshot.observed.settings) for each in missing)
     return (*(Create(manifest) for manifest in made), *first)
 
 
@@ -132,4 +147,10 @@ def removable(snapshot: Snapshot) -> tuple[Pod, ...]:
     long its log can be read."""
     wanted, due = {each.name for each in snapshot.fixed}, backoff_limit.restart_left(snapshot) <= timedelta(0)
     there = pods(snapshot).values()
-    return tuple(pod for pod in there if pod.name not in wanted or (due and pod.uid in snapshot.ledger.retried))
+    return tuple(
+        pod
+        for pod in there
+        if pod.name not in wanted
+        or (due and pod.uid in snapshot.ledger.retried)
+        or whole_job_restart.leaves(snapshot, pod)
+    )

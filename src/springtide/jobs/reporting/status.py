@@ -124,8 +124,9 @@ def _startable(snapshot: Snapshot, conditions: Conditions) -> Conditions:
 
 
 def _deferred(snapshot: Snapshot, conditions: Conditions) -> Conditions:
-    fine = false(DEFERRED, "SizeApplied", "The launcher runs with the requested size.")
-    return _explained(snapshot, conditions, "LauncherNotElastic", deferring.explained(snapshot), fine)
+    fine = false(DEFERRED, "SizeApplied", "The job runs with the requested size.")
+    reason = "LauncherNotElastic" if snapshot.shape.launcher else "NotElastic"
+    return _explained(snapshot, conditions, reason, deferring.explained(snapshot), fine)
 
 
 def _explained(snapshot: Snapshot, conditions: Conditions, reason: str, message: str, fine: Condition) -> Conditions:

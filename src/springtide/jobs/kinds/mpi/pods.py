@@ -58,7 +58,7 @@ def launcher(job: Job[MPI], settings: Settings) -> Mapping[str, Any]:
     role = {"K_MPI_JOB_ROLE": "launcher"} if over_ssh else {}
     templates.add(spec, "env", templates.variables(role | unset | variables.of_launcher(job)))
     held = (host_files.HOSTFILE, host_files.DISCOVER, host_files.GIVEN) + (() if over_ssh else (host_files.KUBEXEC,))
-    image = {key: spec["containers"][0][key] for key in ("image", "imagePullPolicy") if key in spec["containers"][0]}
+    image = templates.image(spec)
     templates.mount(spec, _config_volume(job, held), "/etc/mpi")
     if over_ssh:
         _on_network(job, spec, name)

@@ -1,0 +1,42 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Validates a TFJob."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import msgspec
+
+from springtide.api.field_errors import FieldError, forbidden, not_supported
+from springtide.api.kinds.elastic_policy import MOST_WORKERS
+from springtide.api.kinds.replicas import CHIEF, MASTER, by_role
+from springtide.api.kinds.run_policy import MULTIKUEUE, TRAINING_OPERATOR
+from springtide.api.kinds.tfjob import CONTAINER, ROLES, SuccessPolicy, TFJob, TFJobSpec
+from springtide.api.validation import shared
+
+_ROLES = "spec.tfReplicaSpecs"
+
+
+def errors(raw: Mapping[str, Any]) -> list[FieldError]:
+    job = shared.read(raw, TFJob)
+    if isinstance(job, FieldError):
+        return [job]
+    return [*shared.replica_name_errors(job.metadata.name, job.spec.tf_replica_specs, ROLES), *_spec_errors(job.spec)]
+
+
+def admission_errors(raw: Mapping[str, Any], most: int = MOST_WORKERS) -> list[FieldError]:
+    """Like `errors`, plus sizes above the operator's limit."""
+    if found := errors(raw):
+        return found
+    return shared.size_errors(msgspec.convert(raw, TFJob).spec.tf_replica_specs, _ROLES, ROLES, most)
+
+
+def _spec_errors(spec: TFJobSpec) -> Iterator[FieldError]:
+    yield from shared.replica_specs_errors(spec.tf_replica_specs, _ROLES, ROLES, CONTAINER)
+    if {CHIEF, MASTER} <= by_role(spec.tf_replica_specs, ROLES).keys():
+        yield forbidden(_ROLES, "must not have more than 1 Chief or Master role")
+    yield from shared.run_limits_errors(spec, "spec")
+    yield from shared.run_policy_errors(spec.run_policy, "spec.runPolicy", (TRAINING_OPERATOR, MULTIKUEUE))
+    if spec.success_policy is not None and spec.success_policy not in tuple(SuccessPolicy):
+        yield not_supported("spec.successPolicy", spec.success_policy, sorted(SuccessPolicy))
