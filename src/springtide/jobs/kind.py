@@ -55,7 +55,7 @@ class Shape:
     """Roles whose pods keep their names: replicas 0 to n-1, each created again under its own name."""
     success: Success | None = None
     expendable: tuple[str, ...] = ()
-    """Roles of which a replica that fails for good does not fail the job, as long as another one is left."""
+    """Roles of which a replica that is never restarted may fail without the job, as long as another one is left."""
     saves: bool = False
     """The launcher's program writes a checkpoint on SIGTERM, if it keeps any."""
     waits_for_workers: bool = False

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 Raw = dict[str, Any]
@@ -34,6 +34,32 @@ def an_mpijob(
         "kind": "MPIJob",
         "metadata": {"name": name, "namespace": "ns", "uid": "u-1"},
         "spec": without_none({"mpiReplicaSpecs": roles, **spec}),
+    }
+
+
+def a_tfjob(roles: Mapping[str, int], *, name: str = "mnist", restart: str | None = None, **spec: Any) -> Raw:
+    """A valid one with so many replicas of each role."""
+    return _of_named_replicas("TFJob", "tfReplicaSpecs", "tensorflow", roles, name, restart, spec)
+
+
+def a_pytorchjob(roles: Mapping[str, int], *, name: str = "mnist", restart: str | None = None, **spec: Any) -> Raw:
+    """A valid one with so many replicas of each role."""
+    return _of_named_replicas("PyTorchJob", "pytorchReplicaSpecs", "pytorch", roles, name, restart, spec)
+
+
+def _of_named_replicas(
+    kind: str, field: str, container: str, roles: Mapping[str, int], name: str, restart: str | None, spec: Raw
+) -> Raw:
+    template = {"spec": {"containers": [{"name": container, "image": "train"}]}}
+    specs = {
+        role: without_none({"replicas": count, "restartPolicy": restart, "template": template})
+        for role, count in roles.items()
+    }
+    return {
+        "apiVersion": "kubeflow.org/v1",
+        "kind": kind,
+        "metadata": {"name": name, "namespace": "ns", "uid": "u-1"},
+        "spec": without_none({field: specs, **spec}),
     }
 
 

@@ -3,15 +3,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
-from tests.unit.api.builders import an_mpijob
+from tests.unit.api.builders import a_pytorchjob, a_tfjob, an_mpijob
 from tests.unit.jobs import toy
 from tests.unit.jobs.simulated import Cluster
 from tests.unit.jobs.toy import MASTER
 
+from springtide.api.defaults import pytorchjob, tfjob
 from springtide.api.kinds.replicas import WORKER
 from springtide.jobs.kind import Of
+from springtide.jobs.kinds.pytorch.adapter import PYTORCH_KIND
+from springtide.jobs.kinds.tensorflow.adapter import TF_KIND
 
 ELASTIC = (
     *("horovodrun", "-np", "2", "--min-np", "1", "--max-np", "4"),
@@ -55,6 +59,22 @@ def a_toy(
         "spec": spec,
     }
     return Cluster(raw, kind=toy.TOY_KIND, read=toy.defaulted, specs="toyReplicaSpecs", decides=role)
+
+
+def tensorflow(roles: Mapping[str, int], annotations: dict[str, str] | None = None, **spec: Any) -> Cluster:
+    """A TFJob, submitted, nothing done yet."""
+    raw = a_tfjob(roles, **spec)
+    raw["metadata"]["annotations"] = annotations or {}
+    decides = next((role for role in ("Chief", "Master") if role in roles), WORKER)
+    return Cluster(raw, kind=TF_KIND, read=tfjob.defaulted, specs="tfReplicaSpecs", decides=decides)
+
+
+def pytorch(roles: Mapping[str, int], annotations: dict[str, str] | None = None, **spec: Any) -> Cluster:
+    """A PyTorchJob, submitted, nothing done yet."""
+    raw = a_pytorchjob(roles, **spec)
+    raw["metadata"]["annotations"] = annotations or {}
+    decides = MASTER if MASTER in roles else WORKER
+    return Cluster(raw, kind=PYTORCH_KIND, read=pytorchjob.defaulted, specs="pytorchReplicaSpecs", decides=decides)
 
 
 def running(cluster: Cluster) -> Cluster:

@@ -52,7 +52,7 @@ def _of_named_replicas(snapshot: Snapshot) -> str:
     kept, asked = snapshot.ledger.sizes, snapshot.asked_sizes
     elastic = snapshot.shape.workers if snapshot.sizes.elastic else ""
     found = [
-        f"{size} {role} {'is' if size == 1 else 'are'} requested, {kept[role]} {'runs' if kept[role] == 1 else 'run'}"
+        f"{_replicas(snapshot, role, size)} requested, {kept[role]} {'runs' if kept[role] == 1 else 'run'}"
         for role, size in asked.items()
         if role in kept and kept[role] != size and role != elastic
     ]
@@ -60,6 +60,11 @@ def _of_named_replicas(snapshot: Snapshot) -> str:
         return ""
     rigid = snapshot.sizes.rigid if not elastic else f"only the size of {elastic} can change while the job runs"
     return f"{', '.join(found)}: {rigid}; suspend and resume the job to start anew with the requested size"
+
+
+def _replicas(snapshot: Snapshot, role: str, count: int) -> str:
+    what = "worker" if role == snapshot.shape.workers else f"{role} replica"
+    return f"1 {what} is" if count == 1 else f"{count} {what}s are"
 
 
 def difference(rigid: str, used: int, wanted: int) -> str:

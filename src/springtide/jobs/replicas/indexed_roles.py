@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from datetime import timedelta
 
+from springtide.api.kinds.replicas import RestartPolicy
 from springtide.jobs.actions import Action, Create, Decision
 from springtide.jobs.endings import causes, outcomes
 from springtide.jobs.endings.outcomes import Outcome
@@ -60,10 +61,12 @@ def _pod_failed(snapshot: Snapshot) -> Outcome | None:
 
 
 def _is_spared(snapshot: Snapshot, role: str) -> bool:
-    """Whether the role may lose replicas for good, and another one is left."""
+    """Whether the role may lose replicas that are never restarted, and another one is left."""
+    if role not in snapshot.shape.expendable or snapshot.job.roles[role].restart_policy is not RestartPolicy.NEVER:
+        return False
     there = pods(snapshot)
     left = (there.get(each.name) for each in snapshot.fixed if each.role == role)
-    return role in snapshot.shape.expendable and any(pod is None or pod.phase != FAILED for pod in left)
+    return any(pod is None or pod.phase != FAILED for pod in left)
 
 
 def _restarted_too_often(snapshot: Snapshot) -> Outcome | None:

@@ -89,5 +89,6 @@ def test_what_a_mode_takes_where_nothing_is_said_it_also_allows(mode: Any) -> No
 
 
 def test_every_resource_is_stored_in_exactly_one_version() -> None:
-    assert [resource.crd_name for resource in RESOURCES] == ["mpijobs.kubeflow.org"]
+    names = ["mpijobs.kubeflow.org", "pytorchjobs.kubeflow.org", "tfjobs.kubeflow.org"]
+    assert [resource.crd_name for resource in RESOURCES] == names
     assert all([version.storage for version in resource.versions].count(True) == 1 for resource in RESOURCES)

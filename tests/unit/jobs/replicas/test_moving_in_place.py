@@ -204,11 +204,20 @@ def test_a_resize_is_told_once_wherever_the_operator_is_killed() -> None:
     assert told.count("2 → 3 workers") == 1
 
 
-def test_a_job_without_workers_grows() -> None:
-    cluster = placed(0, elastic=None)
-    cluster.resize(1)
+def test_a_job_that_is_not_elastic_keeps_its_size_until_it_starts_anew() -> None:
+    cluster = placed(2, elastic=None)
+    cluster.resize(4)
     cluster.settle()
-    assert [event.message for event in cluster.events] == ["0 → 1 workers"]
+    assert len(cluster.of("Worker")) == 2
+    asked = "4 workers are requested, 2 run: a ToyJob has no elasticPolicy"
+    assert cluster.status.explanation == f"{asked}; suspend and resume the job to start anew with the requested size."
+    assert [(event.type, event.reason) for event in cluster.events] == [("Warning", "NotElastic")]
+    cluster.policy(suspend=True)
+    cluster.settle()
+    cluster.policy(suspend=False)
+    cluster.settle()
+    assert len(cluster.of("Worker")) == 4
+    assert cluster.conditions["SizeDeferred"] == "False"
 
 
 def test_of_a_job_of_an_earlier_release_nobody_knows_whether_it_was_resized() -> None:

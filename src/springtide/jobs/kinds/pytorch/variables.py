@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """The environment variables by which PyTorch, and torchrun, find the other replicas.
 
-    MASTER_ADDR, WORLD_SIZE, RANK ...   read by torch.distributed, where there is a master
-    PET_*                               read by torchrun, as its options
+MASTER_ADDR, WORLD_SIZE, RANK ...   read by torch.distributed, where there is a master
+PET_*                               read by torchrun, as its options
 """
 
 from __future__ import annotations
