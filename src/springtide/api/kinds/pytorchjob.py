@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""PyTorchJob, `kubeflow.org/v1`: a master and workers that find each other by MASTER_ADDR, or by torchrun's rendezvous."""
+"""PyTorchJob, `kubeflow.org/v1`: a master and workers that meet at MASTER_ADDR, or in torchrun's rendezvous."""
 
 from __future__ import annotations
 
@@ -79,7 +79,7 @@ class PyTorchJobSpec(RunLimits, frozen=True, kw_only=True):
             ROLES,
             1,
             (
-                "self.all(role, role.lowerAscii() != 'master' || !has(self[role].replicas) || self[role].replicas == 1)",
+                "self.all(r, r.lowerAscii() != 'master' || !has(self[r].replicas) || self[r].replicas == 1)",
                 "the Master must have 1 replica",
             ),
         ),

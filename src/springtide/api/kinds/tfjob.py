@@ -40,7 +40,7 @@ class TFJobSpec(RunLimits, frozen=True, kw_only=True):
             ROLES,
             0,
             (
-                "!(self.exists(role, role.lowerAscii() == 'chief') && self.exists(role, role.lowerAscii() == 'master'))",
+                "!self.exists(r, r.lowerAscii() == 'chief') || !self.exists(r, r.lowerAscii() == 'master')",
                 "must not have more than 1 Chief or Master role",
             ),
         ),
@@ -48,7 +48,7 @@ class TFJobSpec(RunLimits, frozen=True, kw_only=True):
     success_policy: Annotated[
         str | None,
         doc(
-            "Without Chief and Master: whether the job succeeds with worker 0 (empty) or with all workers (AllWorkers).",
+            "Without Chief and Master: whether the job succeeds with worker 0 (empty) or all workers (AllWorkers).",
             one_of(SuccessPolicy),
         ),
     ] = None

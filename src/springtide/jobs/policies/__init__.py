@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """The policies of a job: one module per API field, with the field's name.
 
-`success_policy`, `backoff_limit`, `active_deadline`, `ttl_after_finished`, `clean_pod_policy`, `suspend`, `managed_by`, and by annotation `whole_job_restart`.
+`success_policy`, `backoff_limit`, `active_deadline`, `ttl_after_finished`, `clean_pod_policy`, `suspend`, `managed_by`;
+and one by annotation: `whole_job_restart`.
 
 `springtide.jobs.endings.finishing` has the order of those that end a job.
 """
