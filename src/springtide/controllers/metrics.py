@@ -36,7 +36,7 @@ from springtide.api.kinds.replicas import LAUNCHER
 from springtide.api.kinds.status import JobStatus
 from springtide.jobs.kind import Kind
 from springtide.jobs.registry import SERVED
-from springtide.jobs.reporting.state import StateName
+from springtide.jobs.reporting.state_name import StateName
 from springtide.kube.resources import Key
 
 OK: Final = "ok"

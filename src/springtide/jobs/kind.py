@@ -199,5 +199,5 @@ class Kind(ABC):
         return ()
 
     def advice(self, job: Job[Any], ended: Exit) -> str:
-        """What a user can do about a launcher that ended this way; empty if unknown."""
+        """What a user can do about a launcher, or a replica without one, that ended this way; empty if unknown."""
         return ""
