@@ -70,7 +70,7 @@ def _working(snapshot: Snapshot, cause: str) -> State:
         workers = [each for each in snapshot.fixed if each.role == snapshot.shape.workers]
         ready = len(workers) - sum(each.role == snapshot.shape.workers for each in missing)
         return State(StateName.SCALING_OUT, _with(f"{_of(ready, len(workers), 'workers')} ready", cause))
-    return State(StateName.RUNNING, _with(f"The job runs; {_not_ready(missing)}", cause))
+    return State(StateName.RUNNING, _with(f"The job runs; {_not_ready(missing)} ready", cause))
 
 
 def _not_yet(snapshot: Snapshot, conditions: Conditions, cause: str) -> State:
