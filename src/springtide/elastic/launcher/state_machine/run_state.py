@@ -267,7 +267,8 @@ class RunState:
         """A member cannot connect to another, although both are connected to the launcher: they cannot be in one
         group."""
         members = self.membership.members
-        if generation != self.membership.generation or not {id_, other} <= set(members):
+        known = {id_, other} <= set(members) and {id_, other} <= self.processes.keys()
+        if generation != self.membership.generation or not known:
             return []
         spared, victim = sorted((id_, other), key=members.index)
         process, away = self.processes[victim], self.processes[spared].worker.host
