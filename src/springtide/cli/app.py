@@ -29,7 +29,7 @@ _COMMANDS = {
     ),
     "node": ("springtide.cli.nodes.node", "node", "Show, add, drain, remove and reclaim nodes."),
     "env": ("springtide.cli.environments.env", "env", "Make, list and delete environments: what images stand for."),
-    "operator": ("springtide.cli.operator.command", "operator", "Run the operator, which keeps training jobs going."),
+    "operator": ("springtide.cli.operator.command", "operator", "Run the operator, which reconciles training jobs."),
     "example": ("springtide.cli.example", "example", "Print the manifest of a job to try out."),
     "doctor": (
         "springtide.cli.doctor.command",

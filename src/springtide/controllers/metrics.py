@@ -88,13 +88,13 @@ class Metrics:
             for kind, prefix in _UPSTREAM.items()
             for type_, word in _COUNTED.items()
         }
-        self._leads = Gauge("mpi_operator_is_leader", "Whether this operator is the one that acts", registry=registry)
+        self._leads = Gauge("mpi_operator_is_leader", "Whether this operator is the leader", registry=registry)
         self._reconciles = Counter(
-            "springtide_reconciles", "Looks at a job, by how they ended", ["kind", "outcome"], registry=registry
+            "springtide_reconciles", "Reconciles by outcome", ["kind", "outcome"], registry=registry
         )
         self._seconds = Histogram(
             "springtide_reconcile_seconds",
-            "How long a look at a job took",
+            "Duration of a reconcile",
             ["kind"],
             buckets=_RECONCILE_SECONDS,
             registry=registry,
@@ -107,7 +107,7 @@ class Metrics:
         )
         self._resize_seconds = Histogram(
             "springtide_resize_seconds",
-            "From the first word of a new size to all of it ready and in the host list",
+            "Seconds from a new size until all its workers are ready and listed",
             ["kind", "direction"],
             buckets=_RESIZE_SECONDS,
             registry=registry,
@@ -173,7 +173,7 @@ class _Caches(Collector):
         self.sources: dict[str, tuple[Jobs, Callable[[], int]]] = {}
 
     def collect(self) -> Iterator[Metric]:
-        waiting = GaugeMetricFamily("springtide_queue_depth", "Jobs that wait to be looked at", labels=["kind"])
+        waiting = GaugeMetricFamily("springtide_queue_depth", "Jobs in the work queue", labels=["kind"])
         states = GaugeMetricFamily("springtide_jobs", "Jobs by their state", labels=["kind", "state"])
         ready = GaugeMetricFamily("springtide_workers_ready", "Workers that are ready", labels=["kind"])
         wanted = GaugeMetricFamily("springtide_workers_wanted", "Workers that are wanted", labels=["kind"])

@@ -123,7 +123,7 @@ class Informer(Cache[T]):
                 idle = self._version == before and loop.time() - started < BRIEF
                 failures = failures + 1 if idle else 0
             except errors.Expired:
-                logger.info("The history of %s went away under the watch; fetching everything again", self.resource)
+                logger.info("The history of %s was compacted during the watch; listing all again", self.resource)
                 # Twice in a row without progress is not an expired history but a server in trouble.
                 failures = failures + 1 if not before else 0
                 self._version = ""

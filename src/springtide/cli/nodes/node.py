@@ -118,9 +118,9 @@ def remove(cluster: Chosen, names: Sequence[str], force: bool, timeout: float) -
 @which_cluster
 @click.argument("names", nargs=-1, required=True, metavar="NAME...", shell_complete=choices.nodes)
 def cordon(cluster: Chosen, names: Sequence[str]) -> None:
-    """Let nodes take no new pods; those that are there go on.
+    """Stop scheduling new pods on nodes.
 
-    Nobody is moved; training jobs that shrink leave such nodes first. To move pods away: tide node drain.
+    Running pods stay; jobs that scale in remove workers on cordoned nodes first. To evict pods: tide node drain.
     """
     _set_cordoned(cluster, names, True)
 
@@ -129,7 +129,7 @@ def cordon(cluster: Chosen, names: Sequence[str]) -> None:
 @which_cluster
 @click.argument("names", nargs=-1, required=True, metavar="NAME...", shell_complete=choices.nodes)
 def uncordon(cluster: Chosen, names: Sequence[str]) -> None:
-    """Let nodes take pods again."""
+    """Schedule pods on nodes again."""
     _set_cordoned(cluster, names, False)
 
 

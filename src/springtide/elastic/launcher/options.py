@@ -189,11 +189,11 @@ def _add_hosts(parser: argparse.ArgumentParser) -> None:
         nargs=2,
         type=_seconds,
         metavar=("MIN", "MAX"),
-        help="seconds a host rests after a failure, doubled each time (10 300)",
+        help="seconds a host is in back-off after a failure, doubled each time (10 300)",
     )
     group.add_argument("-p", "--ssh-port", dest="ssh_port", type=_port, metavar="PORT", help="of ssh on other hosts")
     group.add_argument(
-        "-i", "--ssh-identity-file", dest="ssh_identity", metavar="FILE", help="whose key opens other hosts to ssh"
+        "-i", "--ssh-identity-file", dest="ssh_identity", metavar="FILE", help="private key for ssh to other hosts"
     )
     group.add_argument(
         "--network-interface",

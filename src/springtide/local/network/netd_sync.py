@@ -83,7 +83,7 @@ class TableSync:
             for wait in waits:
                 wait.cancel()
         if gone.is_set():
-            raise ConnectionResetError("it went away")
+            raise ConnectionResetError("netd closed the connection")
 
 
 async def run(client: Client, holder: Path) -> None:

@@ -23,7 +23,7 @@ def test_what_is_not_offered_is_refused_with_what_to_do() -> None:
         chosen(Max)
     with pytest.raises(NotImplementedError, match=r"op=7 is not offered"):
         chosen(7)
-    with pytest.raises(ValueError, match="two words for one thing"):
+    with pytest.raises(ValueError, match="set the same option"):
         chosen(Sum, average=True)
 
 
