@@ -84,7 +84,7 @@ async def judging(
     async with listening(handlers, wanted.port, _FLAG, host=_listens_on(wanted), tls=maintenance.tls) as port:
         if wanted.must_answer:
             await maintenance.once(port)
-        task = asyncio.create_task(maintenance.run(port), name="webhook upkeep")
+        task = asyncio.create_task(maintenance.run(port), name="webhook maintenance")
         try:
             yield
         finally:
