@@ -32,7 +32,6 @@ from prometheus_client.registry import Collector
 
 from springtide.api.kinds import conditions as types
 from springtide.api.kinds.conditions import holds
-from springtide.api.kinds.replicas import LAUNCHER
 from springtide.api.kinds.status import JobStatus
 from springtide.jobs.kind import Kind
 from springtide.jobs.registry import SERVED
@@ -67,7 +66,8 @@ def figures(kind: Kind, metadata: Mapping[str, Any], status: Any) -> Figures:
     """The values of a cached job. Its status may have been written by any client; invalid values must not affect other
     jobs."""
     said = status if isinstance(status, Mapping) else {}
-    launcher = kind.launcher_name(metadata["name"]) if LAUNCHER in (said.get("replicaStatuses") or ()) else ""
+    exists = kind.launcher_role() in (said.get("replicaStatuses") or ())
+    launcher = kind.launcher_name(metadata["name"]) if exists else ""
     return Figures(metadata["namespace"], launcher, str(said.get("state", "")), *_sizes(str(said.get("workers", ""))))
 
 
