@@ -21,7 +21,7 @@ _COMMANDS = {
         "delete",
         "Delete a cluster: its objects, files and kubeconfig context.",
     ),
-    "status": ("springtide.cli.cluster.status", "status", "Say whether the embedded cluster runs, and what is in it."),
+    "status": ("springtide.cli.cluster.status", "status", "Show whether the embedded cluster runs, and what is in it."),
     "kubeconfig": (
         "springtide.cli.cluster.kubeconfig",
         "kubeconfig",

@@ -63,5 +63,5 @@ def predivided(op: object, factor: float) -> Scaling:
     if factor == 1.0:
         return scaling
     if not scaling.mean:
-        raise ValueError("gradient_predivide_factor goes with op=hvd.Average alone")
+        raise ValueError("gradient_predivide_factor requires op=hvd.Average")
     return Scaling(1.0 / factor, factor, mean=True)

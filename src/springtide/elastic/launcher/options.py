@@ -137,7 +137,7 @@ def parser_of(program: str = TIDERUN) -> _Parser:
     )
     parser.add_argument("-v", "--version", action="version", version=_VERSIONS[program])
     parser.add_argument(
-        "-cb", "--check-build", action=_Build, nargs=0, help="say which frameworks are found here, and exit"
+        "-cb", "--check-build", action=_Build, nargs=0, help="print which frameworks are found here, and exit"
     )
     _add_size(parser)
     _add_hosts(parser)
@@ -243,7 +243,7 @@ def _add_output(parser: argparse.ArgumentParser) -> None:
         action="store_true",
         help="put the time before every line",
     )
-    group.add_argument("--verbose", action="store_true", help="say what is done and why")
+    group.add_argument("--verbose", action="store_true", help="print what is done and why")
 
 
 def _named_hosts(parser: argparse.ArgumentParser, given: argparse.Namespace) -> dict[str, int]:

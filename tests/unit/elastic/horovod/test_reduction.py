@@ -31,7 +31,7 @@ def test_part_of_the_division_may_come_before_the_sum() -> None:
     scaling = predivided(Average, 2.0)
     assert (scaling.before, scaling.divisor(8)) == (0.5, 4)
     assert predivided(Sum, 1.0) == chosen(Sum)
-    with pytest.raises(ValueError, match=r"goes with op=hvd.Average alone"):
+    with pytest.raises(ValueError, match=r"requires op=hvd.Average"):
         predivided(Sum, 2.0)
 
 
