@@ -1,4 +1,4 @@
-# The only door: everything anybody runs here is a target of this file.
+# Every command that is run here is a target of this file.
 VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
