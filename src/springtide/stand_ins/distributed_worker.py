@@ -12,7 +12,6 @@ import argparse
 import json
 import os
 import socket
-from collections.abc import Callable
 from typing import Any
 
 import tensorflow as tf
@@ -104,8 +103,8 @@ def scores(weights: list[Any], pixels: Any) -> Any:
     return tf.nn.relu(pixels @ hidden + hidden_bias) @ digit + digit_bias
 
 
-def training_step(strategy: Any, weights: list[Any], rate: float) -> Callable[[Any], Any]:
-    """Trains one batch on all replicas together; returns the mean loss."""
+def training_step(strategy: Any, weights: list[Any], rate: float) -> Any:
+    """A function that trains one batch on all replicas together and returns the mean loss."""
 
     def on_replica(pixels: Any, labels: Any) -> Any:
         with tf.GradientTape() as tape:

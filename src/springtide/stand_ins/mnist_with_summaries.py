@@ -7,7 +7,6 @@ The directory of --log_dir then holds what TensorBoard shows: tensorboard --logd
 from __future__ import annotations
 
 import argparse
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -56,8 +55,8 @@ def main() -> None:
     training.say(f"Trained {options.max_steps} steps; accuracy {accuracy(network, unseen):.4f} on digits kept back")
 
 
-def training_step(network: Any, optimizer: Any) -> Callable[[Any, Any], Any]:
-    """Trains one batch and returns its mean loss."""
+def training_step(network: Any, optimizer: Any) -> Any:
+    """A function that trains one batch and returns its mean loss."""
 
     @tf.function
     def step(pixels: Any, labels: Any) -> Any:

@@ -26,7 +26,7 @@ INSTEAD = (
 ALONE = {"MASTER_ADDR": "localhost", "MASTER_PORT": "0", "WORLD_SIZE": "1", "RANK": "0"}
 WAYS_OUT = {
     "mpi": "PyTorch's wheels come without the MPI backend. Use --backend gloo, or train over MPI in an MPIJob whose "
-    "program uses mpi4py.",
+    "program uses mpi4py, such as Springtide's examples/mpirun/pi.yaml.",
     "nccl": "NCCL needs a GPU in every replica, and a PyTorch with its libraries for GPUs. Use --backend gloo without.",
 }
 

@@ -18,7 +18,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
 
-from springtide.local.environments import absent_libraries, bundle
+from springtide.local.environments import bundle, empty_libraries
 from springtide.local.environments.environment import OWN, Environment, Files, own
 from springtide.local.environments.presets import Preset
 from springtide.local.environments.shelf import NAME, BusyError, Environments, LinkError
@@ -167,7 +167,7 @@ def _add_alone(directory: Path, found: Probed, preset: Preset, tools: Tools) -> 
     if missing:
         tools.install(directory, [*missing, WHEELS_ONLY, WITHOUT_DEPENDENCIES])
     linked = [found.packages / library for library in preset.linked]
-    if lacking := absent_libraries.supply(linked):
+    if lacking := empty_libraries.supply(linked):
         packages = [word for each in missing for word in ("--pip", each)]
         whole = shlex.join(["tide", "env", "create", "--preset", preset.name, *packages])
         raise MakingError(
