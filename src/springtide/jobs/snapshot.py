@@ -192,6 +192,6 @@ def read(observed: Observed, kind: Kind, now: datetime) -> Snapshot:
         kept = Ledger() if shape.keeps_names else ledgers.recovered(workers.values(), launcher)
     else:
         kept = ledgers.read(config.annotations, workers.values())
-    size = len(workers) if shape.keeps_names else len(kept.members)
+    size = kept.sizes.get(shape.workers, len(workers)) if shape.keeps_names else len(kept.members)
     sizes = kind.resizable.sizes(observed.job) if kind.resizable is not None else ONE_SIZE
     return Snapshot(observed, kind, shape, sizes, kept, now, workers, launcher, size)

@@ -89,12 +89,13 @@ def restarted_in_place(snapshot: Snapshot) -> tuple[tuple[Replica, Pod, int], ..
 
 
 def answered(snapshot: Snapshot) -> tuple[Ledger, list[Decision]]:
-    """The ledger with new failures counted and new successes recorded."""
+    """The ledger with new failures counted and new successes recorded. Successes outside the job's size are forgotten:
+    if the job grows again, these replicas are new ones."""
     ledger, there = snapshot.ledger, pods(snapshot)
     if not snapshot.fixed:
         return ledger, []
     succeeded = (name for name, pod in there.items() if has_succeeded(pod) and pod.uid not in ledger.retried)
-    done = {*ledger.done, *succeeded}
+    done = {*ledger.done, *succeeded} & {each.name for each in snapshot.fixed}
     uids = {pod.uid for pod in there.values()}
     kept = tuple(uid for uid in ledger.retried if uid in uids)
     in_place = {uid: times for uid, times in ledger.in_place.items() if uid in uids}
