@@ -69,8 +69,16 @@ class Snapshot:
 
     @property
     def too_large(self) -> bool:
-        """Whether the job asks for more workers than the operator's limit. No code may iterate over so many."""
-        return self.asked_size > self.observed.settings.max_workers
+        """Whether a role asks for more replicas than the operator's limit. No code may iterate over so many."""
+        return self.oversized is not None
+
+    @property
+    def oversized(self) -> tuple[str, int] | None:
+        """The first role that asks for more replicas than the operator's limit, and their number."""
+        others = (role for role in self.shape.fixed if role != self.shape.workers and role in self.job.roles)
+        sizes = ((role, self._size(role, self.job.roles[role].replicas)) for role in others)
+        asked = ((self.shape.workers, self.asked_size), *sizes)
+        return next((each for each in asked if each[1] > self.observed.settings.max_workers), None)
 
     @property
     def wanted_size(self) -> int:
