@@ -150,7 +150,9 @@ def test_a_rank_that_dies_and_the_one_in_its_place(space: Cluster) -> None:
     assert "STEP" not in row(job)
     space.kubectl.run("exec", "ranks-worker-1", "--", "pkill", "-9", "-f", "python -c")
     space.until(lambda: "RankLost" in job.events(), "the loss is an event")
-    assert re.match(r"Rank \d on ranks-worker-1 was killed by SIGKILL; 1 rank trains on\.", job.messages("RankLost")[0])
+    assert re.match(
+        r"Rank \d on ranks-worker-1 was killed by SIGKILL; 1 rank continues training\.", job.messages("RankLost")[0]
+    )
     space.until(lambda: "RankJoined" in job.events(), "and so is the one in its place")
     assert job.messages("RankJoined") == ["A rank on ranks-worker-1 joined as rank 1; 2 ranks train."]
     space.until(lambda: row(job)["WORKERS"] == "2/2", "both train")

@@ -30,13 +30,13 @@ _EXIT = 2.0
     "--grace",
     type=Duration(),
     metavar="TIME",
-    help="Kill pods that run after so long, such as 10s; 0 kills them at once.  [default: what each asks for]",
+    help="Kill pods that still run then, such as 10s; 0 kills at once.  [default: each pod's own grace period]",
 )
 def down(cluster: Chosen, keep_pods: bool, grace: float | None) -> None:
     """Stop the embedded cluster; its objects are kept.
 
-    Its pods are ended within their grace; jobs that run are named, and go on with the next `tide up`. Returns when all
-    has stopped. `tide delete` removes the objects as well.
+    Pods have their grace period to end. Running jobs are listed; they continue with the next `tide up`. Returns when
+    all processes have ended. `tide delete` removes the objects as well.
     """
     if keep_pods and grace is not None:
         raise click.UsageError("--keep-pods and --grace contradict each other")

@@ -16,7 +16,7 @@ STOPPED = 3
 @which_cluster
 @click.pass_context
 def status(ctx: click.Context, cluster: Chosen) -> None:
-    """Say whether the embedded cluster runs, and what is in it.
+    """Show whether the embedded cluster runs, and what is in it.
 
     Exits with 0 when it runs and answers, with 3 when it is stopped, with 1 when it does not answer.
     """

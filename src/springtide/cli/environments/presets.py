@@ -51,12 +51,13 @@ def make(shelf: Environments, recipe: Recipe, *, replace: bool = False) -> Envir
 def plan(recipe: Recipe, preset: Preset) -> list[str]:
     """The environment to be made, and its cost."""
     more = [word for word in recipe.requirements if word not in preset.requirements]
-    more += [f"-r {file}" for file in recipe.requirement_files]
+    files = [f"-r {file}" for file in recipe.requirement_files]
+    more += files
     beyond = f", and what {', '.join(more)} takes" if more else ""
     lines = [
         f"Making environment {recipe.name!r}: {described(preset)}",
         f"  images:    {', '.join(recipe.images)}",
-        f"  packages:  {', '.join([*recipe.requirements, *more[len(more) - len(recipe.requirement_files) :]])}",
+        f"  packages:  {', '.join([*recipe.requirements, *files, *preset.alone])}",
         f"  takes:     {preset.cost}{beyond}",
     ]
     if preset.programs:

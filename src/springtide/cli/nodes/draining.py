@@ -173,7 +173,7 @@ class _Evictions:
         key, uid = str(Key.of(pod)), pod["metadata"]["uid"]
         if uid not in self._left_to_jobs:
             self._left_to_jobs[uid] = key
-            self._say(f"{key} is replaced by its job before it goes")
+            self._say(f"{key} is replaced by its job before it is deleted")
 
     def left(self, pods: Iterable[Obj]) -> None:
         here = {pod["metadata"]["uid"] for pod in pods}

@@ -17,8 +17,8 @@ from springtide.jobs.endings import causes, outcomes
 from springtide.jobs.endings.outcomes import Outcome
 from springtide.jobs.kind import Replica
 from springtide.jobs.ledger import Ledger
-from springtide.jobs.observed import FAILED, SUCCEEDED, Pod
-from springtide.jobs.policies import backoff_limit, whole_job_restart
+from springtide.jobs.observed import FAILED, SUCCEEDED, Exit, Pod
+from springtide.jobs.policies import backoff_limit, force_delete, whole_job_restart
 from springtide.jobs.snapshot import Snapshot
 
 
@@ -40,7 +40,7 @@ def failures(snapshot: Snapshot) -> tuple[tuple[Replica, Pod], ...]:
 
 def _is_new(snapshot: Snapshot, pod: Pod) -> bool:
     """The exit code of a program after SIGTERM is neither failure nor success."""
-    failed = (pod.phase == FAILED and not pod.terminating) or causes.lost(pod)
+    failed = (pod.phase == FAILED and not pod.terminating) or force_delete.given_up(snapshot, pod)
     return failed and pod.uid not in snapshot.ledger.retried
 
 
@@ -56,7 +56,7 @@ def _pod_failed(snapshot: Snapshot) -> Outcome | None:
     if each is None or pod is None:
         return None
     reason = f"{snapshot.job.kind}{'Evicted' if causes.evicted(pod) else 'Failed'}"
-    message = f"{snapshot.title} has failed: {each.name} {causes.worker(pod)}"
+    message = f"{snapshot.title} has failed: {each.name} {causes.worker(pod)}{_advice(snapshot, pod.exit)}"
     return outcomes.failure(snapshot, reason, outcomes.with_log(snapshot, message, pod))
 
 
@@ -75,9 +75,15 @@ def _restarted_too_often(snapshot: Snapshot) -> Outcome | None:
     if not restarted or snapshot.ledger.retries + sum(times for _, _, times in restarted) <= limit:
         return None
     each, pod, _ = restarted[-1]
-    why = f": {each.name} {causes.exited(pod.last_exit)}" if pod.last_exit is not None else ""
+    ended = pod.last_exit
+    why = f": {each.name} {causes.exited(ended)}{_advice(snapshot, ended)}" if ended is not None else ""
     message = f"{snapshot.title} has failed because it has reached the specified backoff limit ({limit}){why}"
     return outcomes.failure(snapshot, outcomes.BACKOFF_EXCEEDED, message)
+
+
+def _advice(snapshot: Snapshot, ended: Exit | None) -> str:
+    said = snapshot.kind.advice(snapshot.job, ended) if ended is not None else ""
+    return f"; {said}" if said else ""
 
 
 def restarted_in_place(snapshot: Snapshot) -> tuple[tuple[Replica, Pod, int], ...]:

@@ -91,6 +91,8 @@ def over(snapshot: Snapshot) -> JobStatus:
     old = snapshot.job.status
     _, _, wanted = old.workers.partition("/")
     workers = f"0/{wanted}" if wanted else old.workers  # earlier releases left the last number of workers there
+    if snapshot.shape.fixed:
+        old = replace(old, explanation=state.state(snapshot, old.conditions).explanation)
     if not snapshot.workers and not old.replicas:
         return old if old.workers == workers else replace(old, workers=workers)
     replicas, roles = sum(pod.alive for pod in snapshot.workers.values()), dict(old.replica_statuses)

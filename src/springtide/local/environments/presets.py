@@ -29,6 +29,8 @@ class Preset(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     megabytes: int
     seconds: int
     images: tuple[str, ...] = ()
+    alone: tuple[str, ...] = ()
+    linked: tuple[str, ...] = ()
     extends: str = ""
     horovod: bool = False
     programs: dict[str, str] = {}
