@@ -154,9 +154,9 @@ def created(snapshot: Snapshot) -> tuple[Action, ...]:
 
 def removable(snapshot: Snapshot) -> tuple[Pod, ...]:
     """Pods that are created again, and pods outside the job's size. A failed pod is kept until its back-off is over: so
-    long its log can be read."""
+    long its log can be read. On a node that does not respond no pod is deleted before it is evicted."""
     wanted, due = {each.name for each in snapshot.fixed}, backoff_limit.restart_left(snapshot) <= timedelta(0)
-    there = pods(snapshot).values()
+    there = (pod for pod in pods(snapshot).values() if not force_delete.left_alone(snapshot, pod))
     return tuple(
         pod
         for pod in there

@@ -120,7 +120,7 @@ def test_other_deaths_restart_all_of_them_too(submit: Submit, how: str, said: st
         case "Evicted":
             cluster.change(ONE, phase="Failed", ready=False, reason="Evicted", message="low on memory")
         case _:
-            cluster.change(ONE, ready=False, reason="NodeLost")
+            cluster.change(ONE, ready=False, reason="NodeLost", terminating=True)
     cluster.reconcile()
     (message,) = (event.message for event in cluster.events if event.reason == "JobRestarted")
     assert message.startswith(f"{ONE} {said.format(node=node)}; all replicas are restarted together")
