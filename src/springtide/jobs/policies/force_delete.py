@@ -28,6 +28,16 @@ def given_up(snapshot: Snapshot, pod: Pod) -> bool:
     return causes.lost(pod) and pod.terminating and not forbidden(snapshot)
 
 
+def left_alone(snapshot: Snapshot, pod: Pod) -> bool:
+    """Whether a pod on a node that does not respond is not deleted now, whatever it would be deleted for."""
+    return causes.lost(pod) and not given_up(snapshot, pod)
+
+
+def survives_suspension(snapshot: Snapshot, pod: Pod) -> bool:
+    """Of a job that is suspended such pods are deleted by force at once, unless the user forbids it."""
+    return bool(snapshot.shape.fixed) and forbidden(snapshot) and causes.lost(pod)
+
+
 def explained(snapshot: Snapshot, pod: Pod) -> str:
     """What becomes of a pod on a node that does not respond."""
     where = f"{pod.name} is on node {pod.node}, which does not respond"

@@ -52,7 +52,7 @@ def _of_named_replicas(snapshot: Snapshot) -> str:
     kept, asked = snapshot.ledger.sizes, snapshot.asked_sizes
     elastic = snapshot.shape.workers if snapshot.sizes.elastic else ""
     found = [
-        f"{_replicas(snapshot, role, size)} requested, {kept[role]} {'runs' if kept[role] == 1 else 'run'}"
+        f"{replicas(snapshot, role, size)} requested, {kept[role]} {'runs' if kept[role] == 1 else 'run'}"
         for role, size in asked.items()
         if role in kept and kept[role] != size and role != elastic
     ]
@@ -62,7 +62,8 @@ def _of_named_replicas(snapshot: Snapshot) -> str:
     return f"{', '.join(found)}: {rigid}; suspend and resume the job to start anew with the requested size"
 
 
-def _replicas(snapshot: Snapshot, role: str, count: int) -> str:
+def replicas(snapshot: Snapshot, role: str, count: int) -> str:
+    """`1 worker is`, `2 PS replicas are`."""
     what = "worker" if role == snapshot.shape.workers else f"{role} replica"
     return f"1 {what} is" if count == 1 else f"{count} {what}s are"
 

@@ -95,12 +95,13 @@ def restarted_in_place(snapshot: Snapshot) -> tuple[tuple[Replica, Pod, int], ..
 
 
 def answered(snapshot: Snapshot) -> tuple[Ledger, list[Decision]]:
-    """The ledger with new failures counted and new successes recorded."""
+    """The ledger with new failures counted and new successes recorded. Successes outside the job's size are forgotten:
+    if the job grows again, these replicas are new ones."""
     ledger, there = snapshot.ledger, pods(snapshot)
     if not snapshot.fixed:
         return ledger, []
     succeeded = (name for name, pod in there.items() if has_succeeded(pod) and pod.uid not in ledger.retried)
-    done = {*ledger.done, *succeeded}
+    done = {*ledger.done, *succeeded} & {each.name for each in snapshot.fixed}
     uids = {pod.uid for pod in there.values()}
     kept = tuple(uid for uid in ledger.retried if uid in uids)
     in_place = {uid: times for uid, times in ledger.in_place.items() if uid in uids}
@@ -153,9 +154,9 @@ def created(snapshot: Snapshot) -> tuple[Action, ...]:
 
 def removable(snapshot: Snapshot) -> tuple[Pod, ...]:
     """Pods that are created again, and pods outside the job's size. A failed pod is kept until its back-off is over: so
-    long its log can be read."""
+    long its log can be read. On a node that does not respond no pod is deleted before it is evicted."""
     wanted, due = {each.name for each in snapshot.fixed}, backoff_limit.restart_left(snapshot) <= timedelta(0)
-    there = pods(snapshot).values()
+    there = (pod for pod in pods(snapshot).values() if not force_delete.left_alone(snapshot, pod))
     return tuple(
         pod
         for pod in there

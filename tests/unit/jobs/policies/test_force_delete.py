@@ -52,3 +52,31 @@ def test_the_annotation_forbids_it_and_names_the_command() -> None:
     cluster.vanish("mnist-master-0")
     cluster.settle()
     assert cluster.conditions["Running"] == "True"
+
+
+def test_it_is_left_alone_until_then_whatever_it_would_be_deleted_for() -> None:
+    whole = pytorch({"Master": 1, "Worker": 1}, {"springtide.dev/restart": "whole-job"})
+    smaller = pytorch({"Worker": 2}, elasticPolicy={"minReplicas": 1, "maxReplicas": 2})
+    for cluster, silent in ((running(whole), "mnist-master-0"), (running(smaller), "mnist-worker-1")):
+        cluster.change(silent, ready=False, reason="NodeLost")
+        if silent == "mnist-master-0":
+            cluster.fail("mnist-worker-0", code=137)
+        else:
+            cluster.resize(1)
+        cluster.reconcile()
+        cluster.tick(60)
+        cluster.reconcile()
+        assert silent in cluster.pods
+        assert not cluster.pods[silent].terminating
+        cluster.terminate(silent)
+        cluster.settle(60)
+        assert (silent in cluster.pods) == (silent == "mnist-master-0")
+        assert cluster.conditions["Running"] == "True"
+
+
+def test_a_suspended_job_keeps_it_where_the_annotation_forbids() -> None:
+    for annotations, stays in ((None, False), (NEVER, True)):
+        cluster = lost(annotations, evicted=False)
+        cluster.policy(suspend=True)
+        cluster.reconcile()
+        assert ("mnist-master-0" in cluster.pods) is stays
