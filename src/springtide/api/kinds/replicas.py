@@ -78,6 +78,11 @@ def canonical(given: str, names: Iterable[str]) -> str | None:
     return next((name for name in names if name.lower() == given.lower()), None)
 
 
+def spelling(given: Iterable[str], name: str) -> str:
+    """How the role is spelled there; its own name if it is not there."""
+    return next((each for each in given if each.lower() == name.lower()), name)
+
+
 def by_role(specs: Mapping[str, ReplicaSpec], names: Sequence[str]) -> dict[str, ReplicaSpec]:
     """The roles under their names, in the order of `names`. Unknown ones are left out; of two spellings the first
     counts."""
