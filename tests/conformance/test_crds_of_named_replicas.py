@@ -7,6 +7,7 @@ That a CRD is established says that its rules compile there, within the budget o
 from __future__ import annotations
 
 import json
+import re
 from typing import Any, NamedTuple
 
 import pytest
@@ -104,6 +105,12 @@ def test_a_role_that_cannot_run_is_refused(admin: Kubectl, of: Of, wrong: dict[s
     assert f"spec.{of.specs}.Worker{said}" in refused(admin, a_job(of, {"Worker": wrong}))
 
 
+@kinds
+def test_a_role_without_a_template_is_refused(admin: Kubectl, of: Of) -> None:
+    said = f"spec.{of.specs}[Worker].template: Required value: a role has the template of its pods"
+    assert said in refused(admin, a_job(of, {"Worker": {"template": None}}))
+
+
 @pytest.mark.parametrize(
     ("manifest", "said"),
     [
@@ -153,7 +160,11 @@ def test_the_worker_count_follows_scale_patch_and_edit(admin: Kubectl, of: Of) -
 def test_workers_in_another_spelling_have_no_scale(admin: Kubectl, of: Of) -> None:
     created(admin, a_job(of, {"worker": 2}))
     complaint = admin.refused("scale", of.kind, "mnist", "--replicas=4")
-    assert f'the spec replicas field ".spec.{of.specs}.Worker.replicas" does not exist' in complaint
+    assert (
+        "a role must not be given twice in different spellings; kubectl scale and autoscalers need Worker" in complaint
+    )
+    unread = admin.refused("get", of.kind, "mnist", "--subresource=scale")
+    assert f'the spec replicas field ".spec.{of.specs}.Worker.replicas" does not exist' in unread
 
 
 @kinds
@@ -197,8 +208,8 @@ def test_a_field_is_explained(admin: Kubectl, field: str, said: str) -> None:
 
 @kinds
 def test_every_field_has_a_text(admin: Kubectl, of: Of) -> None:
-    tree = admin("explain", f"{of.kind.lower()}.spec", "--recursive").split("FIELDS:")[1]
-    top = [line.split()[0] for line in tree.splitlines() if line.startswith("  ") and not line.startswith("   ")]
+    fields = admin("explain", f"{of.kind.lower()}.spec").split("FIELDS:")[1]
+    top = re.findall(r"^  (\w+)\t<", fields, re.MULTILINE)
     assert {"runPolicy", of.specs, "cleanPodPolicy"} <= set(top)
     for name in top:
         text = admin("explain", f"{of.kind.lower()}.spec.{name}")

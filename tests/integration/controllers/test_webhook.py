@@ -156,14 +156,15 @@ async def test_of_a_dynamic_tfjob_only_the_workers_are_resized(world: World) -> 
 
 
 async def test_workers_in_another_spelling_have_no_scale_whoever_asks(world: World) -> None:
-    """An API server reads the path literally and answers before it asks a webhook, which warns of it at creation."""
+    """An API server reads the path literally and rejects the second spelling before it asks a webhook, which warns of
+    it at creation."""
     key = Key(world.namespace, NAME)
     async with judged(world):
         await begun(world, tfjob("worker", enableDynamicWorker=True))
-        with pytest.raises(
-            errors.ServerError, match=r'spec replicas field "\.spec\.tfReplicaSpecs\.Worker\.replicas" does'
-        ):
+        with pytest.raises(errors.Invalid, match="kubectl scale and autoscalers need Worker"):
             await world.client.patch(TFJOBS, key, {"spec": {"replicas": 3}}, subresource="scale")
+        with pytest.raises(errors.ApiError, match=r'"\.spec\.tfReplicaSpecs\.Worker\.replicas" cannot be empty'):
+            await world.client.patch(TFJOBS, key, {"spec": {}}, subresource="scale")
         await world.client.patch(TFJOBS, key, {"spec": {"tfReplicaSpecs": {"worker": {"replicas": 3}}}})
 
 

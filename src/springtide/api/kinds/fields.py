@@ -26,14 +26,10 @@ def one_of(choices: type[StrEnum]) -> dict[str, Any]:
     return {"enum": [choice.value for choice in choices]}
 
 
-def rules(*each: tuple[str, str] | tuple[str, str, str]) -> dict[str, Any]:
-    """CEL rules: what must hold, what is said otherwise, and of which field below this one."""
-    return {
-        "x-kubernetes-validations": [
-            {"rule": rule, "message": message} | ({"fieldPath": below[0]} if below else {})
-            for rule, message, *below in each
-        ]
-    }
+def rules(*each: tuple[str, str] | tuple[str, str, str] | tuple[str, str, str, str]) -> dict[str, Any]:
+    """CEL rules: what must hold, what is said otherwise, of which field below this one, and as which kind of error."""
+    names = ("rule", "message", "fieldPath", "reason")
+    return {"x-kubernetes-validations": [dict(zip(names, rule, strict=False)) for rule in each]}
 
 
 IMMUTABLE: Final = rules(("self == oldSelf", "field is immutable"))

@@ -54,8 +54,8 @@ def of_size(kind: Kind, new: Job[Any], old: Job[Any] | None) -> list[str]:
 
 
 def of_spelling(kind: Kind, scale: Scale | None, new: Job[Any], written: Mapping[str, Any]) -> list[str]:
-    """Roles may be spelled in any case, but an API server reads the path of the scale subresource literally: it answers
-    `kubectl scale` with an internal error, before any webhook is asked."""
+    """Roles may be spelled in any case, but an API server reads the path of the scale subresource literally: it adds a
+    second role, which the schema rejects before any webhook is asked."""
     if scale is None or kind.resizable is None or not kind.resizable.sizes(new).elastic:
         return []
     given = spelling(updates.roles(scale, written), scale.role)
