@@ -212,7 +212,7 @@ async def test_a_job_that_keeps_its_size_is_refused_another_by_scale_and_by_edit
 async def test_an_elastic_one_is_resized_within_its_bounds() -> None:
     status = {"status": {"startTime": "2026-01-02T03:04:05Z"}}
     running = a_pytorchjob({"Worker": 2}, elasticPolicy={"minReplicas": 1, "maxReplicas": 3}) | status
-    resize = {"stored": running, "sub": "scale", "resource": "pytorchjobs"}
+    resize: dict[str, Any] = {"stored": running, "sub": "scale", "resource": "pytorchjobs"}
     assert await asked(scale(3), scale(2), **resize) == {"allowed": True}
     assert not (await asked(scale(4), scale(2), **resize))["allowed"]
 
@@ -225,7 +225,7 @@ async def test_a_running_job_can_be_deleted_whatever_its_size() -> None:
 
 
 async def test_who_can_resize_a_job_only_by_edit_is_told_when_it_is_created() -> None:
-    elastic = {"elasticPolicy": {"minReplicas": 1, "maxReplicas": 3}}
+    elastic: dict[str, Any] = {"elasticPolicy": {"minReplicas": 1, "maxReplicas": 3}}
     job = a_pytorchjob({"worker": 2}, **elastic)
     assert await asked(job, resource="pytorchjobs") == {
         "allowed": True,

@@ -15,9 +15,9 @@ WAY_OUT = "suspend it, change the size and resume it, which starts it again, fro
 TF_RIGID = f"Forbidden: a TFJob without spec.enableDynamicWorker keeps its size while it runs; {WAY_OUT}"
 TORCH_RIGID = f"Forbidden: a PyTorchJob without spec.elasticPolicy keeps its size while it runs; {WAY_OUT}"
 ONLY_WORKERS = f"Forbidden: only the size of Worker can change while the job runs; {WAY_OUT}"
-SUSPENDED = {"runPolicy": {"suspend": True}}
-DYNAMIC = {"enableDynamicWorker": True}
-ELASTIC = {"elasticPolicy": {"minReplicas": 1, "maxReplicas": 5}}
+SUSPENDED: dict[str, Any] = {"runPolicy": {"suspend": True}}
+DYNAMIC: dict[str, Any] = {"enableDynamicWorker": True}
+ELASTIC: dict[str, Any] = {"elasticPolicy": {"minReplicas": 1, "maxReplicas": 5}}
 
 
 def refused(old: Raw, new: Raw, **status: Any) -> list[tuple[str, str]]:
