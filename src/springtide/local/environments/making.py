@@ -168,8 +168,8 @@ def _check_python(version: str, preset: Preset) -> None:
     newest = preset.newest_python
     if newest and bundle.version(version) > bundle.version(newest):
         raise MakingError(
-            f"preset {preset.name!r} needs Python {newest} or older, not {version}: some of its packages have no wheels "
-            f"for newer ones\nChoose another that this machine has: --python {newest}"
+            f"preset {preset.name!r} needs Python {newest} or older, not {version}: for newer ones "
+            f"some of its packages have no wheels\nChoose another that this machine has: --python {newest}"
         )
 
 
