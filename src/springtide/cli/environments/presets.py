@@ -9,7 +9,7 @@ from collections.abc import Iterable
 
 import click
 
-from springtide.local.environments import making, presets
+from springtide.local.environments import making, operators, presets
 from springtide.local.environments.environment import Environment
 from springtide.local.environments.making import Recipe
 from springtide.local.environments.presets import Preset
@@ -26,6 +26,11 @@ def named(name: str) -> Preset:
 
 def for_image(image: str) -> Preset:
     found = presets.for_image(image)
+    if found is None and (operator := operators.for_image(image)) is not None:
+        raise click.ClickException(
+            f"image {image!r} needs no environment\n"
+            f"It is an image of {operator.name}, whose pods do nothing here: {operator.facts}"
+        )
     if found is None:
         known = ", ".join(dict.fromkeys(pattern for each in presets.table().values() for pattern in each.images))
         raise click.ClickException(
