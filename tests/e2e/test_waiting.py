@@ -55,7 +55,11 @@ def test_every_field_is_explained(space: Cluster) -> None:
     assert "A training job: a launcher that starts ranks on workers" in said
     said = space.kubectl("explain", "mpijob.spec.mpiReplicaSpecs.Worker.replicas")
     assert "The number of pods of this role." in said
-    assert "<no description>" not in space.kubectl("explain", "mpijob", "--recursive", "--output=plaintext")
+    for path in ("", ".spec", ".spec.runPolicy", ".spec.mpiReplicaSpecs", ".spec.mpiReplicaSpecs.Worker", ".status"):
+        said = space.kubectl("explain", f"mpijob{path}")
+        assert "FIELDS:" in said, path
+        assert "<empty>" not in said, path
+        assert "<no description>" not in said, path
 
 
 def test_gpus_that_nobody_has(space: Cluster) -> None:
