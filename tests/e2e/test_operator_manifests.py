@@ -44,9 +44,7 @@ class Manifest:
 
 
 MPI_V1 = Manifest("mpi-operator@v0.2.3", "deploy/v1/mpi-operator.yaml", "mpi-operator", "mpi-operator", complains=OLD)
-MPI_V2 = Manifest(
-    "mpi-operator@v0.8.2", "deploy/v2beta1/mpi-operator.yaml", "mpi-operator", "mpi-operator", warns=KEPT
-)
+MPI_V2 = Manifest("mpi-operator@v0.8.2", "deploy/v2beta1/mpi-operator.yaml", "mpi-operator", "mpi-operator", warns=KEPT)
 MANIFESTS = {
     "mpi v1": MPI_V1,
     "mpi v1 plain": replace(MPI_V1, server_side=False),

@@ -183,7 +183,10 @@ def test_a_maker_that_is_killed_leaves_nothing_that_counts(home: Path, wheel: Pa
         (["create"], "name the environment, or choose a preset"),
         (["create", "--preset", "none"], "there is no preset 'none'\nThere are: horovod, "),
         (["create", "--for", "me/train:1"], "tide env create NAME --pip PACKAGE --image me/train:1"),
-        (["create", "--for", "x/mpi-operator:1"], "needs no environment\nIt is an image of mpi-operator, whose pods do"),
+        (
+            ["create", "--for", "x/mpi-operator:1"],
+            "needs no environment\nIt is an image of mpi-operator, whose pods do",
+        ),
         (["create", "--for", "x", "--preset", "horovod"], "--preset and --for contradict each other"),
         (["create", "e", "--cmd", "[1]"], "'[1]': a list holds strings alone"),
         (["create", "e", "--entrypoint", "a 'b"], "No closing quotation"),

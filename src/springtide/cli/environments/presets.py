@@ -9,6 +9,7 @@ from collections.abc import Iterable
 
 import click
 
+from springtide.cli.places import program
 from springtide.local.environments import making, operators, presets
 from springtide.local.environments.environment import Environment
 from springtide.local.environments.making import Recipe
@@ -35,7 +36,7 @@ def for_image(image: str) -> Preset:
         known = ", ".join(dict.fromkeys(pattern for each in presets.table().values() for pattern in each.images))
         raise click.ClickException(
             f"no preset stands in for image {image!r}; there are presets for {known}\n"
-            f"Make an environment of your own: tide env create NAME --pip PACKAGE --image {shlex.quote(image)}"
+            f"Make an environment of your own: {program()} env create NAME --pip PACKAGE --image {shlex.quote(image)}"
         )
     return found
 
@@ -76,7 +77,7 @@ def described(preset: Preset) -> str:
 
 def existing(environment: Environment) -> str:
     """For a preset whose environment exists."""
-    again = f"tide env create --preset {environment.preset} --replace"
+    again = f"{program()} env create --preset {environment.preset} --replace"
     return f"Environment {environment.name!r} of this preset exists already; to make it anew: {again}"
 
 
@@ -94,5 +95,5 @@ def prepare(names: Iterable[str]) -> None:
         else:
             raise click.ClickException(
                 f"environment {preset.name!r} was not made from the preset of that name\n"
-                f"Make it anew: tide env create --preset {preset.name} --replace"
+                f"Make it anew: {program()} env create --preset {preset.name} --replace"
             )
