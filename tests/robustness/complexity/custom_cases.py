@@ -8,10 +8,13 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from tests.robustness.complexity.cases import DEEP, LONG, MANY, TEXTS, Case, Obj, long_text
+from tests.robustness.complexity.rule_cases import rule_fields, rule_values
 
 from springtide.local.schema.formats import FORMATS
 
 VOLUMES = 10_000
+_TEXTS_PER_RULE = 2
+"""Each is created, patched and applied; the unit tests of the functions try more."""
 GROUP = "complexity.example.com"
 DEFINITIONS = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
 OBJECTS = f"/apis/{GROUP}/v1/namespaces/tried/tries"
@@ -61,7 +64,7 @@ def _maps() -> dict[str, Obj]:
 
 
 def definition(fields: dict[str, Obj] | None = None) -> Obj:
-    known = _strings() | _lists() | _maps() if fields is None else fields
+    known = _strings() | _lists() | _maps() | rule_fields() if fields is None else fields
     schema = {"type": "object", "properties": {"spec": {"type": "object", "properties": known}}}
     names = {"plural": "tries", "singular": "try", "kind": "Try", "listKind": "TryList"}
     version = {"name": "v1", "served": True, "storage": True, "schema": {"openAPIV3Schema": schema}}
@@ -88,6 +91,12 @@ def _values() -> Iterator[tuple[str, str, Callable[[], Any]]]:
         yield name, "wrong entries", lambda: {f"key-{index}": [index] for index in range(MANY)}
         yield name, "long key", lambda: {"a" * LONG: {"b": [{}] * 1000}}
         yield name, "deep", _deep
+
+    texts = [text for _, text in rule_values()]
+    for number, name in enumerate(rule_fields()):
+        for step in range(_TEXTS_PER_RULE):
+            text = texts[(number + step * len(texts) // _TEXTS_PER_RULE) % len(texts)]
+            yield name, f"text {step}", lambda text=text: text  # type: ignore[misc]
 
 
 def _deep() -> Any:
