@@ -10,7 +10,8 @@ from collections.abc import Callable
 
 from tests.pods.manifests import WAIT, pod, py, sh
 from tests.pods.spaces import Space, state
-from tests.robustness_pods.clusters import Victim, filled, small_disk, space_on, victim
+from tests.robustness_pods.clusters import Victim, small_disk, space_on, victim
+from tests.small_disks import filled
 
 from springtide.kube import errors
 from springtide.kube.request import Scope
