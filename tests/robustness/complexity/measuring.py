@@ -27,6 +27,7 @@ from tests.contract.apiserver.servers import Server, from_kubeconfig
 
 from springtide.local.cluster import Options, running
 from springtide.local.scheduler import scheduler
+from springtide.local.supervisor.server import collect_rarely
 
 TICK = 0.005
 PLANTED = "--planted"
@@ -86,6 +87,7 @@ async def _serve(directory: Path) -> None:
     whole = WITH_CONTROLLERS in sys.argv
     options = Options(directory, port=0, controllers=whole, scheduler=scheduler.Options() if whole else None)
     async with running(options) as cluster:
+        collect_rarely()
         print(cluster.directory.kubeconfig, flush=True)
         while command := await commands.get():
             if command == "begin":

@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from functools import partial
 
-from tests.robustness.complexity.cases import Case, Obj, placed
+from tests.robustness.complexity.cases import Case, Obj, Steps, placed
 from tests.robustness.complexity.custom_cases import (
     DEFINITIONS,
     GROUP,
@@ -25,7 +25,7 @@ _POD: Obj = {
     "metadata": {"name": "tried"},
     "spec": {"containers": [{"name": "c", "image": "i"}]},
 }
-_FIELD_REFERENCES = {
+_FIELD_REFERENCES: dict[str, Steps] = {
     "env": ("containers", 0, "env", 0, "valueFrom"),
     "env of an init container": ("initContainers", 0, "env", 0, "valueFrom"),
     "downward API": ("volumes", 0, "downwardAPI", "items", 0),
@@ -46,7 +46,7 @@ def symptom_cases() -> Iterator[Case]:
         for name, text in _FIELD_PATHS.items():
             pod = partial(placed, _POD, ("spec", *steps, "fieldRef"), {"fieldPath": text})
             yield Case(f"field path in {place}: {name}", "POST", f"{PODS}?dryRun=All", pod)
-    container = {"name": "c", "image": "i", "command": ["$(" * 100_000], "args": ["$(a" * 60_000, "$(a)" * 50_000]}
+    container: Obj = {"name": "c", "image": "i", "command": ["$(" * 100_000], "args": ["$(a" * 60_000, "$(a)" * 50_000]}
     container["env"] = [{"name": "a", "value": "$(" * 100_000}]
     yield Case("references", "POST", f"{PODS}?dryRun=All", lambda: placed(_POD, ("spec", "containers"), [container]))
     for digits in ("9" * 300_000, "0." + "0" * 300_000 + "1", "1e" + "9" * 300_000):
@@ -65,7 +65,7 @@ def _json_patches() -> Iterator[Case]:
     doubled = [{"op": "copy", "from": "/data", "path": f"/data/a{number}"} for number in range(1, 30)]
     into = [{"op": "copy", "from": "/metadata", "path": f"/metadata/a{number}"} for number in range(1, 30)]
     for name, steps in {"data": [start, *doubled], "metadata": into}.items():
-        yield Case(f"copy bomb: {name}", "PATCH", f"{MAPS}/large?dryRun=All", lambda steps=steps: steps, JSON_PATCH)
+        yield Case(f"copy bomb: {name}", "PATCH", f"{MAPS}/large?dryRun=All", partial(list, steps), JSON_PATCH)
 
 
 def _rules() -> Iterator[Case]:
