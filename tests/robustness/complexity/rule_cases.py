@@ -10,7 +10,7 @@ from collections.abc import Iterator
 
 from tests.robustness.complexity.cases import TEXTS, Obj
 
-from springtide.local.schema.cel import kubernetes, macros  # noqa: F401 -- importing declares the functions
+from springtide.local.schema.cel import evaluation, kubernetes  # noqa: F401 -- importing declares all functions
 from springtide.local.schema.cel.registry import FUNCTIONS, Overload
 from springtide.local.schema.cel.types import Type
 
@@ -42,7 +42,7 @@ _PARSED = {
     "timestamp": "'2026-01-01T00:00:00Z'",
 }
 """The functions that parse strings, and a short string for each."""
-_WITHOUT_BOUND = ("join",)
+_WITHOUT_BOUND = ("join", "isSorted", "min", "max")
 """Functions that kube-apiserver lets no rule use on a list that the rule makes, whatever its length."""
 _WRITTEN = {
     "string": "self",
