@@ -41,9 +41,10 @@ def verb_cases() -> Iterator[Case]:
     seen: Seen = set()
     for kind, (api_version, path) in KINDS.items():
         group, _, version = api_version.rpartition("/")
+        base = _base(kind)
         for steps, position in fields(builtin.kind_node(group, version, kind), seen):
             for name, value in values(position):
-                make = partial(_placed, _base(kind), steps, value)
+                make = partial(_placed, base, steps, value)
                 sparse = partial(_placed, {}, steps, value)
                 where = f"{kind}.{'.'.join(map(str, steps))}: {name}"
                 status = steps[0] == "status"
