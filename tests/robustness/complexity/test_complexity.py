@@ -177,7 +177,7 @@ def test_no_stored_object_is_costly_for_controllers_and_scheduler(tmp_path: Path
 
 
 def test_a_validator_that_compares_all_with_all_is_found(tmp_path: Path) -> None:
-    labels = {f"k{number}": "v" for number in range(8_000)}
+    labels = {f"k{number}": "v" for number in range(14_000)}
     path = "/api/v1/namespaces?dryRun=All"
     case = Case("labels", "POST", path, lambda: {"metadata": {"name": "x", "labels": labels}})
     with measured(tmp_path / "honest") as honest:
