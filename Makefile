@@ -168,8 +168,10 @@ campaign: $(READY) ## the same with 200 rounds each, and tables of what happened
 		$(BIN)/python -m tests.$$part.report $(CAMPAIGN).$$part.jsonl; done; \
 		$(call storms,1000-1199) || code=$$?; exit $$code
 
+# COMPLEXITY=sample tries every sixteenth of the long inputs, as CI does; all of them take some half an hour.
+COMPLEXITY ?= all
 test-robustness: $(JUDGES)/.ready ## bad input, bad connections, full disks, generated requests, hard times for pods
-	@$(AGAIN) $(JUDGES)/bin/pytest -n 2 -q tests/robustness
+	@SPRINGTIDE_COMPLEXITY=$(COMPLEXITY) $(AGAIN) $(JUDGES)/bin/pytest -n 2 -q tests/robustness
 	@$(AGAIN) $(JUDGES)/bin/pytest -n 3 -q tests/robustness_pods
 
 # One file of tests at a time per process: each has clusters of its own.

@@ -17,7 +17,7 @@ import ssl
 import subprocess
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from pathlib import Path
 
 import aiohttp
@@ -104,12 +104,14 @@ class ServerProcess:
             self._process.kill()
             self._process.wait()
 
-    async def kill_server(self) -> None:
-        """The server alone, at whatever it is. Returns when another one answers."""
+    async def kill_server(self, meanwhile: Callable[[], Awaitable[None]] | None = None) -> None:
+        """The server alone, at whatever it is. Returns when another one answers; `meanwhile` comes before that."""
         before = DataDir(self.directory).server_process()
         if before is not None:
             with contextlib.suppress(ProcessLookupError):
                 os.kill(before, signal.SIGKILL)
+        if meanwhile is not None:
+            await meanwhile()
         deadline = time.monotonic() + START_LIMIT
         while DataDir(self.directory).server_process() in (None, before) or not await self._answers():
             assert time.monotonic() < deadline, f"the server does not come back:\n{self.last_words()}"
@@ -137,7 +139,7 @@ def administrator_tls(directory: Path) -> ssl.SSLContext:
     config = yaml.safe_load((directory / "kubeconfig").read_text())
     cluster, user = config["clusters"][0]["cluster"], config["users"][0]["user"]
     context = ssl.create_default_context(cadata=base64.b64decode(cluster["certificate-authority-data"]).decode())
-    pair = directory / "test-client.pem"
+    pair = directory.with_name(f"{directory.name}.pem")  # the directory may be on a disk that is full
     parts = ("client-certificate-data", "client-key-data")
     pair.write_bytes(b"\n".join(base64.b64decode(user[part]) for part in parts))
     context.load_cert_chain(pair)

@@ -16,6 +16,8 @@ COUNTS = {
     "kills": "kills",
     "kills_while_starting": "of these while starting",
     "losses": "files lost or cut, and put back",
+    "full": "disks full for a moment",
+    "refused": "writes refused on full disks",
     "events": "watch events judged",
     "resumed": "watches resumed",
     "chores": "objects upkeep had to remove",

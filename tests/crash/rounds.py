@@ -8,11 +8,13 @@ what, after how many acknowledged writes the server dies), not every interleavin
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import random
 import sqlite3
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from tests import small_disks
 from tests.crash.chores import Chores
 from tests.crash.process import ServerProcess, session_to
 from tests.crash.shapes import DEFINITION_PATH, KEPT_UP, KINDS, NAMESPACE, WIDGET, Kind, definition, stamp_of, wanted
@@ -24,6 +26,9 @@ WRITERS = 6
 WATCHERS_PER_KIND = 2
 LAST = "the-end"
 MOST_BETWEEN_KILLS = 220
+DISK = "64m"
+FULL_DISKS = 0.4
+"""The part of the rounds in which the disk is full for a moment. Without root there is no small disk."""
 
 
 @dataclass
@@ -36,6 +41,9 @@ class Result:
     kills: int = 0
     kills_while_starting: int = 0
     losses: int = 0
+    full: int = 0
+    """How often the disk was full for a while."""
+    refused: int = 0
     events: int = 0
     resumed: int = 0
     chores: int = 0
@@ -45,21 +53,26 @@ class Result:
 async def play(seed: int, directory: Path) -> Result:
     chance = random.Random(seed)
     result = Result(seed)
-    server = ServerProcess(directory / "data")
+    data = directory / "data"
+    data.mkdir(mode=0o700)
+    small = not small_disks.mount(data, directory, DISK)
+    server = ServerProcess(data)
     try:
         await server.start()
         async with session_to(server) as session:
-            await _play(chance, result, server, Api(session))
+            await _play(chance, result, server, Api(session), small)
         if server.stop() != 0:
             result.violations.append("the server did not stop cleanly")
         result.violations += [f"the server's log: {line}" for line in server.complaints()[:5]]
         result.violations += _damage(server.directory / "state.db")
     finally:
         server.kill()
+        if small:
+            small_disks.unmount(data)
     return result
 
 
-async def _play(chance: random.Random, result: Result, server: ServerProcess, api: Api) -> None:
+async def _play(chance: random.Random, result: Result, server: ServerProcess, api: Api, small: bool) -> None:
     await _prepare(api)
     journal, stop = Journal(), asyncio.Event()
     writers = [Writer(api, f"w{n}", random.Random(chance.random()), journal) for n in range(WRITERS)]
@@ -78,6 +91,8 @@ async def _play(chance: random.Random, result: Result, server: ServerProcess, ap
             await _let_write(journal, chance.randrange(MOST_BETWEEN_KILLS))
             await asyncio.sleep(chance.uniform(0, 0.01))
             await _kill_and_restart(chance, result, server, api)
+        if small and random.Random(result.seed).random() < FULL_DISKS:
+            await _fill_disk(result, server, api)
         await _let_write(journal, chance.randrange(30))
         stop.set()
         await asyncio.wait(working)
@@ -95,6 +110,7 @@ async def _play(chance: random.Random, result: Result, server: ServerProcess, ap
     result.violations += [f"still there after the restart: {what}" for what in await chores.unfinished()]
     result.writes, result.acknowledged = journal.attempts, len(journal.acknowledged)
     result.landed, result.lost, result.chores = journal.landed, journal.lost, len(chores.pending)
+    result.refused = journal.refused
     result.events = sum(len(watcher.seen) for watcher in watchers)
     result.resumed = sum(watcher.resumed for watcher in watchers)
 
@@ -131,6 +147,27 @@ async def _kill_and_restart(chance: random.Random, result: Result, server: Serve
         await _lose_files(chance, result, server)
     await server.start()
     api.up.set()
+
+
+async def _fill_disk(result: Result, server: ServerProcess, api: Api) -> None:
+    """Nothing can be written for a moment; in half of the rounds the server is killed meanwhile."""
+    chance = random.Random(-result.seed - 1)  # of its own: the other plans of a seed stay as they are
+    result.full += 1
+    api.may_be_full = True
+    disk = contextlib.ExitStack()
+    with disk:
+        disk.enter_context(small_disks.filled(server.directory))
+        await asyncio.sleep(chance.uniform(0.1, 0.5))
+        if chance.random() < 0.5:
+
+            async def make_room() -> None:
+                await asyncio.sleep(chance.uniform(0, 0.5))
+                disk.close()
+
+            api.up.clear()
+            result.kills += 1
+            await server.kill_server(make_room)
+            api.up.set()
 
 
 async def _lose_files(chance: random.Random, result: Result, server: ServerProcess) -> None:

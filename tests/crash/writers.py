@@ -49,9 +49,15 @@ class Journal:
     """Writes whose answer was lost but which are there."""
     lost: int = 0
     """Writes whose answer was lost and which are not there; nobody was promised anything."""
+    refused: int = 0
+    """Writes that were refused because the disk was full."""
     goal: int = 0
     reached: asyncio.Event = field(default_factory=asyncio.Event)
     """Set when as many writes as `goal` says were acknowledged, or when something is wrong already."""
+
+
+class DiskFull(OSError):
+    """A refusal: nothing was written."""
 
 
 class Api:
@@ -61,11 +67,16 @@ class Api:
         self.session = session
         self.up = asyncio.Event()
         self.up.set()
+        self.may_be_full = False
+        """Whether the server's disk was filled: refusals for that reason are no surprise from then on."""
 
     async def send(self, method: str, path: str, body: Any = None, media: str = "application/json") -> tuple[int, Obj]:
         async with self.session.request(method, path, json=body, headers={"Content-Type": media}) as answer:
             # A group that is served no more is a plain "404 page not found".
-            return answer.status, await answer.json() if answer.content_type == "application/json" else {}
+            found = await answer.json() if answer.content_type == "application/json" else {}
+        if answer.status == 507 and self.may_be_full:
+            raise DiskFull(found.get("message"))
+        return answer.status, found
 
     async def insist(self, method: str, path: str, body: Any = None) -> tuple[int, Obj]:
         """Again and again until there is an answer: for requests that may be repeated."""
@@ -78,7 +89,7 @@ class Api:
 
     async def served(self, path: str) -> None:
         """Returns when a definition just made is served."""
-        for _ in range(400):
+        for _ in range(4000 if self.may_be_full else 400):
             if (await self.send("GET", path))[0] == 200:
                 return
             await asyncio.sleep(0.005)
@@ -114,6 +125,9 @@ class Writer:
             self._journal.stamps.add((kind.plural, name, stamp))
         try:
             code, answer = await self._send(verb, kind, name, stamp)
+        except DiskFull:
+            await self._refused(kind, name)
+            return
         except BROKEN:
             await self._find_out(kind, name, stamp)
             return
@@ -165,6 +179,12 @@ class Writer:
         if stamp_of(kind, answer) != stamp:
             self._complain(f"the answer for {kind.plural}/{name} is not what was written")
         self._known[kind, name] = (stamp, str(revision))
+
+    async def _refused(self, kind: Kind, name: str) -> None:
+        """Nothing was written, so what was acknowledged before must be there."""
+        before = self._known.get((kind, name), (ABSENT, ""))[0]
+        self._journal.refused += 1
+        await self._find_out(kind, name, before)
 
     async def _find_out(self, kind: Kind, name: str, stamp: str) -> None:
         """The answer never came: either state is right, any other is not."""

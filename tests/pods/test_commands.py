@@ -6,6 +6,7 @@ from __future__ import annotations
 import os
 import re
 import socket
+import textwrap
 from contextlib import AbstractContextManager
 from pathlib import Path
 
@@ -157,6 +158,42 @@ async def test_files_and_folders_are_copied_both_ways(space: Space, tmp_path: Pa
     assert space.kubectl("exec", "p", "--", "/tmp/there/script") == "ran\n"
     space.kubectl("cp", "p:/tmp/there", str(tmp_path / "back"))
     assert (tmp_path / "back/deep/data").read_bytes() == (folder / "deep/data").read_bytes()
+
+
+HOSTILE_TAR = """
+    import io, sys, tarfile
+    def member(name, kind=tarfile.REGTYPE, link="", data=b"hostile"):
+        info = tarfile.TarInfo(name)
+        info.type, info.linkname, info.size = kind, link, len(data) if kind == tarfile.REGTYPE else 0
+        archive.addfile(info, io.BytesIO(data))
+    with tarfile.open(fileobj=sys.stdout.buffer, mode="w|") as archive:
+        member("there/fine")
+        member("there/../../escaped")
+        member("../escaped")
+        member("OUTSIDE/absolute")
+        member("there/up", tarfile.SYMTYPE, "..")
+        member("there/up/escaped")
+        member("there/out", tarfile.SYMTYPE, "OUTSIDE")
+        member("there/out/linked")
+        member("there/hard", tarfile.LNKTYPE, "OUTSIDE/secret")
+"""
+
+
+async def test_an_archive_of_a_hostile_container_is_unpacked_in_its_target_only(space: Space, tmp_path: Path) -> None:
+    """kubectl unpacks it; what a container's `tar` says is passed on as it is."""
+    outside, target = tmp_path / "outside", tmp_path / "below/target"
+    outside.mkdir()
+    (outside / "secret").write_text("kept")
+    target.mkdir(parents=True)
+    script = textwrap.dedent(HOSTILE_TAR).replace("OUTSIDE", str(outside))
+    install = f"cat > /tmp/tar <<'END'\n#!/usr/bin/env python3\n{script}END\nchmod +x /tmp/tar"
+    path = [{"name": "PATH", "value": "/tmp:/usr/local/bin:/usr/bin:/bin"}]
+    await space.start(pod(sh(f"{install}\n{WAIT}", env=path)))
+    space.kubectl.run("cp", "p:/there", str(target / "there"))
+    assert (target / "there/fine").read_text() == "hostile"
+    assert set(os.listdir(tmp_path)) - {".kube"} == {"outside", "below"}
+    assert (os.listdir(target.parent), os.listdir(outside)) == (["target"], ["secret"])
+    assert (outside / "secret").read_text() == "kept"
 
 
 # port-forward

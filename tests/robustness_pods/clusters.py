@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
+from tests import small_disks
 from tests.conformance.programs import Kubectl
 from tests.integration.runtime import ordinary
 from tests.pods.clusters import Cluster
@@ -138,36 +139,17 @@ def _left(home: Path) -> list[str]:
 @contextmanager
 def small_disk(path: Path, owner: Path, size: str) -> Iterator[None]:
     """A file system of its own at a path, that belongs to whom another path belongs to."""
-    if os.geteuid() != 0:
-        pytest.skip("only root can mount a small disk")
-    status = owner.stat()
     path.mkdir(parents=True, exist_ok=True)
+    status = owner.stat()
     for each in (path, *path.parents):
-        if each.is_relative_to(owner):
+        if each.is_relative_to(owner) and os.geteuid() == 0:
             os.chown(each, status.st_uid, status.st_gid)
-    options = f"size={size},mode=0700,uid={status.st_uid},gid={status.st_gid}"
-    mounted = subprocess.run(
-        ["mount", "-t", "tmpfs", "-o", options, "tmpfs", str(path)], capture_output=True, text=True, check=False
-    )
-    if mounted.returncode:
-        pytest.skip(f"this system refuses to mount a small disk: {mounted.stderr.strip()}")
+    if why := small_disks.mount(path, owner, size):
+        pytest.skip(why)
     try:
         yield
     finally:
-        subprocess.run(["umount", "--lazy", str(path)], check=True)
-
-
-@contextmanager
-def filled(disk: Path) -> Iterator[None]:
-    """Not a byte is left."""
-    filler = disk / "filler"
-    with filler.open("wb", buffering=0) as file, suppress(OSError):
-        while True:
-            file.write(bytes(4096))
-    try:
-        yield
-    finally:
-        filler.unlink()
+        small_disks.unmount(path)
 
 
 @asynccontextmanager

@@ -7,10 +7,12 @@ import asyncio
 import os
 import signal
 from collections.abc import Callable
+from pathlib import Path
 
 from tests.pods.manifests import WAIT, pod, py, sh
 from tests.pods.spaces import Space, state
-from tests.robustness_pods.clusters import Victim, filled, small_disk, space_on, victim
+from tests.robustness_pods.clusters import Victim, small_disk, space_on, victim
+from tests.small_disks import filled
 
 from springtide.kube import errors
 from springtide.kube.request import Scope
@@ -105,6 +107,7 @@ async def test_whoever_dies_on_a_full_disk_is_started_for_as_long_as_it_takes(ki
             seen = await space.start(pod(sh(WAIT), name="quiet", restartPolicy="Never"))
             shim, supervisor = found.shim(uid(seen)), found.supervisor()
             await until(found.place.operator_process)
+            leave_room(found.place.log)
             victims = {found.server(), found.agent(), found.holder(), found.place.operator_process()}
             with filled(found.home / "disk"):
                 for process in victims:
@@ -114,6 +117,8 @@ async def test_whoever_dies_on_a_full_disk_is_started_for_as_long_as_it_takes(ki
                 while len(tries - victims) < SEVERAL:
                     tries |= found.processes(SERVER)
                     await asyncio.sleep(0.05)
+            said = found.place.log.read_text(errors="replace")
+            assert f"the disk that holds {found.place.path} is full. Free some space" in said
             assert (found.supervisor(), found.shim(uid(seen))) == (supervisor, shim)
             await until(found.place.server_process)
             await until(lambda: found.place.operator_process() not in (None, *victims))
@@ -122,6 +127,12 @@ async def test_whoever_dies_on_a_full_disk_is_started_for_as_long_as_it_takes(ki
             await space.start(pod(sh(WAIT), name="another"))
             assert found.shim(uid(seen)) == shim
         found.down("--grace", "0")
+
+
+def leave_room(log: Path) -> None:
+    """A file may still grow to the end of its last page when the disk is full: one begins now."""
+    with log.open("ab", buffering=0) as file:
+        file.write(b"\n" * (4096 - log.stat().st_size % 4096 + 1))
 
 
 async def answered(space: Space) -> list[str]:

@@ -8,14 +8,18 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from tests.robustness.complexity.cases import DEEP, LONG, MANY, TEXTS, Case, Obj, long_text
+from tests.robustness.complexity.rule_cases import rule_fields, rule_values
 
 from springtide.local.schema.formats import FORMATS
 
 VOLUMES = 10_000
+_TEXTS_PER_RULE = 2
+"""Each is created, patched and applied; the unit tests of the functions try more."""
 GROUP = "complexity.example.com"
 DEFINITIONS = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
 OBJECTS = f"/apis/{GROUP}/v1/namespaces/tried/tries"
 STRING: Obj = {"type": "string"}
+PRESERVING: Obj = {"type": "object", "x-kubernetes-preserve-unknown-fields": True}
 PAIR: Obj = {"type": "object", "properties": {"k": STRING, "v": STRING}, "required": ["k"]}
 PATTERNS = ("^(a+)+$", "(x?){1000}y", "(a|b)*a(a|b){12}c", r"^[\p{L}\p{N} ]{1,253}$", "(.*)(.*)(.*)x", "^a{0,1000}$")
 
@@ -51,7 +55,7 @@ def _maps() -> dict[str, Obj]:
         "granular": free,
         "atomic-map": free | {"x-kubernetes-map-type": "atomic"},
         "nothing": {"type": "object", "properties": {}},
-        "preserving": {"type": "object", "x-kubernetes-preserve-unknown-fields": True},
+        "preserving": PRESERVING,
         "embedded": {
             "type": "object",
             "x-kubernetes-embedded-resource": True,
@@ -61,10 +65,12 @@ def _maps() -> dict[str, Obj]:
 
 
 def definition(fields: dict[str, Obj] | None = None) -> Obj:
-    known = _strings() | _lists() | _maps() if fields is None else fields
-    schema = {"type": "object", "properties": {"spec": {"type": "object", "properties": known}}}
+    known = _strings() | _lists() | _maps() | rule_fields() if fields is None else fields
+    part = {"type": "object", "properties": known}
+    schema = {"type": "object", "properties": {"spec": part, "status": PRESERVING if fields is None else part}}
     names = {"plural": "tries", "singular": "try", "kind": "Try", "listKind": "TryList"}
     version = {"name": "v1", "served": True, "storage": True, "schema": {"openAPIV3Schema": schema}}
+    version["subresources"] = {"status": {}}
     spec = {"group": GROUP, "scope": "Namespaced", "names": names, "versions": [version]}
     return {"metadata": {"name": f"tries.{GROUP}"}, "spec": spec}
 
@@ -73,7 +79,7 @@ def custom(spec: Obj) -> Obj:
     return {"apiVersion": f"{GROUP}/v1", "kind": "Try", "metadata": {"name": "tried"}, "spec": spec}
 
 
-def _values() -> Iterator[tuple[str, str, Callable[[], Any]]]:
+def custom_values() -> Iterator[tuple[str, str, Callable[[], Any]]]:
     """Field, name of the value, value."""
     for name in _strings():
         for text, sign in TEXTS.items():
@@ -89,6 +95,12 @@ def _values() -> Iterator[tuple[str, str, Callable[[], Any]]]:
         yield name, "long key", lambda: {"a" * LONG: {"b": [{}] * 1000}}
         yield name, "deep", _deep
 
+    texts = [text for _, text in rule_values()]
+    for number, name in enumerate(rule_fields()):
+        for step in range(_TEXTS_PER_RULE):
+            text = texts[(number + step * len(texts) // _TEXTS_PER_RULE) % len(texts)]
+            yield name, f"text {step}", lambda text=text: text  # type: ignore[misc]
+
 
 def _deep() -> Any:
     value: Any = 1
@@ -98,7 +110,7 @@ def _deep() -> Any:
 
 
 def custom_cases() -> Iterator[Case]:
-    for field, name, value in _values():
+    for field, name, value in custom_values():
         make = lambda field=field, value=value: custom({field: value()})  # noqa: E731
         yield Case(f"custom {field}: {name}", "POST", f"{OBJECTS}?dryRun=All&fieldValidation=Ignore", make)
         patch = lambda field=field, value=value: {"spec": {field: value()}}  # noqa: E731
@@ -204,6 +216,16 @@ def selector_cases() -> Iterator[Case]:
     }
     for name, text in fields.items():
         yield Case(f"list fields: {name}", "GET", f"{MAPS}?fieldSelector={text}", bytes)
+
+
+_WATCHED = ("equal", "in", "absent")
+
+
+def watch_cases() -> Iterator[Case]:
+    """Each watch ends after a second."""
+    for case in selector_cases():
+        if case.method == "GET" and case.id.rpartition(": ")[2] in _WATCHED:
+            yield case._replace(id=f"watch {case.id}", path=f"{case.path}&watch=true&timeoutSeconds=1")
 
 
 def prepared() -> Iterator[tuple[str, Obj]]:

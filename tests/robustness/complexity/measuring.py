@@ -26,9 +26,13 @@ from pathlib import Path
 from tests.contract.apiserver.servers import Server, from_kubeconfig
 
 from springtide.local.cluster import Options, running
+from springtide.local.scheduler import scheduler
+from springtide.local.supervisor.server import collect_rarely
 
 TICK = 0.005
 PLANTED = "--planted"
+WITH_CONTROLLERS = "--with-controllers"
+"""The controllers and the scheduler run on the server's event loop, as in every cluster that `tide up` starts."""
 
 
 @dataclass(frozen=True)
@@ -80,7 +84,10 @@ async def _serve(directory: Path) -> None:
     commands: asyncio.Queue[str] = asyncio.Queue()
     loop = asyncio.get_running_loop()
     loop.add_reader(sys.stdin, lambda: commands.put_nowait(sys.stdin.readline().strip()))
-    async with running(Options(directory, port=0, controllers=False)) as cluster:
+    whole = WITH_CONTROLLERS in sys.argv
+    options = Options(directory, port=0, controllers=whole, scheduler=scheduler.Options() if whole else None)
+    async with running(options) as cluster:
+        collect_rarely()
         print(cluster.directory.kubeconfig, flush=True)
         while command := await commands.get():
             if command == "begin":

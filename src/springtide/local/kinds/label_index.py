@@ -8,7 +8,7 @@ of an object. Checked one by one they would block the event loop.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Protocol
 
 from springtide.api import whole_numbers
@@ -31,7 +31,8 @@ class _Allowed:
 
     values: set[str] | None = None
     """None when all values are permitted."""
-    refused: set[str] = field(default_factory=set)
+    refused: set[str] | None = None
+    """None for no values: an empty set takes 200 bytes."""
     absent: bool = False
     above: int | None = None
     below: int | None = None
@@ -43,6 +44,8 @@ class _Allowed:
                     set(condition.values) if self.values is None else self.values.intersection(condition.values)
                 )
             case "!=" | "notin":
+                if self.refused is None:
+                    self.refused = set()
                 self.refused.update(condition.values)
             case "!":
                 self.absent = True
@@ -54,7 +57,9 @@ class _Allowed:
                 self.below = bound if self.below is None else min(self.below, bound)
 
     def includes(self, value: str) -> bool:
-        if self.absent or value in self.refused or (self.values is not None and value not in self.values):
+        if self.absent or (self.refused is not None and value in self.refused):
+            return False
+        if self.values is not None and value not in self.values:
             return False
         if self.above is None and self.below is None:
             return True

@@ -20,6 +20,8 @@ from springtide.local.scheduler.state.snapshot import Snapshot
 _GPU: Final = "nvidia.com/gpu"
 _PER_GPU: Final[Mapping[str, int]] = {_GPU: 1, "nvidia.com/vgpu": 10, "nvidia.com/gpumem": 16 * 1024}
 """The extended resources of a node with one simulated GPU."""
+_MOST_LACKING: Final = 20
+"""More than anybody would add by one command."""
 _PLENTY: Final = 8
 """Simulated devices are free: enough for the other pods of a job."""
 
@@ -37,7 +39,7 @@ def explained(pod: Pod, snapshot: Snapshot, flags: str = "") -> str:
         return f"Add a node to this cluster: tide node add worker-1{flags}"
     known = all("pods" in state.node.allocatable for state in snapshot.nodes)
     lacking = missing(pod, snapshot) if known else {}
-    if not lacking:
+    if not 0 < len(lacking) <= _MOST_LACKING:
         return ""
     gpus = [math.ceil(amount / _PER_GPU[name]) for name, amount in lacking.items() if name in _PER_GPU]
     amounts = {_GPU: max(_PLENTY, *gpus)} if gpus else {}

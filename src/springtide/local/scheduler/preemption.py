@@ -15,11 +15,9 @@ from typing import Final
 from springtide.local.scheduler import filters, placing, reasons
 from springtide.local.scheduler.filters.refusal import Refusal, never
 from springtide.local.scheduler.reasons import Unfit
-from springtide.local.scheduler.state import requirements
 from springtide.local.scheduler.state.nodes import NodeState
 from springtide.local.scheduler.state.pods import EPOCH, Pod
 from springtide.local.scheduler.state.snapshot import Snapshot
-from springtide.local.scheduler.state.views import BudgetView
 
 NO_VICTIMS: Final = never("No preemption victims found for incoming pod")
 NEVER: Final = "preemption: not eligible due to preemptionPolicy=Never."
@@ -86,7 +84,7 @@ def _on_node(pod: Pod, state: NodeState, snapshot: Snapshot) -> Candidate | Refu
             snapshot.remove(other)
         if (refusal := _refusal(pod, state, snapshot)) is not None:
             return refusal
-        protected, free = by_budget(lesser, snapshot.budgets.values())
+        protected, free = by_budget(lesser, snapshot)
         hurt = _not_fitting(pod, state, snapshot, protected)
         victims = hurt + _not_fitting(pod, state, snapshot, free)
     return Candidate(state.node.name, tuple(most_important_first(victims)), len(hurt))
@@ -118,9 +116,10 @@ def _since(pod: Pod) -> float:
     return (pod.started - EPOCH).total_seconds() if pod.started else float(2**40)
 
 
-def by_budget(pods: Iterable[Pod], budgets: Iterable[BudgetView]) -> tuple[list[Pod], list[Pod]]:
+def by_budget(pods: Iterable[Pod], snapshot: Snapshot) -> tuple[list[Pod], list[Pod]]:
     """The pods whose removal would break a disruption budget, and the others; both keep their order."""
-    left = [(budget, requirements.selector(budget.spec.selector)) for budget in budgets]
+    selectors = snapshot.budget_selectors
+    left = [(budget, selectors.of(key, budget.spec.selector)) for key, budget in snapshot.budgets.items()]
     allowed = [budget.status.disruptions_allowed for budget, _ in left]
     protected: list[Pod] = []
     free: list[Pod] = []

@@ -16,6 +16,8 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any, Final
 
+from springtide.event_loop.long_work import in_thread
+from springtide.event_loop.turns import Turns
 from springtide.kube import errors
 from springtide.kube.client import Client
 from springtide.kube.informer import Informers
@@ -26,10 +28,11 @@ from springtide.local.scheduler.gangs import gangs
 from springtide.local.scheduler.gangs.gangs import MakeRoom, Placed, Waits
 from springtide.local.scheduler.gangs.group_status import GroupStatus
 from springtide.local.scheduler.gangs.installing import install
+from springtide.local.scheduler.preparing import prepare
 from springtide.local.scheduler.reasons import Unfit
 from springtide.local.scheduler.state import following
 from springtide.local.scheduler.state.ledger import Change, Ledger
-from springtide.local.scheduler.state.pods import Pod
+from springtide.local.scheduler.state.pods import Pod, Wishes, same_wishes, takes_long, wishes_of
 from springtide.local.scheduler.state.snapshot import Snapshot
 from springtide.local.scheduler.state.storage import NO_VOLUMES, VolumePlan
 from springtide.local.scheduler.state.views import PodView
@@ -41,8 +44,6 @@ logger = logging.getLogger(__name__)
 REST: Final = 4.0
 """The pause after a pass with retries, as a multiple of its duration."""
 LONGEST_REST: Final = 2.0
-BREATH: Final = 50
-"""The number of units after which the event loop runs other tasks."""
 AT_ONCE: Final = 64
 """The maximum number of concurrent writes, and of events; they share the store's disk flushes."""
 BACKOFF: Final = Backoff(base=0.1, limit=10.0)
@@ -80,6 +81,9 @@ class Scheduler:
         self._reserved: dict[Unit, tuple[Pod, ...]] = {}
         """Units whose volumes are being provisioned: assumed on their nodes, and bound once the volumes exist."""
         self._failures: dict[Unit, int] = {}
+        self._reading: dict[Key, PodView | None] = {}
+        """The newest versions of pods whose constraints are being read in a thread."""
+        self._readers: set[asyncio.Task[None]] = set()
         self._wake = asyncio.Event()
         self._slots = asyncio.Semaphore(AT_ONCE)
         self._group: asyncio.TaskGroup | None = None
@@ -91,6 +95,7 @@ class Scheduler:
             for _ in range(AT_ONCE):
                 group.create_task(recorder.run(), name="scheduler events")
         await self._informers.wait_synced()
+        await asyncio.gather(*self._readers)  # the first decisions are about all pods
         group.create_task(self._groups.run(), name="scheduler groups")
         clock = asyncio.get_running_loop().time
         while True:
@@ -104,8 +109,25 @@ class Scheduler:
     # Watching
 
     def pod_changed(self, key: Key, view: PodView | None) -> None:
+        if key in self._reading:
+            self._reading[key] = view
+        elif view is not None and self._takes_long(key, view):
+            self._reading[key] = view
+            reading = self._spawn(self._read(key))
+            self._readers.add(reading)
+            reading.add_done_callback(self._readers.discard)
+        else:
+            self._take_in(key, view)
+
+    def _takes_long(self, key: Key, view: PodView) -> bool:
+        if not takes_long(view):
+            return False
+        known = self.ledger.view(key)
+        return known is None or not same_wishes(known, view)
+
+    def _take_in(self, key: Key, view: PodView | None, wishes: Wishes | None = None) -> None:
         before = self.ledger.pods.get(key)
-        change = self.ledger.pod_changed(key, view)
+        change = self.ledger.pod_changed(key, view, wishes)
         pod = self.ledger.pods.get(key)
         for each in (before, pod):
             if each is not None and each.group:
@@ -121,6 +143,16 @@ class Scheduler:
 
     def group_changed(self, key: Key) -> None:
         self._groups.look(key)
+
+    async def _read(self, key: Key) -> None:
+        """Reads the constraints of a pod that has many, in a thread; then takes in its newest version."""
+        while True:
+            view = self._reading[key]
+            wishes = None if view is None else await in_thread(wishes_of, view)
+            if self._reading[key] is view:
+                break
+        del self._reading[key]
+        self._take_in(key, view, wishes)
 
     def changed(self, change: Change) -> None:
         """Makes the units due that the change may affect."""
@@ -148,9 +180,10 @@ class Scheduler:
         due, self._due = self._due, set()
         retried = any(unit in self._parked for unit in due)
         ready = [unit for unit in due if self._resume(unit)]
-        for number, unit in enumerate(sorted(ready, key=lambda unit: rank(unit, self.ledger))):
-            if number % BREATH == BREATH - 1:
-                await asyncio.sleep(0)
+        turns = Turns()
+        for unit in sorted(ready, key=lambda unit: rank(unit, self.ledger)):
+            await turns.next()
+            await prepare(waiting(unit, self.ledger), self.ledger.snapshot)
             self._parked.pop(unit, None)
             pods = waiting(unit, self.ledger)  # may have changed while other tasks ran
             if pods:
@@ -255,9 +288,9 @@ class Scheduler:
 
     # Doing
 
-    def _spawn(self, deed: Coroutine[Any, Any, None]) -> None:
+    def _spawn(self, deed: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
         assert self._group is not None
-        self._group.create_task(deed)
+        return self._group.create_task(deed)
 
     async def _bind(self, unit: Unit, pod: Pod, node: str) -> None:
         try:

@@ -16,7 +16,7 @@ from springtide.local.scheduler.filters.spreading import includes, matching
 from springtide.local.scheduler.state import requirements
 from springtide.local.scheduler.state.nodes import NodeState
 from springtide.local.scheduler.state.pods import Pod
-from springtide.local.scheduler.state.requirements import PodTerm, Spreading
+from springtide.local.scheduler.state.requirements import Matched, Spreading
 from springtide.local.scheduler.state.snapshot import Snapshot
 
 FULL: Final = 100
@@ -59,12 +59,8 @@ def untainted(pod: Pod, nodes: Sequence[NodeState], _snapshot: Snapshot) -> list
     """Prefers nodes with fewer taints of effect PreferNoSchedule that the pod does not tolerate."""
     if not any(taint.effect == "PreferNoSchedule" for state in nodes for taint in state.node.taints):
         return None
-    tolerations = [each for each in pod.tolerations if each.effect in ("", "PreferNoSchedule")]
     bad = [
-        sum(
-            taint.effect == "PreferNoSchedule" and not requirements.tolerated(tolerations, taint)
-            for taint in state.node.taints
-        )
+        sum(taint.effect == "PreferNoSchedule" and not pod.tolerations.tolerate(taint) for taint in state.node.taints)
         for state in nodes
     ]
     most = max(bad)
@@ -79,9 +75,7 @@ def preferred(pod: Pod, nodes: Sequence[NodeState], _snapshot: Snapshot) -> list
     terms = pod.wishes.preferred_nodes
     if not terms:
         return None
-    sums = [
-        sum(weight for weight, term in terms if term.matches(state.node.name, state.node.labels)) for state in nodes
-    ]
+    sums = [terms.weight(state.node.name, state.node.labels) for state in nodes]
     most = max(sums)
     return [FULL * each // most for each in sums] if most else None
 
@@ -144,7 +138,7 @@ def spread(pod: Pod, nodes: Sequence[NodeState], snapshot: Snapshot) -> list[int
         return None
     ignored = [stated and not all(each.topology in state.node.labels for each in constraints) for state in nodes]
     sums = [0.0] * len(nodes)
-    for constraint in constraints:
+    for constraint in constraints if not all(ignored) else ():
         counts = _domain_counts(pod, constraint, nodes, snapshot)
         size = sum(not each for each in ignored) if constraint.topology == _HOSTNAME else len(counts)
         weight = math.log(size + 2)
@@ -196,23 +190,27 @@ def company(pod: Pod, nodes: Sequence[NodeState], snapshot: Snapshot) -> list[in
     for state in snapshot.nodes:
         labels = state.node.labels
         for other in state.pods.values():
-            for weight, term, about in _opinions(pod, other):
-                value = labels.get(term.topology)
-                namespace = about.key.namespace
-                if value and term.matches(namespace, about.labels, snapshot.namespaces.get(namespace, {})):
-                    liked[term.topology, value] = liked.get((term.topology, value), 0) + weight
+            for sign, matched in _opinions(pod, other, snapshot):
+                # A node has few labels, terms may have many topologies.
+                for topology in matched.weights if len(matched.weights) < len(labels) else labels:
+                    if (value := labels.get(topology)) and (weight := matched.weights.get(topology)):
+                        liked[topology, value] = liked.get((topology, value), 0) + sign * weight
     sums = [sum(liked.get(domain, 0) for domain in state.node.labels.items()) for state in nodes]
     least, most = min(sums), max(sums)
     return [FULL * (each - least) // (most - least) for each in sums] if most > least else None
 
 
-def _opinions(pod: Pod, other: Pod) -> Iterator[tuple[int, PodTerm, Pod]]:
-    """The affinity terms of the two pods about each other: weight, term, and the pod that the term selects."""
-    yield from ((term.weight, term, other) for term in pod.wishes.rather_near)
-    yield from ((-term.weight, term, other) for term in pod.wishes.rather_apart)
-    yield from ((1, term, pod) for term in other.wishes.near)
-    yield from ((term.weight, term, pod) for term in other.wishes.rather_near)
-    yield from ((-term.weight, term, pod) for term in other.wishes.rather_apart)
+def _opinions(pod: Pod, other: Pod, snapshot: Snapshot) -> Iterator[tuple[int, Matched]]:
+    """What the two pods' affinity says about each other: a sign, and what matches."""
+    for sign, terms, about in (
+        (1, pod.wishes.rather_near, other),
+        (-1, pod.wishes.rather_apart, other),
+        (1, other.wishes.near, pod),
+        (1, other.wishes.rather_near, pod),
+        (-1, other.wishes.rather_apart, pod),
+    ):
+        if terms:
+            yield sign, snapshot.matched(terms, about)
 
 
 _SCORES: Final[tuple[tuple[int, Score], ...]] = (

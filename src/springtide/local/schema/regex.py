@@ -145,6 +145,11 @@ def compile_go(pattern: str) -> Pattern:
     return found
 
 
+def is_compiled(pattern: str) -> bool:
+    """Whether the pattern is in the cache."""
+    return pattern in _compiled
+
+
 def _cached_memory() -> int:
     return sum(each.memory for each in _compiled.values())
 

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import contextlib
+import os
 import shutil
 import sqlite3
 from collections.abc import Callable
@@ -108,6 +109,34 @@ async def test_a_torn_watermark_is_written_anew(killed: Path, content: bytes) ->
     await (await open_store(killed)).close()
 
     assert Watermark(killed).read() == 12
+
+
+@pytest.mark.parametrize("content", [b"", b"x", b"\0" * 21, b"12"])
+@pytest.mark.parametrize("lose", [lose_log, empty_database, lose_database, lose_both])
+async def test_a_torn_watermark_does_not_make_a_lost_database_a_new_cluster(
+    killed: Path, lose: Callable[[Path], None], content: bytes
+) -> None:
+    """How much was lost cannot be said then, only that there must be something."""
+    Watermark(killed).path.write_bytes(content)
+    lose(killed)
+
+    for _ in range(2):
+        with pytest.raises(LostError, match=r"state\.db ends at revision 0, but changes up to revision"):
+            await open_store(killed)
+
+
+def test_a_watermark_appears_with_its_content(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """`kill -9` at any moment of the first start must not leave an empty one, which counts as torn."""
+    watermark, seen = Watermark(tmp_path / "state.db"), []
+
+    def write(*_: object) -> int:
+        seen.append(watermark.path.exists())
+        return 0
+
+    monkeypatch.setattr(os, "write", write)
+    watermark.write(0)
+    assert seen == [False]
+    assert not list(tmp_path.iterdir())
 
 
 def damage(path: Path, name: str) -> None:

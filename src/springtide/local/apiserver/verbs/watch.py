@@ -27,7 +27,7 @@ from springtide.local.store.backend import Change, CompactedError, Event, Future
 
 BOOKMARK_EVERY = 60.0
 SHORTEST = 1800.0  # kube-apiserver ends a watch after a random time between 30 and 60 minutes
-LONG_SELECTORS = 8 << 20
+LONG_SELECTORS = 1 << 20
 INITIAL_EVENTS_END = "k8s.io/initial-events-end"
 
 Show = Callable[[Record], Sequence[Part]]
@@ -60,7 +60,7 @@ async def watch(ctx: Context, call: Call) -> Answer:
 
 
 def _count_selector(ctx: Context, watcher: _Watcher, length: int) -> None:
-    """Limit the selectors of all watches: each takes ten times its length in memory, for up to an hour."""
+    """Limit the selectors of all watches: each takes some forty times its length in memory, for up to an hour."""
     if length <= LIGHT_SELECTOR:
         return
     if sum(ctx.long_selectors.values()) + length > LONG_SELECTORS:

@@ -8,7 +8,6 @@ from typing import Final
 from springtide.local.scheduler.filters.refusal import Check, Refusal, never
 from springtide.local.scheduler.state.nodes import NodeState
 from springtide.local.scheduler.state.pods import Pod
-from springtide.local.scheduler.state.requirements import tolerated
 from springtide.local.scheduler.state.snapshot import Snapshot
 from springtide.local.scheduler.state.views import Taint
 
@@ -17,7 +16,7 @@ _TAINT: Final = Taint("node.kubernetes.io/unschedulable", "NoSchedule")
 
 
 def check(pod: Pod, _snapshot: Snapshot) -> Check | None:
-    if tolerated(pod.tolerations, _TAINT):
+    if pod.tolerations.tolerate(_TAINT):
         return None
 
     def on_node(state: NodeState) -> Refusal | None:

@@ -15,14 +15,9 @@ OTHER_NODE: Final = never("node(s) didn't satisfy plugin(s) [NodeAffinity]")
 
 
 def check(pod: Pod, _snapshot: Snapshot) -> Check | Refusal | None:
-    terms = pod.wishes.nodes.terms
-    if not terms:
+    names = pod.wishes.nodes.names
+    if names is None:
         return None
-    names: set[str] = set()
-    for term in terms:
-        if term.names is None:
-            return None
-        names |= term.names
     if not names:
         return CONFLICT
 

@@ -18,7 +18,6 @@ def check(pod: Pod, _snapshot: Snapshot) -> Check | None:
         return None
 
     def on_node(state: NodeState) -> Refusal | None:
-        taken = any(port.clashes(other) for port in pod.ports for other in state.ports)
-        return TAKEN if taken else None
+        return TAKEN if any(map(state.has_taken, pod.ports)) else None
 
     return on_node

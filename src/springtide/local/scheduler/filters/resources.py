@@ -3,11 +3,16 @@
 
 from __future__ import annotations
 
+from typing import Final
+
 from springtide.local.scheduler.filters.refusal import Check, Refusal
 from springtide.local.scheduler.state.amounts import ADVISORY, Amounts
 from springtide.local.scheduler.state.nodes import NodeState
 from springtide.local.scheduler.state.pods import Pod
 from springtide.local.scheduler.state.snapshot import Snapshot
+
+_MOST_REASONS: Final = 50
+"""A pod may request tens of thousands of resources, and each reason becomes part of a message."""
 
 
 def counted(requests: Amounts, strict: bool) -> Amounts:
@@ -26,6 +31,8 @@ def check(pod: Pod, snapshot: Snapshot) -> Check:
             reasons.append("Too many pods")
         for name, amount in wanted.items():
             there = allocatable.get(name, 0)
+            if len(reasons) >= _MOST_REASONS and hopeless:
+                break
             if amount > there - used.get(name, 0):
                 reasons.append(f"Insufficient {name}")
                 hopeless = hopeless or amount > there

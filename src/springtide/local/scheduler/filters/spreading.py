@@ -20,7 +20,9 @@ def check(pod: Pod, snapshot: Snapshot) -> Check | None:
     constraints = pod.wishes.spread
     if not constraints:
         return None
-    counts = [_counts(pod, constraint, constraints, snapshot) for constraint in constraints]
+    topologies = {constraint.topology for constraint in constraints}
+    complete = [state for state in snapshot.nodes if all(each in state.node.labels for each in topologies)]
+    counts = [_counts(pod, constraint, complete) for constraint in constraints]
     own = [int(constraint.selector.matches(pod.labels)) for constraint in constraints]
 
     def on_node(state: NodeState) -> Refusal | None:
@@ -36,13 +38,12 @@ def check(pod: Pod, snapshot: Snapshot) -> Check | None:
     return on_node
 
 
-def _counts(pod: Pod, constraint: Spreading, all_of: tuple[Spreading, ...], snapshot: Snapshot) -> dict[str, int]:
-    """The number of matching pods in each domain that has an included node."""
+def _counts(pod: Pod, constraint: Spreading, nodes: list[NodeState]) -> dict[str, int]:
+    """The number of matching pods in each domain that has an included node, of nodes that have all topologies."""
     counts: dict[str, int] = {}
-    for state in snapshot.nodes:
-        labels = state.node.labels
-        if all(each.topology in labels for each in all_of) and includes(constraint, pod, state.node):
-            value = labels[constraint.topology]
+    for state in nodes:
+        if includes(constraint, pod, state.node):
+            value = state.node.labels[constraint.topology]
             counts[value] = counts.get(value, 0) + matching(state, constraint, pod)
     return counts
 

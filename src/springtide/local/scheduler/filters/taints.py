@@ -8,7 +8,6 @@ from typing import Final
 from springtide.local.scheduler.filters.refusal import Check, Refusal, never
 from springtide.local.scheduler.state.nodes import Node, NodeState
 from springtide.local.scheduler.state.pods import Pod
-from springtide.local.scheduler.state.requirements import tolerated
 from springtide.local.scheduler.state.snapshot import Snapshot
 
 TAINTED: Final = never("node(s) had untolerated taint(s)")
@@ -16,7 +15,7 @@ _FORBIDDING: Final = ("NoSchedule", "NoExecute")
 
 
 def keeps_off(node: Node, pod: Pod) -> bool:
-    return any(taint.effect in _FORBIDDING and not tolerated(pod.tolerations, taint) for taint in node.taints)
+    return any(taint.effect in _FORBIDDING and not pod.tolerations.tolerate(taint) for taint in node.taints)
 
 
 def check(pod: Pod, _snapshot: Snapshot) -> Check:

@@ -19,7 +19,7 @@ from springtide.local.scheduler.gangs import groups
 from springtide.local.scheduler.gangs.gangs import Gang, Queue
 from springtide.local.scheduler.gangs.groups import PLUGIN_GROUPS, VOLCANO_GROUPS, Group
 from springtide.local.scheduler.state import amounts, nodes, pods, storage
-from springtide.local.scheduler.state.pods import Pod
+from springtide.local.scheduler.state.pods import Pod, Wishes
 from springtide.local.scheduler.state.snapshot import Snapshot
 from springtide.local.scheduler.state.storage import VolumePlan
 from springtide.local.scheduler.state.views import (
@@ -67,7 +67,8 @@ class Ledger:
             return Change.CAPACITY  # spread and affinity are counted over the remaining nodes
         return Change.CAPACITY if self.snapshot.put_node(nodes.from_view(view)) else Change.NOTHING
 
-    def pod_changed(self, key: Key, view: PodView | None) -> Change:
+    def pod_changed(self, key: Key, view: PodView | None, wishes: Wishes | None = None) -> Change:
+        """`wishes` are those of the view, if they were read already."""
         old, old_view = self.pods.get(key), self._views.pop(key, None)
         held = old is not None and bool(self.snapshot.where(old.uid))
         if old is not None:
@@ -76,7 +77,9 @@ class Ledger:
             if old is not None:
                 self._forget_all(old.uid)
             return Change.CAPACITY if held else Change.NOTHING
-        pod = pods.from_view(view)
+        if wishes is None and old is not None and old_view is not None and pods.same_wishes(old_view, view):
+            wishes = old.wishes
+        pod = pods.from_view(view, wishes)
         if old is not None and old.uid != pod.uid:
             self._forget_all(old.uid)
         self._settle(pod)
@@ -201,7 +204,7 @@ class Ledger:
         if current is None or view is None or current.uid != pod.uid:
             return pod
         self._strike(current)
-        fresh = self._as_decided(pods.from_view(view))
+        fresh = self._as_decided(pods.from_view(view, current.wishes))
         self._enter(fresh)
         return fresh
 

@@ -3,12 +3,13 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
 from springtide.local.scheduler.state import amounts
 from springtide.local.scheduler.state.amounts import Amounts
-from springtide.local.scheduler.state.pods import HostPort, Pod
+from springtide.local.scheduler.state.pods import ANY_IP, HostPort, Pod
 from springtide.local.scheduler.state.views import NodeView, Taint
 
 
@@ -37,7 +38,8 @@ class NodeState:
     pods: dict[str, Pod] = field(default_factory=dict)
     used: Amounts = field(default_factory=dict)
     usual: Amounts = field(default_factory=lambda: {"cpu": 0, "memory": 0})
-    ports: list[HostPort] = field(default_factory=list)
+    ports: dict[tuple[str, int], Counter[str]] = field(default_factory=dict)
+    """How often pods have taken a port, by protocol and port, then by address."""
 
     @property
     def name(self) -> str:
@@ -47,14 +49,24 @@ class NodeState:
         self.pods[pod.uid] = pod
         amounts.add(self.used, pod.requests)
         amounts.add(self.usual, pod.usual)
-        self.ports += pod.ports
+        for port in pod.ports:
+            self.ports.setdefault((port.protocol, port.port), Counter())[port.ip] += 1
 
     def remove(self, pod: Pod) -> None:
         del self.pods[pod.uid]
         amounts.subtract(self.used, pod.requests)
         amounts.subtract(self.usual, pod.usual)
         for port in pod.ports:
-            self.ports.remove(port)
+            addresses = self.ports[port.protocol, port.port]
+            addresses[port.ip] -= 1
+            if not addresses[port.ip]:
+                del addresses[port.ip]
+            if not addresses:
+                del self.ports[port.protocol, port.port]
+
+    def has_taken(self, port: HostPort) -> bool:
+        taken = self.ports.get((port.protocol, port.port))
+        return taken is not None and (port.ip == ANY_IP or ANY_IP in taken or port.ip in taken)
 
     def free(self, name: str) -> int:
         return self.node.allocatable.get(name, 0) - self.used.get(name, 0)

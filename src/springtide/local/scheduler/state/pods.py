@@ -6,13 +6,26 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from functools import cached_property
 from typing import Final, NamedTuple
+
+import msgspec
 
 from springtide.kube.resources import Key, Obj
 from springtide.local.scheduler.state import amounts, requirements
 from springtide.local.scheduler.state.amounts import Amounts
-from springtide.local.scheduler.state.requirements import NodeTerm, NodeTerms, PodTerms, Spreading
-from springtide.local.scheduler.state.views import Container, PodView, Toleration
+from springtide.local.scheduler.state.requirements import (
+    FEW,
+    NO_TERMS,
+    NodeTerms,
+    PerNode,
+    PodTerms,
+    Preferences,
+    Spreading,
+    Subject,
+    Tolerations,
+)
+from springtide.local.scheduler.state.views import Container, PodSpec, PodView
 
 GROUP_ANNOTATION: Final = "scheduling.k8s.io/group-name"
 GROUP_LABEL: Final = "scheduling.x-k8s.io/pod-group"
@@ -28,9 +41,8 @@ class HostPort(NamedTuple):
     protocol: str
     port: int
 
-    def clashes(self, other: HostPort) -> bool:
-        same = (self.protocol, self.port) == (other.protocol, other.port)
-        return same and (self.ip == other.ip or "0.0.0.0" in (self.ip, other.ip))
+
+ANY_IP: Final = "0.0.0.0"
 
 
 class Claim(NamedTuple):
@@ -38,20 +50,42 @@ class Claim(NamedTuple):
     ephemeral: bool = False
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class NodeDemand:
     """The node selector and the required node affinity."""
 
     labels: tuple[tuple[str, str], ...] = ()
     terms: NodeTerms | None = None
 
+    @cached_property
+    def _results(self) -> PerNode[bool]:
+        return PerNode()
+
+    @cached_property
+    def names(self) -> frozenset[str] | None:
+        """The only nodes that the terms name; None if they do not name nodes."""
+        names: set[str] = set()
+        for term in self.terms or ():
+            if term.names is None:
+                return None
+            names |= term.names
+        return frozenset(names) if self.terms else None
+
+    @property
+    def many(self) -> bool:
+        return self.terms is not None and len(self.terms) > FEW
+
     def matches(self, name: str, labels: Mapping[str, str]) -> bool:
+        return self._results.of(name, labels, self._matches) if self.many else self._matches(name, labels)
+
+    def _matches(self, name: str, labels: Mapping[str, str]) -> bool:
         if any(labels.get(key) != value for key, value in self.labels):
             return False
         return self.terms is None or any(term.matches(name, labels) for term in self.terms)
 
 
 ANYWHERE: Final = NodeDemand()
+NO_PREFERENCES: Final = Preferences()
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,18 +93,27 @@ class Wishes:
     """Placement constraints; pods without any share one empty instance."""
 
     nodes: NodeDemand = ANYWHERE
-    preferred_nodes: tuple[tuple[int, NodeTerm], ...] = ()
-    near: PodTerms = ()
-    apart: PodTerms = ()
-    rather_near: PodTerms = ()
-    rather_apart: PodTerms = ()
+    preferred_nodes: Preferences = NO_PREFERENCES
+    near: PodTerms = NO_TERMS
+    apart: PodTerms = NO_TERMS
+    rather_near: PodTerms = NO_TERMS
+    rather_apart: PodTerms = NO_TERMS
     spread: tuple[Spreading, ...] = ()
     rather_spread: tuple[Spreading, ...] = ()
     stated_spread: bool = False
     """Whether the pod itself states spread constraints, hard or soft."""
 
+    @property
+    def many_about_pods(self) -> bool:
+        return any(terms.many for terms in (self.near, self.apart, self.rather_near, self.rather_apart))
+
+    @property
+    def many_about_nodes(self) -> bool:
+        return self.nodes.many or len(self.preferred_nodes) > FEW
+
 
 NO_WISHES: Final = Wishes()
+NO_TOLERATIONS: Final = Tolerations()
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -79,12 +122,13 @@ class Pod:
 
     key: Key
     uid: str
+    subject: Subject
     labels: Mapping[str, str]
     priority: int
     requests: Amounts
     usual: Amounts
     wishes: Wishes = NO_WISHES
-    tolerations: tuple[Toleration, ...] = ()
+    tolerations: Tolerations = NO_TOLERATIONS
     ports: tuple[HostPort, ...] = ()
     claims: tuple[Claim, ...] = ()
     created: datetime = EPOCH
@@ -122,7 +166,8 @@ class Pod:
         return about | {"namespace": self.key.namespace, "name": self.key.name}
 
 
-def from_view(view: PodView) -> Pod:
+def from_view(view: PodView, wishes: Wishes | None = None) -> Pod:
+    """The pod; its wishes are read from the view unless they are known."""
     metadata, spec, status = view.metadata, view.spec, view.status
     labels = metadata.labels or {}
     disruption = view.condition(DISRUPTION_TARGET)
@@ -130,12 +175,13 @@ def from_view(view: PodView) -> Pod:
     return Pod(
         Key(metadata.namespace, metadata.name),
         metadata.uid,
+        Subject(metadata.namespace, frozenset(labels.items())),
         labels,
         spec.priority,
         requests,
         requests if "cpu" in requests and "memory" in requests else amounts.usual(spec),
-        _wishes(view, labels),
-        spec.tolerations,
+        wishes_of(view) if wishes is None else wishes,
+        Tolerations(dict.fromkeys(spec.tolerations)) if spec.tolerations else NO_TOLERATIONS,
         _ports(spec.containers),
         _claims(view),
         metadata.creation_timestamp or EPOCH,
@@ -153,8 +199,30 @@ def from_view(view: PodView) -> Pod:
     )
 
 
-def _wishes(view: PodView, labels: Mapping[str, str]) -> Wishes:
-    spec = view.spec
+_LONG: Final = 20_000
+"""Characters of constraints that are read in some ten milliseconds."""
+
+
+def _constraints(spec: PodSpec) -> tuple[object, ...]:
+    return (spec.affinity, spec.node_selector, spec.topology_spread_constraints)
+
+
+def takes_long(view: PodView) -> bool:
+    """Whether reading the constraints would block the event loop too long."""
+    constraints = _constraints(view.spec)
+    return any(constraints) and len(msgspec.json.encode(constraints)) > _LONG
+
+
+def same_wishes(view: PodView, other: PodView) -> bool:
+    """Whether two versions of a pod have the same constraints."""
+    if view is other:
+        return True
+    same_pod = (view.metadata.namespace, view.metadata.labels) == (other.metadata.namespace, other.metadata.labels)
+    return same_pod and _constraints(view.spec) == _constraints(other.spec)
+
+
+def wishes_of(view: PodView) -> Wishes:
+    spec, labels = view.spec, view.metadata.labels or {}
     if not (spec.affinity or spec.node_selector or spec.topology_spread_constraints):
         return NO_WISHES
     namespace = view.metadata.namespace
@@ -166,10 +234,10 @@ def _wishes(view: PodView, labels: Mapping[str, str]) -> Wishes:
     return Wishes(
         _node_demand(spec.node_selector or {}, of_nodes),
         _preferred_nodes(of_nodes),
-        requirements.required_terms(near, namespace, labels),
-        requirements.required_terms(apart, namespace, labels),
-        requirements.preferred_terms(near, namespace, labels),
-        requirements.preferred_terms(apart, namespace, labels),
+        requirements.required_terms(near, namespace),
+        requirements.required_terms(apart, namespace),
+        requirements.preferred_terms(near, namespace),
+        requirements.preferred_terms(apart, namespace),
         tuple(requirements.spreading(each, labels) for each in hard),
         tuple(requirements.spreading(each, labels) for each in soft),
         bool(spec.topology_spread_constraints),
@@ -182,15 +250,15 @@ def _node_demand(labels: Mapping[str, str], affinity: Obj) -> NodeDemand:
     return NodeDemand(tuple(labels.items()), terms)
 
 
-def _preferred_nodes(affinity: Obj) -> tuple[tuple[int, NodeTerm], ...]:
+def _preferred_nodes(affinity: Obj) -> Preferences:
     preferred = affinity.get("preferredDuringSchedulingIgnoredDuringExecution") or ()
     parsed = ((each.get("weight", 0), requirements.node_term(each.get("preference") or {})) for each in preferred)
-    return tuple((weight, term) for weight, term in parsed if weight and term is not None)
+    return Preferences((weight, term) for weight, term in parsed if weight and term is not None)
 
 
 def _ports(containers: tuple[Container, ...]) -> tuple[HostPort, ...]:
     ports = [port for container in containers for port in container.ports if port.host_port]
-    return tuple(HostPort(port.host_ip or "0.0.0.0", port.protocol, port.host_port) for port in ports)
+    return tuple(HostPort(port.host_ip or ANY_IP, port.protocol, port.host_port) for port in ports)
 
 
 def _claims(view: PodView) -> tuple[Claim, ...]:
@@ -200,4 +268,4 @@ def _claims(view: PodView) -> tuple[Claim, ...]:
             found.append(Claim(volume.persistent_volume_claim.claim_name))
         elif volume.ephemeral is not None:
             found.append(Claim(f"{view.metadata.name}-{volume.name}", ephemeral=True))
-    return tuple(found)
+    return tuple(dict.fromkeys(found))

@@ -13,13 +13,17 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from typing import Final
 
 from springtide.kube.resources import Key
+from springtide.local.scheduler.state.long_selectors import LongSelectors
 from springtide.local.scheduler.state.nodes import Node, NodeState, by_name
 from springtide.local.scheduler.state.pods import Pod
-from springtide.local.scheduler.state.requirements import Labels
+from springtide.local.scheduler.state.requirements import Labels, Matched, PodTerms
 from springtide.local.scheduler.state.storage import Storage
 from springtide.local.scheduler.state.views import BudgetView
+
+_NO_LABELS: Final[Labels] = {}
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,6 +38,7 @@ class Snapshot:
     strict_resources: bool = False
     storage: Storage = field(default_factory=Storage)
     budgets: dict[Key, BudgetView] = field(default_factory=dict)
+    budget_selectors: LongSelectors = field(default_factory=LongSelectors)
     namespaces: dict[str, Labels] = field(default_factory=dict)
     _nodes: dict[str, NodeState] = field(default_factory=dict)
     _where: dict[str, str] = field(default_factory=dict)
@@ -43,6 +48,7 @@ class Snapshot:
     _sorted: list[NodeState] | None = None
     _apart: int = 0
     _opinionated: int = 0
+    _many_terms: dict[str, Pod] = field(default_factory=dict)
     _steps: list[_Step] | None = None
 
     # Nodes
@@ -119,6 +125,27 @@ class Snapshot:
         wishes = pod.wishes
         self._apart += by * bool(wishes.apart)
         self._opinionated += by * bool(wishes.near or wishes.rather_near or wishes.rather_apart)
+        if wishes.many_about_pods:
+            if by > 0:
+                self._many_terms[pod.uid] = pod
+            else:
+                self._many_terms.pop(pod.uid, None)
+
+    def matched(self, terms: PodTerms, pod: Pod) -> Matched:
+        """Which of the terms match a pod."""
+        labels = self.namespaces.get(pod.key.namespace, _NO_LABELS)
+        return terms.matched(pod.subject, pod.labels, labels)
+
+    @property
+    def with_many_terms(self) -> list[Pod]:
+        """The placed pods with many terms about other pods."""
+        return list(self._many_terms.values())
+
+    @property
+    def pods(self) -> list[Pod]:
+        """The pods on nodes, and those that nodes are promised to."""
+        placed = [pod for state in self._nodes.values() for pod in state.pods.values()]
+        return placed + [pod for promised in self._promised.values() for pod in promised.values()]
 
     # Promises: nodes where victims make room for a pod
 

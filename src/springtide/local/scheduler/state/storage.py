@@ -14,6 +14,7 @@ from typing import Final
 
 from springtide.kube.resources import Key, Obj
 from springtide.local.scheduler.state import amounts, requirements
+from springtide.local.scheduler.state.long_selectors import LongSelectors
 from springtide.local.scheduler.state.pods import Pod
 from springtide.local.scheduler.state.requirements import Labels
 from springtide.local.scheduler.state.views import ClaimView, ClassView, VolumeView
@@ -26,6 +27,8 @@ class Storage:
     claims: dict[Key, ClaimView] = field(default_factory=dict)
     volumes: dict[str, VolumeView] = field(default_factory=dict)
     classes: dict[str, ClassView] = field(default_factory=dict)
+    selectors: LongSelectors = field(default_factory=LongSelectors)
+    """Of claims."""
 
     def waits_for_consumer(self, claim: ClaimView) -> bool:
         found = self.classes.get(claim.spec.storage_class_name)
@@ -120,7 +123,7 @@ def _smallest(claim: ClaimView, name: str, labels: Labels, storage: Storage, tak
     suitable = [
         volume
         for volume in storage.volumes.values()
-        if volume.metadata.name not in taken and _suits(volume, claim) and reachable(volume, name, labels)
+        if volume.metadata.name not in taken and _suits(volume, claim, storage) and reachable(volume, name, labels)
     ]
     # A volume reserved for this very claim is preferred.
     return min(suitable, key=lambda volume: (volume.spec.claim_ref is None, _size(volume)), default=None)
@@ -130,7 +133,7 @@ def _size(volume: VolumeView) -> int:
     return amounts.read(volume.spec.capacity).get("storage", 0)
 
 
-def _suits(volume: VolumeView, claim: ClaimView) -> bool:
+def _suits(volume: VolumeView, claim: ClaimView, storage: Storage) -> bool:
     spec, wanted = volume.spec, claim.spec
     reference = spec.claim_ref
     if reference is not None:
@@ -145,7 +148,7 @@ def _suits(volume: VolumeView, claim: ClaimView) -> bool:
         return False
     if not set(wanted.access_modes) <= set(spec.access_modes):
         return False
-    return wanted.selector is None or requirements.selector(wanted.selector).matches(volume.metadata.labels)
+    return wanted.selector is None or storage.selectors.of(claim.key, wanted.selector).matches(volume.metadata.labels)
 
 
 def _can_provision(claim: ClaimView, labels: Labels, storage: Storage) -> bool:

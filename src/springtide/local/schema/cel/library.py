@@ -286,15 +286,21 @@ def _declare_clock() -> None:
         function(f"duration.{name}() int")(lambda span, unit=unit: int(span.total_seconds() / unit))
 
 
+_ZONE = re.compile(r"[A-Za-z0-9_+-]{1,32}(?:/[A-Za-z0-9_+-]{1,32}){0,3}")
+"""Names that a time zone may have. `ZoneInfo` looks others up as files and packages, once for each part of the name."""
+
+
 def _zone(name: str) -> timezone | ZoneInfo:
     offset = re.fullmatch(r"([+-]?)(\d\d):(\d\d)", name)
     try:
         if offset is not None:
             minutes = int(offset[2]) * 60 + int(offset[3])
             return timezone(timedelta(minutes=-minutes if offset[1] == "-" else minutes))
-        return ZoneInfo(name)
+        if _ZONE.fullmatch(name):
+            return ZoneInfo(name)
     except (ZoneInfoNotFoundError, ValueError, OSError):
-        raise CelError(f"unknown time zone {name}") from None
+        pass
+    raise CelError(f"unknown time zone {name[:100]}")
 
 
 _declare_clock()

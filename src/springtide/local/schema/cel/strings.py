@@ -11,7 +11,7 @@ from springtide.local.schema.cel.cost import COMPARISON, RUNNING
 from springtide.local.schema.cel.library import written
 from springtide.local.schema.cel.registry import function
 from springtide.local.schema.cel.values import NO_OVERLOAD, CelError, TypeName
-from springtide.local.schema.regex import GoRegexError, Pattern, TooManyStepsError, compile_go
+from springtide.local.schema.regex import GoRegexError, Pattern, TooManyStepsError, compile_go, is_compiled
 
 _T = TypeVar("_T")
 
@@ -37,9 +37,12 @@ def _matches(text: str, pattern: str) -> bool:
 
 
 _STEPS_PER_ITEM = 10  # steps of a search take as long as one item of a meter's room
+_ITEMS_PER_CHARACTER = 40  # of a pattern that is compiled
 
 
 def searched(pattern: str, text: str, search: Callable[[Pattern], _T]) -> _T:
+    if not is_compiled(pattern):
+        RUNNING.meter.reserve(_ITEMS_PER_CHARACTER * len(pattern))
     try:
         compiled = compile_go(pattern)
         RUNNING.meter.reserve(compiled.size * len(text) // _STEPS_PER_ITEM)

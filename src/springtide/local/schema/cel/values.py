@@ -141,20 +141,25 @@ def item_key(item: Any, keys: tuple[str, ...]) -> Hashable:
     return tuple(token(item.get(key)) for key in keys) if isinstance(item, dict) else token(item)
 
 
-_DURATION = re.compile(r"(\d+(?:\.\d*)?|\.\d+)(ns|us|µs|μs|ms|s|m|h)")
+_DURATION_PART = re.compile(r"([0-9]++(?:\.[0-9]*+)?+|\.[0-9]++)(ns|us|µs|μs|ms|s|m|h)")
 _MICROSECONDS = {"ns": 0.001, "us": 1, "µs": 1, "μs": 1, "ms": 1e3, "s": 1e6, "m": 6e7, "h": 3.6e9}
 
 
 def parse_duration(text: str) -> timedelta:
-    """Parse a Go duration such as `1h30m`."""
+    """Parse a Go duration such as `1h30m`. Stops at the first part that is not one, as Go does."""
     sign = -1 if text.startswith("-") else 1
-    body = text.lstrip("+-") if text[:1] in "+-" else text
-    parts = _DURATION.findall(body)
-    if body != "0" and (not parts or "".join(number + unit for number, unit in parts) != body):
-        raise CelError(no_conversion("google.protobuf.Duration"))
-    amount = sum(float(number) * _MICROSECONDS[unit] for number, unit in parts)
-    if not amount * 1000 < 2**63:
-        raise CelError(no_conversion("google.protobuf.Duration"))
+    body = text[1:] if text[:1] in ("+", "-") else text
+    if body == "0":
+        return timedelta()
+    amount, at = 0.0, 0
+    while at < len(body) or not body:
+        part = _DURATION_PART.match(body, at)
+        if part is None:
+            raise CelError(no_conversion("google.protobuf.Duration"))
+        amount += float(part[1]) * _MICROSECONDS[part[2]]
+        if not amount * 1000 < 2**63:
+            raise CelError(no_conversion("google.protobuf.Duration"))
+        at = part.end()
     return timedelta(microseconds=sign * amount)
 
 
