@@ -25,9 +25,10 @@ from pathlib import Path
 
 from tests.contract.apiserver.servers import Server, from_kubeconfig
 
+from springtide.event_loop.garbage_collection import collect_rarely
 from springtide.local.cluster import Options, running
 from springtide.local.scheduler import scheduler
-from springtide.local.supervisor.server import collect_rarely
+from springtide.local.supervisor.server import COLLECT
 
 TICK = 0.005
 PLANTED = "--planted"
@@ -87,7 +88,7 @@ async def _serve(directory: Path) -> None:
     whole = WITH_CONTROLLERS in sys.argv
     options = Options(directory, port=0, controllers=whole, scheduler=scheduler.Options() if whole else None)
     async with running(options) as cluster:
-        collect_rarely()
+        collect_rarely(COLLECT)
         print(cluster.directory.kubeconfig, flush=True)
         while command := await commands.get():
             if command == "begin":

@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from springtide.event_loop.long_work import in_thread
-from springtide.event_loop.turns import Turns
+from springtide.event_loop.slices import Slices
 from springtide.kube.resources import Key, Obj
 from springtide.local.kinds.label_selectors import Selector
 from springtide.local.scheduler.state import requirements
@@ -24,12 +24,12 @@ from springtide.local.scheduler.state.snapshot import Snapshot
 async def prepare(pods: Sequence[Pod], snapshot: Snapshot) -> None:
     """For pods that are to be placed."""
     await _parse_selectors(pods, snapshot)
-    turns = Turns()
+    slices = Slices()
     for pod in pods:
         if pod.wishes.many_about_nodes:
-            await _about_nodes(pod, snapshot, turns)
+            await _about_nodes(pod, snapshot, slices)
         others = [*snapshot.pods, *pods] if pod.wishes.many_about_pods else snapshot.with_many_terms
-        await _about_pods(pod, others, snapshot, turns)
+        await _about_pods(pod, others, snapshot, slices)
 
 
 async def _parse_selectors(pods: Iterable[Pod], snapshot: Snapshot) -> None:
@@ -50,18 +50,18 @@ def _parsed(written: Obj | None) -> Selector:
     return requirements.selector(written).prepare()
 
 
-async def _about_nodes(pod: Pod, snapshot: Snapshot, turns: Turns) -> None:
+async def _about_nodes(pod: Pod, snapshot: Snapshot, slices: Slices) -> None:
     for state in list(snapshot.nodes):
         pod.wishes.nodes.matches(state.node.name, state.node.labels)
         pod.wishes.preferred_nodes.weight(state.node.name, state.node.labels)
-        await turns.next()
+        await slices.next()
 
 
-async def _about_pods(pod: Pod, others: Iterable[Pod], snapshot: Snapshot, turns: Turns) -> None:
+async def _about_pods(pod: Pod, others: Iterable[Pod], snapshot: Snapshot, slices: Slices) -> None:
     for other in others:
         for one, another in ((pod, other), (other, pod)):
             wishes = one.wishes
             for terms in (wishes.near, wishes.apart, wishes.rather_near, wishes.rather_apart):
                 if terms.many:
                     snapshot.matched(terms, another)
-                    await turns.next()
+                    await slices.next()

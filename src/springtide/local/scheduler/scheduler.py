@@ -17,7 +17,7 @@ from datetime import UTC, datetime
 from typing import Any, Final
 
 from springtide.event_loop.long_work import in_thread
-from springtide.event_loop.turns import Turns
+from springtide.event_loop.slices import Slices
 from springtide.kube import errors
 from springtide.kube.client import Client
 from springtide.kube.informer import Informers
@@ -180,9 +180,9 @@ class Scheduler:
         due, self._due = self._due, set()
         retried = any(unit in self._parked for unit in due)
         ready = [unit for unit in due if self._resume(unit)]
-        turns = Turns()
+        slices = Slices()
         for unit in sorted(ready, key=lambda unit: rank(unit, self.ledger)):
-            await turns.next()
+            await slices.next()
             await prepare(waiting(unit, self.ledger), self.ledger.snapshot)
             self._parked.pop(unit, None)
             pods = waiting(unit, self.ledger)  # may have changed while other tasks ran

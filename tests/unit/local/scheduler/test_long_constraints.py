@@ -127,7 +127,7 @@ def test_changed_labels_of_a_namespace_are_evaluated_anew() -> None:
 
 
 async def test_the_event_loop_turns_while_terms_are_evaluated(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("springtide.event_loop.turns.SLICE", 0.0)
+    monkeypatch.setattr("springtide.event_loop.slices.SLICE", 0.0)
     turns = 0
 
     async def count() -> None:
@@ -144,7 +144,7 @@ async def test_the_event_loop_turns_while_terms_are_evaluated(monkeypatch: pytes
 
 
 async def test_pods_without_many_terms_need_no_turn_of_the_loop(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("springtide.event_loop.turns.SLICE", 0.0)
+    monkeypatch.setattr("springtide.event_loop.slices.SLICE", 0.0)
     preparing = prepare([a_pod("p", affinity={"podAntiAffinity": {REQUIRED: [about_pods("k")]}})], a_crowd())
     with pytest.raises(StopIteration):
         preparing.send(None)
