@@ -24,6 +24,8 @@ ROOT = HERE.parents[1]
 DOCS = ROOT / "docs"
 TOOLS = os.environ.get("SPRINGTIDE_TOOLS", "")
 
+_CACHES = {"PIP_CACHE_DIR": os.environ.get("PIP_CACHE_DIR", str(Path.home() / ".cache/pip"))}
+"""What pages install is fetched once, although each page has a home of its own."""
 _BLOCK = re.compile(r"^```(sh(?: kubectl)?)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 
 
@@ -44,7 +46,7 @@ def run(page: Path, home: Path, patience: float = 150) -> str:
         ["sh", "-eux"],
         input="".join(body for kind, body in blocks(page) if kind in wanted),
         cwd=home,
-        env={"HOME": str(home), "PATH": ":".join(programs)},
+        env={"HOME": str(home), "PATH": ":".join(programs), **_CACHES},
         capture_output=True,
         text=True,
         timeout=patience,
