@@ -32,7 +32,7 @@ def test_a_bare_job() -> None:
 
 def test_what_is_written_stands() -> None:
     policy = {"suspend": True, "backoffLimit": 0, "schedulingPolicy": {"minAvailable": 2, "queue": "q"}}
-    spec = {"successPolicy": "AllWorkers", "enableDynamicWorker": True, "runPolicy": policy}
+    spec: dict[str, Any] = {"successPolicy": "AllWorkers", "enableDynamicWorker": True, "runPolicy": policy}
     job = defaulted(a_tfjob({"Worker": 2}, restart="OnFailure", **spec))
     assert roles(job) == [("Worker", 2, ON_FAILURE)]
     assert job.run == Run(
