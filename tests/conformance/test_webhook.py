@@ -124,3 +124,54 @@ def test_an_old_mistake_is_a_warning_to_whoever_changes_something_else(admin: Ku
         assert done.returncode == 0
         assert done.stderr.startswith("Warning: still spec.mpiReplicaSpecs[Worker].replicas: Invalid value: 9: ")
         assert admin.run("label", "mpijob", "pi", "team=a").stderr == ""
+
+
+def a_tfjob(workers: str = "Worker", **spec: Any) -> str:
+    template = {"spec": {"containers": [{"name": "tensorflow", "image": "train"}]}}
+    roles = {"Ps": {"replicas": 1, "template": template}, workers: {"replicas": 2, "template": template}}
+    job = {
+        "apiVersion": "kubeflow.org/v1",
+        "kind": "TFJob",
+        "metadata": {"name": "mnist"},
+        "spec": {"tfReplicaSpecs": roles, **spec},
+    }
+    text: str = yaml.safe_dump(job)
+    return text
+
+
+def begun(kubectl: Kubectl, manifest: str) -> None:
+    kubectl("create", "-f", "-", stdin=manifest)
+    status = json.dumps({"status": {"startTime": "2026-01-02T03:04:05Z"}})
+    kubectl("patch", "tfjob", "mnist", "--subresource=status", "--type=merge", "-p", status)
+
+
+def test_a_running_job_keeps_its_size_until_it_is_suspended(judged: Kubectl) -> None:
+    begun(judged, a_tfjob())
+    said = (
+        'The TFJob "mnist" is invalid: spec.tfReplicaSpecs[{}].replicas: Forbidden: a TFJob without '
+        "spec.enableDynamicWorker keeps its size while it runs; suspend it, change the size and resume it, which "
+        "starts it again, from its checkpoint if it has one"
+    )
+    assert judged.refused("scale", "tfjob", "mnist", "--replicas=3").strip() == said.format("Worker")
+    patch = ("patch", "tfjob", "mnist", "--type=merge", "-p")
+    larger = json.dumps({"spec": {"tfReplicaSpecs": {"Ps": {"replicas": 2}}}})
+    assert judged.refused(*patch, larger).strip() == said.format("Ps")
+    editor = judged.home / "editor.sh"
+    editor.write_text('sed -i -e "s/replicas: 1/replicas: 2/" "$1"\n')
+    done = judged.run("edit", "tfjob", "mnist", KUBE_EDITOR=f"sh {editor}", TMPDIR=str(judged.home))
+    assert 'tfjobs.kubeflow.org "mnist" is invalid' in done.stderr
+    judged(*patch, '{"spec":{"runPolicy":{"suspend":true}}}')
+    judged(*patch, larger)
+    judged("scale", "tfjob", "mnist", "--replicas=3")
+    judged(*patch, '{"spec":{"runPolicy":{"suspend":false}}}')
+
+
+def test_who_creates_an_elastic_job_whose_workers_scale_does_not_find_is_told(judged: Kubectl) -> None:
+    done = judged.run("create", "-f", "-", stdin=a_tfjob("worker", enableDynamicWorker=True))
+    assert done.returncode == 0
+    assert done.stderr.strip() == (
+        "Warning: spec.tfReplicaSpecs[worker]: kubectl scale and autoscalers need the spelling Worker; with worker the "
+        "job can be resized by kubectl edit and patch only"
+    )
+    assert "kubectl scale and autoscalers need Worker" in judged.refused("scale", "tfjob", "mnist", "--replicas=3")
+    judged("patch", "tfjob", "mnist", "--type=merge", "-p", '{"spec":{"tfReplicaSpecs":{"worker":{"replicas":3}}}}')

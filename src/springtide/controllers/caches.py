@@ -6,7 +6,7 @@ Other objects are never fetched, so a cluster with ten thousand other pods and s
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import Any, Final, NamedTuple
 
@@ -71,10 +71,16 @@ def _last_lines(pod: PodView) -> str:
 
 class Caches:
     def __init__(
-        self, informers: Informers, namespace: str, gang_scheduler: str, makes: Iterable[Resource] = ()
+        self,
+        informers: Informers,
+        namespace: str,
+        gang_scheduler: str,
+        makes: Iterable[Resource] = (),
+        kinds: Sequence[str] = (),
     ) -> None:
-        """`makes` are types of objects that only some kinds use."""
-        ours = Scope(namespace, labels=JOB)
+        """`makes` are types of objects that only some kinds use. With `kinds`, objects of jobs of other kinds are not
+        cached."""
+        ours = Scope(namespace, labels=f"{JOB},{KIND} in ({','.join(kinds)})" if kinds else JOB)
         self.namespace = namespace
         self.pods: Informer[PodView] = informers.of(PODS, ours, into=PodView)
         self.batch_jobs: Informer[BatchJobView] = informers.of(JOBS, ours, into=BatchJobView)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from springtide.controllers import prerequisites
 from springtide.controllers.acting import Executor
@@ -49,13 +49,18 @@ async def run(options: Options) -> None:
     connection = await config.discover(options.kubeconfig, options.context)
     transport = Counted(HttpTransport(connection), metrics.requested)
     async with Client(transport) as client:
-        served = [(each, await prerequisites.served(client, each.definition)) for each in SERVED]
-        for _, resource in served:
-            await prerequisites.require_rights(client, resource, options.namespace)
+        served = await prerequisites.defined(client, chosen(options.kinds), named=bool(options.kinds))
+        for kind, resource in served:
+            await prerequisites.require_rights(client, kind, resource, options.namespace)
         await prerequisites.require_groups(client, options.gang_scheduler)
         operator = Operator(Client(_limited(transport, options)), options, served, metrics)
-        async with serve(options, operator.ready, metrics), judging(client, options, SERVED):
+        async with serve(options, operator.ready, metrics), judging(client, options, [kind for kind, _ in served]):
             await operator.run()
+
+
+def chosen(kinds: Sequence[str]) -> list[Served]:
+    """The kinds of these names; all for none."""
+    return [each for each in SERVED if not kinds or each.kind in kinds]
 
 
 def _limited(transport: Transport, options: Options) -> Transport:
@@ -73,7 +78,8 @@ class Operator:
         self._client, self._options, self._metrics = client, options, metrics or Metrics()
         self._informers = Informers(client)
         makes = made_by(kind.definition for kind, _ in served)
-        self._caches = Caches(self._informers, options.namespace, options.gang_scheduler, makes)
+        kinds = [kind.kind for kind, _ in served] if len(served) < len(SERVED) else ()
+        self._caches = Caches(self._informers, options.namespace, options.gang_scheduler, makes, kinds)
         self._inquirer = Inquirer(client, self._caches, self._look_again)
         self._recorders: list[EventRecorder] = []
         self._controllers = {kind.kind: self._controller(kind, resource) for kind, resource in served}
@@ -158,4 +164,5 @@ class Operator:
             self._look_again(job)
 
     def _look_again(self, job: JobKey) -> None:
-        self._controllers[job.kind].enqueue(Key(job.namespace, job.name))
+        if (controller := self._controllers.get(job.kind)) is not None:  # pods may have any label
+            controller.enqueue(Key(job.namespace, job.name))

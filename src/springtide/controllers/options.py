@@ -32,6 +32,8 @@ class Options:
     kubeconfig: str = ""
     """Empty: $KUBECONFIG, ~/.kube/config, or the pod's service account."""
     context: str = ""
+    kinds: tuple[str, ...] = ()
+    """The kinds of jobs that are served; empty: all that the cluster defines."""
     namespace: str = ""
     """Empty: all namespaces."""
     workers: int = 8

@@ -3,14 +3,20 @@
 
 from __future__ import annotations
 
+import logging
+from collections.abc import Sequence
+
 import msgspec
 
 from springtide.api.kinds.resource import Resource as Definition
-from springtide.controllers.caches import groups_of
+from springtide.controllers.caches import groups_of, made_by
+from springtide.jobs.served import Served
 from springtide.kube import errors, request
 from springtide.kube.client import Client
 from springtide.kube.request import Request, Scope
 from springtide.kube.resources import Resource
+
+logger = logging.getLogger(__name__)
 
 
 class MissingError(Exception):
@@ -25,22 +31,54 @@ class _Group(msgspec.Struct):
     resources: list[_Served] = []
 
 
-async def served(client: Client, definition: Definition) -> Resource:
-    """A kind in its storage version, otherwise in another served version. MissingError if there is none. Uses
-    discovery, which every user may read."""
+async def defined(client: Client, wanted: Sequence[Served], *, named: bool) -> list[tuple[Served, Resource]]:
+    """The kinds that the cluster defines. A kind that is missing is an error if the user named it, otherwise a warning:
+    a cluster for MPIJobs does not need the definitions of the others."""
+    found = [(each, await _resource(client, each.definition)) for each in wanted]
+    there = [(kind, resource) for kind, resource in found if resource is not None]
+    missing = [kind.definition for kind, resource in found if resource is None]
+    if missing and (named or not there):
+        files = " ".join(f"-f {_file(each)}" for each in missing)
+        instead = "" if not there else f", or leave {'it' if len(missing) == 1 else 'them'} out of --kinds"
+        raise MissingError(
+            f"the cluster does not define {', '.join(f'{each.kind} of {each.group}' for each in missing)}\n"
+            f"Apply the definitions first: kubectl apply {files}{instead}"
+        )
+    for each in missing:
+        kept = ",".join(kind.kind for kind, _ in there)
+        logger.warning(
+            "%ss are not served, because the cluster does not define them. Apply the definition and restart the "
+            "operator: kubectl apply -f %s. Without them: --kinds %s",
+            each.kind,
+            _file(each),
+            kept,
+        )
+    return there
+
+
+def _file(definition: Definition) -> str:
+    return f"deploy/crds/{definition.group}_{definition.plural}.yaml"
+
+
+async def _resource(client: Client, definition: Definition) -> Resource | None:
+    """A kind in its storage version, otherwise in another served version. Uses discovery, which every user may read."""
     for version in sorted(definition.versions, key=lambda each: not each.storage):
         if definition.plural in await _plurals(client, f"/apis/{definition.group}/{version.name}"):
             return Resource(definition.group, version.name, definition.plural, definition.kind)
-    raise MissingError(
-        f"the cluster does not know {definition.kind} of {definition.group}\n"
-        "Apply the definitions first: kubectl apply --server-side -f deploy/crds"
-    )
+    return None
 
 
-async def require_rights(client: Client, resource: Resource, namespace: str) -> None:
-    """Forbidden if jobs may not be read. Otherwise caches would retry forever, and an operator without them does
-    nothing."""
-    await client.raw(request.list_page(resource, Scope(namespace), limit=1))
+async def require_rights(client: Client, kind: Served, resource: Resource, namespace: str) -> None:
+    """MissingError if jobs, or the objects that only this kind makes, may not be read. Otherwise caches would retry
+    forever, and an operator without them does nothing."""
+    for each in (resource, *made_by((kind.definition,))):
+        try:
+            await client.raw(request.list_page(each, Scope(namespace), limit=1))
+        except errors.Forbidden as error:
+            raise MissingError(
+                f"the operator lacks rights for {kind.kind}s: {error.message}\n"
+                "Give its user the rights that springtide.api.rights lists, or serve other kinds alone: --kinds NAME"
+            ) from None
 
 
 async def require_groups(client: Client, scheduler: str) -> None:

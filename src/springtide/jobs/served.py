@@ -13,6 +13,8 @@ from springtide.api.kinds.elastic_policy import MOST_WORKERS
 from springtide.api.kinds.resource import Resource as Definition
 from springtide.api.validation.updates import Judge
 from springtide.jobs.kind import Kind
+from springtide.jobs.policies.managed_by import managed_elsewhere
+from springtide.jobs.replicas import size_refusals
 from springtide.jobs.reporting import cautions
 
 Raw = Mapping[str, Any]
@@ -41,7 +43,18 @@ class Served:
 
     def cautions(self, new: Raw, old: Raw | None) -> Sequence[str]:
         """Warnings about unexpected effects of a valid job, or of an update."""
-        return cautions.of_change(self.adapter, self.read(new), self.read(old) if old is not None else None)
+        job = self.read(new)
+        if old is not None:
+            return cautions.of_change(self.adapter, job, self.read(old))
+        spelled = cautions.of_spelling(self.adapter, self.definition.scale, job, new)
+        return [*cautions.of_change(self.adapter, job, None), *spelled]
+
+    def size_errors(self, new: Raw, old: Raw) -> Sequence[FieldError]:
+        """Why a valid job may not get the size that an update asks for."""
+        if self.definition.scale is None or managed_elsewhere(old):
+            return ()
+        change = size_refusals.Change(self.read(new), self.read(old), (new, old))
+        return size_refusals.errors(self.adapter, self.definition.scale, change)
 
     @property
     def kind(self) -> str:

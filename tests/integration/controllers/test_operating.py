@@ -18,7 +18,7 @@ from tests.integration.patience import until
 from springtide.controllers import operator
 from springtide.controllers.options import Options
 from springtide.controllers.serving import PortError
-from springtide.kube.resources import LEASES, Key
+from springtide.kube.resources import LEASES, Key, Resource
 
 pytestmark = pytest.mark.asyncio(loop_scope="session")
 
@@ -133,3 +133,25 @@ async def test_a_port_that_is_taken_ends_it(world: World) -> None:
         options = Options(kubeconfig=world.server.kubeconfig, health_port=other.getsockname()[1])
         with pytest.raises(PortError, match="--health-port PORT"):
             await operator.run(options)
+
+
+async def test_of_other_kinds_than_those_it_serves_it_takes_no_notice(world: World) -> None:
+    tfjobs = Resource("kubeflow.org", "v1", "tfjobs", "TFJob")
+    template = {"spec": {"containers": [{"name": "tensorflow", "image": "train:1"}]}}
+    tfjob = {
+        "apiVersion": "kubeflow.org/v1",
+        "kind": "TFJob",
+        "metadata": {"name": NAME, "namespace": world.namespace},
+        "spec": {"tfReplicaSpecs": {"Worker": {"template": template}}},
+    }
+    async with operating(world, kinds=("TFJob",)) as options:
+        await world.submit(job())
+        await world.client.create(tfjobs, tfjob)
+
+        async def created() -> bool:
+            return bool((await world.client.get(tfjobs, Key(world.namespace, NAME))).get("status"))
+
+        await until(created, bool, PATIENCE)
+        assert not (await world.client.get(MPIJOBS[V1], Key(world.namespace, NAME))).get("status")
+        sums = text_string_to_metric_families((await asked(options.metrics_port, "/metrics"))[1])
+        assert {each.labels["kind"] for family in sums for each in family.samples if "kind" in each.labels} == {"TFJob"}

@@ -23,11 +23,12 @@ from springtide.controllers.webhook.webhook import CONFIGURATIONS, SECRET, judgi
 from springtide.jobs.registry import SERVED
 from springtide.kube import errors
 from springtide.kube.request import Patch
-from springtide.kube.resources import NAMESPACES, SECRETS, Key, Obj
+from springtide.kube.resources import NAMESPACES, SECRETS, Key, Obj, Resource
 
 pytestmark = pytest.mark.asyncio(loop_scope="session")
 
 REPLICAS = "spec.mpiReplicaSpecs[Worker].replicas"
+TFJOBS = Resource("kubeflow.org", "v1", "tfjobs", "TFJob")
 LINE = "the launcher's command line"
 OUTSIDE = f"Invalid value: 9: must be between 1 and 4, as {LINE} says; ask for 4 or change {LINE} first"
 
@@ -98,6 +99,73 @@ async def test_a_size_out_of_bounds_is_refused_however_it_is_asked_for(world: Wo
             )
         assert (await scaled(world, 4, version))["spec"]["replicas"] == 4
         assert (await resized(world, 1, version))["spec"]["mpiReplicaSpecs"]["Worker"]["replicas"] == 1
+
+
+def tfjob(workers: str = "Worker", **spec: Any) -> Obj:
+    template = {"spec": {"containers": [{"name": "tensorflow", "image": "train:1"}]}}
+    roles = {role: {"replicas": count, "template": template} for role, count in (("Ps", 1), (workers, 2))}
+    return {
+        "apiVersion": "kubeflow.org/v1",
+        "kind": "TFJob",
+        "metadata": {"name": NAME},
+        "spec": {"tfReplicaSpecs": roles, **spec},
+    }
+
+
+async def begun(world: World, raw: Obj) -> None:
+    """A job that an operator has started."""
+    raw["metadata"]["namespace"] = world.namespace
+    await world.client.create(TFJOBS, raw)
+    status = {"status": {"startTime": "2026-01-02T03:04:05Z"}}
+    await world.client.patch(TFJOBS, Key(world.namespace, NAME), status, subresource="status")
+
+
+async def test_a_job_that_keeps_its_size_is_refused_another_until_it_is_suspended(world: World) -> None:
+    key, scaled_to = Key(world.namespace, NAME), {"spec": {"replicas": 3}}
+    larger = {"spec": {"tfReplicaSpecs": {"Worker": {"replicas": 3}, "Ps": {"replicas": 2}}}}
+    async with judged(world):
+        await begun(world, tfjob())
+        with pytest.raises(errors.Invalid) as patched:
+            await world.client.patch(TFJOBS, key, larger)
+        with pytest.raises(errors.Invalid) as by_scale:
+            await world.client.patch(TFJOBS, key, scaled_to, subresource="scale")
+        assert [cause["field"] for cause in patched.value.causes] == [
+            f"spec.tfReplicaSpecs[{role}].replicas" for role in ("Ps", "Worker")
+        ]
+        assert by_scale.value.causes == [
+            {
+                "reason": "FieldValueForbidden",
+                "field": "spec.tfReplicaSpecs[Worker].replicas",
+                "message": "Forbidden: a TFJob without spec.enableDynamicWorker keeps its size while it runs; suspend "
+                "it, change the size and resume it, which starts it again, from its checkpoint if it has one",
+            }
+        ]
+        await world.client.patch(TFJOBS, key, {"spec": {"runPolicy": {"suspend": True}}})
+        await world.client.patch(TFJOBS, key, larger)
+        await world.client.patch(TFJOBS, key, {"spec": {"runPolicy": {"suspend": False}}})
+
+
+async def test_of_a_dynamic_tfjob_only_the_workers_are_resized(world: World) -> None:
+    key = Key(world.namespace, NAME)
+    async with judged(world):
+        await begun(world, tfjob(enableDynamicWorker=True))
+        scaled = await world.client.patch(TFJOBS, key, {"spec": {"replicas": 3}}, subresource="scale")
+        assert scaled["spec"]["replicas"] == 3
+        with pytest.raises(errors.Invalid, match="only the size of Worker can change while the job runs"):
+            await world.client.patch(TFJOBS, key, {"spec": {"tfReplicaSpecs": {"Ps": {"replicas": 2}}}})
+
+
+async def test_workers_in_another_spelling_have_no_scale_whoever_asks(world: World) -> None:
+    """An API server reads the path literally and rejects the second spelling before it asks a webhook, which warns of
+    it at creation."""
+    key = Key(world.namespace, NAME)
+    async with judged(world):
+        await begun(world, tfjob("worker", enableDynamicWorker=True))
+        with pytest.raises(errors.Invalid, match="kubectl scale and autoscalers need Worker"):
+            await world.client.patch(TFJOBS, key, {"spec": {"replicas": 3}}, subresource="scale")
+        with pytest.raises(errors.ApiError, match=r'"\.spec\.tfReplicaSpecs\.Worker\.replicas" cannot be empty'):
+            await world.client.patch(TFJOBS, key, {"spec": {}}, subresource="scale")
+        await world.client.patch(TFJOBS, key, {"spec": {"tfReplicaSpecs": {"worker": {"replicas": 3}}}})
 
 
 async def test_a_name_that_leads_to_no_pod_is_refused(world: World) -> None:
@@ -209,11 +277,13 @@ async def test_a_configuration_that_was_deleted_comes_back(world: World, monkeyp
 
 async def test_a_cluster_finds_it_by_a_service(world: World) -> None:
     async with judging(world.client, options(world, service="springtide", must_answer=True), SERVED):
-        (hook,) = (await world.client.get(CONFIGURATIONS, configuration_key(world)))["webhooks"]
+        hooks = (await world.client.get(CONFIGURATIONS, configuration_key(world)))["webhooks"]
         service = {"namespace": world.namespace, "name": "springtide", "path": "/validate", "port": 443}
-        assert hook["clientConfig"]["service"] == service
-        assert (hook["failurePolicy"], hook["sideEffects"]) == ("Fail", "None")
-        assert hook["namespaceSelector"] == {"matchLabels": {"kubernetes.io/metadata.name": world.namespace}}
+        assert [hook["name"] for hook in hooks] == [f"{each.definition.plural}.springtide.dev" for each in SERVED]
+        for hook in hooks:
+            assert hook["clientConfig"]["service"] == service
+            assert (hook["failurePolicy"], hook["sideEffects"]) == ("Fail", "None")
+            assert hook["namespaceSelector"] == {"matchLabels": {"kubernetes.io/metadata.name": world.namespace}}
     await world.client.delete(CONFIGURATIONS, configuration_key(world))
 
 

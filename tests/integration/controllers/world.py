@@ -103,7 +103,7 @@ class World:
         self._wires.append(self.wire)
         chosen = replace(Options(namespace=self.namespace, leader_elect=False), **options)
         client = Client(self.wire)
-        served = [(each, await prerequisites.served(client, each.definition)) for each in SERVED]
+        served = await prerequisites.defined(client, SERVED, named=True)
         operator = Operator(client, chosen, served)
         self._operators[self.wire] = asyncio.create_task(operator.run(), name=f"operator of {self.namespace}")
         return self.wire

@@ -49,6 +49,7 @@ def failing_with(error: Exception) -> Callable[[Options], Awaitable[None]]:
 
 def test_without_flags_it_serves_all_namespaces_as_one_of_several(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("KUBEFLOW_NAMESPACE", raising=False)
+    monkeypatch.delenv("CUSTOM_CLUSTER_DOMAIN", raising=False)
     assert made_of(monkeypatch) == Options(identity=f"here_{os.getpid()}")
 
 
@@ -78,10 +79,26 @@ def test_every_flag_has_its_option(monkeypatch: pytest.MonkeyPatch) -> None:
     )
 
 
-def test_upstream_s_word_for_workers_and_its_variable_for_the_namespace(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_upstream_s_word_for_workers_and_its_variables(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("KUBEFLOW_NAMESPACE", "team")
+    monkeypatch.setenv("CUSTOM_CLUSTER_DOMAIN", "cluster.example")
     made = made_of(monkeypatch, "--threadiness", "2")
-    assert (made.workers, made.namespace) == (2, "team")
+    assert (made.workers, made.namespace, made.cluster_domain) == (2, "team", "cluster.example")
+    assert made_of(monkeypatch, "--cluster-domain", "").cluster_domain == ""
+
+
+@pytest.mark.parametrize(
+    ("flags", "kinds"),
+    [
+        ("--kinds=TFJob,PyTorchJob", ("TFJob", "PyTorchJob")),
+        ("--kinds=tfjob --kinds=MPIJOB,tfjob", ("TFJob", "MPIJob")),
+        ("--enable-scheme=tfjob --enable-scheme=pytorchjob", ("TFJob", "PyTorchJob")),
+    ],
+)
+def test_kinds_may_be_named_in_any_case_and_more_than_once(
+    monkeypatch: pytest.MonkeyPatch, flags: str, kinds: tuple[str, ...]
+) -> None:
+    assert made_of(monkeypatch, *flags.split()).kinds == kinds
 
 
 def test_a_webhook_elsewhere_is_named_by_its_url(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -98,6 +115,8 @@ def test_a_webhook_elsewhere_is_named_by_its_url(monkeypatch: pytest.MonkeyPatch
         ("--webhook-port=1 --webhook-service=s --webhook-url=https://here", "name one"),
         ("--webhook-port=1 --webhook-url=http://here", "API servers ask over https:// alone"),
         ("--kube-api-qps=inf", "--kube-api-qps must be a number of requests"),
+        ("--kinds=TFJob,JAXJob", "there is no kind 'JAXJob'; the kinds are MPIJob, PyTorchJob, TFJob"),
+        ("--kinds=", "there is no kind ''; the kinds are MPIJob, PyTorchJob, TFJob"),
         ("--kube-api-qps=nan", "--kube-api-qps must be a number of requests"),
     ],
 )

@@ -27,15 +27,11 @@ def one_of(choices: type[StrEnum]) -> dict[str, Any]:
     return {"enum": [choice.value for choice in choices]}
 
 
-def rules(*each: tuple[str, str] | tuple[str, str, str]) -> dict[str, Any]:
+def rules(*each: tuple[str, str] | tuple[str, str, str] | tuple[str, str, str, str]) -> dict[str, Any]:
     """CEL rules: the expression that must hold, the error message, and optionally the path below this field that the
-    error names."""
-    return {
-        "x-kubernetes-validations": [
-            {"rule": rule, "message": message} | ({"fieldPath": below[0]} if below else {})
-            for rule, message, *below in each
-        ]
-    }
+    error names, and the reason of the error."""
+    names = ("rule", "message", "fieldPath", "reason")
+    return {"x-kubernetes-validations": [dict(zip(names, rule, strict=False)) for rule in each]}
 
 
 IMMUTABLE: Final = rules(("self == oldSelf", "field is immutable"))

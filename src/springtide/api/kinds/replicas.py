@@ -54,17 +54,17 @@ ReplicaSpecs = dict[str, ReplicaSpec]
 def roles(text: str, names: Sequence[str], least: int, *more: tuple[str, str]) -> Any:
     """What the CRD says of `ReplicaSpecs`: these roles, each with at least so many replicas; `more` are rules."""
     known = ", ".join(f"'{name.lower()}'" for name in names)
-    of_role = {
-        **REPLICA_NEEDS,
-        "properties": {"replicas": {"minimum": least, "maximum": MOST_WORKERS, "default": 1}},
-    }
+    # Not required by schema: of two spellings of a role, one of which `kubectl scale` has added, nothing else would be
+    # said, because rules are only evaluated where the schema holds.
+    template = rules(("has(self.template)", "a role has the template of its pods", ".template", "FieldValueRequired"))
+    of_role = {"properties": {"replicas": {"minimum": least, "maximum": MOST_WORKERS, "default": 1}}, **template}
     return doc(
         text,
         rules(
             (f"self.all(role, role.lowerAscii() in [{known}])", f"the roles are {', '.join(names)}"),
             (
                 "self.all(role, self.all(other, role == other || role.lowerAscii() != other.lowerAscii()))",
-                "a role must not be given twice in different spellings",
+                "a role must not be given twice in different spellings; kubectl scale and autoscalers need " + WORKER,
             ),
             *more,
         ),
@@ -77,6 +77,11 @@ def roles(text: str, names: Sequence[str], least: int, *more: tuple[str, str]) -
 def canonical(given: str, names: Iterable[str]) -> str | None:
     """The name of the role that is spelled this way; None for an unknown one."""
     return next((name for name in names if name.lower() == given.lower()), None)
+
+
+def spelling(given: Iterable[str], name: str) -> str:
+    """How the role is spelled there; its own name if it is not there."""
+    return next((each for each in given if each.lower() == name.lower()), name)
 
 
 def by_role(specs: Mapping[str, ReplicaSpec], names: Sequence[str]) -> dict[str, ReplicaSpec]:

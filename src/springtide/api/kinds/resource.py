@@ -30,6 +30,16 @@ class Scale:
     status_replicas: str = ".status.replicas"
     selector: str = ".status.selector"
 
+    @property
+    def roles(self) -> tuple[str, ...]:
+        """The path of the mapping of roles; the size is that of one of them."""
+        return tuple(self.spec_replicas.strip(".").split("."))[:-2]
+
+    @property
+    def role(self) -> str:
+        """The spelling of that role which the scale subresource needs: it reads its path literally."""
+        return self.spec_replicas.split(".")[-2]
+
 
 @dataclass(frozen=True, slots=True)
 class Version:

@@ -13,6 +13,7 @@ from typing import Any, Final, NamedTuple
 
 from springtide.api.field_errors import FieldError, forbidden, invalid
 from springtide.api.kinds.conditions import FAILED, SUCCEEDED
+from springtide.api.kinds.replicas import spelling
 from springtide.api.kinds.resource import Scale
 
 Judge = Callable[[Mapping[str, Any]], Sequence[FieldError]]
@@ -39,13 +40,28 @@ def judged(judge: Judge, old: Mapping[str, Any], new: Mapping[str, Any]) -> Verd
 
 def resized_when_finished(scale: Scale, old: Mapping[str, Any], new: Mapping[str, Any]) -> list[FieldError]:
     """An error for a resize of a job that has finished: it would have no effect, which the user should know."""
-    path = scale.spec_replicas.strip(".").split(".")
     ended = _ended(old)
-    if not ended or _at(old, path) == _at(new, path):
+    if not ended or _size(scale, old) == _size(scale, new):
         return []
     name = _at(old, ("metadata", "name"))
     way_out = f"delete it and create it again, or create it under another name ({name} keeps its logs and status)"
-    return [forbidden(scale.field, f"the job has finished ({ended}) and cannot be resized; {way_out}")]
+    field = role_field(scale, scale.role, new)
+    return [forbidden(field, f"the job has finished ({ended}) and cannot be resized; {way_out}")]
+
+
+def role_field(scale: Scale, role: str, *jobs: Mapping[str, Any]) -> str:
+    """The path of a role's size in the words of field errors, with the role as the first of these jobs spells it."""
+    given = (name for job in jobs for name in roles(scale, job))
+    return f"{'.'.join(scale.roles)}[{spelling(given, role)}].replicas"
+
+
+def roles(scale: Scale, job: Mapping[str, Any]) -> tuple[str, ...]:
+    """The job's roles as the user spelled them."""
+    return tuple(_at(job, scale.roles) or ())
+
+
+def _size(scale: Scale, job: Mapping[str, Any]) -> Any:
+    return _at(job, (*scale.roles, spelling(roles(scale, job), scale.role), "replicas"))
 
 
 def _ended(job: Mapping[str, Any]) -> str:

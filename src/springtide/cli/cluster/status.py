@@ -23,7 +23,7 @@ def status(ctx: click.Context, cluster: Chosen) -> None:
     place = cluster.place
     if not cluster.is_running():
         click.echo(f"Cluster {cluster.name!r} {cluster.state()}.")
-        click.echo(f"Start it with: tide up{cluster.flags}")
+        click.echo(f"Start it with: {cluster.command('up')}")
         ctx.exit(STOPPED)
     last = place.last()
     if last is None:

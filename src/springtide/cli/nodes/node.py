@@ -56,7 +56,7 @@ def list_nodes(cluster: Chosen) -> None:
 
     nodes, pods = talk(cluster, look)
     if not nodes:
-        click.echo(f"There are no nodes.\nAdd one with: tide node add worker-1{cluster.flags}")
+        click.echo(f"There are no nodes.\nAdd one with: {cluster.command('node add worker-1')}")
         return
     click.echo(node_table.table([node_table.HEADER, *node_table.rows(nodes, pods, datetime.now(UTC))]))
 
@@ -83,7 +83,7 @@ def add(cluster: Chosen, specs: Sequence[str], no_wait: bool) -> None:
             try:
                 await client.create(NODES, described)
             except AlreadyExists:
-                why = f"there is a node {name!r} already\nRemove it first: tide node remove {name}{cluster.flags}"
+                why = f"there is a node {name!r} already\nRemove it first: {cluster.command(f'node remove {name}')}"
                 raise click.ClickException(why) from None
             click.echo(f"Node {name!r} is added.")
         if not no_wait:
@@ -106,7 +106,10 @@ def remove(cluster: Chosen, names: Sequence[str], force: bool, timeout: float) -
             found = await _find(client, name)
             if not force:
                 await _drain(
-                    client, name, draining.Terms(timeout), f"\nOr remove it at once: tide node remove {name} --force"
+                    client,
+                    name,
+                    draining.Terms(cluster.command, timeout),
+                    f"\nOr remove it at once: {cluster.command(f'node remove {name} --force')}",
                 )
             await client.delete(NODES, Key("", name), DeleteOptions(uid=found["metadata"]["uid"]))
             click.echo(f"Node {name!r} is removed.")
@@ -145,7 +148,7 @@ def drain(cluster: Chosen, name_of_node: str, timeout: float, force: bool, grace
     Elastic training jobs are notified first: they replace their workers on the node before these are deleted. Workers
     that remain after a minute are evicted like other pods.
     """
-    terms = draining.Terms(timeout, force, None if grace is None else round(grace))
+    terms = draining.Terms(cluster.command, timeout, force, None if grace is None else round(grace))
 
     async def carry_out(client: Client) -> None:
         await _find(client, name_of_node)

@@ -23,6 +23,13 @@ _PORT = click.IntRange(0, 65535)
     "--context", default="", metavar="NAME", help="The context of the kubeconfig, instead of its current one."
 )
 @click.option(
+    "--kinds",
+    "--enable-scheme",
+    multiple=True,
+    metavar="KIND,...",
+    help="Serve jobs of these kinds alone, such as TFJob,PyTorchJob.  [default: all that the cluster defines]",
+)
+@click.option(
     "--namespace",
     default="",
     envvar="KUBEFLOW_NAMESPACE",
@@ -83,7 +90,14 @@ _PORT = click.IntRange(0, 65535)
     metavar="NAME",
     help="Start all pods of a job or none: volcano, or the name of a scheduler that knows PodGroups.",
 )
-@click.option("--cluster-domain", default="", metavar="NAME", help="Such as cluster.local: makes host names complete.")
+@click.option(
+    "--cluster-domain",
+    default="",
+    envvar="CUSTOM_CLUSTER_DOMAIN",
+    show_envvar=True,
+    metavar="NAME",
+    help="Such as cluster.local: makes host names complete.",
+)
 @click.option(
     "--kubectl-delivery-image",
     "kubectl_image",

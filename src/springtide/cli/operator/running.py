@@ -9,10 +9,12 @@ from __future__ import annotations
 import asyncio
 import math
 import signal
+from collections.abc import Sequence
 from typing import Any
 
 import click
 
+from springtide.api.kinds.registry import RESOURCES
 from springtide.controllers import operator
 from springtide.controllers.options import Options, WebhookOptions
 from springtide.controllers.prerequisites import MissingError
@@ -28,6 +30,7 @@ _FORESEEN = (config.ConfigError, errors.ApiError, LeadershipLost, MissingError, 
 def options(
     *, webhook_port: int | None, webhook_service: str, webhook_url: str, webhook_must_answer: bool, **others: Any
 ) -> Options:
+    others["kinds"] = _kinds(others["kinds"])
     if not math.isfinite(others["qps"]):
         raise click.UsageError("--kube-api-qps must be a number of requests; 0 is no limit")
     if webhook_port is None:
@@ -45,6 +48,16 @@ def options(
         raise click.UsageError(f"--webhook-url {webhook_url}: API servers ask over https:// alone")
     webhook = WebhookOptions(webhook_port, url=webhook_url, service=webhook_service, must_answer=webhook_must_answer)
     return Options(**others, webhook=webhook)
+
+
+def _kinds(given: Sequence[str]) -> tuple[str, ...]:
+    """The names of kinds in their own spelling, each once."""
+    known = {each.kind.lower(): each.kind for each in RESOURCES}
+    names = [name.strip() for words in given for name in words.split(",")]
+    for name in names:
+        if name.lower() not in known:
+            raise click.UsageError(f"--kinds: there is no kind {name!r}; the kinds are {', '.join(known.values())}")
+    return tuple(dict.fromkeys(known[name.lower()] for name in names))
 
 
 def run(wanted: Options) -> None:

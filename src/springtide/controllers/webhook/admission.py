@@ -25,6 +25,8 @@ from springtide.kube.resources import Key, Obj, Resource
 Find = Callable[[Resource, Key], Awaitable[Obj | None]]
 Cautions = Callable[[Mapping[str, Any], Mapping[str, Any] | None], Sequence[str]]
 """Warnings about a valid job, and the valid one it was before."""
+SizeErrors = Callable[[Mapping[str, Any], Mapping[str, Any]], Sequence[FieldError]]
+"""Why a valid job may not get the size that it has and that the valid one before did not have."""
 
 
 class Judging(NamedTuple):
@@ -33,6 +35,7 @@ class Judging(NamedTuple):
     definition: Definition
     judge: Judge
     cautions: Cautions
+    size_errors: SizeErrors
 
 
 Judges = Mapping[str, Judging]
@@ -79,7 +82,7 @@ async def answered(body: bytes, judges: Judges, find: Find) -> bytes:
 
 
 async def _verdict(request: _Request, asked: Judging, find: Find) -> tuple[Verdict, Sequence[str]]:
-    definition, judge, cautions = asked
+    definition, judge, cautions, size_errors = asked
     new, old = request.object or {}, request.old_object or {}
     if request.operation == "CREATE":
         errors = judge(new)
@@ -93,8 +96,10 @@ async def _verdict(request: _Request, asked: Judging, find: Find) -> tuple[Verdi
     if definition.scale is not None and (over := updates.resized_when_finished(definition.scale, old, new)):
         return Verdict(over), ()
     verdict = updates.judged(judge, old, new)
-    readable = old.get("spec") != new.get("spec") and not judge(old) and not judge(new)
-    return verdict, cautions(new, old) if readable else ()
+    changes = old.get("spec") != new.get("spec") and not (new.get("metadata") or {}).get("deletionTimestamp")
+    if not changes or judge(old) or judge(new):
+        return verdict, ()
+    return Verdict([*verdict.errors, *size_errors(new, old)]), cautions(new, old)
 
 
 def _resized(job: Obj, scale: Scale, replicas: int) -> Obj:

@@ -76,10 +76,7 @@ async def judging(
         yield
         return
     maintenance = _Maintenance(client, options, wanted, [each.definition for each in served], clock)
-    judges = {
-        each.definition.plural: Judging(each.definition, each.judge(options.max_workers), each.cautions)
-        for each in served
-    }
+    judges = judges_of(served, options.max_workers)
     handlers = {_PATH: _handler(client, judges)}
     async with listening(handlers, wanted.port, _FLAG, host=_listens_on(wanted), tls=maintenance.tls) as port:
         if wanted.must_answer:
@@ -90,6 +87,13 @@ async def judging(
         finally:
             task.cancel()
             await asyncio.wait((task,))
+
+
+def judges_of(served: Iterable[Served], max_workers: int) -> Judges:
+    return {
+        each.definition.plural: Judging(each.definition, each.judge(max_workers), each.cautions, each.size_errors)
+        for each in served
+    }
 
 
 def _handler(client: Client, judges: Judges) -> Handler:

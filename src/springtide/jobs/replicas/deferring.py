@@ -10,9 +10,12 @@ from __future__ import annotations
 
 from typing import Final
 
+from springtide.jobs.kind import Shape, Sizes
 from springtide.jobs.launchers import launching
 from springtide.jobs.snapshot import Snapshot
 
+DEFERRED: Final = "SizeDeferred"
+"""The condition that reports the difference."""
 _ORDINALS: Final = ("first", "second", "third", "fourth", "fifth", "sixth", "seventh", "eighth", "ninth", "tenth")
 
 
@@ -58,8 +61,13 @@ def _of_named_replicas(snapshot: Snapshot) -> str:
     ]
     if not found or snapshot.too_large:
         return ""
-    rigid = snapshot.sizes.rigid if not elastic else f"only the size of {elastic} can change while the job runs"
+    rigid = why_kept(snapshot.shape, snapshot.sizes)
     return f"{', '.join(found)}: {rigid}; suspend and resume the job to start anew with the requested size"
+
+
+def why_kept(shape: Shape, sizes: Sizes) -> str:
+    """Why replicas that keep their names cannot become more or fewer while the job runs."""
+    return f"only the size of {shape.workers} can change while the job runs" if sizes.elastic else sizes.rigid
 
 
 def replicas(snapshot: Snapshot, role: str, count: int) -> str:

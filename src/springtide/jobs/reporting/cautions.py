@@ -3,10 +3,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 from springtide.api.job import Job
 from springtide.api.kinds.conditions import finished
+from springtide.api.kinds.replicas import spelling
+from springtide.api.kinds.resource import Scale
+from springtide.api.validation import updates
 from springtide.jobs.kind import Kind, Shape
 
 
@@ -47,6 +51,20 @@ def of_size(kind: Kind, new: Job[Any], old: Job[Any] | None) -> list[str]:
         refusal = sizes.start_size.refusal(asked)
         found.append(f"the launcher continues, but once it is gone: {refusal}" if runs else refusal)
     return found
+
+
+def of_spelling(kind: Kind, scale: Scale | None, new: Job[Any], written: Mapping[str, Any]) -> list[str]:
+    """Roles may be spelled in any case, but an API server reads the path of the scale subresource literally: it adds a
+    second role, which the schema rejects before any webhook is asked."""
+    if scale is None or kind.resizable is None or not kind.resizable.sizes(new).elastic:
+        return []
+    given = spelling(updates.roles(scale, written), scale.role)
+    if scale.role not in new.roles or given == scale.role:
+        return []
+    return [
+        f"{'.'.join(scale.roles)}[{given}]: kubectl scale and autoscalers need the spelling {scale.role}; with "
+        f"{given} the job can be resized by kubectl edit and patch only"
+    ]
 
 
 def _asked(shape: Shape, job: Job[Any]) -> int:

@@ -24,7 +24,6 @@ from springtide.jobs.snapshot import Snapshot
 BOUNDED: Final = "SizeOutOfBounds"
 LIMITED: Final = "TooManyWorkers"
 NAMES_USED_UP: Final = "NamesUsedUp"
-DEFERRED: Final = "SizeDeferred"
 CANNOT_START: Final = "CannotStart"
 SET_BACK: Final = "TrainingSetBack"
 _MESSAGE_LENGTH: Final = 1024
@@ -126,7 +125,7 @@ def _startable(snapshot: Snapshot, conditions: Conditions) -> Conditions:
 
 
 def _deferred(snapshot: Snapshot, conditions: Conditions) -> Conditions:
-    fine = false(DEFERRED, "SizeApplied", "The job runs with the requested size.")
+    fine = false(deferring.DEFERRED, "SizeApplied", "The job runs with the requested size.")
     reason = "LauncherNotElastic" if snapshot.shape.launcher else "NotElastic"
     return _explained(snapshot, conditions, reason, deferring.explained(snapshot), fine)
 
@@ -238,7 +237,7 @@ def _replica_statuses(snapshot: Snapshot, status: JobStatus) -> dict[str, Replic
 
 
 _NORMAL: Final = frozenset({types.CREATED, types.RUNNING, types.SUSPENDED, types.SUCCEEDED})
-_TOLD_ANEW: Final = frozenset({DEFERRED, CANNOT_START})
+_TOLD_ANEW: Final = frozenset({deferring.DEFERRED, CANNOT_START})
 """Conditions about a size: a changed message is reported again."""
 _TOLD_BEFORE: Final = frozenset({SET_BACK})
 """Conditions whose event was recorded with the decision."""

@@ -69,7 +69,12 @@ def install(directory: Path, packages: Path, *, horovod: bool) -> list[Path]:
 
 def runs_on(python: str) -> bool:
     """Whether an interpreter of this version can run Springtide."""
-    return tuple(int(part) for part in python.split(".")[:2]) >= _OLDEST
+    return version(python) >= _OLDEST
+
+
+def version(python: str) -> tuple[int, ...]:
+    """Major and minor version of an interpreter."""
+    return tuple(int(part) for part in python.split(".")[:2])
 
 
 def write_programs(directory: Path, programs: Mapping[str, str]) -> dict[str, Path]:

@@ -144,6 +144,8 @@ def _fresh(place: Path, recipe: Recipe, tools: Tools) -> Environment:
     complete = False
     try:
         tools.virtual_environment(directory, recipe.python)
+        if recipe.preset is not None:
+            _check_python(tools.probe(directory).version, recipe.preset)
         wanted = [*recipe.requirements]
         for file in recipe.requirement_files:
             wanted += ["--requirement", str(file)]
@@ -158,6 +160,17 @@ def _fresh(place: Path, recipe: Recipe, tools: Tools) -> Environment:
     finally:
         if not complete:
             shutil.rmtree(directory, ignore_errors=True)
+
+
+def _check_python(version: str, preset: Preset) -> None:
+    if not bundle.runs_on(version):
+        raise MakingError(f"preset {preset.name!r} needs Python 3.11 or newer, not {version}")
+    newest = preset.newest_python
+    if newest and bundle.version(version) > bundle.version(newest):
+        raise MakingError(
+            f"preset {preset.name!r} needs Python {newest} or older, not {version}: for newer ones "
+            f"some of its packages have no wheels\nChoose another that this machine has: --python {newest}"
+        )
 
 
 def _add_alone(directory: Path, found: Probed, preset: Preset, tools: Tools) -> None:
@@ -182,7 +195,5 @@ def _add_own(directory: Path, found: Probed, recipe: Recipe, tools: Tools) -> tu
         names = recipe.preset is not None and recipe.preset.horovod
         if added := bundle.install(directory, found.packages, horovod=names):
             tools.compile(directory, added)
-    elif recipe.preset is not None:
-        raise MakingError(f"preset {recipe.preset.name!r} needs Python 3.11 or newer, not {found.version}")
     shown = bundle.write_programs(directory / "files", recipe.preset.programs if recipe.preset else {})
     return tuple(Files(str(source), target, copied=True) for target, source in shown.items())

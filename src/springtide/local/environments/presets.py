@@ -31,6 +31,7 @@ class Preset(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     images: tuple[str, ...] = ()
     alone: tuple[str, ...] = ()
     linked: tuple[str, ...] = ()
+    newest_python: str = ""
     extends: str = ""
     horovod: bool = False
     programs: dict[str, str] = {}

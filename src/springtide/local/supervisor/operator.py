@@ -31,6 +31,8 @@ class Operator:
         kubeconfig = credentials.make_operator_s(self._directory, self._server)
         # There is only one: the supervisor holds the cluster's lock, and its children end with it.
         arguments = ["operator", "--kubeconfig", str(kubeconfig), "--no-leader-elect", "--webhook-port", "0"]
+        # The defaults of these are variables, which the shell of `tide up` may have for another cluster.
+        arguments += ["--namespace", "", "--cluster-domain", ""]
         lock = self._directory.operator_lock
         try:
             lock.acquire(0.0, unsigned=True)

@@ -84,11 +84,12 @@ def test_roles_are_checked_in_any_case_and_have_one_replica_by_default(resource:
     schema = spec_of(resource)["properties"][roles]
     role = schema["additionalProperties"]
     assert spec_of(resource)["required"] == [roles]
-    assert (schema["minProperties"], role["required"]) == (1, ["template"])
+    assert schema["minProperties"] == 1
+    assert [rule["rule"] for rule in role["x-kubernetes-validations"]] == ["has(self.template)"]
     assert role["properties"]["replicas"]["default"] == 1
     said = [rule["message"] for rule in schema["x-kubernetes-validations"]]
     assert said[0].startswith("the roles are ")
-    assert said[1] == "a role must not be given twice in different spellings"
+    assert said[1].startswith("a role must not be given twice in different spellings")
 
 
 @both

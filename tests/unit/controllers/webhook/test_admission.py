@@ -7,13 +7,15 @@ import json
 from typing import Any
 
 import pytest
-from tests.unit.api.builders import an_mpijob
+from tests.unit.api.builders import a_pytorchjob, a_tfjob, an_mpijob
 
-from springtide.controllers.webhook.admission import Judging, NoReview, answered
+from springtide.api.kinds.elastic_policy import MOST_WORKERS
+from springtide.controllers.webhook.admission import NoReview, answered
+from springtide.controllers.webhook.webhook import judges_of
 from springtide.jobs.registry import SERVED
 from springtide.kube.resources import Key, Obj, Resource
 
-JUDGES = {each.definition.plural: Judging(each.definition, each.judge(), each.cautions) for each in SERVED}
+JUDGES = judges_of(SERVED, MOST_WORKERS)
 BOUNDS: dict[str, Any] = {"elasticPolicy": {"minReplicas": 1, "maxReplicas": 3}}
 REPLICAS = "spec.mpiReplicaSpecs[Worker].replicas"
 OUTSIDE = "Invalid value: 9: must be between 1 and 3, as {0} says; ask for 3 or change {0} first".format(
@@ -24,6 +26,7 @@ OUTSIDE = "Invalid value: 9: must be between 1 and 3, as {0} says; ask for 3 or 
 async def asked(
     obj: Obj, old: Obj | None = None, *, stored: Obj | None = None, sub: str = "", resource: str = "mpijobs"
 ) -> Any:
+    plural = resource
     request = {
         "uid": "u",
         "kind": {"group": "kubeflow.org", "version": "v1", "kind": "MPIJob"},
@@ -36,7 +39,7 @@ async def asked(
     } | ({"subResource": sub} if sub else {})
 
     async def find(resource: Resource, key: Key) -> Obj | None:
-        assert (resource.api_version, resource.plural, key) == ("kubeflow.org/v1", "mpijobs", Key("ns", "pi"))
+        assert (resource.api_version, resource.plural, key) == ("kubeflow.org/v1", plural, Key("ns", "pi"))
         return stored
 
     body = json.dumps({"apiVersion": "admission.k8s.io/v1", "kind": "AdmissionReview", "request": request})
@@ -193,3 +196,53 @@ async def test_a_job_that_is_wrong_all_the_same_is_not_read_any_further() -> Non
     old = {**an_mpijob(workers=9, **BOUNDS), "status": {"replicaStatuses": {"Launcher": {"active": 1}}}}
     new = {**old, "spec": {**old["spec"], "runPolicy": {"backoffLimit": 2}}}
     assert [each[:5] for each in (await asked(new, old))["warnings"]] == ["still"]
+
+
+async def test_a_job_that_keeps_its_size_is_refused_another_by_scale_and_by_edit_alike() -> None:
+    status = {"status": {"startTime": "2026-01-02T03:04:05Z"}}
+    running, larger = a_tfjob({"Ps": 1, "Worker": 2}) | status, a_tfjob({"Ps": 1, "Worker": 3}) | status
+    by_scale = await asked(scale(3), scale(2), stored=running, sub="scale", resource="tfjobs")
+    by_edit = await asked(larger, running, resource="tfjobs")
+    assert by_scale == by_edit
+    (cause,) = by_edit["status"]["details"]["causes"]
+    assert cause["field"] == "spec.tfReplicaSpecs[Worker].replicas"
+    assert cause["message"].startswith("Forbidden: a TFJob without spec.enableDynamicWorker keeps its size while it ")
+
+
+async def test_an_elastic_one_is_resized_within_its_bounds() -> None:
+    status = {"status": {"startTime": "2026-01-02T03:04:05Z"}}
+    running = a_pytorchjob({"Worker": 2}, elasticPolicy={"minReplicas": 1, "maxReplicas": 3}) | status
+    resize: dict[str, Any] = {"stored": running, "sub": "scale", "resource": "pytorchjobs"}
+    assert await asked(scale(3), scale(2), **resize) == {"allowed": True}
+    assert not (await asked(scale(4), scale(2), **resize))["allowed"]
+
+
+async def test_a_running_job_can_be_deleted_whatever_its_size() -> None:
+    running = a_tfjob({"Worker": 2}) | {"status": {"startTime": "2026-01-02T03:04:05Z"}}
+    going = a_tfjob({"Worker": 3}) | {"status": running["status"]}
+    going["metadata"] = {**going["metadata"], "deletionTimestamp": "2026-01-02T03:05:05Z"}
+    assert await asked(going, running, resource="tfjobs") == {"allowed": True}
+
+
+async def test_who_can_resize_a_job_only_by_edit_is_told_when_it_is_created() -> None:
+    elastic: dict[str, Any] = {"elasticPolicy": {"minReplicas": 1, "maxReplicas": 3}}
+    job = a_pytorchjob({"worker": 2}, **elastic)
+    assert await asked(job, resource="pytorchjobs") == {
+        "allowed": True,
+        "warnings": [
+            "spec.pytorchReplicaSpecs[worker]: kubectl scale and autoscalers need the spelling Worker; with worker the "
+            "job can be resized by kubectl edit and patch only"
+        ],
+    }
+    for silent in (a_pytorchjob({"Worker": 2}, **elastic), a_pytorchjob({"worker": 2})):
+        assert await asked(silent, resource="pytorchjobs") == {"allowed": True}
+    assert await asked({**job, "spec": {**job["spec"], "nprocPerNode": "2"}}, job, resource="pytorchjobs") == {
+        "allowed": True
+    }
+
+
+async def test_a_finished_job_cannot_be_resized_however_its_workers_are_spelled() -> None:
+    over = a_tfjob({"worker": 2}) | {"status": {"conditions": [{"type": "Succeeded", "status": "True"}]}}
+    larger = a_tfjob({"worker": 3}) | {"status": over["status"]}
+    (cause,) = (await asked(larger, over, resource="tfjobs"))["status"]["details"]["causes"]
+    assert cause["field"] == "spec.tfReplicaSpecs[worker].replicas"

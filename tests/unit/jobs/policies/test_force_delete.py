@@ -75,8 +75,8 @@ def test_it_is_left_alone_until_then_whatever_it_would_be_deleted_for() -> None:
 
 
 def test_a_suspended_job_keeps_it_where_the_annotation_forbids() -> None:
-    for annotation, stays in ((None, False), (NEVER, True)):
-        cluster = lost(annotation, evicted=False)
+    for annotated, stays in ((None, False), (NEVER, True)):
+        cluster = lost(annotated, evicted=False)
         cluster.policy(suspend=True)
         cluster.reconcile()
         assert ("mnist-master-0" in cluster.pods) is stays

@@ -4,7 +4,9 @@
 from __future__ import annotations
 
 import posixpath
+import re
 from importlib.util import find_spec
+from pathlib import Path
 
 import pytest
 from tests import documents
@@ -93,6 +95,21 @@ def test_a_row_can_be_used(preset: Preset) -> None:
     assert Recipe.of(preset).is_preset_alone
     assert bool(preset.linked) <= bool(preset.alone)
     assert all("==" in each or "~=" in each for each in preset.alone), "what it requires is listed for one version"
+
+
+@pytest.mark.parametrize("folder", [".", "zh"])
+def test_the_pages_list_every_preset_with_its_size(folder: str) -> None:
+    page = (Path(__file__).parents[4] / "docs" / folder / "pods.md").read_text()
+    rows = [line.split(" | ") for line in page.splitlines() if re.match(r"\| `.* [MG]B", line)]
+    sizes = {
+        name: size
+        for names, column, *_ in rows
+        for name, size in zip(re.findall("`([^`]+)`", names), re.split(", |、", column), strict=True)
+    }
+    assert sizes == {
+        name: f"{preset.megabytes} MB" if preset.megabytes < 1000 else f"{preset.megabytes // 1000} GB"
+        for name, preset in TABLE.items()
+    }
 
 
 def test_a_preset_that_extends_another_is_found_by_name_alone() -> None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 
 from typing import Any
 
-from springtide.local import status
 from springtide.local.apiserver.registry.resources import Resource, ScalePaths
 from springtide.local.kinds import label_selectors
 from springtide.local.kinds.strategy import Obj
@@ -25,6 +24,12 @@ def _at(obj: Any, path: tuple[str, ...]) -> Any:
     return obj
 
 
+def missing(obj: Obj, resource: Resource) -> str:
+    """The path of the replica count that a custom resource lacks; empty if it is there."""
+    path = paths_of(resource).spec
+    return f".{'.'.join(path)}" if resource.custom and _at(obj, path) is None else ""
+
+
 def scale_of(obj: Obj, resource: Resource) -> Obj:
     """The Scale of an object."""
     paths = paths_of(resource)
@@ -38,8 +43,6 @@ def scale_of(obj: Obj, resource: Resource) -> Obj:
         state["selector"] = selector
     wanted = _at(obj, paths.spec)
     spec: Obj = {"replicas": wanted} if wanted else {}
-    if resource.custom and wanted is None:
-        raise status.internal(f'the spec replicas field ".{".".join(paths.spec)}" does not exist')
     return {
         "kind": KIND,
         "apiVersion": f"{GROUP}/{VERSION}",

@@ -17,7 +17,7 @@ from springtide.local.apiserver.encoding.codecs import BuiltinCodec
 from springtide.local.apiserver.encoding.objects import load
 from springtide.local.apiserver.registry import scales
 from springtide.local.apiserver.registry.resources import Resource, Subresource
-from springtide.local.apiserver.registry.scales import GROUP, KIND, VERSION, paths_of, scale_of
+from springtide.local.apiserver.registry.scales import GROUP, KIND, VERSION, missing, paths_of, scale_of
 from springtide.local.apiserver.replies import Answer, reply
 from springtide.local.apiserver.verbs.options import WriteOptions, write_options
 from springtide.local.apiserver.verbs.patch import APPLY, patched, read_applied
@@ -35,7 +35,10 @@ async def get(ctx: Context, call: Call) -> Answer:
     record = ctx.store.get(call.key())
     if record is None:
         raise status.not_found(call.resource.group, call.resource.plural, call.target.name)
-    return reply(scale_of(load(record, call.resource), call.resource), call.form)
+    stored = load(record, call.resource)
+    if path := missing(stored, call.resource):
+        raise status.internal(f'the spec replicas field "{path}" does not exist')
+    return reply(scale_of(stored, call.resource), call.form)
 
 
 async def update(ctx: Context, call: Call) -> Answer:
@@ -56,6 +59,9 @@ async def patch(ctx: Context, call: Call) -> Answer:
 
     def change(stored: Obj) -> Obj:
         scale = patched(_as_scale(call), scale_of(stored, call.resource), options)
+        path = missing(stored, call.resource)
+        if path and "replicas" not in scale.get("spec", {}):
+            raise status.bad_request(f'the spec replicas field "{path}" cannot be empty')
         return _resized(stored, scale, call)
 
     return await _replace(ctx, call, change, options)
