@@ -10,11 +10,13 @@ from pathlib import Path
 import pytest
 from tests.docs import pages
 from tests.docs.pages import DOCS
+from tests.unit.api.builders import a_tfjob
 
 from springtide.api.defaults.shared import DEFAULT_BACKOFF_LIMIT
 from springtide.api.kinds.tfjob import CONTAINER, PORT, PORT_NAME, RESOURCE
 from springtide.api.schema.definitions import definition
 from springtide.jobs.policies import backoff_limit, force_delete, whole_job_restart
+from springtide.jobs.registry import SERVED
 
 PAGES = ("tfjobs.md", "zh/tfjobs.md")
 
@@ -56,3 +58,13 @@ def test_limits_are_those_of_the_engine() -> None:
 def test_the_crd_has_the_size_that_the_page_names() -> None:
     (kilobytes,) = re.findall(r"\| (\d+) KB, with `scale` \|", (DOCS / "tfjobs.md").read_text())
     assert len(json.dumps(definition(RESOURCE))) < int(kilobytes) * 1024
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_another_size_is_rejected_with_the_words_of_the_page(page: str) -> None:
+    text = " ".join((DOCS / page).read_text().split())
+    raw = a_tfjob({"Worker": 2})
+    old = {**raw, "status": {"startTime": "2026-01-01T00:00:00Z"}}
+    served = next(each for each in SERVED if each.definition.kind == "TFJob")
+    (error,) = served.size_errors(a_tfjob({"Worker": 3}), old)
+    assert f'The TFJob "mnist" is invalid: {error}' in text
