@@ -37,6 +37,31 @@ def sections(page: Path) -> int:
     return page.read_text().count("\n## ")
 
 
+def assert_same(original: str, translated: str) -> None:
+    """Both pages have the same commands, but for comments, and as many sections and rows of tables."""
+    both = [DOCS / original, DOCS / translated]
+    bare = [[re.sub(r" +#.*", "", body) for _, body in blocks(page)] for page in both]
+    assert bare[0] == bare[1]
+    assert sections(both[0]) == sections(both[1])
+    rows = [[line for line in page.read_text().splitlines() if line.startswith("| ")] for page in both]
+    assert len(rows[0]) == len(rows[1])
+
+
+def assert_links(page: Path) -> None:
+    """Every link of the page leads to a file, and to a section of it."""
+    for file, anchor in re.findall(r"\]\(([^)#]*)(?:#([^)]+))?\)", page.read_text()):
+        target = (page.parent / file) if file else page
+        assert target.exists(), target
+        if anchor:
+            heads = re.findall(r"^#+ (.*)$", target.read_text(), re.MULTILINE)
+            assert anchor in [slug(head) for head in heads], anchor
+
+
+def slug(heading: str) -> str:
+    """As GitHub makes them."""
+    return re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-")
+
+
 def run(page: Path, home: Path, patience: float = 150) -> str:
     """All commands of a page, each of which must succeed; what they printed."""
     wanted = {"sh", "sh kubectl"} if TOOLS else {"sh"}

@@ -57,9 +57,9 @@ def add(spec: Raw, field: str, more: Sequence[Any]) -> None:
     first[field] = [*(first.get(field) or ()), *more]
 
 
-def image(spec: Raw, name: str = "") -> Raw:
-    """The image of the container that trains, for an init container: it is on the node anyway."""
-    main = spec["containers"][position(spec, name)]
+def image(spec: Raw) -> Raw:
+    """The image of the first container, for an init container: it is on the node anyway."""
+    main = spec["containers"][0]
     return {key: main[key] for key in ("image", "imagePullPolicy") if key in main}
 
 

@@ -84,3 +84,21 @@ def test_the_container_has_the_image_of_the_one_that_trains_and_comes_last() -> 
     made = container()
     assert (made["image"], made["imagePullPolicy"]) == ("train", "Always")
     assert made["env"] == [{"name": "PEER", "value": "j-master-0"}]
+    assert not {"resources", "securityContext"} & made.keys()
+
+
+def test_quotas_and_security_levels_admit_it_with_the_container_that_trains() -> None:
+    amounts = {"cpu": "4", "memory": "8Gi"}
+    strict = {"allowPrivilegeEscalation": False, "capabilities": {"drop": ["ALL"]}}
+    main = {
+        "image": "train",
+        "resources": {"limits": {**amounts, "nvidia.com/gpu": 1}, "requests": amounts},
+        "securityContext": strict,
+        "volumeMounts": [{"name": "data", "mountPath": "/data"}],
+    }
+    spec: dict[str, Any] = {}
+    waiting_for_names.add(spec, "init-pytorch", "j-master-0", main)
+    (made,) = spec["initContainers"]
+    assert made["resources"] == {"limits": amounts, "requests": amounts}
+    assert made["securityContext"] == strict
+    assert "volumeMounts" not in made

@@ -79,8 +79,8 @@ class PyTorchKind(Kind):
         unset = {key: value for key, value in variables.if_unset(job).items() if key not in given}
         named_replicas.add_variables(spec, unset | variables.of_replica(job, role, index))
         if role == WORKER and MASTER in job.roles:
-            image = pod_templates.image(spec, NAMING.container)
-            waiting_for_names.add(spec, "init-pytorch", named_replicas.name(job, MASTER, 0), image)
+            main = spec["containers"][pod_templates.position(spec, NAMING.container)]
+            waiting_for_names.add(spec, "init-pytorch", named_replicas.name(job, MASTER, 0), main)
         replica, leads = Replica(role, index, self.pod_name(job, role, index)), _leads(job, role, index)
         return named_replicas.pod(NAMING, job, replica, leads, spec, settings)
 
