@@ -1,4 +1,4 @@
-# The only door: everything anybody runs here is a target of this file.
+# Every command that is run here is a target of this file.
 VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
@@ -182,6 +182,6 @@ e2e: oracle ## jobs on the embedded cluster: mpirun, the documents' manifests, r
 e2e-horovod: oracle ## elastic training with Horovod, which is built once (needs Python 3.11, cmake and g++)
 	@SPRINGTIDE_TOOLS=$$($(CONTROL_PLANE) build | tail -n 1) $(AGAIN) $(BIN)/pytest -q tests/e2e/horovod
 
-# PyTorch is the registry's, without its libraries for GPUs: a C compiler makes empty ones.
-e2e-elastic: oracle ## elastic training with PyTorch, TensorFlow and NumPy, in jobs, too (needs sshd and cc; fetches 1 GB once)
+# PyTorch is the registry's, without its libraries for GPUs: empty ones replace them, as in the preset.
+e2e-elastic: oracle ## elastic training with PyTorch, TensorFlow and NumPy, in jobs, too (needs sshd; fetches 1 GB once)
 	@SPRINGTIDE_TOOLS=$$($(CONTROL_PLANE) build | tail -n 1) $(AGAIN) $(BIN)/pytest -n 2 -q tests/e2e_elastic

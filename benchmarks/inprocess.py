@@ -27,10 +27,11 @@ import load
 import machine
 from machine import Figures
 
+from springtide.event_loop.garbage_collection import collect_rarely
 from springtide.local import cluster as clusters
 from springtide.local.access.identity import MASTERS
 from springtide.local.apiserver.edge import Edge
-from springtide.local.supervisor.server import collect_rarely
+from springtide.local.supervisor.server import COLLECT
 from springtide.serving.connections import Connection, Service
 
 WATCHERS = 100
@@ -133,7 +134,7 @@ async def measure(batches: int, count: int, calls: bool) -> Figures:
             clients = Clients(service)
             await clients.prepare()
             await asyncio.sleep(SETTLE)
-            collect_rarely()
+            collect_rarely(COLLECT)
             for what in load.REQUESTS:
                 await clients.batch(what, "warm", count)
             if calls:

@@ -11,7 +11,8 @@ from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
 from typing import Final
 
-from springtide.local.supervisor.server import collect_rarely
+from springtide.event_loop.garbage_collection import collect_rarely
+from springtide.local.supervisor.server import COLLECT
 
 MOST: Final = 0.2
 """Seconds for which the loop may be busy before others have a turn."""
@@ -37,7 +38,7 @@ async def measured() -> AsyncIterator[Lag]:
     The collector runs as rarely as in the server's own process.
     """
     thresholds = gc.get_threshold()
-    collect_rarely()
+    collect_rarely(COLLECT)
     lag = Lag()
     task = asyncio.create_task(lag.measure())
     try:

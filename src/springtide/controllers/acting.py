@@ -31,7 +31,7 @@ from springtide.jobs.objects import ROLE
 from springtide.jobs.observed import Key as Name
 from springtide.jobs.parts import ssh
 from springtide.jobs.reporting import quoting, wait_causes
-from springtide.jobs.reporting.state import StateName
+from springtide.jobs.reporting.state_name import StateName
 from springtide.kube import errors, request
 from springtide.kube.client import Client
 from springtide.kube.controller import Result, Retry, Terminal

@@ -33,11 +33,10 @@ from prometheus_client.registry import Collector
 
 from springtide.api.kinds import conditions as types
 from springtide.api.kinds.conditions import holds
-from springtide.api.kinds.replicas import LAUNCHER
 from springtide.api.kinds.status import JobStatus
 from springtide.jobs.kind import Kind
 from springtide.jobs.registry import SERVED
-from springtide.jobs.reporting.state import StateName
+from springtide.jobs.reporting.state_name import StateName
 from springtide.kube.resources import Key
 
 OK: Final = "ok"
@@ -71,7 +70,8 @@ def figures(kind: Kind, metadata: Mapping[str, Any], status: Any) -> Figures:
     """The values of a cached job. Its status may have been written by any client; invalid values must not affect other
     jobs."""
     said = status if isinstance(status, Mapping) else {}
-    launcher = kind.launcher_name(metadata["name"]) if LAUNCHER in (said.get("replicaStatuses") or ()) else ""
+    exists = kind.launcher_role() in (said.get("replicaStatuses") or ())
+    launcher = kind.launcher_name(metadata["name"]) if exists else ""
     return Figures(metadata["namespace"], launcher, str(said.get("state", "")), *_sizes(str(said.get("workers", ""))))
 
 
@@ -110,13 +110,13 @@ class Metrics:
             for word in (*_OF_FRAMEWORKS.values(), "deleted")
         }
         self._leading = False
-        self._leads = Gauge("mpi_operator_is_leader", "Whether this operator is the one that acts", registry=registry)
+        self._leads = Gauge("mpi_operator_is_leader", "Whether this operator is the leader", registry=registry)
         self._reconciles = Counter(
-            "springtide_reconciles", "Looks at a job, by how they ended", ["kind", "outcome"], registry=registry
+            "springtide_reconciles", "Reconciles by outcome", ["kind", "outcome"], registry=registry
         )
         self._seconds = Histogram(
             "springtide_reconcile_seconds",
-            "How long a look at a job took",
+            "Duration of a reconcile",
             ["kind"],
             buckets=_RECONCILE_SECONDS,
             registry=registry,
@@ -129,7 +129,7 @@ class Metrics:
         )
         self._resize_seconds = Histogram(
             "springtide_resize_seconds",
-            "From the first word of a new size to all of it ready and in the host list",
+            "Seconds from a new size until all its workers are ready and listed",
             ["kind", "direction"],
             buckets=_RESIZE_SECONDS,
             registry=registry,
@@ -205,7 +205,7 @@ class _Caches(Collector):
         self.sources: dict[str, tuple[Jobs, Callable[[], int]]] = {}
 
     def collect(self) -> Iterator[Metric]:
-        waiting = GaugeMetricFamily("springtide_queue_depth", "Jobs that wait to be looked at", labels=["kind"])
+        waiting = GaugeMetricFamily("springtide_queue_depth", "Jobs in the work queue", labels=["kind"])
         states = GaugeMetricFamily("springtide_jobs", "Jobs by their state", labels=["kind", "state"])
         ready = GaugeMetricFamily("springtide_workers_ready", "Workers that are ready", labels=["kind"])
         wanted = GaugeMetricFamily("springtide_workers_wanted", "Workers that are wanted", labels=["kind"])

@@ -382,7 +382,7 @@ def serve(connect: str, worker: int, token: str) -> int:
 def _program(connection: socket.socket, bond: wire.Bond) -> Program:
     welcome = TO_AGENT.decode(wire.receive(connection))
     if not isinstance(welcome, Welcome):
-        raise wire.RefusedError("the launcher does not begin with a program")
+        raise wire.RefusedError("the launcher's first message is not a program")
     return Program.unsealed(welcome, bond)
 
 

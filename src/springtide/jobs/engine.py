@@ -37,7 +37,7 @@ from springtide.jobs.ledger import Ledger
 from springtide.jobs.observed import Key, Observed
 from springtide.jobs.parts import gangs, wiring
 from springtide.jobs.policies import active_deadline, backoff_limit, clean_pod_policy, suspend, ttl_after_finished
-from springtide.jobs.projected import foreseen
+from springtide.jobs.projected import projected
 from springtide.jobs.replicas import deferring, indexed_roles, moving, moving_in_place, resizing, stages, workers
 from springtide.jobs.replicas.stages import Step
 from springtide.jobs.reporting import decision_log as log
@@ -96,7 +96,7 @@ def _ongoing(seen: Snapshot) -> Plan:
     inquiries, wait = wait_causes.inquiries(then)
     actions += inquiries
     waits.append(wait)
-    return _told(then, actions, why, status.ongoing(foreseen(then, actions)), waits)
+    return _told(then, actions, why, status.ongoing(projected(then, actions)), waits)
 
 
 def _decided(seen: Snapshot) -> tuple[Snapshot, list[Decision], list[timedelta]]:

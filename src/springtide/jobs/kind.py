@@ -189,6 +189,10 @@ class Kind(ABC):
     def selector(self, job: Job[Any]) -> Mapping[str, str]:
         """The labels of the workers."""
 
+    def launcher_role(self) -> str:
+        """`Shape.launcher` of all jobs of this kind; empty in a kind without a launcher."""
+        return ""
+
     def launcher_name(self, job: str) -> str:
         """`Shape.launcher_name` of a job of this name; empty in a kind without a launcher. Metrics need it for
         thousands of jobs at once, without reading their specs."""
@@ -199,5 +203,5 @@ class Kind(ABC):
         return ()
 
     def advice(self, job: Job[Any], ended: Exit) -> str:
-        """What a user can do about a launcher that ended this way; empty if unknown."""
+        """What a user can do about a launcher, or a replica without one, that ended this way; empty if unknown."""
         return ""

@@ -16,7 +16,7 @@ from springtide.jobs.observed import LauncherJob, Pod
 from springtide.jobs.snapshot import Snapshot
 
 
-def foreseen(snapshot: Snapshot, actions: Iterable[Action]) -> Snapshot:
+def projected(snapshot: Snapshot, actions: Iterable[Action]) -> Snapshot:
     created: list[Pod] = []
     ending: set[str] = set()
     for action in actions:

@@ -69,8 +69,16 @@ class Snapshot:
 
     @property
     def too_large(self) -> bool:
-        """Whether the job asks for more workers than the operator's limit. No code may iterate over so many."""
-        return self.asked_size > self.observed.settings.max_workers
+        """Whether a role asks for more replicas than the operator's limit. No code may iterate over so many."""
+        return self.oversized is not None
+
+    @property
+    def oversized(self) -> tuple[str, int] | None:
+        """The first role that asks for more replicas than the operator's limit, and their number."""
+        others = (role for role in self.shape.fixed if role != self.shape.workers and role in self.job.roles)
+        sizes = ((role, self._size(role, self.job.roles[role].replicas)) for role in others)
+        asked = ((self.shape.workers, self.asked_size), *sizes)
+        return next((each for each in asked if each[1] > self.observed.settings.max_workers), None)
 
     @property
     def wanted_size(self) -> int:
@@ -192,6 +200,6 @@ def read(observed: Observed, kind: Kind, now: datetime) -> Snapshot:
         kept = Ledger() if shape.keeps_names else ledgers.recovered(workers.values(), launcher)
     else:
         kept = ledgers.read(config.annotations, workers.values())
-    size = len(workers) if shape.keeps_names else len(kept.members)
+    size = kept.sizes.get(shape.workers, len(workers)) if shape.keeps_names else len(kept.members)
     sizes = kind.resizable.sizes(observed.job) if kind.resizable is not None else ONE_SIZE
     return Snapshot(observed, kind, shape, sizes, kept, now, workers, launcher, size)

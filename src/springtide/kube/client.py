@@ -19,7 +19,7 @@ from typing import Any, Self
 
 import msgspec
 
-from springtide.event_loop.turns import in_turns
+from springtide.event_loop.slices import in_slices
 from springtide.kube import config, errors, request
 from springtide.kube.request import EVERYTHING, NO_QUERY, DeleteOptions, Patch, Request, Response, Scope
 from springtide.kube.resources import Key, Obj, Resource
@@ -91,7 +91,7 @@ class Client:
         raws, found = await self.list_raw(resource, scope, version=version)
         header = {"apiVersion": resource.api_version, "kind": resource.kind}
         # Built-in kinds lack these two fields in lists, but have them everywhere else.
-        return Listing([header | msgspec.json.decode(raw) async for raw in in_turns(raws)], found)
+        return Listing([header | msgspec.json.decode(raw) async for raw in in_slices(raws)], found)
 
     async def list_raw(
         self, resource: Resource, scope: Scope = EVERYTHING, *, version: str = ""

@@ -24,7 +24,7 @@ from collections.abc import Callable, Iterable
 from contextlib import aclosing
 from typing import Any, TypeVar, overload
 
-from springtide.event_loop.turns import in_turns
+from springtide.event_loop.slices import in_slices
 from springtide.kube import errors
 from springtide.kube.cache import Cache, Replaced
 from springtide.kube.client import Client
@@ -123,7 +123,7 @@ class Informer(Cache[T]):
                 idle = self._version == before and loop.time() - started < BRIEF
                 failures = failures + 1 if idle else 0
             except errors.Expired:
-                logger.info("The history of %s went away under the watch; fetching everything again", self.resource)
+                logger.info("The history of %s was compacted during the watch; listing all again", self.resource)
                 # Twice in a row without progress is not an expired history but a server in trouble.
                 failures = failures + 1 if not before else 0
                 self._version = ""
@@ -166,7 +166,7 @@ class Informer(Cache[T]):
 
     async def _fill_from_list(self) -> None:
         raws, version = await self._client.list_raw(self.resource, self.scope)
-        decoded = [item async for raw in in_turns(raws) if (item := self._decoder(raw))]
+        decoded = [item async for raw in in_slices(raws) if (item := self._decoder(raw))]
         await self._fill({item.key: (item.version, item.object) for item in decoded}, version)
 
     async def _fill(self, fresh: dict[Key, tuple[str, T]], version: str) -> None:
@@ -174,9 +174,9 @@ class Informer(Cache[T]):
         self._pass(version)
         fresh |= {key: self._known(key) for key in self._ahead if key in self}
         filled = self.emptied()
-        async for key, (found, obj) in in_turns(fresh.items()):
+        async for key, (found, obj) in in_slices(fresh.items()):
             filled.put(key, found, obj)
-        async for change in in_turns(self.take_over(filled)):
+        async for change in in_slices(self.take_over(filled)):
             self._notify(change)
         self._version = version
         self._synced.set()

@@ -157,7 +157,7 @@ class LeaderElector:
             async with asyncio.timeout(self._terms.retry):
                 self._observe(await self._client.replace(LEASES, self._lease | {"spec": spec}))
         except (errors.ApiError, TimeoutError) as error:
-            logger.info("Could not let go of the lease %s; it will run out: %s", self._key, error)
+            logger.info("Could not release the lease %s; it will expire: %s", self._key, error)
 
     @property
     def _spec(self) -> dict[str, Any]:

@@ -17,7 +17,7 @@ from typing import Any, Generic, Literal, NamedTuple, TypeVar
 
 import msgspec
 
-from springtide.event_loop.turns import Turns
+from springtide.event_loop.slices import Slices
 from springtide.kube import errors, request
 from springtide.kube.client import Client
 from springtide.kube.request import Scope
@@ -118,10 +118,10 @@ async def watch(
     timeout = random.randint(SHORTEST, LONGEST)
     wanted = request.watch(resource, scope, version, timeout, initial_events)
     line_decoder = msgspec.json.Decoder(_Line)
-    turns = Turns()
+    slices = Slices()
     async with aclosing(client.lines(wanted)) as lines:
         async for line in lines:
-            await turns.next()
+            await slices.next()
             event = line_decoder.decode(line)
             match event.type:
                 case "ADDED" | "MODIFIED" | "DELETED" as kind:

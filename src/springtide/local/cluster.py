@@ -208,7 +208,7 @@ def _keep(stack: AsyncExitStack, name: str, work: Callable[[], Awaitable[None]])
             try:
                 await work()
             except Exception:  # a bug in one of them must not leave the cluster without it
-                logger.exception("%s broke; starting it again", name)
+                logger.exception("%s failed; restarting it", name)
                 await asyncio.sleep(1)
 
     task = asyncio.get_running_loop().create_task(for_ever(), name=name)

@@ -8,7 +8,11 @@
     mnist_elastic   for Horovod's tensorflow2_mnist_elastic.py
     tf_cnn_benchmarks
 
-The first output line of a stand-in states that it is one. It really trains, on all ranks together, and needs only
-NumPy. `tide env create --preset` copies this package into the environments that it makes, and the programs to their
-paths in the images.
+    mnist_with_summaries    for TensorFlow's example of this name
+    distributed_worker      for a worker of TensorFlow's multi-worker example
+    pytorch_dist_mnist      for the PyTorch operator's mnist.py
+
+The first output line of a stand-in states that it is one. It really trains, on all ranks together. The last three need
+TensorFlow or PyTorch, the others only NumPy. `tide env create --preset` copies this package into the environments that
+it makes, and the programs to their paths in the images.
 """

@@ -57,7 +57,7 @@ def reductions() -> None:
     refused(AttributeError, "no attribute 'nonsense'", lambda: hvd.nonsense)
     refused(NotImplementedError, "Adasum is not offered", lambda: hvd.allreduce(mine, op=hvd.Adasum))
     refused(NotImplementedError, "op=Min", lambda: hvd.allreduce(mine, op=hvd.Min))
-    refused(ValueError, "two words for one thing", lambda: hvd.allreduce(mine, average=True, op=hvd.Sum))
+    refused(ValueError, "set the same option", lambda: hvd.allreduce(mine, average=True, op=hvd.Sum))
 
 
 def exchanges() -> None:

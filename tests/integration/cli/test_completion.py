@@ -41,7 +41,7 @@ def test_commands_options_and_choices(shell: Terminal) -> None:
         "tide up --isolation n": "tide up --isolation none ",
         "tide example ": "tide example mpijob ",
         "tide env create --preset horovod-te": "tide env create --preset horovod-tensorflow ",
-        "tide up --preset mpi,tens": "tide up --preset mpi,tensorflow-benchmarks ",
+        "tide up --preset mpi,tensorflow-b": "tide up --preset mpi,tensorflow-benchmarks ",
         "tide completion f": "tide completion fish ",
     }.items():
         shell.complete(typed, completed)

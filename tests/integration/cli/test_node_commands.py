@@ -14,6 +14,7 @@ from click.testing import CliRunner, Result
 from tests.integration.patience import until
 
 from springtide.cli.app import tide
+from springtide.cli.places import program
 from springtide.kube.client import Client
 from springtide.kube.resources import CONFIGMAPS, NODES, PODDISRUPTIONBUDGETS, PODS, SERVICEACCOUNTS, Key, Obj
 from springtide.local.cluster import Options, running
@@ -124,7 +125,8 @@ async def test_nodes_are_added_shown_cordoned_and_removed(tmp_path: Path) -> Non
 async def test_mistakes_are_explained(tmp_path: Path) -> None:
     async with a_cluster(tmp_path) as cluster:
         await cluster.ok("add", "a")
-        assert "there is a node 'a' already\nRemove it first: tide node remove a" in await cluster.error("add", "a")
+        first = f"there is a node 'a' already\nRemove it first: {program()} node remove a"
+        assert first in await cluster.error("add", "a")
         assert "'32Gb' is no amount" in await cluster.error("add", "b=memory:32Gb")
         for command in ("cordon", "drain", "remove", "reclaim"):
             assert "there is no node 'x'\nNodes: a" in await cluster.error(command, "x")
@@ -138,7 +140,7 @@ async def test_mistakes_are_explained(tmp_path: Path) -> None:
 async def test_a_cluster_that_does_not_run(tmp_path: Path) -> None:
     result = await asyncio.to_thread(CliRunner().invoke, tide, ["node", "list", "--data-dir", str(tmp_path / "none")])
     assert result.exit_code == 1
-    assert "Start it with: tide up -d" in result.output
+    assert f"Start it with: {program()} up -d" in result.output
 
 
 async def test_a_drained_node_is_empty(tmp_path: Path) -> None:

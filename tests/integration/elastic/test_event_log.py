@@ -60,6 +60,14 @@ def test_events_lie_beside_what_ranks_print(tmp_path: Path) -> None:
     check(tmp_path / "logs" / "events.jsonl", run.process.returncode)
 
 
+def test_without_a_file_a_run_that_fails_names_the_variable_before_it_explains_the_failure(tmp_path: Path) -> None:
+    run = ended(tmp_path, "-np", "1", "sh", "-c", "echo wrong; exit 3")
+    hint = "tiderun: the events of this run are not saved; to save those of the next, set TIDE_EVENT_LOG=FILE"
+    first = "tiderun: first failure: [0] on localhost exited with code 3; last lines of its output:"
+    assert run.lines.index(hint) + 1 == run.lines.index(first)
+    assert not [line for line in ended(tmp_path, "-np", "1", "true").lines if "TIDE_EVENT_LOG" in line]
+
+
 def test_a_run_that_succeeds_leaves_none(tmp_path: Path) -> None:
     assert ended(tmp_path, "-np", "1", "--output-filename", str(tmp_path / "logs"), "true").process.returncode == 0
     assert not (tmp_path / "logs" / "events.jsonl").exists()

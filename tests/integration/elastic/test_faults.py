@@ -80,7 +80,7 @@ def test_a_hung_rank_is_killed_and_replaced_and_every_sample_counts_once(learnin
     run.goes_on()
     rank = run.pids()[1]
     os.kill(rank, signal.SIGSTOP)
-    run.saw("said nothing for 2 s")
+    run.saw("sent no message for 2 s")
     until(lambda: not alive(rank), "it has ended")
     run.judged()
 

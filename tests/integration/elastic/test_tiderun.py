@@ -64,7 +64,7 @@ def test_a_plain_command_runs_once_for_every_rank(launch: Callable[..., Launch])
 def test_the_first_failure_ends_a_run_that_is_not_elastic(launch: Callable[..., Launch]) -> None:
     run = launch("-np", "3", "sh", "-c", "[ $TIDE_SLOT != 1 ] && exec sleep 60; echo last words; exit 7")
     assert run.ended() == 7
-    assert "tiderun: first failure: [1] on localhost exited with code 7; its last words were:" in run.lines
+    assert "tiderun: first failure: [1] on localhost exited with code 7; last lines of its output:" in run.lines
     assert "tiderun:     last words" in run.lines
 
 
@@ -170,7 +170,7 @@ def test_a_rank_that_hangs_is_killed(elastic: Callable[..., Elastic]) -> None:
     os.kill(rank, signal.SIGSTOP)
     run.saw(r"generation 2 rank 0 of 1")
     until(lambda: not alive(rank), "the rank has ended")
-    run.saw("said nothing for 1 s")
+    run.saw("sent no message for 1 s")
     assert run.finish() == 0, run.text
 
 

@@ -145,7 +145,7 @@ def test_a_cable_is_cut(machines: Machines, tmp_path: Path) -> None:
     there = until(lambda: ranks(machines.away), "a rank on the other machine")
     run(*machines.away, "ip", "link", "set", "cable", "down")
     assert launcher.wait(60) == 0, words()
-    assert f"on {THERE} was not heard of for 2 s" in words()
+    assert f"on {THERE} sent no heartbeat for 2 s" in words()
     assert "[0]<stdout>:rank 0 of 1: 600 steps, 600" in words()
     until(lambda: not any(alive(pid) for pid in there), "the other machine has cleaned up")
 

@@ -14,6 +14,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from springtide.cli.app import tide
+from springtide.cli.places import program
 from springtide.local.environments import presets
 from springtide.local.environments.shelf import Environments, default_root
 
@@ -127,7 +128,7 @@ def test_options_add_to_a_preset(preset: str, wheel: Path) -> None:
 def test_presets_are_listed_with_what_they_take(preset: str) -> None:
     listed = run("presets").output
     assert "greeter  (1 package, about 2 MB to fetch, less than a minute)\n  greets\n  images: */greeter" in listed
-    assert "Presets that can be made: greeter; see them: tide env presets" in run("list").output
+    assert f"Presets that can be made: greeter; see them: {program()} env presets" in run("list").output
     assert run("create", "--preset", preset).exit_code == 0
     assert "greeter  (made)" in run("presets").output
     assert "Presets that can be made" not in run("list").output
@@ -183,6 +184,10 @@ def test_a_maker_that_is_killed_leaves_nothing_that_counts(home: Path, wheel: Pa
         (["create"], "name the environment, or choose a preset"),
         (["create", "--preset", "none"], "there is no preset 'none'\nThere are: horovod, "),
         (["create", "--for", "me/train:1"], "tide env create NAME --pip PACKAGE --image me/train:1"),
+        (
+            ["create", "--for", "x/mpi-operator:1"],
+            "needs no environment\nIt is an image of mpi-operator, whose pods do",
+        ),
         (["create", "--for", "x", "--preset", "horovod"], "--preset and --for contradict each other"),
         (["create", "e", "--cmd", "[1]"], "'[1]': a list holds strings alone"),
         (["create", "e", "--entrypoint", "a 'b"], "No closing quotation"),

@@ -41,7 +41,10 @@ async def test_a_strict_cluster_counts_cpu(tmp_path: Path) -> None:
 async def test_a_pod_waits_for_a_node_and_says_so_once(tmp_path: Path) -> None:
     async with a_world(tmp_path) as world:
         await world.pod("p", {GPU: "2"})
-        assert await world.waits("p") == "no nodes available to schedule pods"
+        why, advice = "no nodes available to schedule pods", "Add a node to this cluster: tide node add worker-1"
+        assert await world.waits("p") == f"{why}. {advice}"
+        assert await world.until(lambda: world.events("FailedScheduling"), bool) == [why]
+        assert await world.until(lambda: world.events("MissingResource"), bool) == [advice]
         await world.node("small", gpus="1")
         assert await world.waits("p", lambda text: text.startswith("0/1 nodes"))
         for count in range(5):

@@ -11,6 +11,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from springtide.cli.cluster import down, running_jobs
+from springtide.cli.places import program
 from springtide.local.datadir import DataDir
 from springtide.local.supervisor import leftovers
 
@@ -37,7 +38,7 @@ def test_a_full_disk_leaves_a_way_to_stop(place: Path, monkeypatch: pytest.Monke
     result = run(place, *options)
     assert result.exit_code == 1
     assert f"cannot write to {place}: No space left on device" in result.output
-    assert f"which needs none: tide down --data-dir {place}" in result.output
+    assert f"which needs none: {program()} down --data-dir {place}" in result.output
 
 
 @pytest.mark.parametrize(("count", "words"), [(1, "1 pod runs on."), (3, "3 pods run on.")])
@@ -47,4 +48,4 @@ def test_pods_that_run_on_without_their_cluster_are_named(
     monkeypatch.setattr(leftovers, "living", lambda _: count)
     result = run(place)
     assert words in result.output
-    assert f"tide up -d --data-dir {place} and then tide down --data-dir {place}" in result.output
+    assert f"{program()} up -d --data-dir {place} and then {program()} down --data-dir {place}" in result.output

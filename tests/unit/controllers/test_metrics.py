@@ -113,11 +113,14 @@ def test_figures_are_read_off_a_cached_job() -> None:
 
 def test_a_launcher_has_the_name_that_its_kind_gives_it() -> None:
     class Led(ToyKind):
+        def launcher_role(self) -> str:
+            return "Leader"
+
         def launcher_name(self, job: str) -> str:
             return f"{job}-leader"
 
     metadata = {"namespace": "a", "name": "x"}
-    status: dict[str, Any] = {"replicaStatuses": {"Launcher": {}}}
+    status: dict[str, Any] = {"replicaStatuses": {"Leader": {}}}
     assert figures(Led(), metadata, status).launcher == "x-leader"
     assert figures(TOY_KIND, metadata, status).launcher == ""
 

@@ -104,9 +104,10 @@ class KindSuite:
             if pod.role == WORKER:
                 assert seen.kind.selector(seen.job).items() <= labels.items()
 
-    def test_a_launchers_name_is_known_by_the_jobs(self) -> None:
+    def test_a_launchers_role_and_name_are_known_by_the_jobs(self) -> None:
         seen = self.submit().snapshot
         assert seen.shape.launcher_name == seen.kind.launcher_name(seen.job.metadata.name)
+        assert seen.shape.launcher == seen.kind.launcher_role()
 
     def test_planning_changes_no_template(self) -> None:
         cluster = self.submit()

@@ -46,6 +46,8 @@ from springtide.jobs.snapshot import Snapshot
 from springtide.jobs.snapshot import read as read_situation
 
 NODES = ("node-a", "node-b", "node-c")
+TOLERATION = 300
+"""Seconds after which pods are evicted from a node that nobody hears of."""
 START = datetime(2026, 11, 16, 6, tzinfo=UTC)
 
 
@@ -86,6 +88,8 @@ class Cluster:
     """What pods that are gone said last, by uid."""
     troubles: dict[str, WarningEvent] = field(default_factory=dict)
     """What events say of objects, by uid."""
+    evicts: bool = False
+    """So much time has passed that Kubernetes evicts pods from silent nodes."""
     serial: Any = field(default_factory=lambda: count(1))
 
     # What the operator sees and does.
@@ -321,14 +325,17 @@ class Cluster:
     def tick(self, seconds: int = 0) -> None:
         """Everything that can go well does."""
         self.now += timedelta(seconds=seconds)
+        self.evicts = seconds >= TOLERATION
         self.job_controller()
         for pod in tuple(self.pods.values()):
             self.move(pod)
         self.spread_ranks()
 
     def move(self, pod: Pod) -> None:
-        """A pod takes its next step, unless nobody is left on its node to take it."""
+        """A pod takes its next step, unless nobody is left on its node to take it: then it is evicted some day."""
         if pod.reason == NODE_LOST and not pod.ended:
+            if self.evicts:
+                self.terminate(pod.name)
             return
         if pod.terminating:
             self.vanish(pod.name)

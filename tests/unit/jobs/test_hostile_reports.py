@@ -110,7 +110,7 @@ def test_hosts_that_do_not_train(cluster: Cluster, text: str) -> None:
 def test_what_people_write_stays_as_it_is(cluster: Cluster, text: str) -> None:
     change = {"number": 1, "what": "lost", "hosts": ["pi-worker-1"], "size": 1, "rank": 1, "why": text}
     report(cluster, said(cluster, changes=[change], idle=[{"host": "pi-worker-1", "why": text}]))
-    assert f"Rank 1 on pi-worker-1 {text}; 1 rank trains on." in [event.message for event in cluster.events]
+    assert f"Rank 1 on pi-worker-1 {text}; 1 rank continues training." in [event.message for event in cluster.events]
     assert cluster.status.explanation == f"1 of 2 workers trains; pi-worker-1 {text}."
     assert quoting.line(text) == quoting.lines(text) == text
 

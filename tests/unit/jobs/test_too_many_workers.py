@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 from tests.unit.api.builders import an_mpijob
-from tests.unit.jobs.builders import elastic, reasons, running
+from tests.unit.jobs.builders import elastic, reasons, running, tensorflow
 from tests.unit.jobs.simulated import Cluster
 
 from springtide.jobs import engine
@@ -128,3 +128,13 @@ def test_many_names_are_not_all_told() -> None:
     (told,) = (event for event in cluster.events if event.reason == "ScalingIn")
     assert "40 → 1 workers: pi-worker-39, pi-worker-38" in told.message
     assert "and 29 more" in told.message
+
+
+def test_roles_that_are_no_workers_have_the_same_limit() -> None:
+    cluster = tensorflow({"PS": LARGEST, "Worker": 1}, restart="OnFailure")
+    cluster.settle()
+    assert (cluster.pods, cluster.objects) == ({}, {})
+    assert cluster.status.explanation.startswith(f"{LARGEST} PS replicas are requested, at most 10000 are allowed")
+    cluster.raw["spec"]["tfReplicaSpecs"]["PS"]["replicas"] = 2
+    cluster.settle()
+    assert (len(cluster.pods), cluster.conditions["TooManyWorkers"]) == (3, "False")

@@ -63,12 +63,15 @@ def test_mnist_says_that_it_is_a_stand_in_and_its_loss_falls(program: str) -> No
     assert float(re.findall(r"([\d.]+)% of the digits", lines[-1])[0]) > 90
 
 
-def test_the_benchmark_has_the_documents_header_and_last_line() -> None:
+def test_the_benchmark_has_the_documents_header_and_last_line_and_its_loss_falls() -> None:
     lines = run("tf_cnn_benchmarks", *DOCUMENTED, "--num_gpus=1", "--use_fp16").splitlines()
     assert lines[0].startswith("tf_cnn_benchmarks.py: a stand-in that comes with Springtide")
     for head in ("TensorFlow:  not used", "Model:       resnet101", "Mode:        training", "Batch size:  64 global"):
         assert any(line.startswith(head) for line in lines), head
     assert re.fullmatch(r"Total images/sec: \d+\.\d\d", lines[-1])
+    steps = [match for line in lines if (match := re.fullmatch(r"(\d+)\timages/sec: [\d.]+\t(\d+\.\d{3})", line))]
+    assert [int(step[1]) for step in steps] == [1, *range(10, 101, 10)]
+    assert float(steps[-1][2]) < float(steps[0][2]) / 2
 
 
 @pytest.mark.parametrize("wrong", ["--batch_size=0", "--no_such_flag=1"])

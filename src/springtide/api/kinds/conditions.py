@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A job's conditions: what has been found true of it, since when and why."""
+"""A job's conditions: each has a status, a reason, and the time since which it holds."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class Condition(Wire, frozen=True, kw_only=True):
     type: Annotated[str, doc("What the condition is about, for instance Running or Waiting.")]
     status: Annotated[str, doc("True, False or Unknown.")]
     reason: Annotated[str, doc("Why the status is what it is, in one word for programs.")] = ""
-    message: Annotated[str, doc("The same for people, with the next step where there is one.")] = ""
+    message: Annotated[str, doc("A message for users, with the next step where there is one.")] = ""
     last_update_time: Annotated[datetime | None, doc("When anything about the condition last changed.")] = None
     last_transition_time: Annotated[datetime | None, doc("When the status last changed.")] = None
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Within which bounds a job may be resized."""
+"""`elasticPolicy`: the bounds of a job's size."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Annotated, Final
 from springtide.api.kinds.fields import Int32, Wire, doc, rules
 
 MOST_WORKERS: Final = 100_000
-"""Of one job: more than a host list has room for. An operator may allow fewer."""
+"""The maximum for one job, more than a host list can hold. An operator may allow fewer."""
 
 
 class ElasticPolicy(Wire, frozen=True, kw_only=True):
@@ -25,4 +25,4 @@ ORDERED: Final = rules(
         ".minReplicas",
     )
 )
-"""The CRD's word on a minimum above the maximum."""
+"""The CRD's rule against a minimum above the maximum."""

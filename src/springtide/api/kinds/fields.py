@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Building blocks of typed kinds: what a field is called, what it means, what the CRD lets it hold.
+"""Building blocks of typed kinds: the names, descriptions and schemas of fields.
 
-A field's type says how it is read; `doc` says the rest, and nobody but `springtide.api.schema` listens to it.
+A field's type decides how it is decoded. `doc` holds the description and the rest of the schema; only
+`springtide.api.schema` reads it.
 """
 
 from __future__ import annotations
@@ -14,11 +15,11 @@ from msgspec import Meta, Struct
 
 
 class Wire(Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
-    """A part of an object on the wire. Unknown fields are passed over."""
+    """A part of an object on the wire. Unknown fields are ignored."""
 
 
 def doc(text: str = "", schema: Mapping[str, Any] | None = None, **keywords: Any) -> Meta:
-    """What `kubectl explain` says of a field, and what the CRD's schema says beyond its type."""
+    """The description of a field in `kubectl explain`, and its schema in the CRD beyond its type."""
     return Meta(description=text or None, extra_json_schema={**(schema or {}), **keywords})
 
 
@@ -27,7 +28,8 @@ def one_of(choices: type[StrEnum]) -> dict[str, Any]:
 
 
 def rules(*each: tuple[str, str] | tuple[str, str, str] | tuple[str, str, str, str]) -> dict[str, Any]:
-    """CEL rules: what must hold, what is said otherwise, of which field below this one, and as which kind of error."""
+    """CEL rules: the expression that must hold, the error message, and optionally the path below this field that the
+    error names, and the reason of the error."""
     names = ("rule", "message", "fieldPath", "reason")
     return {"x-kubernetes-validations": [dict(zip(names, rule, strict=False)) for rule in each]}
 
@@ -68,7 +70,7 @@ PodTemplate = Annotated[
         properties={"spec": _POD_SPEC, "metadata": _POD_METADATA},
     ),
 ]
-"""Stays a raw mapping and keeps fields nobody here knows: the pod's own rules are the API server's business."""
+"""A raw mapping that keeps unknown fields: the API server validates pods."""
 
 _NUMBER = r"(([0-9]+(\.[0-9]*)?)|(\.[0-9]+))"
 _QUANTITY = {

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The part of an object's `metadata` that anybody here reads."""
+"""The fields of an object's `metadata` that Springtide reads."""
 
 from __future__ import annotations
 

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What follows from the way an MPIJob's launcher reaches its workers, which is to say from the version it came by.
+"""The properties of an MPIJob that depend on how its launcher reaches its workers, and so on the version it was
+submitted in.
 
-The table is all that tells v1 from v2beta1: nobody else asks for a version.
+This table has all differences between v1 and v2beta1; no other module depends on the version.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from springtide.api.kinds.run_policy import MPI_OPERATOR, MULTIKUEUE, TRAINING_O
 
 
 class LauncherForm(StrEnum):
-    """What the launcher is created as."""
+    """The object that the launcher is created as."""
 
     POD = "Pod"
     BATCH_JOB = "Job"
@@ -27,16 +28,16 @@ class LauncherForm(StrEnum):
 class Mode:
     attach: AttachMode
     launcher_form: LauncherForm
-    """A batch Job tries its pod again by itself; a pod is tried again by the engine."""
+    """The controller of batch Jobs retries the pod of a Job; the engine retries a pod."""
     default_restart: Mapping[str, RestartPolicy]
     restart_policies: tuple[RestartPolicy, ...]
     default_workers: int | None
-    """How many a role without a number is said to have; None: the number is what is missing."""
+    """The number of workers if the role gives none; None: the number is required."""
     min_slots: int
     managers: tuple[str, ...]
-    """What `managedBy` may say."""
+    """The allowed values of `managedBy`."""
     gpu_launcher_is_host: bool
-    """A launcher that asks for a GPU is taken for a worker."""
+    """A launcher that requests a GPU also counts as a worker."""
 
 
 MODES: Final[Mapping[AttachMode, Mode]] = {
@@ -66,18 +67,19 @@ _BY_VERSION: Final = {"kubeflow.org/v1": AttachMode.KUBEXEC, "kubeflow.org/v2bet
 
 
 def mode_of(marker: str | None, api_version: str) -> Mode | None:
-    """The mode of a job; one without a marker, from a cluster with another CRD, is of the version it is read by."""
+    """The mode of a job. A job without a marker, from a cluster with another CRD, has the version in which it is
+    read."""
     given = marker or _BY_VERSION.get(api_version)
     return MODES[AttachMode(given)] if given in tuple(AttachMode) else None
 
 
 def submitted_as(spec: Mapping[str, Any]) -> str | None:
-    """The version a job came by, as far as its spec says: what is made for it names its owner by that.
+    """The API version in which a job was submitted, judged by its spec; owner references to the job use this version.
 
-    A guess, because nothing states it: an object is read in one version, whichever it was written in, and
-    `metadata.managedFields` changes with every writer. The CRD defaults `launcherAttachMode` to another value in each
-    version and never lets it change, so the field tells the versions apart unless the user set it to the value of the
-    other. Such a job is taken for one of the other version all its life: the two differ in nothing but what follows
-    from this field, and the API server serves an owner under either version."""
+    This is a guess, because no field records the version: an object is read in one version whichever it was written in,
+    and `metadata.managedFields` changes with every writer. The CRD has a different default of `launcherAttachMode` in
+    each version, and the field is immutable, so it identifies the version unless the user set it to the default of the
+    other version. Such a job is treated as one of the other version for its whole life. This is harmless: the versions
+    differ only in what depends on this field, and the API server serves an owner under either version."""
     marker = spec.get("launcherAttachMode")
     return next((version for version, mode in _BY_VERSION.items() if mode == marker), None)

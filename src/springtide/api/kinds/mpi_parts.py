@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the operator adds to the pods of an MPIJob, by the names that users' own parts must not have."""
+"""The volumes and containers that the operator adds to the pods of an MPIJob. Users' own must not have their names."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ KUBECTL_CONTAINER: Final = "kubectl-delivery"
 class Parts:
     volumes: tuple[str, ...] = ()
     containers: tuple[str, ...] = ()
-    """Init containers; but the others of a pod cannot have their names either."""
+    """Init containers; the other containers of a pod must not have these names either."""
 
 
 PARTS: Final[Mapping[tuple[AttachMode, str], Parts]] = {
@@ -30,5 +30,5 @@ PARTS: Final[Mapping[tuple[AttachMode, str], Parts]] = {
     (AttachMode.SSH, LAUNCHER): Parts((CONFIG_VOLUME, SSH_VOLUME), (WAITING_CONTAINER,)),
     (AttachMode.SSH, WORKER): Parts((SSH_VOLUME,)),
 }
-"""Whether kubectl is delivered depends on the operator that happens to run; its names are taken in any case, so that a
-job does not come to grief under another one."""
+"""Whether kubectl is delivered depends on the operator's options. Its names are reserved in any case, so that a job is
+also valid for an operator with other options."""

@@ -2,8 +2,8 @@
 """MPIJob, `kubeflow.org` v1 and v2beta1: a launcher that starts ranks on its workers.
 
 Both versions are one type and have one schema, the union of their fields, because a write through one version prunes
-what that version does not know. How a job was submitted is kept by `launcherAttachMode`, whose default is each
-version's own and is stored with the object at its creation; `mpi_modes` says what follows from it.
+the fields that this version does not have. `launcherAttachMode` records the version in which a job was submitted: its
+default differs between the versions and is stored with the object at creation. `mpi_modes` has what depends on it.
 """
 
 from __future__ import annotations

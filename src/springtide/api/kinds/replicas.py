@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""One role of a job: how many replicas of which pod, and what happens when one ends. Roles of several kinds by name."""
+"""A role of a job: its pod template, the number of replicas, and the restart policy. The names of roles that several
+kinds share."""
 
 from __future__ import annotations
 
@@ -40,7 +41,7 @@ class ReplicaSpec(Wire, frozen=True, kw_only=True):
 
 
 REPLICA_NEEDS: Final = {"required": ["template"]}
-"""What the CRD asks of every role that is there."""
+"""The fields that the CRD requires of every role."""
 
 
 _MOST_KEYS: Final = 16

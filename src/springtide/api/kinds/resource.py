@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How a kind is served: everything about a CustomResourceDefinition that is not a field of the object."""
+"""How a kind is served: all parts of a CustomResourceDefinition except the schemas of its fields."""
 
 from __future__ import annotations
 
@@ -12,21 +12,21 @@ from springtide.api.kinds.fields import Wire
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """One column of `kubectl get`."""
+    """A column of `kubectl get`."""
 
     name: str
     type: str
     path: str
     description: str = ""
     wide: bool = False
-    """Only with `-o wide`."""
+    """Shown only with `-o wide`."""
 
 
 @dataclass(frozen=True, slots=True)
 class Scale:
     spec_replicas: str
     field: str
-    """The same place in the words of field errors."""
+    """The path of the same field in field errors."""
     status_replicas: str = ".status.replicas"
     selector: str = ".status.selector"
 
@@ -43,7 +43,7 @@ class Scale:
 
 @dataclass(frozen=True, slots=True)
 class Version:
-    """One served version; `differs` is what its schema says of a field (by its path) beyond what all versions say."""
+    """A served version. `differs` has, by the path of a field, what only this version's schema has."""
 
     name: str
     storage: bool = False
@@ -52,7 +52,7 @@ class Version:
 
 @dataclass(frozen=True, slots=True)
 class Made:
-    """A type of object that jobs of a kind have beside pods, batch Jobs, Services, ConfigMaps, Secrets and rights."""
+    """A type of object that jobs of a kind own besides pods, batch Jobs, Services, ConfigMaps, Secrets and rights."""
 
     group: str
     version: str
@@ -67,13 +67,13 @@ class Resource:
     plural: str
     type: type[Wire]
     description: str
-    """What `kubectl explain` says of the kind."""
+    """The description of the kind in `kubectl explain`."""
     versions: tuple[Version, ...]
     columns: tuple[Column, ...]
     short_names: tuple[str, ...] = ()
     scale: Scale | None = None
     makes: tuple[Made, ...] = ()
-    """The operator caches objects of these types, and needs the right to keep them."""
+    """The operator caches objects of these types, and needs the rights to create, change and delete them."""
 
     @property
     def crd_name(self) -> str:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How long a job may run, how often it is tried, what is left of it: `runPolicy`, alike in all of Kubeflow's kinds."""
+"""`runPolicy`, the same in all of Kubeflow's kinds: deadline, retries, suspension, scheduling and clean-up."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from springtide.api.kinds.fields import IMMUTABLE, Int32, Int64, ResourceList, W
 
 MPI_OPERATOR: Final = "kubeflow.org/mpi-operator"
 TRAINING_OPERATOR: Final = "kubeflow.org/training-operator"
-"""The managers whose place is taken here."""
+"""The managers that this operator replaces."""
 MULTIKUEUE: Final = "kueue.x-k8s.io/multikueue"
 """The manager that runs a job on another cluster."""
 

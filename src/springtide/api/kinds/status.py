@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What is known of a job: the status all kinds share.
+"""The status of a job, the same for all kinds.
 
-The first half is upstream's and its clients compare it exactly, `replicaStatuses` above all. The second half is ours:
-what `kubectl get` prints, what the scale subresource answers with, and what must outlive a restart of the operator.
+The first half has upstream's fields, which clients compare exactly, above all `replicaStatuses`. The second half is
+ours: the columns of `kubectl get`, the fields of the scale subresource, and what must survive a restart of the
+operator.
 """
 
 from __future__ import annotations
@@ -28,9 +29,9 @@ class TrainingProgress(Wire, frozen=True, kw_only=True):
     step: Annotated[Int64 | None, doc("The step that training has reached, as the program reports it.")] = None
     loss: Annotated[str, doc("The loss at that step, as the program reports it.")] = ""
     ranks: Annotated[Int32 | None, doc("The number of ranks that train together.")] = None
-    last_change: Annotated[
-        Int64 | None, doc("The number of the last rank that came or went and of which there is an event.")
-    ] = None
+    last_change: Annotated[Int64 | None, doc("Number of the last membership change that was recorded as an event.")] = (
+        None
+    )
     launcher: Annotated[str, doc("The uid of the launcher pod that reported it.")] = ""
     update_time: Annotated[datetime | None, doc("When the operator last wrote it.")] = None
 

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The few fields of a pod template that are read or added to here, so that one of another type is named at its place.
+"""The fields of a pod template that Springtide reads or extends, with their types, so that errors name the field.
 
-The template itself stays a raw mapping and goes to the API server as it was written.
+The template itself stays a raw mapping and is sent to the API server as the user wrote it.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ class SecurityContext(Wire, frozen=True, kw_only=True):
 
 
 class Named(Wire, frozen=True, kw_only=True):
-    """A volume, a mount or a container of which nothing else is read."""
+    """A volume, mount or container of which only the name is read."""
 
     name: str = ""
 
@@ -73,7 +73,7 @@ class Template(Wire, frozen=True, kw_only=True):
 
 
 def containers(template: Mapping[str, Any]) -> tuple[Container, ...]:
-    """Of a template that validation has nothing against."""
+    """The containers of a valid template."""
     return containers_of(msgspec.convert(template, Template))
 
 

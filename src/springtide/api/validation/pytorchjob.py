@@ -66,6 +66,7 @@ def _elastic_errors(spec: PyTorchJobSpec) -> Iterator[FieldError]:
     yield from shared.elastic_policy_errors(policy, _ELASTIC)
     if policy.n_proc_per_node is not None and spec.nproc_per_node is not None:
         yield forbidden(f"{_ELASTIC}.nProcPerNode", "must not be used with spec.nprocPerNode")
+    yield from shared.positive(policy.n_proc_per_node, f"{_ELASTIC}.nProcPerNode")
     if policy.rdzv_backend is not None and policy.rdzv_backend not in tuple(Backend):
         yield not_supported(f"{_ELASTIC}.rdzvBackend", policy.rdzv_backend, sorted(Backend))
     if policy.rdzv_port is not None and not 0 < policy.rdzv_port < 65536:

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any, Final, TypeVar
 
 import msgspec
@@ -29,6 +29,18 @@ _TYPES: Final = {"str": "string", "int": "integer", "float": "number", "bool": "
 """Python's types by their names in schemas; others have the same name in both."""
 
 Kind = TypeVar("Kind", bound=Wire)
+
+
+@dataclass(frozen=True, slots=True)
+class Wording:
+    """What an operator of Kubeflow says about a template that lacks something."""
+
+    containers: str
+    value: str
+
+
+_MPI_OPERATOR: Final = Wording("must define at least one container", "")
+_TRAINING_OPERATOR: Final = Wording("must be specified", "must be required")
 
 
 def read(raw: Mapping[str, Any], kind: type[Kind]) -> Kind | FieldError:
@@ -65,7 +77,9 @@ def longest_name_errors(job: str, longest: str) -> list[FieldError]:
 
 
 def replica_name_errors(job: str, specs: Mapping[str, ReplicaSpec], names: Sequence[str]) -> list[FieldError]:
-    """The same where the names are those of `jobs.parts.named_replicas`."""
+    """The same where the names are those of `jobs.parts.named_replicas`, each with a Service of that name."""
+    if complaints := label_complaints(job):
+        return [invalid("metadata.name", job, f"should match: {','.join(complaints)}")]
     longest = (f"{job}-{role.lower()}-{max(spec.replicas or 1, 1) - 1}" for role, spec in by_role(specs, names).items())
     return longest_name_errors(job, max(longest, key=len, default=job))
 
@@ -88,24 +102,26 @@ def size_errors(
     return found
 
 
-def role_errors(spec: ReplicaSpec, field: str, restart_policies: Sequence[str]) -> Iterator[FieldError]:
+def role_errors(
+    spec: ReplicaSpec, field: str, restart_policies: Sequence[str], wording: Wording = _MPI_OPERATOR
+) -> Iterator[FieldError]:
     if spec.restart_policy and spec.restart_policy not in restart_policies:
         yield not_supported(f"{field}.restartPolicy", spec.restart_policy, sorted(restart_policies))
-    yield from _template_errors(spec.template, f"{field}.template")
+    yield from _template_errors(spec.template, f"{field}.template", wording)
 
 
-def _template_errors(raw: Mapping[str, Any], field: str) -> Iterator[FieldError]:
+def _template_errors(raw: Mapping[str, Any], field: str, wording: Wording) -> Iterator[FieldError]:
     template = read(raw, Template)
     if isinstance(template, FieldError):
         yield replace(template, field=f"{field}.{template.field}")
         return
     found = containers_of(template)
     if not found:
-        yield required(f"{field}.spec.containers", "must define at least one container")
+        yield required(f"{field}.spec.containers", wording.containers)
     for index, container in enumerate(found):
         for name, value in (("name", container.name), ("image", container.image)):
             if not value:
-                yield required(f"{field}.spec.containers[{index}].{name}")
+                yield required(f"{field}.spec.containers[{index}].{name}", wording.value)
         yield from _resource_errors(container, f"{field}.spec.containers[{index}].resources")
 
 
@@ -135,7 +151,7 @@ def replica_specs_errors(
             yield invalid(place, given, f"is the same role as {known[name]}; give it once, as {name}")
         else:
             known[name] = given
-            yield from role_errors(spec, place, tuple(RestartPolicy))
+            yield from role_errors(spec, place, tuple(RestartPolicy), _TRAINING_OPERATOR)
             yield from _has_container(spec, f"{place}.template.spec.containers", container)
             yield from not_negative(spec.replicas, f"{place}.replicas")
 
@@ -192,8 +208,7 @@ def _scheduling_policy_errors(policy: SchedulingPolicy, field: str) -> Iterator[
 def elastic_policy_errors(policy: ElasticPolicy, field: str) -> Iterator[FieldError]:
     least, most = policy.min_replicas, policy.max_replicas
     for name, value in (("minReplicas", least), ("maxReplicas", most)):
-        if value is not None and value < 1:
-            yield invalid(f"{field}.{name}", value, _AT_LEAST_ONE)
+        yield from positive(value, f"{field}.{name}")
     if least is not None and most is not None and least > most:
         yield invalid(f"{field}.minReplicas", least, "must not be more than maxReplicas")
 
@@ -201,3 +216,8 @@ def elastic_policy_errors(policy: ElasticPolicy, field: str) -> Iterator[FieldEr
 def not_negative(value: int | None, field: str) -> Iterator[FieldError]:
     if value is not None and value < 0:
         yield invalid(field, value, _NEGATIVE)
+
+
+def positive(value: int | None, field: str) -> Iterator[FieldError]:
+    if value is not None and value < 1:
+        yield invalid(field, value, _AT_LEAST_ONE)

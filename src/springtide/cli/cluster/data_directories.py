@@ -8,9 +8,10 @@ explained in `messages` when they occur.
 from __future__ import annotations
 
 import os
-import pwd
 import re
 from pathlib import Path
+
+from springtide.local.access.trust import user_name
 
 ADVICE = "Choose a directory on a local disk that you may write to"
 LONGEST_NAME = 255
@@ -47,7 +48,7 @@ def problem(path: Path) -> str | None:
     if os.statvfs(nearest).f_flag & os.ST_RDONLY:
         return f"{where}{nearest} is on a file system that is mounted read-only"
     if not os.access(nearest, os.W_OK | os.X_OK):
-        return f"{where}{_user(os.geteuid())} may not write to {nearest}, which belongs to {_owner(nearest)}"
+        return f"{where}{user_name(os.geteuid())} may not write to {nearest}, which belongs to {_owner(nearest)}"
     return None
 
 
@@ -111,11 +112,4 @@ def _file_system(path: Path) -> str:
 
 
 def _owner(path: Path) -> str:
-    return _user(path.stat().st_uid)
-
-
-def _user(uid: int) -> str:
-    try:
-        return pwd.getpwuid(uid).pw_name
-    except KeyError:
-        return f"user {uid}"
+    return user_name(path.stat().st_uid)

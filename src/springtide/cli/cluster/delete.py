@@ -38,8 +38,8 @@ def delete(cluster: Chosen, yes: bool, force: bool) -> None:
     running = cluster.is_running() and not cluster.place.is_being_deleted()
     if running and not force:
         raise click.ClickException(
-            f"cluster {cluster.name!r} is up\nStop it first: tide down{cluster.flags}\n"
-            f"Or stop and delete it, killing its pods: tide delete --force{cluster.flags}"
+            f"cluster {cluster.name!r} is up\nStop it first: {cluster.command('down')}\n"
+            f"Or stop and delete it, killing its pods: {cluster.command('delete --force')}"
         )
     if not yes:
         _confirm(cluster)
@@ -66,7 +66,7 @@ def _confirm(cluster: Chosen) -> None:
     if not sys.stdin.isatty():
         raise click.ClickException(
             f"deleting cluster {cluster.name!r} needs a confirmation, and there is no terminal to ask on\n"
-            f"Without being asked: tide delete --yes{cluster.flags}"
+            f"Without being asked: {cluster.command('delete --yes')}"
         )
     what = f"Delete cluster {cluster.name!r} with all its objects, logs and volumes in {cluster.place.path}?"
     if not click.confirm(what):
@@ -112,10 +112,10 @@ def _removed_files(cluster: Chosen) -> list[Path]:
     except InUseError:
         raise click.ClickException(
             f"cluster {cluster.name!r} was started, or is being deleted, by another tide just now\n"
-            f"See it with: tide status{cluster.flags}"
+            f"See it with: {cluster.command('status')}"
         ) from None
     except OSError as error:
         raise click.ClickException(
             f"cannot remove {error.filename or cluster.place.path}: {error.strerror}\n"
-            f"Remove what is in the way, then delete the rest: tide delete{cluster.flags}"
+            f"Remove what is in the way, then delete the rest: {cluster.command('delete')}"
         ) from None

@@ -30,13 +30,13 @@ _EXIT = 2.0
     "--grace",
     type=Duration(),
     metavar="TIME",
-    help="Kill pods that run after so long, such as 10s; 0 kills them at once.  [default: what each asks for]",
+    help="Kill pods that still run then, such as 10s; 0 kills at once.  [default: each pod's own grace period]",
 )
 def down(cluster: Chosen, keep_pods: bool, grace: float | None) -> None:
     """Stop the embedded cluster; its objects are kept.
 
-    Its pods are ended within their grace; jobs that run are named, and go on with the next `tide up`. Returns when all
-    has stopped. `tide delete` removes the objects as well.
+    Pods have their grace period to end. Running jobs are listed; they continue with the next `tide up`. Returns when
+    all processes have ended. `tide delete` removes the objects as well.
     """
     if keep_pods and grace is not None:
         raise click.UsageError("--keep-pods and --grace contradict each other")
@@ -50,7 +50,7 @@ def down(cluster: Chosen, keep_pods: bool, grace: float | None) -> None:
     stop(cluster, keep_pods=keep_pods, grace=grace)
     kept = " Its pods run on." if keep_pods and leftovers.living(cluster.place) else ""
     click.echo(
-        f"Cluster {cluster.name!r} is down.{kept} Its objects are kept: tide up{cluster.flags} brings them back."
+        f"Cluster {cluster.name!r} is down.{kept} Its objects are kept: {cluster.command('up')} brings them back."
     )
 
 
@@ -73,7 +73,7 @@ def _left_running(cluster: Chosen) -> str:
     if not count:
         return ""
     pods = "1 pod runs on" if count == 1 else f"{count} pods run on"
-    return f" {pods}. To end them: tide up -d{cluster.flags} and then tide down{cluster.flags}"
+    return f" {pods}. To end them: {cluster.command('up -d')} and then {cluster.command('down')}"
 
 
 def _leave_word(cluster: Chosen, keep_pods: bool, grace: float | None) -> None:
@@ -84,7 +84,7 @@ def _leave_word(cluster: Chosen, keep_pods: bool, grace: float | None) -> None:
         except OSError as error:
             raise click.ClickException(
                 f"cannot write to {cluster.place.path}: {error.strerror}\n"
-                f"Free some space, or leave the options out, which needs none: tide down{cluster.flags}"
+                f"Free some space, or leave the options out, which needs none: {cluster.command('down')}"
             ) from None
 
 
@@ -112,7 +112,7 @@ def _wait(cluster: Chosen, process: int | None) -> None:
         if now - begun > _SILENCE and (count := leftovers.living(cluster.place)):
             since_pods = now
             if not said:
-                click.echo(f"{waiting_for(count)} At once, from another terminal: tide down --grace 0{cluster.flags}")
+                click.echo(f"{waiting_for(count)} At once, from another terminal: {cluster.command('down --grace 0')}")
                 said = True
         if now - since_pods > _WAIT:
             raise click.ClickException(

@@ -19,14 +19,13 @@ KUBECTL = "https://kubernetes.io/docs/tasks/tools/"
 def next_steps(cluster: Chosen, port: int, *, has_nodes: bool, has_operator: bool) -> str:
     """Commands that work unchanged, in this order, in the shell that ran `tide up`."""
     own, theirs = cluster.place.kubeconfig, user_kubeconfig()
-    tide, flags = program(), cluster.flags
     commands = [f"export KUBECONFIG={shlex.quote(str(own))}", f"kubectl get {'nodes' if has_nodes else 'namespaces'}"]
     what = f"Renew its entry in {theirs}" if outdated(theirs, own) else "Or add it to your own kubeconfig"
     return (
         f"Cluster {cluster.name!r} is up at https://127.0.0.1:{port}\n\n"
         + _lines(commands)
-        + (_first_work(tide, has_operator) if has_nodes else "")
-        + f"\n{what}: {tide} kubeconfig --merge{flags}"
+        + (_first_work(program(), has_operator) if has_nodes else "")
+        + f"\n{what}: {cluster.command('kubeconfig --merge')}"
         + ("" if shutil.which("kubectl") else f"\n\n! kubectl is not on the PATH. Install it: {KUBECTL}")
     )
 
@@ -50,33 +49,33 @@ def _lines(commands: list[str]) -> str:
 
 
 def how_to_stop(cluster: Chosen) -> str:
-    return f"Stop it with: {program()} down{cluster.flags}"
+    return f"Stop it with: {cluster.command('down')}"
 
 
 def already_up(cluster: Chosen) -> str:
-    flags = cluster.flags
-    return f"cluster {cluster.name!r} is up already\nSee it with: tide status{flags}\nStop it with: tide down{flags}"
+    see = f"See it with: {cluster.command('status')}"
+    return f"cluster {cluster.name!r} is up already\n{see}\n{how_to_stop(cluster)}"
 
 
 def partly_deleted(cluster: Chosen) -> str:
     return (
         f"cluster {cluster.name!r} is partly deleted: its deletion is under way or was interrupted\n"
-        f"Delete the rest of it, then start anew: tide delete{cluster.flags}"
+        f"Delete the rest of it, then start anew: {cluster.command('delete')}"
     )
 
 
 def unusable_directory(why: str) -> str:
-    return f"{why}\n{ADVICE}: tide up --data-dir DIR"
+    return f"{why}\n{ADVICE}: {program()} up --data-dir DIR"
 
 
 def explained(error: OSError, cluster: Chosen, port: int | None) -> str:
     path = cluster.place.path
     if error.errno == errno.EADDRINUSE:
-        return f"port {port} is taken: {_listener(port)}\nTake any that is free: tide up --port 0{cluster.flags}"
+        return f"port {port} is taken: {_listener(port)}\nTake any that is free: {cluster.command('up --port 0')}"
     if error.errno == errno.EACCES and error.filename is None:
-        return f"port {port} may only be used by root\nTake any that is free: tide up --port 0{cluster.flags}"
+        return f"port {port} may only be used by root\nTake any that is free: {cluster.command('up --port 0')}"
     if error.errno in (errno.ENOSPC, errno.EDQUOT):
-        elsewhere = "choose a directory on another disk: tide up --data-dir DIR"
+        elsewhere = f"choose a directory on another disk: {program()} up --data-dir DIR"
         return f"the disk that holds {path} is full\nFree some space, or {elsewhere}"
     if error.errno in (errno.ENOLCK, errno.EOPNOTSUPP, errno.ENOSYS):
         return unusable_directory(
@@ -100,10 +99,10 @@ def lost(complaint: str, cluster: Chosen) -> str:
     """For a database that holds less than was acknowledged."""
     return (
         f"{complaint}\nNothing was started, and running pods were left alone. Choose one:\n"
-        f"  put the lost file back, then: tide up{cluster.flags}\n"
+        f"  put the lost file back, then: {cluster.command('up')}\n"
         "  start with what is left; objects changed since are lost, and pods without an object are ended:\n"
-        f"    tide up --accept-data-loss{cluster.flags}\n"
-        "  begin with an empty cluster in another directory: tide up --data-dir DIR"
+        f"    {cluster.command('up --accept-data-loss')}\n"
+        f"  begin with an empty cluster in another directory: {program()} up --data-dir DIR"
     )
 
 

@@ -16,14 +16,14 @@ STOPPED = 3
 @which_cluster
 @click.pass_context
 def status(ctx: click.Context, cluster: Chosen) -> None:
-    """Say whether the embedded cluster runs, and what is in it.
+    """Show whether the embedded cluster runs, and what is in it.
 
     Exits with 0 when it runs and answers, with 3 when it is stopped, with 1 when it does not answer.
     """
     place = cluster.place
     if not cluster.is_running():
         click.echo(f"Cluster {cluster.name!r} {cluster.state()}.")
-        click.echo(f"Start it with: tide up{cluster.flags}")
+        click.echo(f"Start it with: {cluster.command('up')}")
         ctx.exit(STOPPED)
     last = place.last()
     if last is None:

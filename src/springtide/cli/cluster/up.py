@@ -44,8 +44,8 @@ def up(cluster: Chosen, port: int | None, detach: bool, presets: str, asked: Ask
     """Start the embedded cluster and say how to reach it.
 
     Without -d it runs until Ctrl-C. Its objects are kept in the data directory and come back with the next start, on
-    the same port. Pods run as processes of this machine, on the nodes it is cut into. Several clusters run side by side
-    under different names.
+    the same port. Pods run as processes of this machine, on nodes that share its resources. Several clusters run side
+    by side under different names.
     """
     if why := data_directories.problem(cluster.place.path):
         raise click.ClickException(messages.unusable_directory(why))

@@ -18,7 +18,7 @@ from springtide.cli.options import Chosen, which_cluster
 def doctor(ctx: click.Context, cluster: Chosen) -> None:
     """Check this machine, with a fix for everything that is missing.
 
-    ✓ is in order, ! can be lived with, ✗ keeps a cluster from working. Exits with 1 if there is a ✗.
+    ✓ passed, ! limits what pods can do, ✗ prevents the cluster from working. Exits with 1 if there is a ✗.
     """
     failed = False
     for check in (*CHECKS, *POD_CHECKS):

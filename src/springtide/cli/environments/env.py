@@ -15,6 +15,7 @@ import click
 from springtide.cli.commands import CommandGroup
 from springtide.cli.completion import choices
 from springtide.cli.environments import presets as own_presets
+from springtide.cli.places import program
 from springtide.local.environments import presets
 from springtide.local.environments.environment import OWN, Environment, Files
 from springtide.local.environments.making import Recipe
@@ -161,7 +162,7 @@ def _reject_placeholders(name: str, wanted: dict[str, Any]) -> None:
     """Events name commands with words in capitals, for what only the user knows."""
     command = (*(wanted["entrypoint"] or ()), *(wanted["cmd"] or ()))
     given = {"PACKAGE": wanted["requirements"], "COMMAND": command, "NAME": (name,)}
-    examples = {"PACKAGE": "--pip numpy", "COMMAND": "--cmd 'python train.py'", "NAME": "tide env create train"}
+    examples = {"PACKAGE": "--pip numpy", "COMMAND": "--cmd 'python train.py'", "NAME": f"{program()} env create train"}
     for word, values in given.items():
         if word in values:
             raise click.UsageError(f"{word} stands for what your program needs: write, for example, {examples[word]}")
@@ -195,7 +196,7 @@ def _there(shelf: Environments, recipe: Recipe, image: str | None) -> str:
 def _next(recipe: Recipe, made: Environment) -> str:
     """The suggested next step."""
     if not made.images:
-        return f"No image uses it yet; say which: tide env create {made.name} --replace --image PATTERN ..."
+        return f"No image uses it yet; say which: {program()} env create {made.name} --replace --image PATTERN ..."
     if recipe.preset is not None:
         return "Pods that wait for it start by themselves; next: kubectl create -f JOB.yaml"
     if not recipe.needs_python:
@@ -210,7 +211,7 @@ def list_presets() -> None:
     for preset in presets.table().values():
         state = "made" if preset.name in made else preset.cost
         click.echo(f"{preset.name}  ({state})\n  {own_presets.described(preset)}\n  images: {_joined(preset.images)}")
-    click.echo("\nMake one: tide env create --preset NAME, or for an image: tide env create --for IMAGE")
+    click.echo(f"\nMake one: {program()} env create --preset NAME, or for an image: {program()} env create --for IMAGE")
 
 
 @env.command("list")
@@ -225,7 +226,7 @@ def list_() -> None:
         click.echo("  ".join([*(cell.ljust(width) for cell, width in zip(row, widths, strict=False)), row[3]]).rstrip())
     made = {each.preset for each in shelf.all()}
     if left := [name for name in presets.table() if name not in made]:
-        click.echo(f"\nPresets that can be made: {', '.join(left)}; see them: tide env presets")
+        click.echo(f"\nPresets that can be made: {', '.join(left)}; see them: {program()} env presets")
 
 
 def _joined(parts: tuple[str, ...]) -> str:

@@ -9,7 +9,8 @@ from collections.abc import Iterable
 
 import click
 
-from springtide.local.environments import making, presets
+from springtide.cli.places import program
+from springtide.local.environments import making, operators, presets
 from springtide.local.environments.environment import Environment
 from springtide.local.environments.making import Recipe
 from springtide.local.environments.presets import Preset
@@ -26,11 +27,16 @@ def named(name: str) -> Preset:
 
 def for_image(image: str) -> Preset:
     found = presets.for_image(image)
+    if found is None and (operator := operators.for_image(image)) is not None:
+        raise click.ClickException(
+            f"image {image!r} needs no environment\n"
+            f"It is an image of {operator.name}, whose pods do nothing here: {operator.facts}"
+        )
     if found is None:
         known = ", ".join(dict.fromkeys(pattern for each in presets.table().values() for pattern in each.images))
         raise click.ClickException(
             f"no preset stands in for image {image!r}; there are presets for {known}\n"
-            f"Make an environment of your own: tide env create NAME --pip PACKAGE --image {shlex.quote(image)}"
+            f"Make an environment of your own: {program()} env create NAME --pip PACKAGE --image {shlex.quote(image)}"
         )
     return found
 
@@ -51,12 +57,13 @@ def make(shelf: Environments, recipe: Recipe, *, replace: bool = False) -> Envir
 def plan(recipe: Recipe, preset: Preset) -> list[str]:
     """The environment to be made, and its cost."""
     more = [word for word in recipe.requirements if word not in preset.requirements]
-    more += [f"-r {file}" for file in recipe.requirement_files]
+    files = [f"-r {file}" for file in recipe.requirement_files]
+    more += files
     beyond = f", and what {', '.join(more)} takes" if more else ""
     lines = [
         f"Making environment {recipe.name!r}: {described(preset)}",
         f"  images:    {', '.join(recipe.images)}",
-        f"  packages:  {', '.join([*recipe.requirements, *more[len(more) - len(recipe.requirement_files) :]])}",
+        f"  packages:  {', '.join([*recipe.requirements, *files, *preset.alone])}",
         f"  takes:     {preset.cost}{beyond}",
     ]
     if preset.programs:
@@ -71,7 +78,7 @@ def described(preset: Preset) -> str:
 
 def existing(environment: Environment) -> str:
     """For a preset whose environment exists."""
-    again = f"tide env create --preset {environment.preset} --replace"
+    again = f"{program()} env create --preset {environment.preset} --replace"
     return f"Environment {environment.name!r} of this preset exists already; to make it anew: {again}"
 
 
@@ -89,5 +96,5 @@ def prepare(names: Iterable[str]) -> None:
         else:
             raise click.ClickException(
                 f"environment {preset.name!r} was not made from the preset of that name\n"
-                f"Make it anew: tide env create --preset {preset.name} --replace"
+                f"Make it anew: {program()} env create --preset {preset.name} --replace"
             )

@@ -38,6 +38,8 @@ class DrainError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Terms:
+    command: Callable[[str], str]
+    """The shell's command for `tide` with some words, on the same cluster."""
     timeout: float = 0.0
     """Seconds until the drain is given up; 0 means no limit."""
     force: bool = False
@@ -65,7 +67,7 @@ async def drain(client: Client, node: str, terms: Terms, say: Say) -> None:
     if alone and not terms.force:
         raise DrainError(
             f"no controller would create these pods again: {listed(alone)}\nEvict them nevertheless with --force, "
-            f"or let the node take pods again: tide node uncordon {node}"
+            f"or let the node take pods again: {terms.command(f'node uncordon {node}')}"
         )
     await _give_notice(client, node)
     evictions = _Evictions(client, terms, say)
@@ -173,7 +175,7 @@ class _Evictions:
         key, uid = str(Key.of(pod)), pod["metadata"]["uid"]
         if uid not in self._left_to_jobs:
             self._left_to_jobs[uid] = key
-            self._say(f"{key} is replaced by its job before it goes")
+            self._say(f"{key} is replaced by its job before it is deleted")
 
     def left(self, pods: Iterable[Obj]) -> None:
         here = {pod["metadata"]["uid"] for pod in pods}
@@ -183,9 +185,10 @@ class _Evictions:
 
     def given_up(self, node: str, pods: Iterable[Obj]) -> str:
         reasons = "".join(f"\n  {key}: {why}" for key, why in sorted(self._refused.items()))
+        again, free = (self._terms.command(f"node {what} {node}") for what in ("drain", "uncordon"))
         return (
-            f"node {node!r} still has pods: {listed(pods)}{reasons}\nIt takes no new ones. Go on with: tide node drain "
-            f"{node}, or let it take pods again: tide node uncordon {node}"
+            f"node {node!r} still has pods: {listed(pods)}{reasons}\nIt takes no new ones. Go on with: {again}, or let "
+            f"it take pods again: {free}"
         )
 
     def _eviction(self, pod: Obj) -> Obj:

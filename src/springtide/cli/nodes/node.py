@@ -56,7 +56,7 @@ def list_nodes(cluster: Chosen) -> None:
 
     nodes, pods = talk(cluster, look)
     if not nodes:
-        click.echo(f"There are no nodes.\nAdd one with: tide node add worker-1{cluster.flags}")
+        click.echo(f"There are no nodes.\nAdd one with: {cluster.command('node add worker-1')}")
         return
     click.echo(node_table.table([node_table.HEADER, *node_table.rows(nodes, pods, datetime.now(UTC))]))
 
@@ -66,7 +66,7 @@ def list_nodes(cluster: Chosen) -> None:
 @click.argument("specs", nargs=-1, required=True, metavar="NAME[=cpu:8,memory:32Gi,...]...")
 @click.option("--no-wait", is_flag=True, help="Return at once instead of when the nodes are ready.")
 def add(cluster: Chosen, specs: Sequence[str], no_wait: bool) -> None:
-    """Add nodes, each as large as it says or as the machine is.
+    """Add nodes, with the given resources or else those of the machine.
 
     \b
     tide node add gpu-a=cpu:8,memory:32Gi,nvidia.com/gpu:4
@@ -83,7 +83,7 @@ def add(cluster: Chosen, specs: Sequence[str], no_wait: bool) -> None:
             try:
                 await client.create(NODES, described)
             except AlreadyExists:
-                why = f"there is a node {name!r} already\nRemove it first: tide node remove {name}{cluster.flags}"
+                why = f"there is a node {name!r} already\nRemove it first: {cluster.command(f'node remove {name}')}"
                 raise click.ClickException(why) from None
             click.echo(f"Node {name!r} is added.")
         if not no_wait:
@@ -96,7 +96,7 @@ def add(cluster: Chosen, specs: Sequence[str], no_wait: bool) -> None:
 @node.command()
 @which_cluster
 @click.argument("names", nargs=-1, required=True, metavar="NAME...", shell_complete=choices.nodes)
-@click.option("--force", is_flag=True, help="Do not drain first; whatever runs there is ended within its grace.")
+@click.option("--force", is_flag=True, help="Do not drain first; pods have their grace period to end.")
 @click.option("--timeout", type=Duration(), default=0, metavar="TIME", help="Give up after so long, such as 2m.")
 def remove(cluster: Chosen, names: Sequence[str], force: bool, timeout: float) -> None:
     """Drain nodes, then remove them."""
@@ -106,7 +106,10 @@ def remove(cluster: Chosen, names: Sequence[str], force: bool, timeout: float) -
             found = await _find(client, name)
             if not force:
                 await _drain(
-                    client, name, draining.Terms(timeout), f"\nOr remove it at once: tide node remove {name} --force"
+                    client,
+                    name,
+                    draining.Terms(cluster.command, timeout),
+                    f"\nOr remove it at once: {cluster.command(f'node remove {name} --force')}",
                 )
             await client.delete(NODES, Key("", name), DeleteOptions(uid=found["metadata"]["uid"]))
             click.echo(f"Node {name!r} is removed.")
@@ -118,9 +121,9 @@ def remove(cluster: Chosen, names: Sequence[str], force: bool, timeout: float) -
 @which_cluster
 @click.argument("names", nargs=-1, required=True, metavar="NAME...", shell_complete=choices.nodes)
 def cordon(cluster: Chosen, names: Sequence[str]) -> None:
-    """Let nodes take no new pods; those that are there go on.
+    """Stop scheduling new pods on nodes.
 
-    Nobody is moved; training jobs that shrink leave such nodes first. To move pods away: tide node drain.
+    Running pods stay; jobs that scale in remove workers on cordoned nodes first. To evict pods: tide node drain.
     """
     _set_cordoned(cluster, names, True)
 
@@ -129,7 +132,7 @@ def cordon(cluster: Chosen, names: Sequence[str]) -> None:
 @which_cluster
 @click.argument("names", nargs=-1, required=True, metavar="NAME...", shell_complete=choices.nodes)
 def uncordon(cluster: Chosen, names: Sequence[str]) -> None:
-    """Let nodes take pods again."""
+    """Schedule pods on nodes again."""
     _set_cordoned(cluster, names, False)
 
 
@@ -142,10 +145,10 @@ def uncordon(cluster: Chosen, names: Sequence[str]) -> None:
 def drain(cluster: Chosen, name_of_node: str, timeout: float, force: bool, grace: float | None) -> None:
     """Cordon a node and evict its pods, as far as disruption budgets allow.
 
-    Elastic training jobs get notice first: they replace their workers on the node before these go. Workers that are
-    still there after a minute are evicted like other pods.
+    Elastic training jobs are notified first: they replace their workers on the node before these are deleted. Workers
+    that remain after a minute are evicted like other pods.
     """
-    terms = draining.Terms(timeout, force, None if grace is None else round(grace))
+    terms = draining.Terms(cluster.command, timeout, force, None if grace is None else round(grace))
 
     async def carry_out(client: Client) -> None:
         await _find(client, name_of_node)
@@ -163,7 +166,7 @@ def drain(cluster: Chosen, name_of_node: str, timeout: float, force: bool, grace
 )
 @click.option("--no-wait", is_flag=True, help="Return when notice is given instead of when the node is gone.")
 def reclaim(cluster: Chosen, name_of_node: str, notice: float, no_wait: bool) -> None:
-    """Take a node away as a cloud takes a spot machine: notice, then gone.
+    """Reclaim a node as a cloud reclaims a spot instance: first notice, then deletion.
 
     With the notice the node is tainted springtide.dev/reclaim and takes no new pods. When the time is up everything on
     it is killed and the node is deleted.

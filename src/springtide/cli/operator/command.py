@@ -35,7 +35,7 @@ _PORT = click.IntRange(0, 65535)
     envvar="KUBEFLOW_NAMESPACE",
     show_envvar=True,
     metavar="NAME",
-    help="Serve jobs of this namespace alone.  [default: all]",
+    help="Reconcile jobs in this namespace only.  [default: all]",
 )
 @click.option(
     "--workers",
@@ -44,7 +44,7 @@ _PORT = click.IntRange(0, 65535)
     show_default=True,
     type=click.IntRange(1, 1000),
     metavar="N",
-    help="Jobs that are looked at at the same time.",
+    help="Concurrent reconciles.",
 )
 @click.option(
     "--max-workers-per-job",
@@ -71,13 +71,17 @@ _PORT = click.IntRange(0, 65535)
     metavar="N",
     help="Requests at once within that limit.  [default: twice as many as a second]",
 )
-@click.option("--leader-elect/--no-leader-elect", default=True, help="Whether to be one of several, or the only one.")
+@click.option(
+    "--leader-elect/--no-leader-elect",
+    default=True,
+    help="Elect a leader among several operators; without, run only one.",
+)
 @click.option(
     "--lock-namespace",
     default="mpi-operator",
     show_default=True,
     metavar="NAME",
-    help="Where operators agree on which of them is active.",
+    help="Namespace of the lease by which a leader is elected.",
 )
 @click.option(
     "--gang-scheduling",
@@ -103,7 +107,9 @@ _PORT = click.IntRange(0, 65535)
 )
 @click.option("--health-port", type=_PORT, metavar="PORT", help="Serve /healthz and /readyz; 0 takes any free port.")
 @click.option("--monitoring-port", "metrics_port", type=_PORT, metavar="PORT", help="Serve /metrics; 0 as above.")
-@click.option("--webhook-port", type=_PORT, metavar="PORT", help="Refuse wrong jobs as they are created; 0 as above.")
+@click.option(
+    "--webhook-port", type=_PORT, metavar="PORT", help="Serve the webhook that rejects invalid jobs; 0 as above."
+)
 @click.option(
     "--webhook-service",
     default="",
@@ -116,20 +122,19 @@ _PORT = click.IntRange(0, 65535)
     metavar="URL",
     help="Where the API server finds the webhook, if not on this machine and not by a Service.",
 )
-@click.option("--webhook-must-answer", is_flag=True, help="Refuse jobs while no operator can judge them.")
+@click.option("--webhook-must-answer", is_flag=True, help="Reject jobs while the webhook is unreachable.")
 @click.option(
     "--log-format",
     type=click.Choice(logs.FORMATS),
     default="text",
     show_default=True,
-    help="Log for people, or for programs.",
+    help="Format of log lines.",
 )
 @click.option("--verbose", is_flag=True, help="Log every step.")
 def operator(log_format: str, verbose: bool, **flags: Any) -> None:
-    """Run the operator, which keeps training jobs as their objects want them.
+    """Run the operator, which reconciles training jobs.
 
-    It runs until it is ended by Ctrl-C or SIGTERM, and may be killed at any moment: the next one goes on where this one
-    was.
+    It runs until Ctrl-C or SIGTERM. It may be killed at any moment: its successor continues.
     """
     # Imported here because --help does not need it.
     from springtide.cli.operator import running  # noqa: PLC0415

@@ -7,7 +7,6 @@ Imported by `operator` only when needed.
 from __future__ import annotations
 
 import asyncio
-import gc
 import math
 import signal
 from collections.abc import Sequence
@@ -19,10 +18,12 @@ from springtide.api.kinds.registry import RESOURCES
 from springtide.controllers import operator
 from springtide.controllers.options import Options, WebhookOptions
 from springtide.controllers.prerequisites import MissingError
+from springtide.event_loop.garbage_collection import collect_rarely
 from springtide.kube import config, errors
 from springtide.kube.leader import LeadershipLost
 
-_COLLECT = (20_000, 20, 100)
+_COLLECT = 20_000
+"""A collection over all cached jobs delays those that are being reconciled."""
 _FORESEEN = (config.ConfigError, errors.ApiError, LeadershipLost, MissingError, OSError)
 
 
@@ -60,7 +61,7 @@ def _kinds(given: Sequence[str]) -> tuple[str, ...]:
 
 
 def run(wanted: Options) -> None:
-    _collect_rarely()
+    collect_rarely(_COLLECT)
     try:
         asyncio.run(_until_ended(wanted))
     except (*_FORESEEN, ExceptionGroup) as error:
@@ -68,15 +69,6 @@ def run(wanted: Options) -> None:
         if foreseen is None:
             raise
         raise click.ClickException(_explained(foreseen)) from None
-
-
-def _collect_rarely() -> None:
-    """Exempts existing objects from garbage collection and makes it rarer: plans create hardly any cycles, and a
-    collection over all cached jobs delays the jobs being reconciled.
-    """
-    gc.collect()
-    gc.freeze()
-    gc.set_threshold(*_COLLECT)
 
 
 async def _until_ended(wanted: Options) -> None:

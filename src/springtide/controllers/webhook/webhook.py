@@ -81,7 +81,7 @@ async def judging(
     async with listening(handlers, wanted.port, _FLAG, host=_listens_on(wanted), tls=maintenance.tls) as port:
         if wanted.must_answer:
             await maintenance.once(port)
-        task = asyncio.create_task(maintenance.run(port), name="webhook upkeep")
+        task = asyncio.create_task(maintenance.run(port), name="webhook maintenance")
         try:
             yield
         finally:
@@ -132,7 +132,7 @@ class _Maintenance:
             try:
                 await self.once(port)
             except (errors.ApiError, MissingError) as error:
-                logger.warning("The webhook is not in order, trying again in %g s: %s", RETRY, error)
+                logger.warning("Cannot set up the webhook, trying again in %g s: %s", RETRY, error)
                 await asyncio.sleep(RETRY)
             else:
                 await asyncio.sleep(UPKEEP)
@@ -142,7 +142,7 @@ class _Maintenance:
         await self._certify()
         await self._register(port)
         if new:
-            logger.info("Judging jobs on port %d", port)
+            logger.info("Serving the validating webhook on port %d", port)
 
     async def _certify(self) -> None:
         """Load the Secret's certificate; open connections keep the old one."""

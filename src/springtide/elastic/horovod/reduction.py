@@ -44,7 +44,7 @@ class Scaling:
 def chosen(op: object = None, average: bool | None = None, before: float = 1.0, after: float = 1.0) -> Scaling:
     """The scaling for the arguments of a program. `average` is Horovod's old argument."""
     if op is not None and average is not None:
-        raise ValueError("op and average are two words for one thing: give one of them")
+        raise ValueError("op and average set the same option: give only one of them")
     if op is None:
         op = Sum if average is False else Average
     if op is Adasum:
@@ -63,5 +63,5 @@ def predivided(op: object, factor: float) -> Scaling:
     if factor == 1.0:
         return scaling
     if not scaling.mean:
-        raise ValueError("gradient_predivide_factor goes with op=hvd.Average alone")
+        raise ValueError("gradient_predivide_factor requires op=hvd.Average")
     return Scaling(1.0 / factor, factor, mean=True)

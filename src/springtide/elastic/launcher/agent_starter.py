@@ -27,7 +27,7 @@ _TRACE: Final = "+ "
 _LONGEST_LINE: Final = 1 << 16
 _LACKING: Final = "No module named 'springtide"
 _NO_SUCH_COMMAND: Final = (126, 127)
-_ADVICE: Final = "install it there: pip install --no-deps springtide"
+_ADVICE: Final = "install Springtide there, in a checkout of it: pip install --no-deps ."
 
 
 class StartError(Exception):

@@ -18,7 +18,7 @@ from typing import Any, Final
 
 from springtide.elastic.launcher import environment, event_file
 from springtide.elastic.launcher.host_starter import HostStarter, Reports
-from springtide.elastic.launcher.options import Options
+from springtide.elastic.launcher.options import EVENT_LOG, Options
 from springtide.elastic.launcher.output import NAMES, Output
 from springtide.elastic.launcher.progress import AnnotationWriter, Moment, Progress, Throttle
 from springtide.elastic.launcher.state_machine.event_log import EventLog
@@ -138,9 +138,10 @@ class Coordinator:
                     self._forget()
                 self.report()
             await self._wait_for_output()
-            self._explain(code)
             if code and not self.run_state.interrupted:
                 await self._save_events()
+            # Last, because the message of a failed job ends with the last lines of its launcher's log.
+            self._explain(code)
             return code
         finally:
             for server in self._servers:
@@ -431,7 +432,9 @@ class Coordinator:
     async def _save_events(self) -> None:
         """Saves the events for a report, so that a test can replay the decisions."""
         path, log = self._options.event_log, self._machine.log
-        if path is not None and log is not None:
+        if path is None or log is None:
+            self._output.tell(f"the events of this run are not saved; to save those of the next, set {EVENT_LOG}=FILE")
+        else:
             self._output.tell(await event_file.save(path, log.lines(), _SAVED))
 
     async def _abandon(self) -> None:

@@ -106,7 +106,7 @@ class Discovery:
         try:
             return hosts.from_discovery(printed.data.decode(errors="replace"), self._slots)
         except hosts.HostsError as error:
-            raise DiscoveryError(f"{self._script} printed what cannot be read: {error}") from error
+            raise DiscoveryError(f"{self._script} printed an invalid line: {error}") from error
 
     async def _wait(self, process: asyncio.subprocess.Process, *readers: PipeReader) -> None:
         try:

@@ -137,7 +137,7 @@ def parser_of(program: str = TIDERUN) -> _Parser:
     )
     parser.add_argument("-v", "--version", action="version", version=_VERSIONS[program])
     parser.add_argument(
-        "-cb", "--check-build", action=_Build, nargs=0, help="say which frameworks are found here, and exit"
+        "-cb", "--check-build", action=_Build, nargs=0, help="print which frameworks are found here, and exit"
     )
     _add_size(parser)
     _add_hosts(parser)
@@ -189,11 +189,11 @@ def _add_hosts(parser: argparse.ArgumentParser) -> None:
         nargs=2,
         type=_seconds,
         metavar=("MIN", "MAX"),
-        help="seconds a host rests after a failure, doubled each time (10 300)",
+        help="seconds a host is in back-off after a failure, doubled each time (10 300)",
     )
     group.add_argument("-p", "--ssh-port", dest="ssh_port", type=_port, metavar="PORT", help="of ssh on other hosts")
     group.add_argument(
-        "-i", "--ssh-identity-file", dest="ssh_identity", metavar="FILE", help="whose key opens other hosts to ssh"
+        "-i", "--ssh-identity-file", dest="ssh_identity", metavar="FILE", help="private key for ssh to other hosts"
     )
     group.add_argument(
         "--network-interface",
@@ -243,7 +243,7 @@ def _add_output(parser: argparse.ArgumentParser) -> None:
         action="store_true",
         help="put the time before every line",
     )
-    group.add_argument("--verbose", action="store_true", help="say what is done and why")
+    group.add_argument("--verbose", action="store_true", help="print what is done and why")
 
 
 def _named_hosts(parser: argparse.ArgumentParser, given: argparse.Namespace) -> dict[str, int]:

@@ -86,7 +86,7 @@ class Program:
         try:
             return cls(tuple(words["argv"]), words["env"], words["cwd"], bytes.fromhex(words["secret"]))
         except (KeyError, TypeError, ValueError) as error:
-            raise wire.RefusedError("the launcher begins with what is no program") from error
+            raise wire.RefusedError("invalid message: a program needs argv, env, cwd and secret") from error
 
 
 FromAgent: TypeAlias = Beat | Started | Output | Exited

@@ -76,7 +76,7 @@ class Opening:
     def read(cls, data: bytes) -> Opening:
         magic, caller, id_, nonce = _OPENING.unpack(data)
         if magic != MAGIC or caller not in {each.value for each in Caller}:
-            raise RefusedError("this is no connection of a run")
+            raise RefusedError("the other side is not part of a run")
         return cls(Caller(caller), id_, nonce)
 
 
@@ -105,7 +105,7 @@ class Bond:
         """RefusedError if the content was not sealed by the other side."""
         mark, hidden = sealed[:PROOF], sealed[PROOF:]
         if not hmac.compare_digest(self._mark(hidden), mark):
-            raise RefusedError("what was sealed has been changed on its way")
+            raise RefusedError("a sealed message was changed on its way")
         return self._padded(hidden)
 
     def _padded(self, words: bytes) -> bytes:
@@ -138,9 +138,9 @@ def encode(type_: str, payload: bytes = b"", **head: Any) -> bytes:
 def sizes(data: bytes) -> tuple[int, int]:
     head, payload = _SIZES.unpack(data)
     if head > _LONGEST_HEAD:
-        raise RefusedError(f"a frame begins with {head} bytes of words; this is no connection of a run")
+        raise RefusedError(f"invalid frame: its head has {head} bytes; the other side is not part of a run")
     if payload > _LONGEST_PAYLOAD:
-        raise RefusedError(f"a frame of {payload} bytes; this is no connection of a run")
+        raise RefusedError(f"invalid frame: its payload has {payload} bytes; the other side is not part of a run")
     return head, payload
 
 
@@ -151,9 +151,9 @@ def words_of(data: bytes | bytearray) -> dict[str, Any]:
         _check_depth(text)
         words = json.loads(text)
     except ValueError as error:
-        raise RefusedError("a frame begins with what are no words") from error
+        raise RefusedError("invalid frame: its head is not a JSON object") from error
     if not isinstance(words, dict):
-        raise RefusedError("a frame begins with what are no words")
+        raise RefusedError("invalid frame: its head is not a JSON object")
     return words
 
 
@@ -228,7 +228,7 @@ def _fill(connection: socket.socket, into: memoryview, until: float | None) -> N
             connection.settimeout(max(until - time.monotonic(), 0.001))
         count = connection.recv_into(into)
         if not count:
-            raise EOFError("the other side hung up")
+            raise EOFError("the other side closed the connection")
         into = into[count:]
 
 

@@ -170,7 +170,7 @@ def group() -> Group:
     """The group for collectives."""
     now = current()
     if now.session is not None and not now.generation:
-        raise RuntimeError("ranks do things together only while they train: inside a function under elastic.run")
+        raise RuntimeError("collective operations need ranks that train: call them in a function under elastic.run")
     return now.group
 
 

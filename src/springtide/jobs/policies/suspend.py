@@ -7,16 +7,21 @@ from springtide.api.kinds.run_policy import CleanPodPolicy
 from springtide.jobs.actions import Action
 from springtide.jobs.launchers import launching
 from springtide.jobs.objects import deletions
+from springtide.jobs.observed import Pod
+from springtide.jobs.policies import force_delete
 from springtide.jobs.snapshot import Snapshot
 
 
 def stopped(snapshot: Snapshot) -> tuple[Action, ...]:
     """The actions that stop a suspended job. Under clean-up policy Running, pods that have ended are kept. Workers are
     deleted last if the launcher writes a checkpoint before it ends."""
-    keeps_ended = snapshot.job.run.clean_pod_policy is CleanPodPolicy.RUNNING
     idle = () if launching.may_save(snapshot) else snapshot.replicas
-    pods = deletions(tuple(pod for pod in idle if not (keeps_ended and pod.ended)))
-    return snapshot.form.stopped(snapshot, pods)
+    return snapshot.form.stopped(snapshot, deletions(pod for pod in idle if not _stays(snapshot, pod)))
+
+
+def _stays(snapshot: Snapshot, pod: Pod) -> bool:
+    keeps_ended = snapshot.job.run.clean_pod_policy is CleanPodPolicy.RUNNING
+    return (keeps_ended and pod.ended) or force_delete.survives_suspension(snapshot, pod)
 
 
 def is_quiet(snapshot: Snapshot) -> bool:

@@ -55,7 +55,7 @@ def _of_named_replicas(snapshot: Snapshot) -> str:
     kept, asked = snapshot.ledger.sizes, snapshot.asked_sizes
     elastic = snapshot.shape.workers if snapshot.sizes.elastic else ""
     found = [
-        f"{_replicas(snapshot, role, size)} requested, {kept[role]} {'runs' if kept[role] == 1 else 'run'}"
+        f"{replicas(snapshot, role, size)} requested, {kept[role]} {'runs' if kept[role] == 1 else 'run'}"
         for role, size in asked.items()
         if role in kept and kept[role] != size and role != elastic
     ]
@@ -70,7 +70,8 @@ def why_kept(shape: Shape, sizes: Sizes) -> str:
     return f"only the size of {shape.workers} can change while the job runs" if sizes.elastic else sizes.rigid
 
 
-def _replicas(snapshot: Snapshot, role: str, count: int) -> str:
+def replicas(snapshot: Snapshot, role: str, count: int) -> str:
+    """`1 worker is`, `2 PS replicas are`."""
     what = "worker" if role == snapshot.shape.workers else f"{role} replica"
     return f"1 {what} is" if count == 1 else f"{count} {what}s are"
 

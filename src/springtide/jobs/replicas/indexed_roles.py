@@ -17,8 +17,8 @@ from springtide.jobs.endings import causes, outcomes
 from springtide.jobs.endings.outcomes import Outcome
 from springtide.jobs.kind import Replica
 from springtide.jobs.ledger import Ledger
-from springtide.jobs.observed import FAILED, SUCCEEDED, Pod
-from springtide.jobs.policies import backoff_limit, whole_job_restart
+from springtide.jobs.observed import FAILED, SUCCEEDED, Exit, Pod
+from springtide.jobs.policies import backoff_limit, force_delete, whole_job_restart
 from springtide.jobs.snapshot import Snapshot
 
 
@@ -40,7 +40,7 @@ def failures(snapshot: Snapshot) -> tuple[tuple[Replica, Pod], ...]:
 
 def _is_new(snapshot: Snapshot, pod: Pod) -> bool:
     """The exit code of a program after SIGTERM is neither failure nor success."""
-    failed = (pod.phase == FAILED and not pod.terminating) or causes.lost(pod)
+    failed = (pod.phase == FAILED and not pod.terminating) or force_delete.given_up(snapshot, pod)
     return failed and pod.uid not in snapshot.ledger.retried
 
 
@@ -56,7 +56,7 @@ def _pod_failed(snapshot: Snapshot) -> Outcome | None:
     if each is None or pod is None:
         return None
     reason = f"{snapshot.job.kind}{'Evicted' if causes.evicted(pod) else 'Failed'}"
-    message = f"{snapshot.title} has failed: {each.name} {causes.worker(pod)}"
+    message = f"{snapshot.title} has failed: {each.name} {causes.worker(pod)}{_advice(snapshot, pod.exit)}"
     return outcomes.failure(snapshot, reason, outcomes.with_log(snapshot, message, pod))
 
 
@@ -75,9 +75,15 @@ def _restarted_too_often(snapshot: Snapshot) -> Outcome | None:
     if not restarted or snapshot.ledger.retries + sum(times for _, _, times in restarted) <= limit:
         return None
     each, pod, _ = restarted[-1]
-    why = f": {each.name} {causes.exited(pod.last_exit)}" if pod.last_exit is not None else ""
+    ended = pod.last_exit
+    why = f": {each.name} {causes.exited(ended)}{_advice(snapshot, ended)}" if ended is not None else ""
     message = f"{snapshot.title} has failed because it has reached the specified backoff limit ({limit}){why}"
     return outcomes.failure(snapshot, outcomes.BACKOFF_EXCEEDED, message)
+
+
+def _advice(snapshot: Snapshot, ended: Exit | None) -> str:
+    said = snapshot.kind.advice(snapshot.job, ended) if ended is not None else ""
+    return f"; {said}" if said else ""
 
 
 def restarted_in_place(snapshot: Snapshot) -> tuple[tuple[Replica, Pod, int], ...]:
@@ -89,12 +95,13 @@ def restarted_in_place(snapshot: Snapshot) -> tuple[tuple[Replica, Pod, int], ..
 
 
 def answered(snapshot: Snapshot) -> tuple[Ledger, list[Decision]]:
-    """The ledger with new failures counted and new successes recorded."""
+    """The ledger with new failures counted and new successes recorded. Successes outside the job's size are forgotten:
+    if the job grows again, these replicas are new ones."""
     ledger, there = snapshot.ledger, pods(snapshot)
     if not snapshot.fixed:
         return ledger, []
     succeeded = (name for name, pod in there.items() if has_succeeded(pod) and pod.uid not in ledger.retried)
-    done = {*ledger.done, *succeeded}
+    done = {*ledger.done, *succeeded} & {each.name for each in snapshot.fixed}
     uids = {pod.uid for pod in there.values()}
     kept = tuple(uid for uid in ledger.retried if uid in uids)
     in_place = {uid: times for uid, times in ledger.in_place.items() if uid in uids}
@@ -147,9 +154,9 @@ def created(snapshot: Snapshot) -> tuple[Action, ...]:
 
 def removable(snapshot: Snapshot) -> tuple[Pod, ...]:
     """Pods that are created again, and pods outside the job's size. A failed pod is kept until its back-off is over: so
-    long its log can be read."""
+    long its log can be read. On a node that does not respond no pod is deleted before it is evicted."""
     wanted, due = {each.name for each in snapshot.fixed}, backoff_limit.restart_left(snapshot) <= timedelta(0)
-    there = pods(snapshot).values()
+    there = (pod for pod in pods(snapshot).values() if not force_delete.left_alone(snapshot, pod))
     return tuple(
         pod
         for pod in there

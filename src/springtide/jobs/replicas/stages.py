@@ -9,6 +9,9 @@ allows commands in a pod before its name is in the list and until the name has l
 
 A stage is derived from the ledger and the worker's pod. No other state is kept, so a resize may be interrupted
 anywhere, changed or reversed.
+
+The table is for workers whose indices are never used twice. Workers that keep their names do not follow it: they are
+not in the ledger's host list, and `indexed_roles` decides when they are created and removed.
 """
 
 from __future__ import annotations

@@ -35,23 +35,25 @@ def _event(change: Change) -> Event | None:
         return None  # from a later release
     hosts = ", ".join(host(each) for each in change.hosts[:3])
     where = hosts if change.count <= len(change.hosts[:3]) else f"{hosts} and others"
-    goes_on = _training(change.size)
     match change.what:
         case "began":
-            return Event("Normal", reason, f"{goes_on} on {where}.")
+            return Event("Normal", reason, f"{_training(change.size)} on {where}.")
         case "lost":
             who = "A rank" if change.rank is None else f"Rank {change.rank}"
-            on = " on" if change.size else ""
-            return Event("Warning", reason, f"{who} on {hosts} {change.why or 'was lost'}; {goes_on}{on}.")
+            return Event("Warning", reason, f"{who} on {hosts} {change.why or 'was lost'}; {_remaining(change.size)}.")
         case "left":
-            return Event("Normal", reason, f"{_ranks(change)} left {where}; {goes_on}.")
+            return Event("Normal", reason, f"{_ranks(change)} left {where}; {_training(change.size)}.")
         case _:
             number = f" as rank {change.rank}" if change.rank is not None else ""
-            return Event("Normal", reason, f"{_ranks(change)} on {where} joined{number}; {goes_on}.")
+            return Event("Normal", reason, f"{_ranks(change)} on {where} joined{number}; {_training(change.size)}.")
 
 
 def _training(size: int) -> str:
     return "no rank trains" if not size else "1 rank trains" if size == 1 else f"{size} ranks train"
+
+
+def _remaining(size: int) -> str:
+    return "no rank trains" if not size else f"{size} {'rank continues' if size == 1 else 'ranks continue'} training"
 
 
 def _ranks(change: Change) -> str:

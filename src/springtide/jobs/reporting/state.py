@@ -7,35 +7,15 @@ commands show only these two. Each function is a chain of cases; the first that 
 
 from __future__ import annotations
 
-from enum import StrEnum
-from typing import NamedTuple
-
 from springtide.api.kinds import conditions as types
 from springtide.api.kinds.conditions import condition, holds
 from springtide.jobs.launchers import launching
 from springtide.jobs.observed import RUNNING
 from springtide.jobs.replicas import deferring
-from springtide.jobs.reporting import deliberate_waits, progress, rank_changes
+from springtide.jobs.reporting import deliberate_waits, progress, rank_changes, replica_state
 from springtide.jobs.reporting.conditions import Conditions
+from springtide.jobs.reporting.state_name import State, StateName
 from springtide.jobs.snapshot import Snapshot
-
-
-class StateName(StrEnum):
-    CREATED = "Created"
-    QUEUED = "Queued"
-    STARTING = "Starting"
-    RUNNING = "Running"
-    SCALING_OUT = "Scaling out"
-    SCALING_IN = "Scaling in"
-    SUSPENDED = "Suspended"
-    RESTARTING = "Restarting"
-    SUCCEEDED = "Succeeded"
-    FAILED = "Failed"
-
-
-class State(NamedTuple):
-    name: StateName
-    explanation: str
 
 
 def state(snapshot: Snapshot, conditions: Conditions, cause: str = "") -> State:
@@ -43,6 +23,8 @@ def state(snapshot: Snapshot, conditions: Conditions, cause: str = "") -> State:
     ended = _ended(snapshot, conditions)
     if ended is not None:
         return ended
+    if snapshot.shape.fixed:
+        return replica_state.state(snapshot, conditions, cause)
     return _working(snapshot, cause) if snapshot.runs else _not_yet(snapshot, conditions, cause)
 
 
@@ -50,7 +32,7 @@ def _ended(snapshot: Snapshot, conditions: Conditions) -> State | None:
     for type_, name in ((types.SUCCEEDED, StateName.SUCCEEDED), (types.FAILED, StateName.FAILED)):
         found = condition(conditions, type_)
         if found is not None and found.status == "True":
-            return State(name, found.message)
+            return State(name, found.message + replica_state.run_on(snapshot))
     if snapshot.job.run.suspend:
         return State(StateName.SUSPENDED, _suspended(snapshot))
     return None
@@ -76,22 +58,8 @@ def _working(snapshot: Snapshot, cause: str) -> State:
     if differs := rank_changes.explained(snapshot):
         grows = listed < wanted or not progress.of(snapshot.launcher).waits
         return State(StateName.SCALING_OUT if grows else StateName.RUNNING, _with(differs, snapshot, cause))
-    if snapshot.shape.keeps_names and snapshot.sizes.elastic:
-        return _in_place(snapshot, ready, wanted, cause)
     if listed < wanted and snapshot.sizes.elastic:
         return State(StateName.SCALING_OUT, _with(f"{_of(listed, wanted)} in the host list", snapshot, cause))
-    return _running(snapshot, ready, wanted, cause)
-
-
-def _in_place(snapshot: Snapshot, ready: int, wanted: int, cause: str) -> State:
-    """The state of a job whose workers keep their names, and that is resized while it runs."""
-    leaving = [each.index for each in snapshot.leaving if each.role == snapshot.shape.workers]
-    if leaving:
-        one = len(leaving) == 1
-        ends = "is terminating within its grace period" if one else "are terminating within their grace periods"
-        return State(StateName.SCALING_IN, f"{snapshot.worker_names(leaving)} {ends}.")
-    if ready < wanted:
-        return State(StateName.SCALING_OUT, _with(f"{_of(ready, wanted)} ready", snapshot, cause))
     return _running(snapshot, ready, wanted, cause)
 
 
@@ -121,12 +89,10 @@ def _not_yet(snapshot: Snapshot, conditions: Conditions, cause: str) -> State:
         return State(StateName.RESTARTING, _with(again, snapshot, cause))
     members = [snapshot.workers.get(index) for index in snapshot.members]
     unplaced = sum(pod is not None and not pod.node for pod in members)
-    if not members and not snapshot.fixed and not snapshot.form.exists(snapshot):
+    if not members and not snapshot.form.exists(snapshot):
         return State(StateName.CREATED, "The job has been accepted.")
     if unplaced:
         return State(StateName.QUEUED, cause or f"{unplaced} of {wanted} workers wait for a place on a node.")
-    if not snapshot.shape.launcher:
-        return State(StateName.STARTING, _with(f"{_of(ready, wanted)} ready", snapshot, cause))
     if refusal := launching.refusal(snapshot):
         return State(StateName.STARTING, f"{refusal}.")
     if ready < wanted:

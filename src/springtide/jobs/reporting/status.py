@@ -90,6 +90,8 @@ def over(snapshot: Snapshot) -> JobStatus:
     old = snapshot.job.status
     _, _, wanted = old.workers.partition("/")
     workers = f"0/{wanted}" if wanted else old.workers  # earlier releases left the last number of workers there
+    if snapshot.shape.fixed:
+        old = replace(old, explanation=state.state(snapshot, old.conditions).explanation)
     if not snapshot.workers and not old.replicas:
         return old if old.workers == workers else replace(old, workers=workers)
     replicas, roles = sum(pod.alive for pod in snapshot.workers.values()), dict(old.replica_statuses)
@@ -136,8 +138,8 @@ def _explained(snapshot: Snapshot, conditions: Conditions, reason: str, message:
 
 
 def _limited(snapshot: Snapshot, conditions: Conditions) -> Conditions:
-    if snapshot.too_large:
-        return merged(conditions, true(LIMITED, "AboveOperatorLimit", _too_large(snapshot)), snapshot.now)
+    if message := _too_large(snapshot):
+        return merged(conditions, true(LIMITED, "AboveOperatorLimit", message), snapshot.now)
     if holds(conditions, LIMITED):
         met = false(LIMITED, "WithinOperatorLimit", "The operator runs jobs of this size.")
         return merged(conditions, met, snapshot.now)
@@ -145,10 +147,15 @@ def _limited(snapshot: Snapshot, conditions: Conditions) -> Conditions:
 
 
 def _too_large(snapshot: Snapshot) -> str:
-    asked, most = snapshot.asked_size, snapshot.observed.settings.max_workers
+    """Empty for a job that is not."""
+    if snapshot.oversized is None:
+        return ""
+    role, asked = snapshot.oversized
     kept = f"continues with {snapshot.kept_size}" if snapshot.kept_size else "is not started"
-    advice = limit_advice(asked, snapshot.sizes.bounds)
-    return f"{asked} workers are requested, at most {most} are allowed: the job {kept}; {advice}"
+    advice = limit_advice(asked, snapshot.sizes.bounds if role == snapshot.shape.workers else None)
+    most = snapshot.observed.settings.max_workers
+    what = deferring.replicas(snapshot, role, asked)
+    return f"{what} requested, at most {most} are allowed: the job {kept}; {advice}"
 
 
 def _set_back(snapshot: Snapshot, conditions: Conditions) -> Conditions:

@@ -69,7 +69,7 @@ class Cause:
     def sentence(self) -> str:
         """Users copy a command up to the end of the line, where a full stop would become a part of its last
         argument."""
-        return self.message if _ENDS_IN_COMMAND.search(self.message) else f"{self.message}."
+        return self.message if ends_in_command(self.message) else f"{self.message}."
 
 
 def found(snapshot: Snapshot) -> Cause | None:
@@ -264,6 +264,10 @@ def _shortened(text: str) -> str:
             return f"{text[: _DETAIL - (ends - begins)]}…: {commands[0].group()}"
     cut = next((each.start() for each in commands if each.start() < _DETAIL < each.end()), _DETAIL)
     return f"{text[:cut].rstrip()}…"
+
+
+def ends_in_command(text: str) -> bool:
+    return _ENDS_IN_COMMAND.search(text) is not None
 
 
 def names_command(text: str) -> bool:

@@ -55,7 +55,7 @@ def _check_way(above: Path, directory: Path) -> None:
         return
     if found.st_uid not in (os.geteuid(), *_administrators()):
         raise UntrustedError(
-            f"{directory} cannot be trusted: {above} belongs to {_user(found.st_uid)}, who could replace it\n"
+            f"{directory} cannot be trusted: {above} belongs to {user_name(found.st_uid)}, who could replace it\n"
             "Choose another place: --data-dir DIR"
         )
     if _others_write(found) and not found.st_mode & stat.S_ISVTX:
@@ -68,7 +68,7 @@ def _check_way(above: Path, directory: Path) -> None:
 def _check_own(path: Path, found: os.stat_result, also: int | None = None) -> None:
     if found.st_uid not in (os.geteuid(), also):
         raise UntrustedError(
-            f"{path} belongs to {_user(found.st_uid)}, not to {_user(os.geteuid())}\n"
+            f"{path} belongs to {user_name(found.st_uid)}, not to {user_name(os.geteuid())}\n"
             "Run the command as that user, or choose another place: --data-dir DIR"
         )
     if (stat.S_ISDIR(found.st_mode) or stat.S_ISREG(found.st_mode)) and _others_write(found):
@@ -113,7 +113,8 @@ def _administrators() -> tuple[int, ...]:
     return (0,) if everyone else (0, overflow)
 
 
-def _user(uid: int) -> str:
+def user_name(uid: int) -> str:
+    """The name of a user of this machine, for messages."""
     try:
         return pwd.getpwuid(uid).pw_name
     except KeyError:

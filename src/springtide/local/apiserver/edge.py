@@ -128,7 +128,7 @@ class Edge:
             raise
         except Exception:  # last resort: a bug fails one request with 500 and logs a traceback
             log.exception("cannot answer %s %s", http.method, path)
-            answer = refusal(status.internal("the server met a condition it was not written for; its log says more"))
+            answer = refusal(status.internal("internal error; see the traceback in the server's log"))
         self._count(http.method, path, answer)
         self._audit(http, user, answer.status)
         return await self._write(http, user, answer, request.warnings if request else [])

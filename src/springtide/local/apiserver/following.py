@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from springtide.event_loop.turns import in_turns
+from springtide.event_loop.slices import in_slices
 from springtide.local.store.backend import Change, CompactedError, Record, Store
 
 
@@ -24,7 +24,7 @@ async def follow(store: Store, resource: str, put: Callable[[Record], None], rem
         subscription = store.watch(resource, since)
         try:
             async for batch in subscription:
-                async for event in in_turns(batch):
+                async for event in in_slices(batch):
                     key = f"{event.record.key.namespace}/{event.record.key.name}"
                     if event.change is Change.DELETED:
                         seen.pop(key, None)

@@ -153,7 +153,7 @@ async def _for_ever(job: Callable[[], Awaitable[None]]) -> None:
         try:
             await job()
         except Exception:
-            log.exception("following stored objects broke; looking at all of them again")
+            log.exception("following stored objects failed; reading all of them again")
         await asyncio.sleep(_AGAIN)
 
 

@@ -14,7 +14,7 @@ from typing import Any
 import msgspec
 
 from springtide.api import quantity
-from springtide.event_loop.turns import in_turns
+from springtide.event_loop.slices import in_slices
 from springtide.kube.client import Client
 from springtide.kube.controller import Controller, Result
 from springtide.kube.events import EventRecorder
@@ -63,7 +63,7 @@ def new_status(quota: Obj, counted: Mapping[str, Usage]) -> Obj:
 async def add_up(names: Iterable[str], usages: Iterable[Usage]) -> Usage:
     """The sums for these names; zero for unused ones. Yields to the event loop between usages."""
     total = dict.fromkeys(names, quantity.ZERO)
-    async for usage in in_turns(usages):
+    async for usage in in_slices(usages):
         for name in total:
             if name in usage:
                 total[name] += usage[name]

@@ -40,9 +40,11 @@ def explain_absent(image: str, program: str, *, of_args: bool = False) -> str:
         lacks, more = "the container has args but no command", ("--entrypoint", "COMMAND")
     else:
         lacks = f'the environment that runs tide has no "{program}"'
+    similar = _similar(image)
+    make = f"{similar} Otherwise make one" if similar else "Make one"
     return (
-        f"images are not pulled here, no environment stands in for this one, and {lacks}. {_similar(image)}"
-        f"Make one, and the pod starts by itself: {_fresh(image, *more)}"
+        f"images are not pulled here, no environment stands in for this one, and {lacks}. "
+        f"{make}, and the pod starts by itself: {_fresh(image, *more)}"
     )
 
 
@@ -54,7 +56,7 @@ def _similar(image: str) -> str:
     if not found or name in known:
         return ""
     folder, slash, last = image.rpartition("/")
-    return f"Is {folder}{slash}{last.replace(name, found[0], 1)} meant? Then correct the job and delete the pod. "
+    return f"Is {folder}{slash}{last.replace(name, found[0], 1)} meant? Then correct the job and delete the pod."
 
 
 def _last(image: str) -> str:

@@ -20,6 +20,8 @@ import springtide
 _SOURCE = Path(springtide.__path__[0])
 _PARTS = ("elastic", "stand_ins")
 _OLDEST = (3, 11)
+_OF_THE_SYSTEM = ("etc", "home", "opt", "root", "srv", "usr", "var")
+"""Directories that containers have anyway: a program's files are shown in a directory inside them."""
 _HOROVOD = '''"""Horovod's names, served by Springtide: horovod.torch is springtide.elastic.horovod.torch."""
 
 from springtide.elastic.horovod import alias as _alias
@@ -44,7 +46,7 @@ def install(directory: Path, packages: Path, *, horovod: bool) -> list[Path]:
     """Install into the environment in a directory, whose modules lie in `packages`; returns the directories of
     modules."""
     added = []
-    if not _has(packages, "springtide"):
+    if not has(packages, "springtide"):
         target = packages / "springtide"
         target.mkdir(parents=True)
         for file in ("__init__.py", "py.typed"):
@@ -54,7 +56,7 @@ def install(directory: Path, packages: Path, *, horovod: bool) -> list[Path]:
         command = _write_command(directory, "tiderun", "main")
         _describe(packages, "springtide", springtide.__version__, [target, command])
         added.append(target)
-    if horovod and not _has(packages, "horovod"):
+    if horovod and not has(packages, "horovod"):
         target = packages / "horovod"
         target.mkdir()
         (target / "__init__.py").write_text(_HOROVOD)
@@ -67,24 +69,32 @@ def install(directory: Path, packages: Path, *, horovod: bool) -> list[Path]:
 
 def runs_on(python: str) -> bool:
     """Whether an interpreter of this version can run Springtide."""
-    return tuple(int(part) for part in python.split(".")[:2]) >= _OLDEST
+    return version(python) >= _OLDEST
+
+
+def version(python: str) -> tuple[int, ...]:
+    """Major and minor version of an interpreter."""
+    return tuple(int(part) for part in python.split(".")[:2])
 
 
 def write_programs(directory: Path, programs: Mapping[str, str]) -> dict[str, Path]:
     """Copy stand-ins below a directory, each under its path in containers. Returns the topmost directories of
-    containers with their counterparts."""
+    containers that are theirs alone, with their counterparts."""
     shown = {}
     for path, module in programs.items():
         place = directory / path.lstrip("/")
         place.parent.mkdir(parents=True, exist_ok=True)
         shutil.copyfile(_SOURCE / "stand_ins" / f"{module}.py", place)
-        top = path.split("/")[1]
-        shown[f"/{top}"] = directory / top
+        _, top, *rest = path.split("/")
+        own = f"{top}/{rest[0]}" if top in _OF_THE_SYSTEM else top
+        shown[f"/{own}"] = directory / own
     return shown
 
 
-def _has(packages: Path, name: str) -> bool:
-    return (packages / name).exists() or any(packages.glob(f"{name}-*.dist-info"))
+def has(packages: Path, name: str) -> bool:
+    """Whether a package is installed there, or a module of its name lies there."""
+    plain = name.replace("-", "_")
+    return (packages / plain).exists() or any(packages.glob(f"{plain}-*.dist-info"))
 
 
 def _write_command(directory: Path, name: str, function: str) -> Path:

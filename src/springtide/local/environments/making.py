@@ -9,18 +9,20 @@ directory: pods that run in the old one are not affected.
 from __future__ import annotations
 
 import os
+import re
 import secrets
+import shlex
 import shutil
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
 
-from springtide.local.environments import bundle
+from springtide.local.environments import bundle, empty_libraries
 from springtide.local.environments.environment import OWN, Environment, Files, own
 from springtide.local.environments.presets import Preset
 from springtide.local.environments.shelf import NAME, BusyError, Environments, LinkError
-from springtide.local.environments.tools import WHEELS_ONLY, MakingError, Probed, Tools
+from springtide.local.environments.tools import WHEELS_ONLY, WITHOUT_DEPENDENCIES, MakingError, Probed, Tools
 
 _LONGEST_PATTERN = 512
 """Characters; names of images are shorter, and long patterns are slow to match."""
@@ -142,12 +144,16 @@ def _fresh(place: Path, recipe: Recipe, tools: Tools) -> Environment:
     complete = False
     try:
         tools.virtual_environment(directory, recipe.python)
+        if recipe.preset is not None:
+            _check_python(tools.probe(directory).version, recipe.preset)
         wanted = [*recipe.requirements]
         for file in recipe.requirement_files:
             wanted += ["--requirement", str(file)]
         if wanted:
             tools.install(directory, [*wanted, *([WHEELS_ONLY] if recipe.is_preset_alone else [])])
         found = tools.probe(directory)
+        if recipe.preset is not None:
+            _add_alone(directory, found, recipe.preset, tools)
         files = _add_own(directory, found, recipe, tools)
         complete = True
         return Environment(recipe.name, str(directory), files=files, paths=found.paths, python=found.version)
@@ -156,13 +162,38 @@ def _fresh(place: Path, recipe: Recipe, tools: Tools) -> Environment:
             shutil.rmtree(directory, ignore_errors=True)
 
 
+def _check_python(version: str, preset: Preset) -> None:
+    if not bundle.runs_on(version):
+        raise MakingError(f"preset {preset.name!r} needs Python 3.11 or newer, not {version}")
+    newest = preset.newest_python
+    if newest and bundle.version(version) > bundle.version(newest):
+        raise MakingError(
+            f"preset {preset.name!r} needs Python {newest} or older, not {version}: for newer ones "
+            f"some of its packages have no wheels\nChoose another that this machine has: --python {newest}"
+        )
+
+
+def _add_alone(directory: Path, found: Probed, preset: Preset, tools: Tools) -> None:
+    """Install what a preset wants without the packages that it requires. What is installed already stays: `--pip
+    torch` installs PyTorch with its libraries for GPUs."""
+    missing = [each for each in preset.alone if not bundle.has(found.packages, re.split("[^A-Za-z0-9_-]", each)[0])]
+    if missing:
+        tools.install(directory, [*missing, WHEELS_ONLY, WITHOUT_DEPENDENCIES])
+    linked = [found.packages / library for library in preset.linked]
+    if lacking := empty_libraries.supply(linked):
+        packages = [word for each in missing for word in ("--pip", each)]
+        whole = shlex.join(["tide", "env", "create", "--preset", preset.name, *packages])
+        raise MakingError(
+            f"{linked[0].name} of preset {preset.name!r} does not load here, it lacks {', '.join(lacking)}\n"
+            f"Install all that it requires, which is much more to fetch: {whole}"
+        )
+
+
 def _add_own(directory: Path, found: Probed, recipe: Recipe, tools: Tools) -> tuple[Files, ...]:
     """Install the parts of Springtide; returns the files to mount into containers."""
     if bundle.runs_on(found.version):
         names = recipe.preset is not None and recipe.preset.horovod
         if added := bundle.install(directory, found.packages, horovod=names):
             tools.compile(directory, added)
-    elif recipe.preset is not None:
-        raise MakingError(f"preset {recipe.preset.name!r} needs Python 3.11 or newer, not {found.version}")
     shown = bundle.write_programs(directory / "files", recipe.preset.programs if recipe.preset else {})
     return tuple(Files(str(source), target, copied=True) for target, source in shown.items())

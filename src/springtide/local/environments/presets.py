@@ -29,6 +29,9 @@ class Preset(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     megabytes: int
     seconds: int
     images: tuple[str, ...] = ()
+    alone: tuple[str, ...] = ()
+    linked: tuple[str, ...] = ()
+    newest_python: str = ""
     extends: str = ""
     horovod: bool = False
     programs: dict[str, str] = {}

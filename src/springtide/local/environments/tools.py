@@ -19,6 +19,8 @@ from springtide.local.environments.pip_settings import uv_variables
 
 WHEELS_ONLY = "--only-binary=:all:"
 """For packages that must not be built on this machine."""
+WITHOUT_DEPENDENCIES = "--no-deps"
+"""For packages that are used without some of those that they require."""
 _PROBE = """
 import json, os, platform, sys, sysconfig
 home = os.path.dirname(os.path.dirname(os.path.realpath(sys.executable)))
@@ -93,7 +95,7 @@ class Tools:
             command = [self.uv, "pip", "install", "--compile-bytecode", "--python", python, *what]
         else:
             command = [python, "-m", "pip", "install", "--disable-pip-version-check", *what]
-        purpose = " ".join(word for word in what if word != WHEELS_ONLY)
+        purpose = " ".join(word for word in what if word not in (WHEELS_ONLY, WITHOUT_DEPENDENCIES))
         self._must(command, f"install {purpose}", self._without_network())
 
     def compile(self, directory: Path, modules: Sequence[Path]) -> None:

@@ -75,7 +75,7 @@ async def _close(closing: asyncio.Event, settled: asyncio.Future[Agent]) -> None
     try:
         agent = await asyncio.wait_for(asyncio.shield(settled), _SETTLING)
     except TimeoutError:
-        logger.warning("leaving pods to be killed: without the API server it is not known which there are")
+        logger.warning("cannot list pods without the API server; the supervisor kills them")
         return
     await agent.end_pods()
 

@@ -129,7 +129,7 @@ class Conversation:
         send(self._socket, message, descriptors)
         while (answer := self._incoming.take()) is None:
             if not self._incoming.read():
-                raise ConnectionResetError("the other side went away before it answered")
+                raise ConnectionResetError("the connection was closed before an answer arrived")
         body, received = answer
         if "error" in body:
             close_all(received)

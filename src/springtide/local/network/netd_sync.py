@@ -28,8 +28,8 @@ _DNS: Final = Key("kube-system", "kube-dns")
 
 
 class TableSync:
-    def __init__(self, informers: Informers, holder: Path) -> None:
-        self._holder = holder
+    def __init__(self, informers: Informers, netd: Path) -> None:
+        self._netd = netd
         self._services = informers.of(SERVICES, into=Service)
         self._slices = informers.of(ENDPOINTSLICES, into=Slice)
         self._rows = Rows()
@@ -43,7 +43,7 @@ class TableSync:
         await self._slices.wait_synced()
         while True:
             try:
-                conversation = await asyncio.to_thread(Conversation, str(self._holder), dialing.PATIENCE)
+                conversation = await asyncio.to_thread(Conversation, str(self._netd), dialing.PATIENCE)
             except OSError:
                 await asyncio.sleep(_AGAIN)
                 continue
@@ -83,17 +83,17 @@ class TableSync:
             for wait in waits:
                 wait.cancel()
         if gone.is_set():
-            raise ConnectionResetError("it went away")
+            raise ConnectionResetError("netd closed the connection")
 
 
-async def run(client: Client, holder: Path) -> None:
+async def run(client: Client, netd: Path) -> None:
     """Runs until cancelled."""
     informers = Informers(client)
-    feeder = TableSync(informers, holder)
+    sync = TableSync(informers, netd)
     async with asyncio.TaskGroup() as group:
         group.create_task(informers.run(), name="network informers")
         group.create_task(_announce_dns(client), name="network dns service")
-        group.create_task(feeder.run(), name="network feeder")
+        group.create_task(sync.run(), name="network table")
 
 
 async def _announce_dns(client: Client) -> None:

@@ -41,7 +41,7 @@ def _decoded(line: bytes) -> dict[str, Any]:
         check_depth(line.decode())
         return msgspec.json.decode(line, type=dict[str, Any])
     except ValueError as error:  # msgspec's errors are ValueErrors, too
-        raise ShimError(UNREADABLE, f"the pod's shim sent what is no answer: {error}") from None
+        raise ShimError(UNREADABLE, f"the pod's shim sent an invalid answer: {error}") from None
 
 
 class Channel:

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 TICKETS = os.environ.get("SPRINGTIDE_EXEC_DIR", "/run/springtide/exec")
 ACCOUNT = "/var/run/secrets/kubernetes.io/serviceaccount"
 PATIENCE = 30.0  # seconds to wait for an API server that is restarting
-KNOWN = "the built-in kubectl knows exec, get pods and version; install kubectl in the environment for anything else"
+KNOWN = "the built-in kubectl supports exec, get pods and version; install kubectl in the environment for anything else"
 
 
 class Failed(Exception):

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Advice for a pod that requests a resource no node has, such as a GPU: the command that adds one. Pure.
+"""Advice for a pod that requests a resource no node has, such as a GPU, or that finds no node at all: the command that
+adds one. Pure.
 
 Programs read kube-scheduler's own message, which says what is missing. The advice is a separate event and follows that
 message in the condition `PodScheduled`, from which operators repeat it on the job.
@@ -31,8 +32,10 @@ def missing(pod: Pod, snapshot: Snapshot) -> Amounts:
 
 
 def explained(pod: Pod, snapshot: Snapshot, flags: str = "") -> str:
-    """The missing resources and the command that adds them, or "". `flags` identify the cluster to `tide`."""
-    known = bool(snapshot.nodes) and all("pods" in state.node.allocatable for state in snapshot.nodes)
+    """What is missing and the command that adds it, or "". `flags` identify the cluster to `tide`."""
+    if not snapshot.nodes:  # one as large as the machine, with its GPUs; others are advised when these are too few
+        return f"Add a node to this cluster: tide node add worker-1{flags}"
+    known = all("pods" in state.node.allocatable for state in snapshot.nodes)
     lacking = missing(pod, snapshot) if known else {}
     if not lacking:
         return ""

@@ -50,7 +50,7 @@ class Writer:
         """Reports why the pod is pending, the advice if any, and its promised node, if they have changed."""
         old = view.condition("PodScheduled")
         said = self._said.setdefault(pod.uid, old.message if old is not None and old.status == "False" else "")
-        explained = f"{message} {advice}" if advice else message
+        explained = f"{message.removesuffix('.')}. {advice}" if advice else message
         if said != explained:
             self._said[pod.uid] = explained
             note = message if len(message) <= LONGEST_NOTE else message[: LONGEST_NOTE - 4] + " ..."

@@ -21,7 +21,7 @@ _PR_SET_PDEATHSIG = 1
 _LOOK = 1.0
 
 
-def leash(parent: int) -> None:
+def die_with(parent: int) -> None:
     if sys.platform == "linux":
         ctypes.CDLL(None, use_errno=True).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
     else:
@@ -38,7 +38,7 @@ def _look(parent: int) -> None:
 
 def main() -> None:
     parent, module = int(sys.argv[1]), sys.argv[2]
-    leash(parent)
+    die_with(parent)
     del sys.argv[:2]
     runpy.run_module(module, run_name="__main__", alter_sys=True)
 

@@ -10,7 +10,6 @@ not.
 from __future__ import annotations
 
 import asyncio
-import gc
 import logging
 import os
 import resource
@@ -21,6 +20,7 @@ from pathlib import Path
 
 import msgspec
 
+from springtide.event_loop.garbage_collection import collect_rarely
 from springtide.kube.errors import ApiError
 from springtide.local import cluster as clusters
 from springtide.local.datadir import InUseError
@@ -33,7 +33,8 @@ from springtide.local.supervisor.settings import ServerSettings
 
 logger = logging.getLogger(__name__)
 
-_COLLECT = (10_000, 20, 100)
+COLLECT = 10_000
+"""With the default, collections cost a twentieth of the server's time."""
 _OPEN_FILES = 65536
 """The wanted limit of open files: every watcher is a connection, and many systems have a limit of 1,024."""
 
@@ -64,7 +65,7 @@ async def _serve(settings: ServerSettings) -> None:
         for note in notes:
             logger.warning("%s", note)
         tell(settings.tell, failures.up(found.port, notes))
-        collect_rarely()
+        collect_rarely(COLLECT)
         await stopping.wait()
 
 
@@ -94,15 +95,6 @@ def raise_limit() -> None:
     allowed = _OPEN_FILES if hard == resource.RLIM_INFINITY else min(hard, _OPEN_FILES)
     if soft != resource.RLIM_INFINITY and soft < allowed:
         resource.setrlimit(resource.RLIMIT_NOFILE, (allowed, hard))
-
-
-def collect_rarely() -> None:
-    """Exempts existing objects from garbage collection and makes it rarer: requests create hardly any cycles, and
-    collections cost a twentieth of the server's time.
-    """
-    gc.collect()
-    gc.freeze()
-    gc.set_threshold(*_COLLECT)
 
 
 if __name__ == "__main__":

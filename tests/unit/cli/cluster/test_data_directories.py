@@ -71,7 +71,7 @@ def test_a_read_only_file_system_is_named(tmp_path: Path, monkeypatch: pytest.Mo
 
 def test_who_may_not_write_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(os, "access", lambda path, mode: False)
-    monkeypatch.setattr(data_directories, "_user", lambda uid: "ann")
+    monkeypatch.setattr(data_directories, "user_name", lambda uid: "ann")
     assert problem(tmp_path) == f"ann may not write to {tmp_path}, which belongs to ann"
 
 

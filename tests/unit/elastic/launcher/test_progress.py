@@ -25,7 +25,7 @@ def test_it_is_one_line_of_json() -> None:
 def test_changes_have_times_of_day_and_lines_only_those_that_are_new() -> None:
     lost = Change(1, 95.0, "lost", 1, ("b",), rank=1, why="was killed by SIGKILL")
     joined = Change(2, 99.5, "joined", 2, ("c",), rank=1)
-    idle = Idle("b", "rests after a failure", 105.0)
+    idle = Idle("b", "is in back-off after a failure", 105.0)
     told = replace(SOME, words={"changes": "none", "idle": 0}, idle=(idle,), changes=(lost, joined))
     written = json.loads(told.written(MOMENT))
     assert written["changes"] == [
@@ -49,7 +49,9 @@ def test_changes_have_times_of_day_and_lines_only_those_that_are_new() -> None:
             "rank": 1,
         },
     ]
-    assert written["idle"] == [{"host": "b", "why": "rests after a failure", "until": "2030-01-02T03:04:10.678Z"}]
+    assert written["idle"] == [
+        {"host": "b", "why": "is in back-off after a failure", "until": "2030-01-02T03:04:10.678Z"}
+    ]
     assert [each["number"] for each in json.loads(told.written(MOMENT, after=1))["changes"]] == [2]
     assert "changes" not in json.loads(told.written(MOMENT, after=2))
 

@@ -84,7 +84,7 @@ def test_a_proof_cannot_be_sent_back(pair: tuple[socket.socket, socket.socket]) 
 
 
 def test_strangers_are_no_callers() -> None:
-    with pytest.raises(RefusedError, match="no connection of a run"):
+    with pytest.raises(RefusedError, match="not part of a run"):
         Opening.read(b"GET / HTTP/1.1\r\nHost: x\r\n".ljust(wire.OPENING_SIZE, b"x"))
 
 

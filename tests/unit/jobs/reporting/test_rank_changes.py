@@ -34,7 +34,7 @@ def told(cluster: Cluster, *changes: Any, **words: Any) -> list[Event]:
 def test_a_rank_that_dies_and_the_one_in_its_place(cluster: Cluster) -> None:
     assert told(cluster, BEGAN) == [Event("Normal", "TrainingStarted", "2 ranks train on pi-worker-0, pi-worker-1.")]
     assert told(cluster, BEGAN, LOST, size=1) == [
-        Event("Warning", "RankLost", "Rank 1 on pi-worker-1 was killed by SIGKILL; 1 rank trains on.")
+        Event("Warning", "RankLost", "Rank 1 on pi-worker-1 was killed by SIGKILL; 1 rank continues training.")
     ]
     assert told(cluster, BEGAN, LOST, JOINED) == [
         Event("Normal", "RankJoined", "A rank on pi-worker-2 joined as rank 1; 2 ranks train.")
@@ -120,13 +120,13 @@ def seen(cluster: Cluster) -> tuple[str, str, str]:
 
 def test_a_worker_without_a_rank_that_trains_is_not_counted(cluster: Cluster) -> None:
     until = (cluster.now + timedelta(seconds=10)).isoformat()
-    idle = [{"host": "pi-worker-1", "why": "rests after a failure", "until": until}]
+    idle = [{"host": "pi-worker-1", "why": "is in back-off after a failure", "until": until}]
     report(cluster, size=1, training_hosts=1, idle=idle)
     at = (cluster.now + timedelta(seconds=10)).strftime("%H:%M:%S")
     assert seen(cluster) == (
         "Running",
         "1/2",
-        f"1 of 2 workers trains; pi-worker-1 rests after a failure until {at} UTC.",
+        f"1 of 2 workers trains; pi-worker-1 is in back-off after a failure until {at} UTC.",
     )
     report(cluster, size=2, training_hosts=2)
     assert seen(cluster) == ("Running", "2/2", "The job runs with 2 workers.")

@@ -6,7 +6,7 @@ import asyncio
 import pytest
 from tests.unit.local.apiserver.builders import a_resource, drop, put
 
-from springtide.event_loop import turns
+from springtide.event_loop import slices
 from springtide.local.apiserver.following import follow
 from springtide.local.store.backend import Record, Store
 from springtide.local.store.history import Limits
@@ -70,7 +70,7 @@ async def test_one_that_fell_behind_looks_again_and_misses_neither_changes_nor_d
 
 
 async def test_many_changes_at_once_leave_the_loop_turns_for_others(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(turns, "SLICE", 0.0)
+    monkeypatch.setattr(slices, "SLICE", 0.0)
     store, seen = await open_store(None), Seen()
     task = await following(store, seen)
     writes = asyncio.gather(*(put(store, ROLES, f"new{n}") for n in range(20)))

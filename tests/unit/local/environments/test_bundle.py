@@ -71,6 +71,19 @@ def test_programs_lie_where_containers_look_for_them(tmp_path: Path) -> None:
     assert copied == (Path(springtide.__path__[0]) / "stand_ins" / "mnist_elastic.py").read_text()
 
 
+def test_programs_hide_no_directory_that_containers_have_anyway(tmp_path: Path) -> None:
+    shown = bundle.write_programs(tmp_path, {"/var/tf_mnist/one.py": "mnist", "/opt/mnist/src/two.py": "mnist"})
+    assert shown == {"/var/tf_mnist": tmp_path / "var/tf_mnist", "/opt/mnist": tmp_path / "opt/mnist"}
+    assert (tmp_path / "opt/mnist/src/two.py").exists()
+
+
+@pytest.mark.parametrize(("name", "there"), [("torch", True), ("nvidia-cufile", True), ("horovod", False)])
+def test_an_installed_package_is_found_by_its_name(name: str, there: bool, tmp_path: Path) -> None:
+    for folder in ("torch", "torch-2.15.0.dist-info", "nvidia_cufile-1.17.1.dist-info"):
+        (tmp_path / folder).mkdir()
+    assert bundle.has(tmp_path, name) is there
+
+
 @pytest.mark.parametrize(("python", "runs"), [("3.10.4", False), ("3.11.0", True), ("3.14.0rc1", True)])
 def test_old_interpreters_cannot_run_it(python: str, runs: bool) -> None:
     assert bundle.runs_on(python) is runs

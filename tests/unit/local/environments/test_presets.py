@@ -3,9 +3,13 @@
 
 from __future__ import annotations
 
+import posixpath
+import re
 from importlib.util import find_spec
+from pathlib import Path
 
 import pytest
+from tests import documents
 
 from springtide.api.operators import OPERATORS
 from springtide.local.environments import operators, patterns, presets
@@ -34,6 +38,38 @@ def test_an_image_of_the_documents_has_a_preset(image: str) -> None:
     assert found.name == DOCUMENTS[image]
 
 
+@pytest.mark.parametrize("image", documents.IMAGES)
+def test_an_image_of_their_manifests_has_a_preset(image: str) -> None:
+    assert presets.for_image(image) is not None
+
+
+def test_programs_that_their_manifests_name_are_in_the_presets() -> None:
+    """In a command, or in the entrypoint where a container has none."""
+    for container in documents.CONTAINERS:
+        preset = presets.for_image(container["image"])
+        assert preset is not None
+        words = [*(container.get("command") or preset.entrypoint), *(container.get("args") or ())]
+        programs = [word for word in words if word.endswith(".py")]
+        assert [program for program in programs if posixpath.join(preset.workdir, program) not in preset.programs] == []
+        assert programs or preset.horovod, f"{container['name']} runs nothing"
+
+
+@pytest.mark.parametrize(
+    ("image", "name", "program"),
+    [
+        ("kubedl/tf-mnist-with-summaries:1.0", "tensorflow", "/var/tf_mnist/mnist_with_summaries.py"),
+        ("swr.cn-north-4.myhuaweicloud.com/honor-bigdata-dev/distributed_worker:1.0", "tensorflow", ""),
+        ("swr.cn-north-4.myhuaweicloud.com/honor-bigdata/pytorch-dist-mnist-test:1.0", "pytorch", ""),
+        ("swr.cn-north-4.myhuaweicloud.com/honor-bigdata/pytorch-dist-mnist-test:mpi", "pytorch", ""),
+    ],
+)
+def test_a_framework_has_its_own_preset(image: str, name: str, program: str) -> None:
+    found = presets.for_image(image)
+    assert found is not None
+    assert found.name == name
+    assert (program or found.entrypoint[-1]) in found.programs
+
+
 @pytest.mark.parametrize("image", ["python:3.12", "me/train:1", "horovod/horovod-examples:1", "mpi/openmpi:4"])
 def test_another_image_has_none(image: str) -> None:
     assert presets.for_image(image) is None
@@ -52,10 +88,28 @@ def test_a_row_can_be_used(preset: Preset) -> None:
     for path, module in preset.programs.items():
         assert path.startswith("/")
         assert ".." not in path
+        assert not path.startswith("/usr/")
         assert find_spec(f"springtide.stand_ins.{module}") is not None
     for pattern in preset.images:
         assert patterns.fits(pattern, pattern.replace("*", "example.com"))
     assert Recipe.of(preset).is_preset_alone
+    assert bool(preset.linked) <= bool(preset.alone)
+    assert all("==" in each or "~=" in each for each in preset.alone), "what it requires is listed for one version"
+
+
+@pytest.mark.parametrize("folder", [".", "zh"])
+def test_the_pages_list_every_preset_with_its_size(folder: str) -> None:
+    page = (Path(__file__).parents[4] / "docs" / folder / "pods.md").read_text()
+    rows = [line.split(" | ") for line in page.splitlines() if re.match(r"\| `.* [MG]B", line)]
+    sizes = {
+        name: size
+        for names, column, *_ in rows
+        for name, size in zip(re.findall("`([^`]+)`", names), re.split(", |、", column), strict=True)
+    }
+    assert sizes == {
+        name: f"{preset.megabytes} MB" if preset.megabytes < 1000 else f"{preset.megabytes // 1000} GB"
+        for name, preset in TABLE.items()
+    }
 
 
 def test_a_preset_that_extends_another_is_found_by_name_alone() -> None:

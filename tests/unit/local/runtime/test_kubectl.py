@@ -42,15 +42,15 @@ def test_command_lines(line: str, words: list[str], values: dict[str, str], swit
     ("line", "why"),
     [
         ("exec pod -n", "flag needs an argument: -n"),
-        ("exec --frob pod -- a", "unknown flag: --frob; the built-in kubectl knows"),
+        ("exec --frob pod -- a", "unknown flag: --frob; the built-in kubectl supports"),
         ("exec", "pod, type/name or --filename must be specified"),
         ("exec pod", "you must specify at least one command for the container"),
-        ("exec job/x -- a", "job/x is no pod; the built-in kubectl knows"),
+        ("exec job/x -- a", "job/x is no pod; the built-in kubectl supports"),
         ("exec pod -- a", "neither KUBECONFIG nor KUBERNETES_SERVICE_HOST is set"),
-        ("get nodes", 'cannot get "nodes"; the built-in kubectl knows'),
-        ("apply -f x", "unknown flag: -f; the built-in kubectl knows"),
-        ("logs pod", 'unknown command "logs" for "kubectl"; the built-in kubectl knows'),
-        ("", "the built-in kubectl knows"),
+        ("get nodes", 'cannot get "nodes"; the built-in kubectl supports'),
+        ("apply -f x", "unknown flag: -f; the built-in kubectl supports"),
+        ("logs pod", 'unknown command "logs" for "kubectl"; the built-in kubectl supports'),
+        ("", "the built-in kubectl supports"),
     ],
 )
 def test_what_it_cannot_do_it_says(

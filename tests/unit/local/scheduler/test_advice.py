@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 from tests.unit.local.scheduler.things import GPU, a_node, a_pod, a_snapshot
 
@@ -46,4 +48,11 @@ def test_other_shortages_need_no_advice(wants: dict[str, str]) -> None:
 
 
 def test_nodes_that_have_not_said_what_they_offer_are_waited_for() -> None:
-    assert advice.explained(a_pod(wants={GPU: "1"}), a_snapshot()) == ""
+    silent = replace(a_node("a"), allocatable={})
+    assert advice.explained(a_pod(wants={GPU: "1"}), a_snapshot(silent)) == ""
+
+
+@pytest.mark.parametrize("wants", [{}, {GPU: "1"}], ids=["nothing", "GPUs, which the machine may have"])
+def test_a_cluster_without_nodes_needs_one(wants: dict[str, str]) -> None:
+    said = advice.explained(a_pod(wants=wants), a_snapshot(), " --name lab")
+    assert said == "Add a node to this cluster: tide node add worker-1 --name lab"

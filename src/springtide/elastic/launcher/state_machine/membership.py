@@ -92,9 +92,11 @@ class Membership:
         return self._go_on()
 
     def entered(self, id_: int, generation: int) -> list[MembershipAction]:
+        """The process may have ended before its message is read: a rank that trains for a moment only."""
         if generation == self.generation and id_ in self.members:
             self._entered.add(id_)
-            self.workers[id_] = replace(self.workers[id_], trained=True)
+            if (worker := self.workers.get(id_)) is not None:
+                self.workers[id_] = replace(worker, trained=True)
         return self._go_on()
 
     def troubled(self, id_: int, commit: int) -> list[MembershipAction]:

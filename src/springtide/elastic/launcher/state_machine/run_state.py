@@ -267,7 +267,8 @@ class RunState:
         """A member cannot connect to another, although both are connected to the launcher: they cannot be in one
         group."""
         members = self.membership.members
-        if generation != self.membership.generation or not {id_, other} <= set(members):
+        known = {id_, other} <= set(members) and {id_, other} <= self.processes.keys()
+        if generation != self.membership.generation or not known:
             return []
         spared, victim = sorted((id_, other), key=members.index)
         process, away = self.processes[victim], self.processes[spared].worker.host
@@ -352,7 +353,7 @@ class RunState:
         self._troubled = None
         if self.membership.finishing:
             return self.fail("ranks that still train cannot continue without those that have ended", now)
-        text = "ranks lost their connections to each other, and all of them live: they go back to their last commit"
+        text = "ranks lost their connections to each other, but none exited; returning to the last commit"
         return [Log(text), *self._carry_out(self.membership.disrupted(), now)]
 
     def _waited(self, now: float) -> list[RunAction]:
@@ -366,7 +367,7 @@ class RunState:
         if self._shortage.lasted(now) > timeout and fatal:
             return self.fail(f"after {timeout:g} s {quorum}{self._obstacles(now)}", now)
         if self._shortage.lasted(now) > _NO_MORE_COME and self._may_begin_with(quorum.joined):
-            return [Log(f"{quorum}; no more hosts were listed: training begins with these"), *self._settled(now)]
+            return [Log(f"{quorum}; no more hosts were listed; starting with these"), *self._settled(now)]
         notice = self._shortage.notice(quorum, now)
         return [Log(f"{notice}{self._obstacles(now)}")] if notice is not None else []
 
@@ -388,7 +389,7 @@ class RunState:
 
     def _obstacles(self, now: float) -> str:
         resting = self._backoff.resting(now)
-        rest = [f"{host} rests for {until - now:.0f} s after a failure" for host, until in resting.items()]
+        rest = [f"{host} is in back-off for {until - now:.0f} s after a failure" for host, until in resting.items()]
         return "".join(f"; {each}" for each in (f"hosts: {hosts.described(self._listed)}", *rest))
 
     # Decisions
@@ -421,7 +422,7 @@ class RunState:
             return self._failed_at_the_end(failure, now)
         if expected:
             gone = self._carry_out(self.membership.gone(id_), now)
-            return [Log(f"{failure}, as it was to go", detail=True), *gone]
+            return [Log(f"{failure}, as expected", detail=True), *gone]
         return self._failed(process, failure, now)
 
     def _failed_at_the_end(self, failure: Failure, now: float) -> list[RunAction]:

@@ -120,7 +120,7 @@ class Flow:
                 [each for each in reversed(outlets) if each.data], [each for each in reversed(inlets) if each.size]
             )
         except OSError as error:
-            raise BrokenError(f"lost touch with a neighbour: {error}") from error
+            raise BrokenError(f"lost the connection to a neighbour: {error}") from error
 
     def _run(self, outlets: list[Outlet], inlets: list[Inlet]) -> None:
         while outlets or inlets:
@@ -151,7 +151,7 @@ class Flow:
         except BlockingIOError:
             return False
         if not count:
-            raise ConnectionResetError("the neighbour hung up")
+            raise ConnectionResetError("the neighbour closed the connection")
         inlet.filled(count)
         if inlet.done == inlet.size:
             inlets.pop()

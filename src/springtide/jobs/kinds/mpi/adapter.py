@@ -83,6 +83,9 @@ class MPIKind(Kind):
     def pod(self, job: Job[MPI], role: str, index: int, settings: Settings) -> Mapping[str, Any]:
         return pods.worker(job, index, settings)
 
+    def launcher_role(self) -> str:
+        return LAUNCHER
+
     def launcher_name(self, job: str) -> str:
         return names.launcher_of(job)
 

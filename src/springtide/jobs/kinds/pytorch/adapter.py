@@ -12,10 +12,10 @@ from springtide.api.job import Job
 from springtide.api.kinds.replicas import MASTER, WORKER
 from springtide.jobs.actions import Event
 from springtide.jobs.kind import Hosts, Kind, Of, Replica, Shape, Sizes, Success, Wanted
-from springtide.jobs.kinds.pytorch import variables
+from springtide.jobs.kinds.pytorch import advice, variables
 from springtide.jobs.kinds.pytorch.variables import NAMING
 from springtide.jobs.objects import named
-from springtide.jobs.observed import Settings
+from springtide.jobs.observed import Exit, Settings
 from springtide.jobs.parts import named_replicas, pod_templates, waiting_for_names
 
 
@@ -86,6 +86,9 @@ class PyTorchKind(Kind):
 
     def selector(self, job: Job[Torch]) -> Mapping[str, str]:
         return named_replicas.selector(NAMING, job, WORKER)
+
+    def advice(self, job: Job[Torch], ended: Exit) -> str:
+        return advice.on(ended)
 
     def warnings(self, job: Job[Torch]) -> tuple[Event, ...]:
         return named_replicas.warnings(job)

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import AsyncGenerator, Iterable
 from typing import Final
 
-from springtide.event_loop.turns import Turns
+from springtide.event_loop.slices import Slices
 
 PIECE: Final = 32 * 1024
 """Bytes per write. A connection holds them several times: plain and encrypted."""
@@ -23,7 +23,7 @@ async def in_pieces(parts: Iterable[Part]) -> AsyncGenerator[Part]:
 
     An empty part adds no bytes, but lets the event loop run.
     """
-    turns = Turns()
+    slices = Slices()
     pending: list[Part] = []
     size = 0
     for part in parts:
@@ -39,7 +39,7 @@ async def in_pieces(parts: Iterable[Part]) -> AsyncGenerator[Part]:
             if size >= PIECE:
                 yield b"".join(pending)
                 pending, size = [], 0
-        if turns.over:
-            await turns.next()
+        if slices.over:
+            await slices.next()
     if pending:
         yield b"".join(pending)

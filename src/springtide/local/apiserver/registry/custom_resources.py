@@ -16,7 +16,7 @@ from typing import Any
 
 from springtide.api import field_errors as field
 from springtide.api.field_errors import FieldError
-from springtide.event_loop.turns import in_turns
+from springtide.event_loop.slices import in_slices
 from springtide.local.access.identity import MASTERS, User
 from springtide.local.apiserver.context import Call, Context
 from springtide.local.apiserver.encoding.codecs import CustomCodec
@@ -116,7 +116,7 @@ class CustomResources:
         """Delete all objects; returns how many are left."""
         # In the stored version: they must be deleted even if no version is served any more.
         resource = custom_resource(spec, _stored_version(spec))
-        async for record in in_turns(self._ctx.store.list(resource.storage)):
+        async for record in in_slices(self._ctx.store.list(resource.storage)):
             if load(record, resource)["metadata"].get("deletionTimestamp"):
                 continue
             target = Target("delete", resource.group, resource.version, resource.plural)

@@ -12,9 +12,9 @@ from springtide.kube.resources import Obj
 from springtide.local.controller_manager import conditions
 from springtide.local.controller_manager.autoscaling import autoscaler_limits as limits
 from springtide.local.controller_manager.autoscaling.autoscaler_usage import (
+    MetricInputs,
     NoAnswer,
     Proposal,
-    Situation,
     Tolerance,
     by_average,
     by_utilization,
@@ -223,13 +223,13 @@ def _by_metric(observed: Observed, spec: Obj, now: datetime) -> tuple[Proposal, 
     part = "resource" if kind == "Resource" else "containerResource"
     source = spec[part]
     resource, container, target = source["name"], source.get("container", ""), source["target"]
-    situation = _situation(observed, resource, container, target, now)
+    inputs = _inputs(observed, resource, container, target, now)
     try:
         if "averageValue" in target:
-            proposal = by_average(situation, quantity.parse(str(target["averageValue"])).milli)
+            proposal = by_average(inputs, quantity.parse(str(target["averageValue"])).milli)
             label = f"{resource} resource"
         else:
-            proposal = by_utilization(situation, target["averageUtilization"], container)
+            proposal = by_utilization(inputs, target["averageUtilization"], container)
             scope = "container resource" if container else "resource"
             label = f"{resource} {scope} utilization (percentage of request)"
     except NoAnswer as error:
@@ -238,14 +238,14 @@ def _by_metric(observed: Observed, spec: Obj, now: datetime) -> tuple[Proposal, 
     return proposal, label, {"type": kind, part: named | {"current": _current(resource, proposal)}}
 
 
-def _situation(observed: Observed, resource: str, container: str, target: Obj, now: datetime) -> Situation:
+def _inputs(observed: Observed, resource: str, container: str, target: Obj, now: datetime) -> MetricInputs:
     wanted = f"failed to get {resource} {_measure(target)}: unable to get metrics for resource {resource}: "
     if isinstance(observed.metrics, str):
         raise NoAnswer(f"{wanted}unable to fetch metrics from resource metrics API: {observed.metrics}")
     if not observed.metrics:
         raise NoAnswer(f"{wanted}no metrics returned from resource metrics API")
     used = samples(observed.metrics, resource, container)
-    return Situation(observed.replicas, observed.pods, used, resource, Tolerance.of(observed.autoscaler), now)
+    return MetricInputs(observed.replicas, observed.pods, used, resource, Tolerance.of(observed.autoscaler), now)
 
 
 def _measure(target: Obj) -> str:

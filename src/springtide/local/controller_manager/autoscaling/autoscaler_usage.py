@@ -172,7 +172,7 @@ def _warming_up(pod: PodView, sample: Sample, now: datetime) -> bool:
 
 
 @dataclass(frozen=True, slots=True)
-class Situation:
+class MetricInputs:
     """The inputs for one metric."""
 
     replicas: int
@@ -183,10 +183,10 @@ class Situation:
     now: datetime
 
 
-def by_utilization(situation: Situation, target: int, container: str = "") -> Proposal:
+def by_utilization(inputs: MetricInputs, target: int, container: str = "") -> Proposal:
     """Replicas that bring usage to `target` percent of the pods' requests."""
-    groups, known = _known(situation)
-    asked = requests(situation.pods, situation.resource, container)
+    groups, known = _known(inputs)
+    asked = requests(inputs.pods, inputs.resource, container)
 
     def ratio(amounts: Mapping[str, int]) -> tuple[float, int, int]:
         counted = [name for name in amounts if name in asked]
@@ -199,42 +199,42 @@ def by_utilization(situation: Situation, target: int, container: str = "") -> Pr
 
     first, percent, average = ratio(known)
     busy = {name: asked[name] * max(100, target) // 100 for name in groups.missing}
-    replicas = _replicas(situation, groups, known, first, busy, lambda amounts: ratio(amounts)[0])
+    replicas = _replicas(inputs, groups, known, first, busy, lambda amounts: ratio(amounts)[0])
     return Proposal(replicas, average, percent)
 
 
-def by_average(situation: Situation, target: int) -> Proposal:
+def by_average(inputs: MetricInputs, target: int) -> Proposal:
     """Replicas that bring the average usage to `target` thousandths."""
-    groups, known = _known(situation)
+    groups, known = _known(inputs)
 
     def ratio(amounts: Mapping[str, int]) -> float:
         return sum(amounts.values()) // len(amounts) / target
 
     busy = dict.fromkeys(groups.missing, target)
-    replicas = _replicas(situation, groups, known, ratio(known), busy, ratio)
+    replicas = _replicas(inputs, groups, known, ratio(known), busy, ratio)
     return Proposal(replicas, sum(known.values()) // len(known))
 
 
-def _known(situation: Situation) -> tuple[_Groups, dict[str, int]]:
-    if not situation.pods:
+def _known(inputs: MetricInputs) -> tuple[_Groups, dict[str, int]]:
+    if not inputs.pods:
         raise NoAnswer("no pods returned by selector while calculating replica count")
-    groups = _grouped(situation.pods, situation.used, situation.resource, situation.now)
+    groups = _grouped(inputs.pods, inputs.used, inputs.resource, inputs.now)
     left_out = groups.ignored | groups.unready
-    known = {name: sample.amount for name, sample in situation.used.items() if name not in left_out}
+    known = {name: sample.amount for name, sample in inputs.used.items() if name not in left_out}
     if not known:
         raise NoAnswer("did not receive metrics for targeted pods (pods might be unready)")
     return groups, known
 
 
 def _replicas(
-    situation: Situation,
+    inputs: MetricInputs,
     groups: _Groups,
     known: Mapping[str, int],
     first: float,
     busy: Mapping[str, int],
     ratio: Callable[[Mapping[str, int]], float],
 ) -> int:
-    current, tolerance = situation.replicas, situation.tolerance
+    current, tolerance = inputs.replicas, inputs.tolerance
     growing_with_unready = bool(groups.unready) and first > 1.0
     if not growing_with_unready and not groups.missing:
         return current if tolerance.within(first) else math.ceil(first * groups.ready)

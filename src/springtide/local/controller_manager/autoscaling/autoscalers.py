@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 import msgspec
 
-from springtide.event_loop.turns import Turns, in_turns
+from springtide.event_loop.slices import Slices, in_slices
 from springtide.kube import errors
 from springtide.kube.client import Client
 from springtide.kube.controller import Controller, Result
@@ -128,7 +128,7 @@ class Autoscalers:
             return Observed(autoscaler, replicas, unfit, memory=known.memory)
         namespace = autoscaler["metadata"]["namespace"]
         candidates = selected(self._pods, views.BY_LABEL, namespace, known.selector)
-        pods = [pod async for pod in in_turns(candidates) if known.selector.matches(pod.metadata.labels)]
+        pods = [pod async for pod in in_slices(candidates) if known.selector.matches(pod.metadata.labels)]
         rivals = [key async for key in self._rivals(namespace, pods)]
         if len(rivals) > 1:
             names = " ".join(f"{{{key.name} {key.namespace}}}" for key in rivals)
@@ -140,12 +140,12 @@ class Autoscalers:
 
     async def _rivals(self, namespace: str, pods: Sequence[PodView]) -> AsyncIterator[Key]:
         """All autoscalers that select any of these pods."""
-        turns = Turns()
+        slices = Slices()
         for key, selector in [(key, known.selector) for key, known in self._known.items()]:
             if key.namespace != namespace or selector is None:
                 continue
             for pod in pods:
-                await turns.next()
+                await slices.next()
                 if selector.matches(pod.metadata.labels):
                     yield key
                     break

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from springtide.event_loop.turns import in_turns
+from springtide.event_loop.slices import in_slices
 from springtide.kube.cache import Replaced
 from springtide.kube.client import Client
 from springtide.kube.controller import Controller, Result, Retry
@@ -56,7 +56,7 @@ class OrphanedPods:
         return None
 
     async def _enqueue_pods(self, job_uid: str) -> None:
-        async for pod in in_turns(self._pods.where(views.BY_CONTROLLER, job_uid)):
+        async for pod in in_slices(self._pods.where(views.BY_CONTROLLER, job_uid)):
             if tracked(pod):
                 self.controller.enqueue(pod.key)
 

@@ -32,7 +32,7 @@ from springtide.local.controller_manager.selection.selectors import Labelled, Se
 from springtide.local.controller_manager.status_writes import LOOK_AGAIN, OwnWrites, write_status
 from springtide.local.controller_manager.timestamps import Clock, utc_now
 from springtide.local.controller_manager.views import PodView
-from springtide.local.controller_manager.workloads.pod_control import Outcome, PodControl, belonging, in_turns
+from springtide.local.controller_manager.workloads.pod_control import Outcome, PodControl, belonging, in_slices
 
 COMPONENT = "job-controller"
 _WORKERS = 5
@@ -147,7 +147,7 @@ class Jobs:
 
     async def _release(self, pods: tuple[PodView, ...]) -> frozenset[str]:
         """Removes the tracking finalizer from pods; the uids of those that have none now."""
-        done = await in_turns(pods, partial(release, self._client))
+        done = await in_slices(pods, partial(release, self._client))
         return frozenset(pod.uid for pod, released in zip(pods, done, strict=True) if released)
 
     def _announce(self, job: Obj, ending: Obj) -> None:

@@ -16,7 +16,7 @@ from typing import Generic, NamedTuple, TypeVar
 
 import msgspec
 
-from springtide.event_loop.turns import in_turns
+from springtide.event_loop.slices import in_slices
 from springtide.kube import errors
 from springtide.kube.client import Client
 from springtide.kube.controller import Retry
@@ -149,7 +149,7 @@ class Keeper(Generic[T]):
         """Those of `found` that belong to the owner, after adopting and releasing where needed."""
         kept: list[T] = []
         others: dict[Claim, list[T]] = {Claim.ADOPT: [], Claim.RELEASE: [], Claim.IGNORE: []}
-        async for obj in in_turns(found):
+        async for obj in in_slices(found):
             decided = claim_on(owner, selector, self._describe(obj))
             (kept if decided is Claim.KEEP else others[decided]).append(obj)
         for obj in others[Claim.RELEASE]:

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 import msgspec
 
 from springtide.event_loop.long_work import in_thread
-from springtide.event_loop.turns import in_turns
+from springtide.event_loop.slices import in_slices
 from springtide.kube.cache import Replaced
 from springtide.kube.informer import Informer
 from springtide.kube.resources import Key, Obj
@@ -85,7 +85,7 @@ class Selectors:
         candidates = selector_postings.candidates(self._informer, wanted.namespace, labels)
         return [
             Key.of(candidate)
-            async for candidate in in_turns(list(candidates))
+            async for candidate in in_slices(list(candidates))
             if (await self.of(candidate)).matches(labels)
         ]
 

@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
-from springtide.event_loop.turns import in_turns
+from springtide.event_loop.slices import in_slices
 from springtide.kube import errors
 from springtide.kube.client import Client
 from springtide.kube.controller import Controller, Result
@@ -193,14 +193,14 @@ class DisruptionBudgets:
     async def _observe(self, budget: Obj) -> Observed:
         selector = await self._selectors.of(budget)
         found = selected(self._pods, views.BY_LABEL, budget["metadata"]["namespace"], selector)
-        pods = tuple([pod async for pod in in_turns(found) if selector.matches(pod.metadata.labels)])
+        pods = tuple([pod async for pod in in_slices(found) if selector.matches(pod.metadata.labels)])
         if not pods:
             self._events.normal(budget, "NoPods", "No matching pods found")
         if not needs_scale(budget):
             return Observed(budget, pods, len(pods))
         wanted: dict[str, int] = {}
         unmanaged: list[str] = []
-        async for pod in in_turns(pods):  # an in-process read awaits nothing
+        async for pod in in_slices(pods):  # an in-process read awaits nothing
             owner = pod.controller
             if owner is None:
                 unmanaged.append(pod.metadata.name)

@@ -125,7 +125,7 @@ class PodControl:
         async def one(pod: PodView) -> errors.ApiError | None:
             return await self._delete_one(owner, pod, now)
 
-        found = await in_turns(tuple(pods), one)
+        found = await in_slices(tuple(pods), one)
         failures = [error for error in found if error is not None]
         return Outcome(len(found) - len(failures), failures[0] if failures else None)
 
@@ -154,7 +154,7 @@ class PodControl:
         return None
 
 
-async def in_turns(work: Sequence[T], one: Callable[[T], Awaitable[R]]) -> list[R]:
+async def in_slices(work: Sequence[T], one: Callable[[T], Awaitable[R]]) -> list[R]:
     """Processes all items, `AT_ONCE` in parallel."""
     parts = (work[start : start + AT_ONCE] for start in range(0, len(work), AT_ONCE))
     return [found for part in parts for found in await asyncio.gather(*map(one, part))]

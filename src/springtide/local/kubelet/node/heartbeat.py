@@ -69,7 +69,7 @@ class Heartbeat:
                     reported = loop.time()
                 await self._renew()
             except errors.ApiError as error:
-                logger.warning("cannot tell that node %s lives: %s", self._name, error)
+                logger.warning("cannot send the heartbeat of node %s: %s", self._name, error)
                 pause = RETRY
             with suppress(TimeoutError):
                 await asyncio.wait_for(self._asked.wait(), pause)

@@ -42,4 +42,4 @@ class Tasks:
 def complain(task: asyncio.Task[None]) -> None:
     """Log the exception of a failed task: background tasks are not awaited, so it would be lost otherwise."""
     if not task.cancelled() and (error := task.exception()) is not None:
-        logger.error("%s broke", task.get_name(), exc_info=error)
+        logger.error("%s failed", task.get_name(), exc_info=error)

@@ -137,7 +137,7 @@ class Endpoint:
         except ShimError as problem:
             raise Refused(500, str(problem)) from None
         except (ValueError, OSError) as problem:
-            raise Refused(400, f"cannot show the pod's socket to the pod that asks: {problem}") from None
+            raise Refused(400, f"cannot show the pod's socket to the requesting pod: {problem}") from None
         given = {"socket": exec_sockets.name_of(pod_specs.uid_of(pod.obj)), "ticket": ticket}
         return web.Response(body=msgspec.json.encode(given), content_type="application/json")
 

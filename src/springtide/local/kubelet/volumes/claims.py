@@ -100,5 +100,5 @@ def directory_of(volume: Mapping[str, Any]) -> Mapping[str, Any]:
     kind = next((name for name in spec if isinstance(spec[name], dict) and name not in about), "unknown")
     raise ClaimError(
         f"PersistentVolume {volume['metadata']['name']} is of a type that this node cannot mount ({kind}); "
-        "it knows hostPath and local"
+        "it supports hostPath and local"
     )

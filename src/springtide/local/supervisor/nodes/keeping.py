@@ -59,7 +59,7 @@ class Keeping:
                 left = agents.left() | expected()
                 await nodes.keep_nodes(self._client, agents.start, agents.stop, agents.kill, left)
             except Exception:  # on any error: nodes without a keeper would be worse
-                logger.exception("keeping nodes broke; starting it again")
+                logger.exception("reconciling nodes failed; trying again")
             await asyncio.sleep(_AGAIN)
 
     async def late(self, since: datetime) -> list[str]:

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
-_MORE = " (tide doctor knows more)"
+_MORE = " (details: tide doctor)"
 _AGAIN = 1.0
 _SILENCE = 1.0
 """Seconds after which waiting for pods is reported."""

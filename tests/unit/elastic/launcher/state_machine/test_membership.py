@@ -239,6 +239,26 @@ def test_one_that_is_through_before_a_switch_lets_nobody_wait_for_it() -> None:
     assert group.finished(0) == [End(1), Over(succeeded=True)]
 
 
+def test_messages_of_a_worker_whose_end_is_known_already_change_nothing() -> None:
+    """Its agent, which tells of the end, has another connection than the worker itself."""
+    group = started(2)
+    assert group.finished(0) == []
+    assert group.finished(1) == [Over(succeeded=True)]
+    for id_ in (0, 1):
+        assert group.gone(id_) == []
+        late = (
+            group.entered(id_, group.generation),
+            group.at(id_, group.generation, 9, 9),
+            group.troubled(id_, 9),
+            group.ready(id_, address(id_)),
+            group.left(id_),
+            group.finished(id_),
+            group.gone(id_),
+        )
+        assert not any(late)
+        assert id_ not in group.workers
+
+
 def test_a_death_among_those_that_finish_is_a_failure() -> None:
     group = started(2)
     group.finished(0)
@@ -391,6 +411,15 @@ class Schedules(RuleBasedStateMachine):
             id_ = data.draw(st.sampled_from(sorted(self.world.ranks)))
             del self.world.ranks[id_]
             self.carry_out(self.group.gone(id_))
+
+    @rule(data=st.data(), boundary=st.integers(0, 9))
+    def a_message_comes_after_the_end_of_its_rank(self, data: st.DataObject, boundary: int) -> None:
+        gone = sorted({*range(max(self.group.workers, default=0))} - set(self.group.workers))
+        if gone:
+            id_ = data.draw(st.sampled_from(gone))
+            self.carry_out(self.group.entered(id_, self.group.generation))
+            self.carry_out(self.group.at(id_, self.group.generation, boundary, boundary))
+            self.carry_out(self.group.troubled(id_, boundary))
 
     @rule(hosts=st.dictionaries(st.sampled_from("abcd"), st.integers(1, 2)))
     def list_hosts(self, hosts: dict[str, int]) -> None:

@@ -36,7 +36,7 @@ def test_a_rank_that_dies_and_the_one_that_takes_its_place() -> None:
     story.enter()
     assert told(story)[1:] == [("lost", 1, ("b",), 1)]
     assert story.run_state.changes.last[-1].why == "was killed by SIGKILL"
-    assert idle(story) == [("b", "rests after a failure")]
+    assert idle(story) == [("b", "is in back-off after a failure")]
     assert story.run_state.idle(story.now)[0].until == story.now + 10
     assert story.run_state.training_hosts == 1
     story.offer("a", "b", "c")
@@ -94,7 +94,7 @@ def test_more_hosts_than_the_run_makes_use_of() -> None:
 def test_too_few_ranks_to_go_on_with() -> None:
     story = Story("a", "b", limits=Limits(2, 2)).train(0, 1)
     story.exit(1, number=9)
-    assert idle(story) == [("", "1 of 2 required ranks has joined"), ("b", "rests after a failure")]
+    assert idle(story) == [("", "1 of 2 required ranks has joined"), ("b", "is in back-off after a failure")]
     assert story.run_state.training_hosts == 0
 
 

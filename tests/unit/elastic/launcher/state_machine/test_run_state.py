@@ -429,7 +429,9 @@ def test_ranks_that_are_killed_again_and_again_are_too_few() -> None:
             story.pass_time(1)
             story.exit(id_, number=signal.SIGKILL)
     assert story.code == 137
-    assert story.told[-1].startswith("after 600 s 0 of 1 required ranks have started; hosts: a:1; a rests for ")
+    assert story.told[-1].startswith(
+        "after 600 s 0 of 1 required ranks have started; hosts: a:1; a is in back-off for "
+    )
 
 
 def test_programs_that_do_not_train_fail_with_any_of_them() -> None:
@@ -495,7 +497,7 @@ def test_it_begins_with_fewer_when_no_more_are_listed() -> None:
     assert story.run_state.membership.members == (0,)
     assert story.told == [
         "1 of 2 required ranks has started; waiting for more; hosts: a:1",
-        "1 of 2 required ranks has started; no more hosts were listed: training begins with these",
+        "1 of 2 required ranks has started; no more hosts were listed; starting with these",
     ]
     story.offer("a", "b")
     story.call(1)

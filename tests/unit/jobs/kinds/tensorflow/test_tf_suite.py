@@ -16,12 +16,12 @@ def with_chief(workers: int = 2, **run_policy: Any) -> Cluster:
 
 
 def workers_alone(workers: int = 2, **run_policy: Any) -> Cluster:
-    spec = {"successPolicy": "AllWorkers", "runPolicy": {"backoffLimit": 2, **run_policy}}
+    spec: dict[str, Any] = {"successPolicy": "AllWorkers", "runPolicy": {"backoffLimit": 2, **run_policy}}
     return tensorflow({"Worker": workers}, restart="ExitCode", **spec)
 
 
 def dynamic(workers: int = 2, **run_policy: Any) -> Cluster:
-    spec = {"enableDynamicWorker": True, "runPolicy": {"backoffLimit": 2, **run_policy}}
+    spec: dict[str, Any] = {"enableDynamicWorker": True, "runPolicy": {"backoffLimit": 2, **run_policy}}
     return tensorflow({"PS": 1, "Worker": workers}, restart="OnFailure", **spec)
 
 

@@ -48,7 +48,7 @@ def exit_code(code: int, number: int) -> int:
 def last_words(failure: Failure, lines: Sequence[str]) -> list[str]:
     if not lines:
         return [f"first failure: {failure}"]
-    return [f"first failure: {failure}; its last words were:", *(f"    {line}" for line in lines)]
+    return [f"first failure: {failure}; last lines of its output:", *(f"    {line}" for line in lines)]
 
 
 def _signal_name(number: int) -> str:

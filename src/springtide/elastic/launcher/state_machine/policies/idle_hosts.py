@@ -25,7 +25,7 @@ def idle(
 
 def _why(host: str, process: Process | None, resting: Mapping[str, float], full: int | None, now: float) -> str | None:
     if host in resting:
-        return "rests after a failure"
+        return "is in back-off after a failure"
     if process is None:
         return f"is not needed with --max-np {full}" if full is not None else None
     if now - process.since < _LATE:

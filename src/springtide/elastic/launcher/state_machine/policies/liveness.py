@@ -39,7 +39,7 @@ class Process:
         """Why the agent counts as dead; None if it does not."""
         silent = _AGENT_SILENT if self.started else _PROGRAM_LOADS
         if self.called and now - self.agent_heard > silent:
-            return f"was not heard of for {silent:g} s"
+            return f"sent no heartbeat for {silent:g} s"
         return None
 
     def hung(self, now: float, patience: float) -> str | None:
@@ -47,8 +47,8 @@ class Process:
         if not self.joined or self.left is not None:
             return None
         if self.rank_closed is not None:
-            return "hung up" if now - self.rank_closed > _END_UNTOLD else None
-        return f"said nothing for {patience:g} s" if now - self.rank_heard > patience else None
+            return "closed its connection" if now - self.rank_closed > _END_UNTOLD else None
+        return f"sent no message for {patience:g} s" if now - self.rank_heard > patience else None
 
 
 def place(worker: Worker) -> str:

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Runs long work on the event loop in slices of a few milliseconds.
 
-    async for pod in in_turns(pods):
+    async for pod in in_slices(pods):
         ...
 
 Between two slices all other tasks run. Tasks with long work share the slices: however many there are, one iteration of
@@ -24,7 +24,7 @@ _queues: WeakKeyDictionary[asyncio.AbstractEventLoop, asyncio.Lock] = WeakKeyDic
 """Per event loop, the tasks that wait for their next slice: a lock serves them in order."""
 
 
-class Turns:
+class Slices:
     """The slices of one task."""
 
     def __init__(self) -> None:
@@ -45,9 +45,9 @@ class Turns:
         self._ends = self._loop.time() + SLICE
 
 
-async def in_turns(items: Iterable[T]) -> AsyncIterator[T]:
+async def in_slices(items: Iterable[T]) -> AsyncIterator[T]:
     """The items, yielding to the event loop whenever the work on them has used up a slice."""
-    turns = Turns()
+    slices = Slices()
     for item in items:
         yield item
-        await turns.next()
+        await slices.next()

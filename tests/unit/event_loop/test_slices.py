@@ -7,8 +7,8 @@ import asyncio
 
 import pytest
 
-from springtide.event_loop import turns
-from springtide.event_loop.turns import Turns, in_turns
+from springtide.event_loop import slices
+from springtide.event_loop.slices import Slices, in_slices
 
 TASKS, ITEMS = 7, 20
 
@@ -16,7 +16,7 @@ TASKS, ITEMS = 7, 20
 @pytest.fixture
 def no_time(monkeypatch: pytest.MonkeyPatch) -> None:
     """Every item uses up its slice."""
-    monkeypatch.setattr(turns, "SLICE", 0.0)
+    monkeypatch.setattr(slices, "SLICE", 0.0)
 
 
 @pytest.mark.usefixtures("no_time")
@@ -32,7 +32,7 @@ async def test_one_turn_of_the_loop_runs_one_slice_however_many_tasks_have_long_
     async def work(task: int) -> list[int]:
         nonlocal slices
         done = []
-        async for item in in_turns(range(ITEMS)):
+        async for item in in_slices(range(ITEMS)):
             slices += task in begun
             begun.add(task)
             done.append(item)
@@ -48,7 +48,7 @@ async def test_one_turn_of_the_loop_runs_one_slice_however_many_tasks_have_long_
 @pytest.mark.usefixtures("no_time")
 async def test_a_task_that_is_cancelled_while_it_waits_holds_up_no_other() -> None:
     async def work() -> int:
-        return len([item async for item in in_turns(range(ITEMS))])
+        return len([item async for item in in_slices(range(ITEMS))])
 
     tasks = [asyncio.create_task(work()) for _ in range(3)]
     await asyncio.sleep(0)
@@ -60,8 +60,8 @@ async def test_a_task_that_is_cancelled_while_it_waits_holds_up_no_other() -> No
 
 
 async def test_short_work_waits_for_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(turns, "SLICE", 60.0)
-    mine = Turns()
+    monkeypatch.setattr(slices, "SLICE", 60.0)
+    mine = Slices()
     waiting = mine.next()
     with pytest.raises(StopIteration):
         waiting.send(None)
