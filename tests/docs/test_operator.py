@@ -9,6 +9,7 @@ import pytest
 from prometheus_client.parser import text_string_to_metric_families
 from tests.docs.pages import DOCS
 
+from springtide.api.kinds.conditions import CREATED, FAILED, RESTARTING, SUCCEEDED, Condition
 from springtide.api.kinds.status import JobStatus
 from springtide.cli.cluster.up import up
 from springtide.cli.operator.command import operator
@@ -24,6 +25,10 @@ def served() -> dict[str, set[str]]:
     metrics, key = Metrics(), Key("a", "b")
     metrics.follow("MPIJob", lambda: [Figures("a", "b-launcher", "Running", 1, 1)], lambda: 0)
     metrics.told("MPIJob", key, JobStatus(workers="1/1"), JobStatus(workers="2/2", state="Running"))
+    ends = [Condition(type=each, status="True") for each in (CREATED, RESTARTING, SUCCEEDED, FAILED)]
+    metrics.told("TFJob", key, JobStatus(), JobStatus(conditions=tuple(ends)))
+    metrics.leads(True)
+    metrics.deleted("TFJob", key.namespace)
     metrics.reconciled("MPIJob", 0.1, OK)
     metrics.requested("GET", "200")
     families = text_string_to_metric_families(metrics.text()[0].decode())

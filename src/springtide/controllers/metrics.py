@@ -1,21 +1,22 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The operator's Prometheus metrics: upstream's names for MPIJobs, and our own for every kind.
+"""The operator's Prometheus metrics: those of mpi-operator and of training-operator, and our own for every kind.
 
 Counters count written statuses, not observations: a job is counted as created when its Created condition is written, so
-a restarted operator counts no job twice. Gauges are read off the caches when they are scraped, so they need no
-bookkeeping.
+a restarted operator counts no job twice. Only deletions are counted as the leader observes them. Gauges are read off
+the caches when they are scraped, so they need no bookkeeping.
 
     metrics.follow("MPIJob", jobs=figures_of_all, waiting=lambda: len(queue))
     metrics.told("MPIJob", key, before, after)     after every status that was written
     metrics.reconciled("MPIJob", seconds, OK)      after every reconcile
     metrics.forgotten("MPIJob", key)               when the job is gone
+    metrics.deleted("MPIJob", "namespace")         when a job that was accepted was observed to be deleted
 """
 
 from __future__ import annotations
 
 import time
 from collections import Counter as Tally
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
 from prometheus_client import (
@@ -46,6 +47,9 @@ ERROR: Final = "error"
 _UPSTREAM: Final = {each.kind: each.metrics for each in SERVED if each.metrics}
 """Kinds with an upstream operator, whose metrics users' dashboards show, and the prefix of those metrics."""
 _COUNTED: Final = {types.CREATED: "created", types.SUCCEEDED: "successful", types.FAILED: "failed"}
+_FRAMEWORKS: Final = {each.kind: each.framework for each in SERVED if each.framework}
+"""Kinds that training-operator knows, and what its metrics call them."""
+_OF_FRAMEWORKS: Final = _COUNTED | {types.RESTARTING: "restarted"}
 _TRAINING: Final = frozenset({StateName.RUNNING, StateName.SCALING_OUT, StateName.SCALING_IN})
 _RECONCILE_SECONDS: Final = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0)
 _RESIZE_SECONDS: Final = (0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0, 120.0, 300.0, 600.0, 1800.0)
@@ -71,6 +75,14 @@ def figures(kind: Kind, metadata: Mapping[str, Any], status: Any) -> Figures:
     return Figures(metadata["namespace"], launcher, str(said.get("state", "")), *_sizes(str(said.get("workers", ""))))
 
 
+def is_accepted(status: Any) -> bool:
+    """Whether the operator has written that the job is created."""
+    conditions = status.get("conditions") if isinstance(status, Mapping) else None
+    return isinstance(conditions, Sequence) and any(
+        isinstance(each, Mapping) and each.get("type") == types.CREATED for each in conditions
+    )
+
+
 Jobs = Callable[[], Iterable[Figures]]
 
 
@@ -88,6 +100,16 @@ class Metrics:
             for kind, prefix in _UPSTREAM.items()
             for type_, word in _COUNTED.items()
         }
+        self._of_frameworks = {
+            word: Counter(
+                f"training_operator_jobs_{word}",
+                f"Jobs that were {word}",
+                ["job_namespace", "framework"],
+                registry=registry,
+            )
+            for word in (*_OF_FRAMEWORKS.values(), "deleted")
+        }
+        self._leading = False
         self._leads = Gauge("mpi_operator_is_leader", "Whether this operator is the leader", registry=registry)
         self._reconciles = Counter(
             "springtide_reconciles", "Reconciles by outcome", ["kind", "outcome"], registry=registry
@@ -122,12 +144,21 @@ class Metrics:
 
     def told(self, kind: str, key: Key, old: JobStatus, new: JobStatus) -> None:
         """A status was written that replaces the old one. Not to be called if the write was rejected."""
-        for type_ in _COUNTED:
+        for type_, word in _OF_FRAMEWORKS.items():
             if holds(new.conditions, type_) and not holds(old.conditions, type_):
                 counter = self._counted.get((kind, type_))
                 if counter is not None:
                     counter.inc()
+                self._count(kind, key.namespace, word)
         self._told_size(kind, key, old, new)
+
+    def _count(self, kind: str, namespace: str, word: str) -> None:
+        if framework := _FRAMEWORKS.get(kind):
+            self._of_frameworks[word].labels(namespace, framework).inc()
+
+    def deleted(self, kind: str, namespace: str) -> None:
+        if self._leading:  # every operator observes it
+            self._count(kind, namespace, "deleted")
 
     def _told_size(self, kind: str, key: Key, old: JobStatus, new: JobStatus) -> None:
         before, (ready, wanted) = _sizes(old.workers)[1], _sizes(new.workers)
@@ -152,6 +183,7 @@ class Metrics:
         self._requests.labels(verb, code).inc()
 
     def leads(self, leading: bool) -> None:
+        self._leading = leading
         self._leads.set(leading)
 
     def text(self, accept: str = "") -> tuple[bytes, str]:

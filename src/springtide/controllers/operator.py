@@ -15,11 +15,11 @@ from springtide.controllers.acting import Executor
 from springtide.controllers.caches import Caches, JobKey, job_of, made_by
 from springtide.controllers.inquiring import Inquirer
 from springtide.controllers.leaving import is_evicted
-from springtide.controllers.metrics import Figures, Metrics, figures
+from springtide.controllers.metrics import Figures, Metrics, figures, is_accepted
 from springtide.controllers.options import Options
 from springtide.controllers.reconciling import Reconciler
 from springtide.controllers.serving import serve
-from springtide.controllers.views import BatchJobView, HeldView, PodView
+from springtide.controllers.views import BatchJobView, HeldView, JobView, PodView
 from springtide.controllers.webhook.webhook import judging
 from springtide.jobs.observed import Settings
 from springtide.jobs.registry import SERVED
@@ -141,6 +141,13 @@ class Operator:
         def all_figures() -> Iterator[Figures]:
             return (figures(served.adapter, job.metadata, job.status) for job in jobs.objects())
 
+        def count_deletion(change: Replaced[JobView]) -> None:
+            old, new = change.old, change.new
+            gone = old is not None and (new is None or new.metadata.get("uid") != old.metadata.get("uid"))
+            if old is not None and gone and is_accepted(old.status):
+                self._metrics.deleted(served.kind, change.key.namespace)
+
+        jobs.on_replace(count_deletion)
         self._metrics.follow(served.kind, all_figures, lambda: len(controller.queue))
         return controller
 

@@ -32,7 +32,11 @@ class Served:
     component: str
     """The source of its events: upstream's name, which users search for."""
     metrics: str = ""
-    """The prefix of upstream's metrics, which dashboards show; empty if there are none."""
+    """The prefix of the metrics of the upstream operator for this kind alone, which dashboards show; empty if there are
+    none."""
+    framework: str = ""
+    """The label `framework` of Kubeflow's training-operator, whose metrics dashboards show; empty if it does not know
+    the kind."""
     submitted_as: Callable[[Raw], str | None] = lambda spec: None
     """The version that a job was submitted as. None if its spec does not tell, and for kinds with one version: then it
     is the version that the job is read by."""

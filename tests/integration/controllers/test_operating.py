@@ -23,6 +23,7 @@ from springtide.kube.resources import LEASES, Key, Resource
 pytestmark = pytest.mark.asyncio(loop_scope="session")
 
 CREATED = "mpi_operator_jobs_created_total"
+DELETED = "training_operator_jobs_deleted_total"
 LAUNCHER = "mpi_operator_job_info"
 
 
@@ -93,7 +94,7 @@ async def test_it_counts_a_job_once_however_often_it_starts(world: World) -> Non
         found = await until(lambda: figures(options), lambda found: found.get(LAUNCHER), PATIENCE)
         assert found[CREATED] == 0
         await world.client.delete(MPIJOBS[V1], Key(world.namespace, NAME))
-        await until(lambda: figures(options), lambda found: LAUNCHER not in found, PATIENCE)
+        await until(lambda: figures(options), lambda found: LAUNCHER not in found and found.get(DELETED) == 1, PATIENCE)
 
 
 async def test_a_resize_is_counted_when_it_is_asked_for_and_timed_when_it_is_done(world: World) -> None:

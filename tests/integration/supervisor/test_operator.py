@@ -164,7 +164,7 @@ AS_AN_EARLIER_VERSION = {"Impersonate-User": "system:springtide", "Impersonate-G
 
 async def spoil(place: DataDir) -> None:
     """As an earlier version might have left things, and somebody who cleans up."""
-    (resource,) = RESOURCES
+    resource = RESOURCES[0]
     async with await Client.connect(str(place.kubeconfig)) as client:
         await client.delete(NAMESPACES, Key("", "kubeflow"))
         names = {"spec": {"names": {"shortNames": ["old"]}}}
@@ -175,7 +175,7 @@ async def spoil(place: DataDir) -> None:
 
 
 async def found(place: DataDir) -> tuple[Any, Any]:
-    (resource,) = RESOURCES
+    resource = RESOURCES[0]
     async with await Client.connect(str(place.kubeconfig)) as client:
         definition = await client.get(CUSTOMRESOURCEDEFINITIONS, Key("", resource.crd_name))
         return definition["spec"]["names"]["shortNames"], await client.find(NAMESPACES, Key("", "kubeflow"))

@@ -11,7 +11,7 @@ from tests.unit.jobs.toy import TOY_KIND, ToyKind
 from springtide.api.kinds.conditions import Condition
 from springtide.api.kinds.status import JobStatus
 from springtide.controllers import metrics as m
-from springtide.controllers.metrics import Figures, Metrics, figures
+from springtide.controllers.metrics import Figures, Metrics, figures, is_accepted
 from springtide.jobs.kinds.mpi.adapter import MPI_KIND
 from springtide.kube.resources import Key
 
@@ -189,3 +189,42 @@ def test_reconciles_and_requests_are_counted() -> None:
 def test_the_format_is_the_one_that_is_asked_for() -> None:
     assert Metrics().text()[1].startswith("text/plain")
     assert Metrics().text("application/openmetrics-text; version=1.0.0")[1].startswith("application/openmetrics-text")
+
+
+def of_framework(metrics: Metrics, word: str, framework: str = "tensorflow") -> float:
+    return said(metrics).get(f"training_operator_jobs_{word}_total framework={framework} job_namespace=team", 0)
+
+
+def test_jobs_are_counted_by_namespace_and_framework_as_by_training_operator() -> None:
+    metrics = Metrics()
+    steps = [status(), status("Created"), status("Created", "Restarting"), status("Created", "Running")]
+    for old, new in pairwise([*steps, status("Created", "Restarting"), status("Created", "Failed")]):
+        metrics.told("TFJob", KEY, old, new)
+    metrics.told("PyTorchJob", KEY, status("Created", "Running"), status("Created", "Succeeded"))
+    metrics.told(KIND, KEY, status(), status("Created"))
+    words = ("created", "restarted", "failed", "successful")
+    assert [of_framework(metrics, word) for word in words] == [1, 2, 1, 0]
+    assert of_framework(metrics, "successful", "pytorch") == 1
+    assert of_framework(metrics, "created", "mpi") == said(metrics)["mpi_operator_jobs_created_total"] == 1
+
+
+def test_a_deleted_job_is_counted_by_the_leader_alone() -> None:
+    metrics = Metrics()
+    metrics.deleted("TFJob", "team")
+    metrics.leads(True)
+    metrics.deleted("TFJob", "team")
+    metrics.deleted("TrainingJob", "team")
+    assert of_framework(metrics, "deleted") == 1
+
+
+def test_a_job_was_accepted_if_its_status_says_so() -> None:
+    assert is_accepted({"conditions": [{"type": "Created", "status": "True"}]})
+    for other in (
+        None,
+        {},
+        "?",
+        {"conditions": None},
+        {"conditions": "Created"},
+        {"conditions": [{"type": "Invalid"}]},
+    ):
+        assert not is_accepted(other)

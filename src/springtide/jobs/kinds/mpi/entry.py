@@ -20,5 +20,6 @@ MPIJOB: Final = Served(
     admission_errors=admission_errors,
     component="mpi-job-controller",
     metrics="mpi_operator",
+    framework="mpi",
     submitted_as=submitted_as,
 )

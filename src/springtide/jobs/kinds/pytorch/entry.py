@@ -18,4 +18,5 @@ PYTORCHJOB: Final = Served(
     errors=errors,
     admission_errors=admission_errors,
     component="pytorchjob-controller",
+    framework="pytorch",
 )

@@ -18,4 +18,5 @@ TFJOB: Final = Served(
     errors=errors,
     admission_errors=admission_errors,
     component="tfjob-controller",
+    framework="tensorflow",
 )
