@@ -51,7 +51,21 @@ def dynamic(chance: random.Random, shared: Path) -> Wanted:
     clean = chance.choice(("None", "Running", "All"))
     spec = {"enableDynamicWorker": True, "tfReplicaSpecs": roles, "runPolicy": {"cleanPodPolicy": clean}}
     manifest = _manifest(TFJOBS, "tf", spec, {})
-    return Wanted("tf", "v1", True, size, clean, 6, manifest, TFJOBS, "tfReplicaSpecs", others, "Worker")
+    return Wanted(
+        "tf",
+        "v1",
+        True,
+        size,
+        clean,
+        6,
+        manifest,
+        TFJOBS,
+        "tfReplicaSpecs",
+        others,
+        "Worker",
+        bounded=False,
+        in_place=policy == "OnFailure",
+    )
 
 
 DRAWS: tuple[Callable[[random.Random, Path], Wanted], ...] = (elastic, rigid, whole, dynamic)

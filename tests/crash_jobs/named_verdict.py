@@ -23,14 +23,14 @@ def lacking(
     services: Sequence[Obj],
     config: Obj | None,
     size: int | None,
-    lines: Sequence[Line],
 ) -> Iterator[str]:
     """What a job lacks that is asked to run at this size, or, without one, that merely runs; or that is suspended."""
     if verdict.is_suspended(job):
         yield from verdict.unsuspended(job, pods)
         return
     status, conditions = job.get("status") or {}, holding(job)
-    if status.get("state") != "Running" or "Running" not in conditions:
+    again = wanted.in_place and "it was restarted" in status.get("explanation", "")  # for a minute after a restart
+    if status.get("state") != ("Restarting" if again else "Running") or "Running" not in conditions:
         yield f"it is {status.get('state')}: {status.get('explanation')} {conditions}"
     if size is None or config is None:
         return
@@ -43,7 +43,6 @@ def lacking(
     yield from _lacking_replicas(pods, services, names, set(kept.get("done", ())))
     if not str(status.get("workers")).endswith(f"/{runs}"):
         yield f"its status is {status.get('workers')}, {runs} run: {status.get('explanation')}"
-    yield from _unmet(f"{wanted.name}-{wanted.leader.lower()}-0", pods, lines)
 
 
 def _lacking_replicas(pods: Sequence[Obj], services: Sequence[Obj], names: set[str], done: set[str]) -> Iterator[str]:
@@ -57,8 +56,9 @@ def _lacking_replicas(pods: Sequence[Obj], services: Sequence[Obj], names: set[s
         yield f"there are services of {sorted(served)}, not of {sorted(names)}"
 
 
-def _unmet(leader: str, pods: Sequence[Obj], lines: Sequence[Line]) -> Iterator[str]:
-    """Replicas that do not reach the first one by its name. Of dynamic TFJobs each parameter server knows itself only."""
+def unmet(wanted: Wanted, pods: Sequence[Obj], lines: Sequence[Line]) -> Iterator[str]:
+    """Replicas that do not reach the first one by its name. A parameter server of a dynamic TFJob knows only itself."""
+    leader = f"{wanted.name}-{wanted.leader.lower()}-0"
     meets = {line.launcher: line.what["meets"] for line in lines if "meets" in line.what}
     for pod in pods:
         name, met = pod["metadata"]["name"], meets.get(pod["metadata"]["uid"])

@@ -316,7 +316,8 @@ class Round:
     ) -> Iterable[str]:
         services = await self._made(SERVICES, f"{LABEL}={wanted.name}")
         own = [line for line in history.accounts(self._shared) if line.job == wanted.name]
-        return named_verdict.lacking(wanted, job, pods, services, config, size, own)
+        unmet = named_verdict.unmet(wanted, pods, own) if size is not None else ()
+        return [*named_verdict.lacking(wanted, job, pods, services, config, size), *unmet]
 
     async def _unfinished(self) -> list[str]:
         found = []
