@@ -1,8 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """What operators are measured by: a client that submits and resizes jobs and notes when it sees what is made for them.
 
-A job's objects are there when its worker pods and its launcher are: a batch Job for v2beta1, whose pod is made by
-whoever serves batch Jobs, and a pod for v1. Every name is waited for, so nothing that was made twice counts twice.
+What that is, is said by the workload. Every name is waited for, so nothing that was made twice counts twice.
 """
 
 from __future__ import annotations
@@ -15,6 +14,7 @@ from typing import Any
 
 import msgspec
 from contenders import Contender
+from workloads import NAMESPACE, Made
 
 from springtide.kube import errors
 from springtide.kube.client import Client
@@ -22,104 +22,98 @@ from springtide.kube.informer import Informer
 from springtide.kube.request import Patch, Request, Scope
 from springtide.kube.resources import (
     CUSTOMRESOURCEDEFINITIONS,
-    JOBS,
     NAMESPACES,
-    PODS,
     SERVICEACCOUNTS,
     Key,
     Obj,
     Resource,
 )
 
-NAMESPACE = "bench"
-LOCKS = "mpi-operator"
-"""The namespace in which an operator is elected."""
 PATIENCE = 300.0
 LANES = 32
 """Requests of ours that are under way at once."""
-WORKERS = 2
 
 
 class _Seen(msgspec.Struct):
     metadata: dict[str, Any]
 
 
-def job(name: str, version: str) -> Obj:
-    def role(command: Sequence[str], replicas: int) -> Obj:
-        container = {"name": "main", "image": "bench", "command": list(command)}
-        return {"replicas": replicas, "template": {"spec": {"containers": [container]}}}
-
-    return {
-        "apiVersion": f"kubeflow.org/{version}",
-        "kind": "MPIJob",
-        "metadata": {"name": name, "namespace": NAMESPACE},
-        "spec": {
-            "slotsPerWorker": 1,
-            "runPolicy": {"cleanPodPolicy": "Running"},
-            "mpiReplicaSpecs": {
-                "Launcher": role(["mpirun", "-n", "2", "/bench"], 1),
-                "Worker": role(["/usr/sbin/sshd", "-De"], WORKERS),
-            },
-        },
-    }
+class _Job(msgspec.Struct):
+    metadata: dict[str, Any]
+    status: dict[str, Any] = {}
 
 
 class Bench:
     def __init__(self, client: Client, contender: Contender) -> None:
-        self._client = client
-        self._version = contender.jobs
-        self._mpijobs = Resource("kubeflow.org", contender.jobs, "mpijobs", "MPIJob")
-        self._informers = [Informer(client, each, Scope(NAMESPACE), into=_Seen) for each in (PODS, JOBS)]
-        self._moments: dict[str, float] = {}
-        self._waiting: set[str] = set()
+        self._client, self._work = client, contender.workload
+        self._moments: dict[Made, float] = {}
+        self._waiting: set[Made] = set()
         self._all_there = asyncio.Event()
 
     async def follow(self) -> None:
-        for informer in self._informers:
-            informer.on_change(self._note)
-        await asyncio.gather(*(informer.run() for informer in self._informers))
+        following = [self._follow_made(resource) for resource in self._work.follows]
+        await asyncio.gather(*following, *([self._follow_jobs()] if self._work.told else []))
 
-    def _note(self, key: Key) -> None:
-        if key.name not in self._moments:
-            self._moments[key.name] = time.perf_counter()
-            self._waiting.discard(key.name)
+    async def _follow_made(self, resource: Resource) -> None:
+        informer = Informer(self._client, resource, Scope(NAMESPACE), into=_Seen)
+        informer.on_change(lambda key: self._note(resource, key))
+        await informer.run()
+
+    async def _follow_jobs(self) -> None:
+        """A job is there when its status says that it is created."""
+        informer = Informer(self._client, self._work.resource, Scope(NAMESPACE), into=_Job)
+
+        def look(key: Key) -> None:
+            found = informer.get(key)
+            if found is not None and found.status.get("conditions"):
+                self._note(self._work.resource, key)
+
+        informer.on_change(look)
+        await informer.run()
+
+    def _note(self, resource: Resource, key: Key) -> None:
+        found = resource, key.name
+        if found not in self._moments:
+            self._moments[found] = time.perf_counter()
+            self._waiting.discard(found)
             if not self._waiting:
                 self._all_there.set()
 
-    async def seen(self, names: Sequence[str]) -> float:
+    async def seen(self, objects: Sequence[Made]) -> float:
         """Waits for all of them; when the last one came."""
-        self._waiting = {name for name in names if name not in self._moments}
+        self._waiting = {each for each in objects if each not in self._moments}
         self._all_there.clear()
         if self._waiting:
             try:
                 await asyncio.wait_for(self._all_there.wait(), PATIENCE)
             except TimeoutError:
-                some = ", ".join(sorted(self._waiting)[:10])
+                some = ", ".join(sorted(f"{resource.kind} {name}" for resource, name in self._waiting)[:10])
                 raise SystemExit(f"{len(self._waiting)} not there after {PATIENCE:.0f} s, such as {some}") from None
-        return max(self._moments[name] for name in names)
+        return max(self._moments[each] for each in objects)
 
     async def submit(self, names: Sequence[str]) -> tuple[float, float]:
         """Seconds until all jobs are accepted, and until all that is made for them is seen."""
 
         async def one(name: str) -> None:
-            await self._client.create(self._mpijobs, job(name, self._version))
+            await self._client.create(self._work.resource, self._work.job(name))
 
         began = time.perf_counter()
         await _in_lanes(names, one)
         accepted = time.perf_counter() - began
-        made = [f"{name}-worker-{index}" for name in names for index in range(WORKERS)]
-        return accepted, await self.seen([*made, *(f"{name}-launcher" for name in names)]) - began
+        made = [each for name in names for each in self._work.made(name)]
+        told = [(self._work.resource, name) for name in names] if self._work.told else []
+        return accepted, await self.seen([*made, *told]) - began
 
     async def grow(self, names: Sequence[str]) -> float:
-        """Seconds from asking for one more worker for each of these jobs until all new pods are seen."""
-        body = {"spec": {"mpiReplicaSpecs": {"Worker": {"replicas": WORKERS + 1}}}}
+        """Seconds from asking for one more worker for each of these jobs until all that is new is seen."""
+        body = self._work.larger()
 
         async def one(name: str) -> None:
-            await self._client.patch(self._mpijobs, Key(NAMESPACE, name), body)
+            await self._client.patch(self._work.resource, Key(NAMESPACE, name), body)
 
         began = time.perf_counter()
         await _in_lanes(names, one)
-        return await self.seen([f"{name}-worker-{WORKERS}" for name in names]) - began
+        return await self.seen([each for name in names for each in self._work.added(name)]) - began
 
     async def writes(self) -> dict[str, float] | None:
         """Requests that change something, by verb and resource, that the server has counted; None where it does not."""
@@ -161,19 +155,23 @@ async def connected(kubeconfig: str, contender: Contender) -> AsyncIterator[Benc
 
 
 async def prepare(kubeconfig: str, contender: Contender) -> None:
-    """The kind, the namespaces and their accounts, which nobody else makes on a server without controllers."""
+    """The kinds, the namespaces and their accounts, which nobody else makes on a server without controllers, and what
+    the contender is installed with."""
     async with await Client.connect(kubeconfig) as client:
-        await _define(client, contender.crd())
-        for namespace in (NAMESPACE, LOCKS):
+        for definition in contender.crds():
+            await _define(client, definition)
+        for namespace in (NAMESPACE, contender.namespace):
             with suppress(errors.AlreadyExists):
                 await client.create(NAMESPACES, NAMESPACES.describe(Key("", namespace)))
             with suppress(errors.AlreadyExists):
                 await client.create(SERVICEACCOUNTS, SERVICEACCOUNTS.describe(Key(namespace, "default")))
-        mpijobs = Resource("kubeflow.org", contender.jobs, "mpijobs", "MPIJob")
+        for resource, manifest in contender.objects:
+            with suppress(errors.AlreadyExists):
+                await client.create(resource, dict(manifest))
         async with asyncio.timeout(PATIENCE):
             while True:
                 try:
-                    await client.list(mpijobs, Scope(NAMESPACE))
+                    await client.list(contender.workload.resource, Scope(NAMESPACE))
                     return
                 except errors.NotFound:
                     await asyncio.sleep(0.05)

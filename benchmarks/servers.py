@@ -100,8 +100,10 @@ def embedded() -> Iterator[Running]:
 
 
 @contextmanager
-def real() -> Iterator[Running]:
-    command = [sys.executable, str(ORACLE), "--bare", "run", "--", sys.executable, "-c", INSIDE]
+def real(*, bare: bool = True) -> Iterator[Running]:
+    """Bare: without kube-controller-manager and kube-scheduler."""
+    alone = ["--bare"] if bare else []
+    command = [sys.executable, str(ORACLE), *alone, "run", "--", sys.executable, "-c", INSIDE]
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
         assert process.stdin is not None
         assert process.stdout is not None

@@ -10,7 +10,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from tests.crash_jobs.jobs import MPIJOBS, NAMESPACE
+from tests.crash_jobs.jobs import NAMESPACE
+from tests.crash_jobs.mix import KINDS
 from tests.crash_pods.cluster import PASSING, Cluster
 
 from springtide.kube import errors
@@ -19,7 +20,8 @@ from springtide.kube.resources import CONFIGMAPS, JOBS, PODS, ROLES, Obj, Resour
 from springtide.kube.watch import Change, Decoder, watch
 
 JOB = "springtide.dev/job"
-WATCHED = (MPIJOBS, PODS, CONFIGMAPS, ROLES, JOBS)
+WATCHED = (*KINDS, PODS, CONFIGMAPS, ROLES, JOBS)
+_KINDS = {resource.kind for resource in KINDS}
 
 
 class Seen(NamedTuple):
@@ -41,7 +43,8 @@ class Seen(NamedTuple):
     @property
     def job(self) -> str:
         """The name of the job that it is, or that it was made for."""
-        return self.name if self.kind == MPIJOBS.kind else str(self.object["metadata"].get("labels", {}).get(JOB, ""))
+        labels = self.object["metadata"].get("labels", {})
+        return self.name if self.kind in _KINDS else str(labels.get(JOB, ""))
 
     @property
     def leaves(self) -> bool:
@@ -82,7 +85,7 @@ async def _follow(cluster: Cluster, resource: Resource, history: History) -> Non
 
 
 class Line(NamedTuple):
-    """Something a launcher wrote down."""
+    """Something a launcher or a replica wrote down."""
 
     job: str
     launcher: str

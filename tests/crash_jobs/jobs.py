@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The jobs of a round: an elastic one and a plain one through the API server, and one over SSH where there is an sshd.
+"""MPIJobs of a round: an elastic one and a plain one through the API server, and one over SSH where there is an sshd.
 
 What a seed leaves open is drawn here: first size, what is cleaned up, whether a launcher is tried again.
 """
@@ -9,7 +9,8 @@ from __future__ import annotations
 import os
 import random
 import shutil
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +20,7 @@ NAMESPACE = "campaign"
 MPIJOBS = Resource("kubeflow.org", "v2beta1", "mpijobs", "MPIJob")
 """Both versions are seen through this one."""
 LEAST, MOST = 1, 4
-LAUNCHER = Path(__file__).parent / "files" / "launcher"
+FILES = Path(__file__).parent / "files"
 SHARED = "/campaign"
 _SSHD = "/usr/sbin/sshd"
 
@@ -34,17 +35,41 @@ class Wanted:
     size: int
     clean: str
     retries: int
-    """How often its launcher may fail."""
+    """How often its launcher, or its replicas, may fail."""
     manifest: Obj
+    resource: Resource = MPIJOBS
+    specs: str = "mpiReplicaSpecs"
+    """Where the roles are in the spec."""
+    others: Mapping[str, int] = field(default_factory=dict)
+    """Sizes of the roles beside the workers, in a kind without a launcher."""
+    decides: str = "Launcher"
+    """The role whose success is the job's."""
+    bounded: bool = True
+    """Whether the sizes of an elastic job have bounds."""
+    whole: bool = False
+    """It is restarted as a whole."""
+    in_place: bool = False
+    """Its containers are restarted by the kubelet."""
 
     @property
-    def least(self) -> int:
-        return LEAST
+    def named(self) -> bool:
+        """Whether its replicas keep their names."""
+        return self.resource is not MPIJOBS
+
+    @property
+    def leader(self) -> str:
+        """The role that the others depend on most."""
+        return next(iter(self.others), "Worker") if self.named else "Launcher"
+
+    @property
+    def config(self) -> str:
+        """The name of its ConfigMap."""
+        return f"{self.name}-{self.resource.kind.lower()}-ledger" if self.named else f"{self.name}-config"
 
     @property
     def most(self) -> int | None:
         """None where the job has no bounds."""
-        return MOST if self.elastic else None
+        return MOST if self.elastic and self.bounded else None
 
     @property
     def over_ssh(self) -> bool:
@@ -52,16 +77,24 @@ class Wanted:
 
     def run(self, size: int) -> int:
         """The size that is run when this one is asked for."""
-        return max(min(size, MOST), LEAST) if self.elastic else size
+        return max(min(size, self.most), LEAST) if self.most else size
 
 
-def drawn(chance: random.Random, shared: Path) -> list[Wanted]:
+def grows(chance: random.Random, shared: Path) -> Wanted:
+    return _job(chance, shared, "grows", "v1", elastic=True)
+
+
+def plain(chance: random.Random, shared: Path) -> Wanted:
+    return _job(chance, shared, "plain", "v1", elastic=False)
+
+
+def keyed(chance: random.Random, shared: Path) -> Wanted:
     ssh = os.access(_SSHD, os.X_OK)
-    return [
-        _job(chance, shared, "grows", "v1", elastic=True),
-        _job(chance, shared, "plain", "v1", elastic=False),
-        _job(chance, shared, "keyed" if ssh else "other", "v2beta1" if ssh else "v1", elastic=chance.random() < 0.7),
-    ]
+    name, version = ("keyed", "v2beta1") if ssh else ("other", "v1")
+    return _job(chance, shared, name, version, elastic=chance.random() < 0.7)
+
+
+DRAWS: tuple[Callable[[random.Random, Path], Wanted], ...] = (grows, plain, keyed)
 
 
 def _job(chance: random.Random, shared: Path, name: str, version: str, elastic: bool) -> Wanted:
@@ -71,7 +104,7 @@ def _job(chance: random.Random, shared: Path, name: str, version: str, elastic: 
     script = ["--host-discovery-script", "/etc/mpi/discover_hosts.sh"]
     command = [f"{SHARED}/horovodrun", *bounds, *script] if elastic else [f"{SHARED}/mpirun", "-np", str(size)]
     policy = {"restartPolicy": "OnFailure" if retries else "Never"}
-    launcher = _role(1, shared, command=[*command, "python", "train.py"], env=_told(name)) | policy
+    launcher = _role(1, shared, command=[*command, "python", "train.py"], env=told(name)) | policy
     spec = {
         "mpiReplicaSpecs": {"Launcher": launcher, "Worker": _role(size, shared)},
         "runPolicy": {"cleanPodPolicy": clean, "backoffLimit": retries},
@@ -86,25 +119,28 @@ def _job(chance: random.Random, shared: Path, name: str, version: str, elastic: 
     return Wanted(name, version, elastic, size, clean, retries, manifest)
 
 
-def submitted_as(version: str) -> Resource:
-    return replace(MPIJOBS, version=version)
+def submitted_as(wanted: Wanted) -> Resource:
+    return replace(wanted.resource, version=wanted.version)
 
 
-def _told(job: str) -> list[Obj]:
+def told(job: str) -> list[Obj]:
     uid = {"fieldRef": {"fieldPath": "metadata.uid"}}
     return [{"name": "CAMPAIGN_JOB", "value": job}, {"name": "CAMPAIGN_UID", "valueFrom": uid}]
 
 
 def _role(replicas: int, shared: Path, **container: Any) -> Obj:
     main = {"name": "mpi", "image": "campaign", "volumeMounts": [{"name": "campaign", "mountPath": SHARED}]}
-    volume = {"name": "campaign", "hostPath": {"path": str(shared)}}
-    spec = {"containers": [main | container], "volumes": [volume], "terminationGracePeriodSeconds": 1}
+    spec = {"containers": [main | container], "volumes": [volume_of(shared)], "terminationGracePeriodSeconds": 1}
     return {"replicas": replicas, "template": {"spec": spec}}
 
 
+def volume_of(shared: Path) -> Obj:
+    return {"name": "campaign", "hostPath": {"path": str(shared)}}
+
+
 def prepare(shared: Path) -> None:
-    """What the launchers of all jobs see."""
+    """What the launchers and replicas of all jobs see."""
     shared.mkdir()
     shared.chmod(0o777)
-    for name in ("horovodrun", "mpirun"):
-        shutil.copy(LAUNCHER, shared / name)
+    for name, program in {"horovodrun": "launcher", "mpirun": "launcher", "replica": "replica"}.items():
+        shutil.copy(FILES / program, shared / name)

@@ -15,9 +15,10 @@ ACTS = {
     "supervisor": "of the supervisor",
     "kill a worker": "of a worker's program",
     "kill a worker's shim": "of a worker's shim",
-    "kill the launcher": "of a launcher's program",
+    "kill the launcher": "of the program of a launcher, master or parameter server",
     "delete a worker": "workers deleted",
-    "delete the launcher": "launchers deleted",
+    "finish a worker": "workers that ended before the others",
+    "delete the launcher": "launchers, masters and parameter servers deleted",
     "resize": "sizes changed, within bounds and beyond",
     "scale": "the same by the scale subresource",
     "point at a victim": "victims pointed at",
@@ -29,15 +30,16 @@ ACTS = {
     "tide down": "stops of the cluster by `tide down`, and starts",
 }
 COUNTS = {
-    "launchers": "launchers that ran",
+    "launchers": "launchers and replicas that ran",
     "lists": "host lists that they saw",
     "answers": "answers of hosts",
+    "met": "replicas that found the first one by its name",
     "late": "hosts over SSH whose names came a moment after they were listed",
     "states": "states of objects judged",
 }
 OUTCOMES = {
     "Succeeded": "jobs that succeeded",
-    "Failed": "jobs that failed, rightly: their launcher was killed and had no other try",
+    "Failed": "jobs that failed, rightly: their launcher or a replica was killed and had no other try",
 }
 
 

@@ -8,14 +8,14 @@ import os
 import random
 import signal
 import time
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterable
 from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import TypeVar
 
-from tests.crash_jobs import history, jobs, schedule, verdict
+from tests.crash_jobs import history, jobs, mix, named_verdict, schedule, verdict
 from tests.crash_jobs.history import History
-from tests.crash_jobs.jobs import MPIJOBS, NAMESPACE, Wanted
+from tests.crash_jobs.jobs import NAMESPACE, Wanted
 from tests.crash_jobs.schedule import Act
 from tests.crash_jobs.verdict import Blows
 from tests.crash_pods import cluster as clusters
@@ -64,6 +64,8 @@ class Result:
     launchers: int = 0
     answers: int = 0
     """Of hosts to launchers that came to their end."""
+    met: int = 0
+    """Replicas that reached the first one of their job by its name."""
     late: int = 0
     """Hosts over SSH whose names came later than they were listed."""
     settling: float = 0.0
@@ -100,10 +102,12 @@ class Round:
         self.history = History()
         self._chance = random.Random(seed)
         self._shared = cluster.home / "shared"
-        self._jobs = {each.name: each for each in jobs.drawn(self._chance, self._shared)}
+        self._jobs = {each.name: each for each in mix.drawn(self._chance, self._shared)}
         self._acts = schedule.drawn(self._chance, list(self._jobs))
         self._sizes = {name: each.size for name, each in self._jobs.items()}
         self._blows = Blows()
+        self._killed: dict[str, int] = {}
+        """How often programs of a job whose replicas keep their names were killed."""
         self._last_blow = 0.0
 
     async def prepare(self) -> None:
@@ -137,6 +141,7 @@ class Round:
             "resize": self._resize,
             "scale": self._scale,
             "point at a victim": self._point,
+            "finish a worker": self._end_early,
             "suspend": self._suspend,
             "tide down": self._stop,
             "recreate": self._recreate,
@@ -165,20 +170,20 @@ class Round:
         return found is not None
 
     async def _resize(self, act: Act) -> bool:
-        size = act.number % 7
+        size = self._size(act.job, act.number % 7)
         try:
-            await self._patch(act.job, {"mpiReplicaSpecs": {"Worker": {"replicas": size}}})
+            await self._ask(act.job, size)
         except errors.Invalid:
             return False  # none at all, and too many where a webhook looks
         self._sizes[act.job] = size
         return True
 
     async def _scale(self, act: Act) -> bool:
-        size = act.number % 6
+        size, resource = self._size(act.job, act.number % 6), self._jobs[act.job].resource
         body = {"spec": {"replicas": size}}
         try:
             await self.cluster.insist(
-                lambda client: client.patch(MPIJOBS, Key(NAMESPACE, act.job), body, subresource="scale")
+                lambda client: client.patch(resource, Key(NAMESPACE, act.job), body, subresource="scale")
             )
         except errors.Invalid:
             return False
@@ -194,8 +199,24 @@ class Round:
         with suppress(errors.NotFound):
             await self.cluster.insist(lambda client: client.patch(PODS, Key.of(pod), body))
         size = max(self._jobs[act.job].run(self._sizes[act.job]) - 1, 1)
-        await self._patch(act.job, {"mpiReplicaSpecs": {"Worker": {"replicas": size}}})
+        await self._ask(act.job, size)
         self._sizes[act.job] = size
+        return True
+
+    def _size(self, job: str, size: int) -> int:
+        """Worker 0 of a kind without a launcher is one that the others need."""
+        return max(size, 1) if self._jobs[job].named else size
+
+    async def _ask(self, job: str, size: int) -> None:
+        await self._patch(job, {self._jobs[job].specs: {"Worker": {"replicas": size}}})
+
+    async def _end_early(self, act: Act) -> bool:
+        """One whose success is not the job's."""
+        wanted, pod = self._jobs[act.job], await self._one(act, "Worker")
+        first = pod is not None and pod["metadata"]["name"].endswith("-0")
+        if pod is None or not wanted.named or wanted.leader == "Worker" or (wanted.decides == "Worker" and first):
+            return False
+        (self._shared / f"{pod['metadata']['name']}.done").touch()
         return True
 
     async def _suspend(self, act: Act) -> bool:
@@ -217,8 +238,8 @@ class Round:
     async def _recreate(self, act: Act) -> bool:
         old = (await self._job(act.job))["metadata"]["uid"]
         self._blows.deleted[old] = time.time()
-        await self._delete(MPIJOBS, Key(NAMESPACE, act.job))
         wanted = self._jobs[act.job]
+        await self._delete(wanted.resource, Key(NAMESPACE, act.job))
         await self._create(wanted)
         self._sizes[act.job] = wanted.size
         return True
@@ -231,8 +252,9 @@ class Round:
         return await self.cluster.tide("node", act.what, name, *more) == 0
 
     async def _take(self, act: Act) -> bool:
-        pod = await self._one(act, "Launcher" if "launcher" in act.what else "Worker")
-        if pod is None:
+        wanted = self._jobs[act.job]
+        pod = await self._one(act, wanted.leader if "launcher" in act.what else "Worker")
+        if pod is None or (wanted.named and not self._may_kill(act, wanted)):
             return False
         self._blows.pods.add(pod["metadata"]["uid"])
         if act.what.startswith("delete"):
@@ -246,6 +268,14 @@ class Round:
         with suppress(ProcessLookupError):
             os.kill(found.pid, signal.SIGKILL)
         return True
+
+    def _may_kill(self, act: Act, wanted: Wanted) -> bool:
+        """Each failure of a replica that keeps its name costs a longer back-off. How a shim's pod has failed is not
+        for a job to say that gives it no other try."""
+        if act.what.startswith("delete"):
+            return True
+        self._killed[act.job] = self._killed.get(act.job, 0) + 1
+        return self._killed[act.job] <= 1 and not ("shim" in act.what and wanted.retries == 0)
 
     async def _heal(self) -> None:
         """From here on nobody does anything to anybody."""
@@ -271,10 +301,23 @@ class Round:
             job, pods = await self._job(wanted.name), await self._pods(wanted.name)
             if verdict.may_have_failed(wanted, job):
                 continue
-            config = await self._config(wanted.name)
+            config = await self._config(wanted)
             size = None if only_running else wanted.run(self._sizes[wanted.name])
-            found += [f"{wanted.name}: {lack}" for lack in verdict.lacking(job, pods, config, size)]
+            lacks = (
+                await self._lacks_replicas(wanted, job, pods, config, size)
+                if wanted.named
+                else verdict.lacking(job, pods, config, size)
+            )
+            found += [f"{wanted.name}: {lack}" for lack in lacks]
         return found
+
+    async def _lacks_replicas(
+        self, wanted: Wanted, job: Obj, pods: list[Obj], config: Obj | None, size: int | None
+    ) -> Iterable[str]:
+        services = await self._made(SERVICES, f"{LABEL}={wanted.name}")
+        own = [line for line in history.accounts(self._shared) if line.job == wanted.name]
+        unmet = named_verdict.unmet(wanted, pods, own) if size is not None else ()
+        return [*named_verdict.lacking(wanted, job, pods, services, config, size), *unmet]
 
     async def _unfinished(self) -> list[str]:
         found = []
@@ -302,18 +345,20 @@ class Round:
         for name, wanted in self._jobs.items():
             seen = list(self.history.of(name))
             own = [line for line in lines if line.job == name]
-            result.violations += [f"{name}: {fault}" for fault in verdict.judge(wanted, seen, own, self._blows)]
+            judge = named_verdict.judge if wanted.named else verdict.judge
+            result.violations += [f"{name}: {fault}" for fault in judge(wanted, seen, own, self._blows)]
             result.states += len(seen)
             result.lists += sum("hosts" in line.what for line in own)
             result.late += sum("late" in line.what for line in own)
             result.launchers += len({line.launcher for line in own})
+            result.met += len({line.launcher for line in own if line.what.get("meets")})
             result.answers += sum(line.what.get("end", 0) for line in own)
 
     async def clear(self) -> None:
         for name in self._jobs:
             word = str((await self._job(name)).get("status", {}).get("state"))
             self.result.outcomes[word] = self.result.outcomes.get(word, 0) + 1
-            await self._delete(MPIJOBS, Key(NAMESPACE, name))
+            await self._delete(self._jobs[name].resource, Key(NAMESPACE, name))
 
         async def left() -> list[str]:
             return [
@@ -337,11 +382,12 @@ class Round:
         return pods[act.number % len(pods)] if pods else None
 
     async def _job(self, name: str) -> Obj:
-        found: Obj = await self.cluster.insist(lambda client: client.get(MPIJOBS, Key(NAMESPACE, name)))
+        resource = self._jobs[name].resource
+        found: Obj = await self.cluster.insist(lambda client: client.get(resource, Key(NAMESPACE, name)))
         return found
 
-    async def _config(self, job: str) -> Obj | None:
-        key = Key(NAMESPACE, f"{job}-config")
+    async def _config(self, wanted: Wanted) -> Obj | None:
+        key = Key(NAMESPACE, wanted.config)
         found: Obj | None = await self.cluster.insist(lambda client: client.find(CONFIGMAPS, key))
         return found
 
@@ -353,10 +399,11 @@ class Round:
         return list(found.items)
 
     async def _patch(self, job: str, spec: Obj) -> None:
-        await self.cluster.insist(lambda client: client.patch(MPIJOBS, Key(NAMESPACE, job), {"spec": spec}))
+        resource = self._jobs[job].resource
+        await self.cluster.insist(lambda client: client.patch(resource, Key(NAMESPACE, job), {"spec": spec}))
 
     async def _create(self, wanted: Wanted) -> None:
-        resource = jobs.submitted_as(wanted.version)
+        resource = jobs.submitted_as(wanted)
         await self.cluster.insist(lambda client: client.create(resource, wanted.manifest))
 
     async def _delete(self, resource: Resource, key: Key) -> None:

@@ -16,6 +16,7 @@ CHANGES = {
     "delete a worker": 2,
     "kill a worker": 3,
     "kill a worker's shim": 1,
+    "finish a worker": 2,
     "delete the launcher": 1,
     "kill the launcher": 1,
     "suspend": 1,

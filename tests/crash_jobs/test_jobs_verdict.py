@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.crash_jobs import jobs, schedule
+from tests.crash_jobs import mix, schedule
 from tests.crash_jobs.history import Line, Seen
 from tests.crash_jobs.jobs import Wanted
 from tests.crash_jobs.verdict import Blows, judge, judge_accounts, judge_statuses, lacking, unfinished
@@ -196,7 +196,7 @@ def test_workers_of_a_launcher_that_is_not_elastic_are_waited_for_as_they_are_us
 def test_a_seed_always_gives_the_same_schedule() -> None:
     def drawn(seed: int) -> tuple[list[Wanted], list[schedule.Act]]:
         chance = random.Random(seed)
-        found = jobs.drawn(chance, Path("/shared"))
+        found = mix.drawn(chance, Path("/shared"))
         return found, schedule.drawn(chance, [each.name for each in found])
 
     assert drawn(7) == drawn(7)
@@ -205,3 +205,6 @@ def test_a_seed_always_gives_the_same_schedule() -> None:
         acts = [act.what for act in drawn(seed)[1]]
         assert acts.count("operator") <= schedule.MOST_KILLS
         assert all(acts.count(what) <= 1 for what in schedule.ONCE)
+        named = [each.named for each in drawn(seed)[0]]
+        assert len(named) == mix.JOBS
+        assert 1 <= sum(named) < mix.JOBS

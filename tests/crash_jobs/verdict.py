@@ -91,9 +91,8 @@ def _decisions(config: Obj) -> set[str]:
 
 def lacking(job: Obj, pods: Sequence[Obj], config: Obj | None, size: int | None) -> Iterator[str]:
     """What a job lacks that runs at this size, or, without one, that merely runs; or that is suspended."""
-    if job["spec"].get("runPolicy", {}).get("suspend"):
-        if pods or "Suspended" not in holding(job):
-            yield f"is to be suspended, and has {len(pods)} pods and {sorted(holding(job))}"
+    if is_suspended(job):
+        yield from unsuspended(job, pods)
         return
     launchers = [pod for pod in pods if role(pod) == "Launcher" and is_alive(pod)]
     if [phase(pod) for pod in launchers] != ["Running"]:
@@ -113,6 +112,15 @@ def lacking(job: Obj, pods: Sequence[Obj], config: Obj | None, size: int | None)
     status = job.get("status") or {}
     if (status.get("state"), status.get("workers")) != ("Running", f"{used}/{size}"):
         yield f"its status is {status.get('state')} {status.get('workers')}: {status.get('explanation')}"
+
+
+def is_suspended(job: Obj) -> bool:
+    return bool(job["spec"].get("runPolicy", {}).get("suspend"))
+
+
+def unsuspended(job: Obj, pods: Sequence[Obj]) -> Iterator[str]:
+    if pods or "Suspended" not in holding(job):
+        yield f"is to be suspended, and has {len(pods)} pods and {sorted(holding(job))}"
 
 
 def _used(job: Obj, config: Obj | None, size: int) -> int:
@@ -143,18 +151,22 @@ def may_have_failed(wanted: Wanted, job: Obj) -> bool:
 
 
 def judge(wanted: Wanted, seen: Sequence[Seen], lines: Sequence[Line], blows: Blows) -> list[str]:
-    uids = list(dict.fromkeys(each.uid for each in seen if each.kind == "MPIJob"))
-    faults: list[str] = []
-    for uid in uids:
-        states = [each.object for each in seen if each.kind == "MPIJob" and each.uid == uid]
-        faults += judge_statuses(states)
-    if uids:
-        faults += judge_outcome(wanted, uids[-1], seen, blows)
+    faults = list(judge_jobs(wanted, seen, blows))
     tracing = Tracing(wanted, blows)
     faults += tracing.faults(seen)
     faults += tracing.unexplained()
     faults += judge_accounts(seen, lines, blows)
     return list(dict.fromkeys(faults))
+
+
+def judge_jobs(wanted: Wanted, seen: Sequence[Seen], blows: Blows) -> Iterator[str]:
+    """The statuses of all jobs there were of this name, and how the last one ended."""
+    kind = wanted.resource.kind
+    uids = list(dict.fromkeys(each.uid for each in seen if each.kind == kind))
+    for uid in uids:
+        yield from judge_statuses([each.object for each in seen if each.kind == kind and each.uid == uid])
+    if uids:
+        yield from judge_outcome(wanted, uids[-1], seen, blows)
 
 
 def judge_statuses(states: Sequence[Obj]) -> Iterator[str]:
@@ -181,13 +193,13 @@ def judge_statuses(states: Sequence[Obj]) -> Iterator[str]:
 
 
 def judge_outcome(wanted: Wanted, uid: str, seen: Sequence[Seen], blows: Blows) -> Iterator[str]:
-    """It fails if its launcher was killed and has no other try. One that was deleted may have ended badly for that, and
-    then counts as well, if its end was seen."""
-    last = [each.object for each in seen if each.kind == "MPIJob" and each.uid == uid][-1]
+    """It fails if its launcher, or a replica of a kind without one, was killed and has no other try. One that was
+    deleted may have ended badly for that, and then counts as well, if its end was seen."""
+    last = [each.object for each in seen if each.kind == wanted.resource.kind and each.uid == uid][-1]
     killed = [
         each
         for each in seen
-        if each.kind == "Pod" and owner(each.object) == uid and role(each.object) == "Launcher"
+        if each.kind == "Pod" and owner(each.object) == uid and (wanted.named or role(each.object) == "Launcher")
         if phase(each.object) == "Failed" and each.uid in blows.pods
         if each.object["status"].get("reason") != SHUT_DOWN
     ]
@@ -195,11 +207,11 @@ def judge_outcome(wanted: Wanted, uid: str, seen: Sequence[Seen], blows: Blows) 
     must = wanted.retries == 0 and bool(certain)
     now = holding(last)
     if "Failed" in now and not (wanted.retries == 0 and killed):
-        yield f"has failed although its launcher may be tried again: {now['Failed']}"
+        yield f"has failed although what failed may be tried again: {now['Failed']}"
     if "Failed" in now and certain and "137" not in now["Failed"]:
         yield f"does not say how its launcher ended: {now['Failed']}"
     if must and "Failed" not in now:
-        yield f"its launcher was killed and is not to be tried again, but it is {sorted(now)}"
+        yield f"{certain[0].name} was killed and is not to be tried again, but it is {sorted(now)}"
 
 
 class Tracing:

@@ -128,8 +128,10 @@ def surplus(observed: Observed, wanted: Container[Key]) -> tuple[Action, ...]:
 
 
 def covers(there: Any, wanted: Any) -> bool:
-    """Whether all wanted fields are there; fields that servers and other clients add are ignored. Lists must be
-    equal."""
+    """Whether all wanted fields are there; fields that servers and other clients add are ignored. Lists must be equal.
+    Servers leave out fields that are false or empty, as Go writes them."""
+    if there is None and (wanted is False or (isinstance(wanted, Mapping | Sequence) and not wanted)):
+        return True
     if isinstance(wanted, Mapping):
         return isinstance(there, Mapping) and all(covers(there.get(name), value) for name, value in wanted.items())
     if isinstance(wanted, Sequence) and not isinstance(wanted, str):

@@ -7,14 +7,15 @@ import re
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
+from tests import named_replicas
+from tests.crash_jobs import mix
+from tests.crash_jobs.jobs import MPIJOBS
 from tests.integration.controllers.background import meanwhile
 
 from springtide.kube.client import Client
 from springtide.kube.request import Scope
 from springtide.kube.resources import CONFIGMAPS, PODS, ROLES, Obj, Resource
 from springtide.kube.watch import Change, Decoder, watch
-
-MPIJOBS = Resource("kubeflow.org", "v2beta1", "mpijobs", "MPIJob")
 
 
 class Chronicle:
@@ -31,7 +32,13 @@ class Chronicle:
         if one_run:
             _no_host_comes_back(in_order)
         _never_two_launchers(pods)
-        _legal_course([change.object for resource, change in in_order if resource is MPIJOBS])
+        courses: dict[str, list[Obj]] = {}
+        for resource, change in in_order:
+            if resource in mix.KINDS:
+                courses.setdefault(change.object["metadata"]["uid"], []).append(change.object)
+        for course in courses.values():
+            _legal_course(course)
+            _replicas_are_right(course[0], in_order)
 
     def workers(self) -> list[str]:
         """All there ever were."""
@@ -97,6 +104,24 @@ def _legal_course(jobs: list[Obj]) -> None:
         ended = next(iter(ends), "")
 
 
+def _replicas_are_right(job: Obj, in_order: list[tuple[Resource, Change[Obj]]]) -> None:
+    """Those that keep their names, if the job has such ones."""
+    if job["kind"] == MPIJOBS.kind:
+        return
+    annotations = job["metadata"].get("annotations", {})
+    course = named_replicas.Course(annotations.get("springtide.dev/restart") == named_replicas.WHOLE_JOB)
+    for resource, change in in_order:
+        if not any(
+            owner["uid"] == job["metadata"]["uid"] for owner in change.object["metadata"].get("ownerReferences", ())
+        ):
+            continue
+        if resource is CONFIGMAPS:
+            course.ledger(change.object, change.type == "DELETED")
+        elif resource is PODS:
+            faults = list(course.pod(change.object, change.type == "DELETED"))
+            assert not faults, faults
+
+
 def _living(before: set[str], change: Change[Obj]) -> set[str]:
     uid = change.object["metadata"]["uid"]
     ended = change.object["status"].get("phase") in ("Succeeded", "Failed")
@@ -125,5 +150,5 @@ async def kept(client: Client, namespace: str) -> AsyncIterator[Chronicle]:
             if isinstance(event, Change):
                 chronicle.changes.append((int(event.version), resource, event))
 
-    async with meanwhile(*(follow(resource) for resource in (PODS, CONFIGMAPS, ROLES, MPIJOBS))):
+    async with meanwhile(*(follow(resource) for resource in (PODS, CONFIGMAPS, ROLES, *mix.KINDS))):
         yield chronicle

@@ -45,6 +45,15 @@ class Kubelet:
         ended = {"exitCode": code, "reason": why, "message": said, "startedAt": now(), "finishedAt": now()}
         await self._report(name, "Failed", {"terminated": ended}, **status)
 
+    async def restart(self, name: str, times: int) -> None:
+        """The container has failed so often, and was started again in its place."""
+        pod = await self._client.get(PODS, self._key(name))
+        failed = {"terminated": {"exitCode": 1, "reason": "Error", "startedAt": now(), "finishedAt": now()}}
+        running = {"running": {"startedAt": now()}}
+        again = {"restartCount": times, "lastState": failed}
+        statuses = [_container(each, running, True) | again for each in pod["spec"]["containers"]]
+        await self.report(name, containerStatuses=statuses)
+
     async def end(self) -> None:
         """Pods that are being deleted are gone."""
         for pod in (await self._client.list(PODS, Scope(self._namespace))).items:

@@ -3,10 +3,14 @@
 
 from __future__ import annotations
 
+import random
+from pathlib import Path
+
 import pytest
+from tests.crash_jobs import named_jobs
 from tests.integration.controllers.world import NAME, V1, V2, World, job
 
-from springtide.kube.resources import JOBS, ROLES, SECRETS, SERVICES, Obj
+from springtide.kube.resources import JOBS, PODS, ROLES, SECRETS, SERVICES, Obj
 
 pytestmark = pytest.mark.asyncio(loop_scope="session")
 
@@ -56,3 +60,17 @@ async def test_rights_are_put_back(operated: World) -> None:
     before = (await operated.get(ROLES, LAUNCHER))["rules"]
     await operated.client.patch(ROLES, operated.key(LAUNCHER), {"rules": []})
     await operated.until(lambda: operated.get(ROLES, LAUNCHER), lambda found: found["rules"] == before)
+
+
+async def test_what_is_right_is_not_written_again(operated: World) -> None:
+    """Servers leave out what is false or empty."""
+    found = named_jobs.rigid(random.Random(0), Path("/shared"))
+    manifest = {**found.manifest, "metadata": {"name": found.name, "namespace": operated.namespace}}
+    await operated.client.create(found.resource, manifest)
+    await operated.until(lambda: operated.all_of(PODS), lambda pods: len(pods) == 1 + found.size)
+    await operated.quiet()
+    mark = len(operated.wire.writes)
+    for name in await operated.all_of(PODS):
+        await operated.kubelet.run(name)
+    await operated.quiet()
+    assert {write.kind for write in operated.wire.writes[mark:]} == {"pytorchjobs/status"}

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Users change their minds, pods die and operators with them, in any order: in the end the job is as it is wanted.
+"""Users change their minds, pods die and operators with them, in any order: in the end all jobs are as they are wanted.
 
-SPRINGTIDE_STORM_SEEDS=0-199 chooses the storms.
+Each storm goes over an MPIJob and two jobs whose replicas keep their names. SPRINGTIDE_STORM_SEEDS=0-199 chooses the
+storms.
 """
 
 from __future__ import annotations
@@ -11,24 +12,31 @@ import os
 import random
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
+from pathlib import Path
 
 import pytest
+from tests.crash_jobs import named_jobs, named_verdict, verdict
+from tests.crash_jobs.jobs import Wanted
 from tests.integration.controllers import chronicle
 from tests.integration.controllers.background import meanwhile
 from tests.integration.controllers.wire import Wire
 from tests.integration.controllers.world import ELASTIC, NAME, V1, V2, World, job
 
 from springtide.kube import errors
-from springtide.kube.resources import PODS
+from springtide.kube.resources import CONFIGMAPS, PODS, SERVICES, Obj
 
 pytestmark = pytest.mark.asyncio(loop_scope="session")
 
 SWIFT = {f"springtide.dev/{name}-seconds": "0" for name in ("drain", "settle", "start")}
 COMMAND = (*ELASTIC[:2], "1", *ELASTIC[3:])
 """Of a launcher that starts with any number of workers."""
-STEPS = 15
+STEPS = 20
 ORIGINAL = 2
 """Workers that may fail by themselves: after a failure in its place a worker is replaced only after a while."""
+SHUT_DOWN = {"reason": "Terminated", "message": "Pod was terminated in response to imminent node shutdown."}
+"""The one failure after which a replica that keeps its name is created again at once."""
+RESTARTS = 3
+"""The most restarts in place of all replicas of a job: fewer than its limit."""
 
 
 def _seeds() -> range:
@@ -37,24 +45,46 @@ def _seeds() -> range:
 
 
 @pytest.mark.parametrize("seed", _seeds())
-async def test_after_a_storm_the_job_is_as_wanted(world: World, seed: int) -> None:
+async def test_after_a_storm_all_jobs_are_as_wanted(world: World, seed: int) -> None:
     chance = random.Random(seed)
-    storm = Storm(world, chance)
-    version = chance.choice([V1, V2])
-    async with chronicle.kept(world.client, world.namespace) as told, meanwhile(_pods_live(world), storm.operators()):
-        await world.submit(job(version, command=COMMAND, annotations=SWIFT))
+    over = asyncio.Event()
+    mpi = MpiStorm(world, chance)
+    drawn = [draw(chance, Path("/shared")) for draw in chance.sample(named_jobs.DRAWS, 2)]
+    named = [NamedStorm(world, chance, wanted) for wanted in drawn]
+    storms: list[MpiStorm | NamedStorm] = [mpi, *named]
+    async with (
+        chronicle.kept(world.client, world.namespace) as told,
+        meanwhile(_pods_live(world), _operators(world, chance, over)),
+    ):
+        await world.submit(job(chance.choice([V1, V2]), command=COMMAND, annotations=SWIFT))
+        for each in named:
+            await each.submit()
         for _ in range(STEPS):
-            await storm.step()
+            await chance.choice(storms).step()
             await asyncio.sleep(chance.choice([0, 0, 0.02, 0.1, 0.4]))
-        storm.over.set()
-        await _calm(world, storm.size)
+        over.set()
+        await mpi.calm()
+        for each in named:
+            await each.calm()
+            await each.finish()
     told.verify()
 
 
-class Storm:
+async def _operators(world: World, chance: random.Random, over: asyncio.Event) -> None:
+    """One after the other; the one after the storm lives."""
+    while True:
+        left = None if over.is_set() else chance.randint(1, 24)
+        heard = chance.random() < 0.5
+        wire = await world.start(Wire(world.server.transport(), left, hears_the_last=heard))
+        await wire.cut.wait()
+        await world.kill(wire)
+
+
+class MpiStorm:
+    """Over an MPIJob."""
+
     def __init__(self, world: World, chance: random.Random) -> None:
-        self.size = 2
-        self.over = asyncio.Event()
+        self._size = 2
         self._world, self._chance = world, chance
         self._steps: list[Callable[[], Awaitable[None]]] = [
             *([self._resize] * 3),
@@ -64,23 +94,14 @@ class Storm:
             self._point,
         ]
 
-    async def operators(self) -> None:
-        """One after the other; the one after the storm lives."""
-        while True:
-            left = None if self.over.is_set() else self._chance.randint(1, 12)
-            heard = self._chance.random() < 0.5
-            wire = await self._world.start(Wire(self._world.server.transport(), left, hears_the_last=heard))
-            await wire.cut.wait()
-            await self._world.kill(wire)
-
     async def step(self) -> None:
         # Whatever it was about may be gone.
         with suppress(errors.NotFound, errors.Conflict, errors.Invalid):
             await self._chance.choice(self._steps)()
 
     async def _resize(self) -> None:
-        self.size = self._chance.randint(1, 4)
-        await self._world.resize(self.size)
+        self._size = self._chance.randint(1, 4)
+        await self._world.resize(self._size)
 
     async def _delete_worker(self) -> None:
         name = await self._a_worker()
@@ -102,22 +123,123 @@ class Storm:
         names = await self._world.workers()
         return self._chance.choice(names or [f"{NAME}-worker-0"])
 
+    async def calm(self) -> None:
+        """The workers there are, the workers listed, and what is said of them are one."""
+        world, size = self._world, self._size
+
+        async def picture() -> tuple[list[str], list[str], str, str]:
+            status = await world.status()
+            return await world.workers(), await world.listed(), status.get("state", ""), status.get("workers", "")
+
+        def calm(found: tuple[list[str], list[str], str, str]) -> bool:
+            workers, listed, state, told = found
+            return sorted(listed) == workers and len(workers) == size and (state, told) == ("Running", f"{size}/{size}")
+
+        await world.until(picture, calm)
+
+
+class NamedStorm:
+    """Over a job whose replicas keep their names."""
+
+    def __init__(self, world: World, chance: random.Random, wanted: Wanted) -> None:
+        self._world, self._chance, self._wanted = world, chance, wanted
+        self._size = wanted.size
+        self._restarts = 0
+        self._steps: list[Callable[[], Awaitable[None]]] = [
+            *([self._resize] * 3),
+            self._delete,
+            self._shut_down,
+            self._restart_in_place,
+            self._succeed,
+            self._suspend,
+            self._resume,
+        ]
+
+    async def submit(self) -> None:
+        metadata = {**self._wanted.manifest["metadata"], "namespace": self._world.namespace}
+        await self._world.client.create(self._wanted.resource, {**self._wanted.manifest, "metadata": metadata})
+
+    async def step(self) -> None:
+        # Whatever it was about may be gone.
+        with suppress(errors.NotFound, errors.Conflict, errors.Invalid):
+            await self._chance.choice(self._steps)()
+
+    async def _resize(self) -> None:
+        size = self._chance.randint(1, 5)
+        await self._patch({self._wanted.specs: {"Worker": {"replicas": size}}})
+        self._size = size
+
+    async def _delete(self) -> None:
+        if name := await self._one():
+            await self._world.delete(PODS, name)
+
+    async def _shut_down(self) -> None:
+        if name := await self._one():
+            await self._world.kubelet.fail(name, 143, **SHUT_DOWN)
+
+    async def _restart_in_place(self) -> None:
+        name = await self._one()
+        if name and self._wanted.in_place and self._restarts < RESTARTS:
+            self._restarts += 1
+            await self._world.kubelet.restart(name, self._restarts)
+
+    async def _succeed(self) -> None:
+        """A worker whose success is not the job's."""
+        name = await self._one("Worker")
+        decides = self._wanted.decides == "Worker"
+        if name and self._wanted.leader != "Worker" and not (decides and name.endswith("-0")):
+            await self._world.kubelet.succeed(name)
+
+    async def _suspend(self) -> None:
+        await self._patch({"runPolicy": {"suspend": True}})
+
+    async def _resume(self) -> None:
+        await self._patch({"runPolicy": {"suspend": False}})
+
+    async def calm(self) -> None:
+        """Nothing is lacking."""
+        await self._resume()
+        size = self._wanted.run(self._size)
+
+        async def lacks() -> list[str]:
+            world, wanted = self._world, self._wanted
+            found = await world.get(wanted.resource, wanted.name)
+            services = list((await world.all_of(SERVICES, self._labels())).values())
+            config = await world.find(CONFIGMAPS, wanted.config)
+            return list(named_verdict.lacking(wanted, found, await self._pods(), services, config, size))
+
+        left = await self._world.until(lacks, lambda found: not found)
+        assert not left
+
+    async def finish(self) -> None:
+        """It ends with the role that decides, and what is to be cleaned is cleaned."""
+        world, wanted = self._world, self._wanted
+        await world.kubelet.succeed(f"{wanted.name}-{wanted.decides.lower()}-0")
+
+        async def lacks() -> list[str]:
+            found = await world.get(wanted.resource, wanted.name)
+            return list(verdict.unfinished(wanted, found, await self._pods()))
+
+        await world.until(lacks, lambda found: not found)
+
+    async def _one(self, role: str = "") -> str:
+        """The name of a replica that runs; empty: none does."""
+        pods = [pod for pod in await self._pods() if verdict.is_alive(pod) and verdict.phase(pod) == "Running"]
+        names = [pod["metadata"]["name"] for pod in pods if role in ("", verdict.role(pod))]
+        return self._chance.choice(names) if names else ""
+
+    async def _pods(self) -> list[Obj]:
+        return list((await self._world.all_of(PODS, self._labels())).values())
+
+    def _labels(self) -> str:
+        return f"springtide.dev/job={self._wanted.name}"
+
+    async def _patch(self, spec: Obj) -> None:
+        key = self._world.key(self._wanted.name)
+        await self._world.client.patch(self._wanted.resource, key, {"spec": spec})
+
 
 async def _pods_live(world: World) -> None:
     while True:
         await world.everything_moves()
         await asyncio.sleep(0.01)
-
-
-async def _calm(world: World, size: int) -> None:
-    """The workers there are, the workers listed, and what is said of them are one."""
-
-    async def picture() -> tuple[list[str], list[str], str, str]:
-        status = await world.status()
-        return await world.workers(), await world.listed(), status.get("state", ""), status.get("workers", "")
-
-    def calm(found: tuple[list[str], list[str], str, str]) -> bool:
-        workers, listed, state, told = found
-        return sorted(listed) == workers and len(workers) == size and (state, told) == ("Running", f"{size}/{size}")
-
-    await world.until(picture, calm)

@@ -437,7 +437,13 @@ def _is_legal(old: JobStatus, new: JobStatus) -> None:
 
 
 def _held(body: dict[str, Any]) -> Held:
-    return Held(body["metadata"]["uid"], body["metadata"]["resourceVersion"], body)
+    return Held(body["metadata"]["uid"], body["metadata"]["resourceVersion"], _answered(body))
+
+
+def _answered(body: Mapping[str, Any]) -> dict[str, Any]:
+    """As kube-apiserver answers: without fields that are false or empty."""
+    inner = {name: _answered(value) if isinstance(value, Mapping) else value for name, value in body.items()}
+    return {name: value for name, value in inner.items() if value is not False and value not in ({}, [], None)}
 
 
 def _merged(there: Mapping[str, Any], patch: Mapping[str, Any]) -> dict[str, Any]:
