@@ -31,8 +31,8 @@ from springtide.local.kubelet.status.pod_status import Place
 _POLL = 1.0
 """Seconds between two looks at the supervisor's files."""
 PAUSE = 2.0
-"""Seconds between the end of a mirror pod and its successor: `kubectl delete` waits until there is no such pod, and would
-miss a shorter gap."""
+"""Seconds between the end of a mirror pod and its successor: `kubectl delete` waits until there is no such pod, and
+would miss a shorter gap."""
 _BACKOFF = Backoff(base=0.1, limit=5.0)
 
 
