@@ -17,6 +17,8 @@ from tests.e2e.jobs import mpijob, submitted
 from tests.programs import clusters as embedded
 from tests.programs.world import Cluster
 
+from springtide.api.mirror_pods import is_mirror
+
 pytestmark = pytest.mark.timeout(300)
 
 CRD = "mpijobs.kubeflow.org"
@@ -85,7 +87,8 @@ def test_a_manifest_is_applied_and_deleted_and_nothing_breaks(cluster: Cluster, 
     there = replace(cluster, kubectl=replace(cluster.kubectl, namespace=manifest.namespace))
     apply(there, manifest)
     there.kubectl("wait", "deployment", manifest.deployment, "--for=condition=Available", "--timeout=25s")
-    (pod,) = [each for each in there.pods() if each.startswith(f"{manifest.deployment}-")]
+    found = {name: each for name, each in there.pods().items() if not is_mirror(each)}
+    (pod,) = [each for each in found if each.startswith(f"{manifest.deployment}-")]
     notice = there.logs(pod).strip()
     assert "this cluster runs MPIJobs" in notice or "does not run" in notice
     events = there.get("events", f"--field-selector=involvedObject.name={pod}")["items"]

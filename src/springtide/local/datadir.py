@@ -12,7 +12,7 @@
     ending.json   how `tide down` asks the cluster to end; see `supervisor.endings`
     deleting      exists while `tide delete` removes the rest; see `supervisor.removal`
     nodes/        a directory per node: credentials and log of its agent
-    operator/     credentials, log and lock of the operator
+    operator/     credentials, log and lock of the operator; what its mirror pods show, see `kubelet.mirror_pods`
     network/      socket and notes of netd
     pods/, logs/  a directory per pod, made by the agent of its node
     devices/      the register of allocated GPUs
@@ -145,6 +145,8 @@ class DataDir:
         self.nodes = path / "nodes"
         self.operator = path / "operator"
         self.operator_log = self.operator / "operator.log"
+        self.operator_record = self.operator / "process.json"
+        self.operator_host = self.operator / "host"
         self.pods = path / "pods"
         self.network = path / "network"
         self._card = path / "cluster.json"

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING
 from springtide.api.kinds.conditions import Condition, finished
 from springtide.api.kinds.registry import RESOURCES
 from springtide.api.kinds.replicas import WORKER
+from springtide.api.mirror_pods import is_mirror
 from springtide.controllers.leaving import DRAIN
 from springtide.jobs.objects import JOB, KIND, ROLE
 from springtide.kube.errors import NotFound, TooManyRequests
@@ -89,7 +90,9 @@ async def drain(client: Client, node: str, terms: Terms, say: Say) -> None:
 
 
 async def pods_on(client: Client, node: str) -> list[Obj]:
-    return (await client.list(PODS, Scope(fields=f"spec.nodeName={node}"))).items
+    """Without mirror pods: their processes run outside of pods, and they are created again when they are evicted."""
+    found = (await client.list(PODS, Scope(fields=f"spec.nodeName={node}"))).items
+    return [pod for pod in found if not is_mirror(pod)]
 
 
 async def _moved_by_their_jobs(client: Client, pods: Iterable[Obj]) -> frozenset[str]:

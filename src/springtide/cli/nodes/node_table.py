@@ -10,6 +10,7 @@ from datetime import datetime
 from typing import Any
 
 from springtide.api import quantity
+from springtide.api.mirror_pods import is_mirror
 from springtide.api.quantity import Quantity
 from springtide.cli.durations import shown
 from springtide.local.admission.quota_pods import pod_requests
@@ -25,7 +26,8 @@ _HIDDEN = ("pods", "ephemeral-storage")
 def rows(nodes: Iterable[Obj], pods: Iterable[Obj], now: datetime) -> list[Sequence[str]]:
     by_node: dict[str, list[Obj]] = defaultdict(list)
     for pod in pods:
-        if (pod.get("status") or {}).get("phase") not in ("Succeeded", "Failed"):
+        ended = (pod.get("status") or {}).get("phase") in ("Succeeded", "Failed")
+        if not ended and not is_mirror(pod):
             by_node[(pod.get("spec") or {}).get("nodeName", "")].append(pod)
     ordered = sorted(nodes, key=lambda node: str(node["metadata"]["name"]))
     return [_row(node, by_node[node["metadata"]["name"]], now) for node in ordered]

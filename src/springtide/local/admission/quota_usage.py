@@ -12,6 +12,7 @@ from datetime import datetime, timedelta
 from typing import Any, Final
 
 from springtide.api import quantity
+from springtide.api.mirror_pods import is_mirror
 from springtide.api.quantity import Quantity
 from springtide.local.admission.quota_pods import pod_limits, pod_requests
 from springtide.local.kinds import label_selectors
@@ -102,6 +103,8 @@ def _at_least_zero(amount: Quantity) -> Quantity:
 
 
 def _pod_usage(pod: Obj, now: datetime) -> Usage:
+    if is_mirror(pod):
+        return {}
     counted = {"count/pods": _ONE}
     if not _still_charged(pod, now):
         return counted

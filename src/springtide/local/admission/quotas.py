@@ -14,6 +14,7 @@ from datetime import UTC, datetime
 from typing import Final, NamedTuple
 
 from springtide.api import quantity
+from springtide.api.mirror_pods import is_mirror
 from springtide.local import status
 from springtide.local.admission import quota_usage
 from springtide.local.admission.quota_usage import Usage
@@ -72,6 +73,8 @@ class ResourceQuotas:
 def check(request: AdmissionRequest, quotas: Sequence[Obj], now: datetime) -> list[Charge]:
     """The charge of the write for each quota that counts it. Raises 403 when one of them would be exceeded."""
     storage, obj, old = request.storage, request.object(), request.old
+    if storage == "pods" and is_mirror(obj):
+        return []
     if storage == "pods" and old is not None and _deadline(obj) == _deadline(old):
         return []
     charges = []

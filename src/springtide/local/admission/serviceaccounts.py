@@ -8,12 +8,12 @@ import random
 from collections.abc import Awaitable, Callable
 from typing import Final
 
+from springtide.api.mirror_pods import is_mirror
 from springtide.local.admission.request import CREATE, AdmissionRequest, Obj, Reader, forbidden_early
 
 MOUNT_PATH: Final = "/var/run/secrets/kubernetes.io/serviceaccount"
 VOLUME_PREFIX: Final = "kube-api-access-"
 TOKEN_SECONDS: Final = 3607  # an hour and 7 s: the odd number identifies the default projection
-MIRROR: Final = "kubernetes.io/config.mirror"
 
 _LETTERS: Final = "bcdfghjklmnpqrstvwxz2456789"
 _ATTEMPTS: Final = 10
@@ -41,7 +41,7 @@ class ServiceAccounts:
     async def admit(self, request: AdmissionRequest) -> None:
         pod = request.object()
         spec = pod["spec"]
-        if MIRROR in (pod["metadata"].get("annotations") or {}):
+        if is_mirror(pod):
             _check_mirror(request, spec)
             return
         name = spec.get("serviceAccountName") or spec.get("serviceAccount") or "default"

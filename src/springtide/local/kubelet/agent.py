@@ -22,17 +22,20 @@ from springtide.kube.informer import Informers
 from springtide.kube.request import Scope
 from springtide.kube.resources import NODES, PODS, Key, Obj
 from springtide.kube.workqueue import Backoff
+from springtide.local.datadir import DataDir
 from springtide.local.environments.shelf import Environments, default_root
 from springtide.local.kubelet.containers.bodies import Maker
 from springtide.local.kubelet.dependencies import Dependencies
 from springtide.local.kubelet.devices.allocation import Devices
+from springtide.local.kubelet.mirror_pods.hosting import AllPods
+from springtide.local.kubelet.mirror_pods.keeping import MirrorPods
 from springtide.local.kubelet.node import heartbeat, machine, registration
 from springtide.local.kubelet.node.addresses import Addresses, range_of
 from springtide.local.kubelet.node.facts import Facts
 from springtide.local.kubelet.node.heartbeat import Heartbeat
 from springtide.local.kubelet.pods import adoption
 from springtide.local.kubelet.pods.local_pods import Pods
-from springtide.local.kubelet.pods.sync import Sync, uids
+from springtide.local.kubelet.pods.sync import Sync, uids_to_run
 from springtide.local.kubelet.serving.server import serve
 from springtide.local.runtime.fork_client import ForkClient
 
@@ -64,6 +67,7 @@ class Agent:
         self._devices = Devices(options.data_dir, options.node, registration.asked_of(node), options.fake_gpus)
         self._informers = Informers(client)
         self._informer = self._informers.of(PODS, Scope(fields=f"spec.nodeName={options.node}"))
+        self._nodes = self._informers.of(NODES, Scope(fields=f"metadata.name={options.node}"))
         self._controller: Controller[str] = Controller("pods", self._reconcile, workers=WORKERS, backoff=BACKOFF)
         resources = registration.capacity_of(node, self._machine, self._devices.capacity())
         facts = Facts(options.node, options.data_dir, isolation=options.isolation, server=server, allocatable=resources)
@@ -83,6 +87,8 @@ class Agent:
             wake=self._controller.enqueue,
         )
         self._sync = Sync(self._deps, self._informer)
+        self._mirrors = MirrorPods(client, self._informer, self._nodes, facts)
+        self._all_pods = AllPods(self._deps.pods, self._informer, DataDir(options.data_dir))
         maker.on_change(self._nudge)
 
     @property
@@ -100,11 +106,12 @@ class Agent:
                 self._controller.enqueue(pod.uid)
             settled()
             self._forks.open()
-            self._controller.watches(self._informer, uids)
+            self._controller.watches(self._informer, uids_to_run)
             group.create_task(self._deps.recorder.run(), name="events")
             group.create_task(self._controller.run(), name="pods")
+            group.create_task(self._mirrors.run(), name="mirror pods")
             async with serve(
-                self.pods, options.certificate, options.key, options.client_ca, self._deps.facts.exec_directory
+                self._all_pods, options.certificate, options.key, options.client_ca, self._deps.facts.exec_directory
             ) as port:
                 try:
                     await self._live(port)
@@ -114,7 +121,7 @@ class Agent:
 
     async def _live(self, port: int) -> None:
         beat = Heartbeat(self._client, self._options.node, self._machine, self._resources)
-        nodes = self._informers.of(NODES, Scope(fields=f"metadata.name={self._options.node}"))
+        nodes = self._nodes
         known: set[tuple[str, str]] = set()
 
         def look(key: Key) -> None:
@@ -142,6 +149,7 @@ class Agent:
 
     async def end_pods(self) -> None:
         """End all pods within their grace periods, while `run` continues; their objects are left unchanged."""
+        self._mirrors.close()
         await self._sync.close()
 
 

@@ -32,7 +32,7 @@ _FOLDERS = {
     "network": r"holder\..+|table\.json|outside\.lock",
     "nodes/*": r"agent\.lock|agent\.log(\.1)?|kubeconfig|.+\.pem",
     "nodes": r"(?!)",
-    "operator": r"lock|kubeconfig|operator\.log(\.1)?",
+    "operator": r"lock|kubeconfig|operator\.log(\.1)?|process\.json|host",
     "pki": r".+\.pem|ca\.lock",
     "pods": _UID,
     "volumes": rf"pvc-{_UID}",

@@ -144,7 +144,7 @@ class _Cluster:
         probing = asyncio.get_running_loop().run_in_executor(None, wanted)
         from springtide.local.supervisor.nodes.machine import Machine  # noqa: PLC0415
 
-        return Machine(self._directory, nodes, await probing, port)
+        return Machine(self._directory, nodes, await probing, port, operator=self._settings.operator)
 
     def _server_settings(self) -> ServerSettings:
         settings, nodes = self._settings, self._settings.nodes

@@ -46,6 +46,12 @@ def test_the_table() -> None:
     ]
 
 
+def test_mirror_pods_are_not_counted() -> None:
+    mirror = a_pod("a", owned=True)
+    mirror["metadata"]["annotations"] = {"kubernetes.io/config.mirror": "x"}
+    assert rows([a_node("a")], [mirror], NOW)[0][-1] == "0"
+
+
 @pytest.mark.parametrize(
     ("node", "state"),
     [

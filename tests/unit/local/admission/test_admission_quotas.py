@@ -66,6 +66,15 @@ async def test_a_pod_is_booked_in_what_the_quota_limits() -> None:
     assert books.used() == {"pods": "1", "requests.cpu": "500m"}
 
 
+async def test_a_mirror_pod_is_not_counted() -> None:
+    books = Books(a_quota({"pods": "0", "count/pods": "0", "requests.cpu": "1"}))
+    pod = a_pod()
+    pod["metadata"]["annotations"] = {"kubernetes.io/config.mirror": "x"}
+    await books.plugin.admit(a_request(pod))
+    assert books.used() == {"pods": "0", "count/pods": "0", "requests.cpu": "0"}
+    assert usage("pods", pod, NOW) == {}
+
+
 async def test_a_dry_run_books_nothing() -> None:
     books = Books(a_quota({"pods": "2"}))
     await books.plugin.admit(a_request(a_pod(), dry_run=True))

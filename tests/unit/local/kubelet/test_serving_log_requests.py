@@ -3,9 +3,9 @@
 
 from __future__ import annotations
 
+from collections.abc import AsyncGenerator, Callable
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -63,9 +63,14 @@ class Pod:
             "spec": {"containers": [{"name": "main"}], "initContainers": [{"name": "first"}]},
         }
     )
-    logs: Path = Path()
     address: str = ""
     shim: None = None
+    is_mirror: bool = False
+
+    def log_text(
+        self, container: str, attempt: int, options: Options, running: Callable[[], bool]
+    ) -> AsyncGenerator[bytes, None]:
+        raise NotImplementedError
 
 
 def a_pod(state: ContainerState | None = None, reported: dict[str, Any] | None = None) -> Pod:

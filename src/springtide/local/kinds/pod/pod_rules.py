@@ -20,6 +20,7 @@ from springtide.api.field_errors import (
     required,
     too_long,
 )
+from springtide.api.mirror_pods import MIRROR
 from springtide.api.quantity import ZERO, Quantity
 from springtide.local.kinds import names
 from springtide.local.kinds.metadata import validate_labels
@@ -56,7 +57,8 @@ _CLAIM = ("name", "resourceClaimName", "resourceClaimTemplateName")
 def validate_pod(pod: Obj) -> list[FieldError]:
     """Rules for create and update; `validate_new_pod` adds those for creation."""
     spec: Obj = pod.get("spec") or {}
-    errors = _validate_deletion_cost(pod["metadata"])
+    errors = _validate_mirror(pod["metadata"], spec)
+    errors += _validate_deletion_cost(pod["metadata"])
     errors += validate_pod_spec(spec, "spec", pod["metadata"].get("name", ""), is_pod=True)
     if not spec.get("serviceAccountName"):
         errors += _forbid_tokens(spec)
@@ -67,6 +69,15 @@ def validate_pod(pod: Obj) -> list[FieldError]:
                 why = "must not have leading or trailing whitespace"
                 errors.append(invalid(f"spec.{kind}[{index}].image", image, why))
     return errors
+
+
+def _validate_mirror(meta: Obj, spec: Obj) -> list[FieldError]:
+    hashed = (meta.get("annotations") or {}).get(MIRROR)
+    if hashed is None or spec.get("nodeName"):
+        return []
+    return [
+        invalid(f"metadata.annotations[{MIRROR}]", hashed, "must set spec.nodeName if mirror pod annotation is set")
+    ]
 
 
 _DELETION_COST = "controller.kubernetes.io/pod-deletion-cost"

@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from springtide.api.field_errors import FieldError, forbidden, invalid, required, shown
+from springtide.api.mirror_pods import MIRROR
 from springtide.local.kinds import names
 from springtide.local.kinds.metadata import IMMUTABLE
 from springtide.local.kinds.pod.pod_scheduling import validate_tolerations
@@ -26,9 +27,9 @@ _SYSTEM_CONDITIONS = frozenset({"PodScheduled", "Ready", "Initialized"})
 
 def validate_pod_update(new: Obj, old: Obj) -> list[FieldError]:
     spec, before = new.get("spec") or {}, old.get("spec") or {}
+    errors = _validate_mirror(new["metadata"], old["metadata"])
     if spec == before:
-        return []
-    errors: list[FieldError] = []
+        return errors
     for kind in ("containers", "initContainers"):
         found, stop = _validate_images(spec.get(kind) or (), before.get(kind) or (), f"spec.{kind}")
         errors += found
@@ -46,6 +47,14 @@ def validate_pod_update(new: Obj, old: Obj) -> list[FieldError]:
     if masked != before:
         errors.append(forbidden("spec", f"{_FROZEN}\n{_difference(before, masked)}"))
     return errors
+
+
+def _validate_mirror(new: Obj, old: Obj) -> list[FieldError]:
+    hashed, before = ((meta.get("annotations") or {}).get(MIRROR) for meta in (new, old))
+    if hashed == before:
+        return []
+    change = "add" if before is None else "remove or update"
+    return [forbidden(f"metadata.annotations[{MIRROR}]", f"may not {change} mirror pod annotation")]
 
 
 def _validate_images(new: Sequence[Obj], old: Sequence[Obj], path: str) -> tuple[list[FieldError], bool]:

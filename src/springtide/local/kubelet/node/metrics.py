@@ -2,8 +2,8 @@
 """Resource usage of this node's pods in the format of kubelet's `/metrics/resource`, for `kubectl top` and autoscalers.
 
 Shims report the processor time and the working set of their containers. The node's own numbers are the sums: several
-nodes share a machine here, and each reports only its own pods. Processor time is a counter and must not fall when a pod
-is removed, so its increments are summed up.
+nodes share a machine here, and each reports only its own pods, without the processes that mirror pods represent.
+Processor time is a counter and must not fall when a pod is removed, so its increments are summed up.
 """
 
 from __future__ import annotations
@@ -33,6 +33,8 @@ class Usage(NamedTuple):
     """Seconds of processor time since the container started."""
     memory: float
     """Bytes of its working set."""
+    is_mirror: bool = False
+    """Whether its process runs outside of pods and does not count as usage of the node."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,7 +78,8 @@ class ResourceMetrics:
         pods = self._pods.all()
         answers = await asyncio.gather(*(_of_pod(pod, pod.shim) for pod in pods if pod.shim is not None))
         usages = [usage for answer in answers for usage in answer or ()]
-        self._counter.add(usages, {pod_specs.uid_of(pod.obj) for pod in pods})
+        own = [usage for usage in usages if not usage.is_mirror]
+        self._counter.add(own, {pod_specs.uid_of(pod.obj) for pod in pods})
         return Reading(self._clock(), usages, self._counter.total, any(answer is None for answer in answers))
 
 
@@ -96,6 +99,7 @@ async def _of_pod(pod: HostedPod, shim: PodShim) -> list[Usage] | None:
             pod.states[name].started,
             amounts["cpu"],
             amounts["memory"],
+            pod.is_mirror,
         )
         for name, amounts in used.items()
         if name in pod.states
@@ -132,8 +136,9 @@ def render(reading: Reading) -> str:
         labels = _labels(namespace=namespace, pod=pod)
         samples["pod_cpu_usage_seconds_total"].append(f"{labels} {cpu}{stamp}")
         samples["pod_memory_working_set_bytes"].append(f"{labels} {memory}{stamp}")
+    own = sum(usage.memory for usage in reading.usages if not usage.is_mirror)
     samples["node_cpu_usage_seconds_total"].append(f" {reading.node_cpu}{stamp}")
-    samples["node_memory_working_set_bytes"].append(f" {sum(usage.memory for usage in reading.usages)}{stamp}")
+    samples["node_memory_working_set_bytes"].append(f" {own}{stamp}")
     samples["resource_scrape_error"].append(f" {int(reading.failed)}")
     samples["scrape_error"].append(f" {int(reading.failed)}")
     return "".join(_family(name, lines) for name, lines in samples.items() if lines)

@@ -8,8 +8,9 @@ what only the agent knows and therefore writes to disk itself, as `pod.json`.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import AsyncGenerator, Callable, Iterator
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -17,7 +18,7 @@ import msgspec
 
 from springtide.kube.resources import Key, Obj
 from springtide.local.kubelet.containers.bodies import Prepared
-from springtide.local.kubelet.containers.logs import files_of
+from springtide.local.kubelet.containers.logs import Options, files_of, text
 from springtide.local.kubelet.pods import interruptions
 from springtide.local.kubelet.pods.observed import Failure, Observed, Stop, Verdict
 from springtide.local.kubelet.pods.restarts import BackOff
@@ -127,6 +128,16 @@ class LocalPod:
 
     def attempt_log(self, container: str, attempt: int) -> list[Path]:
         return files_of(self.logs / container, attempt)
+
+    def log_text(
+        self, container: str, attempt: int, options: Options, running: Callable[[], bool]
+    ) -> AsyncGenerator[bytes, None]:
+        """The log of an attempt in chunks; when followed, until `running` is false and everything was read."""
+        return text(partial(self.attempt_log, container, attempt), options, running)
+
+    @property
+    def is_mirror(self) -> bool:
+        return False
 
     def attempts(self) -> dict[str, int]:
         """The number of the newest attempt of each container."""

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 
+from springtide.api.mirror_pods import is_mirror
 from springtide.kube.controller import Result, Retry
 from springtide.kube.informer import Informer
 from springtide.kube.resources import PODS, Obj
@@ -246,3 +247,8 @@ def _described(obj: Obj) -> tuple[object, object]:
 
 def uids(obj: Obj) -> list[str]:
     return [pod_specs.uid_of(obj)]
+
+
+def uids_to_run(obj: Obj) -> list[str]:
+    """Without mirror pods: their processes run outside of pods."""
+    return [] if is_mirror(obj) else uids(obj)

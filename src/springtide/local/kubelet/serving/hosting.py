@@ -4,10 +4,10 @@
 from __future__ import annotations
 
 import socket
-from collections.abc import Mapping, Sequence
-from pathlib import Path
+from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from typing import Any, Protocol
 
+from springtide.local.kubelet.containers.logs import Options
 from springtide.local.runtime.contract import ContainerState
 
 
@@ -53,8 +53,17 @@ class HostedPod(Protocol):
         """As last reported to the API."""
         ...
 
+    def log_text(
+        self, container: str, attempt: int, options: Options, running: Callable[[], bool]
+    ) -> AsyncGenerator[bytes, None]:
+        """The log of an attempt in chunks; when followed, until `running` is false and everything was read."""
+        ...
+
     @property
-    def logs(self) -> Path: ...
+    def is_mirror(self) -> bool:
+        """Whether it represents a process outside of pods: commands cannot be run in it, and the node does not
+        account for its resources."""
+        ...
 
     @property
     def address(self) -> str: ...

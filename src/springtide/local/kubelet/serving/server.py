@@ -24,7 +24,7 @@ from aiohttp import web
 
 from springtide.local.access.authentication import user_of_der
 from springtide.local.access.identity import MASTERS
-from springtide.local.kubelet.containers import exec_sockets, logs
+from springtide.local.kubelet.containers import exec_sockets
 from springtide.local.kubelet.node.metrics import ResourceMetrics
 from springtide.local.kubelet.serving import commands, log_requests, paths
 from springtide.local.kubelet.serving.hosting import HostedPod, Hosting, PodShim, is_running
@@ -42,6 +42,10 @@ from springtide.serving.listening import Listener
 
 LOOPBACK: Final = "127.0.0.1"
 TEXT: Final = "text/plain; version=0.0.4; charset=utf-8"
+_MIRROR: Final = (
+    'pod "{}" is a mirror pod: its process runs outside of pods, so exec, attach, cp and port-forward cannot reach it. '
+    "kubectl logs and kubectl top pod can."
+)
 
 
 @contextlib.asynccontextmanager
@@ -112,11 +116,10 @@ class Endpoint:
         if pod is None:
             raise Refused(404, f'pod "{asked.pod}" does not exist')
         attempt = log_requests.attempt_of(pod, asked.container, asked.flag("previous"))
-        files = partial(logs.files_of, pod.logs / asked.container, attempt)
         response = web.StreamResponse(headers={"Content-Type": "text/plain"})
         await response.prepare(request)
         running = partial(self._goes_on, pod_specs.uid_of(pod.obj), asked, attempt)
-        async with contextlib.aclosing(logs.text(files, options, running)) as pieces:
+        async with contextlib.aclosing(pod.log_text(asked.container, attempt, options, running)) as pieces:
             async for piece in pieces:
                 await response.write(piece)
         return response
@@ -173,7 +176,7 @@ class Endpoint:
         await channels.serve(upgrade.head, upgrade.duplex, wanted, run)
 
     async def _forward(self, upgrade: Upgrade, asked: Asked) -> None:
-        pod = self._found(asked)
+        pod = self._with_containers(asked)
         if pod.shim is None:
             raise Refused(500, f'pod not found ("{asked.pod}_{asked.namespace}")')
         shim = pod.shim
@@ -203,8 +206,14 @@ class Endpoint:
             raise Refused(404, "pod does not exist")
         return pod
 
-    def _running(self, asked: Asked) -> tuple[HostedPod, PodShim]:
+    def _with_containers(self, asked: Asked) -> HostedPod:
         pod = self._found(asked)
+        if pod.is_mirror:
+            raise Refused(400, _MIRROR.format(asked.pod))
+        return pod
+
+    def _running(self, asked: Asked) -> tuple[HostedPod, PodShim]:
+        pod = self._with_containers(asked)
         if pod.shim is None or not is_running(pod, asked.container):
             if asked.verb == "attach":
                 raise Refused(500, f"container {asked.container} not found in pod {asked.pod}_{asked.namespace}")

@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable
 from typing import Protocol, TypeVar
 
+from springtide.api.mirror_pods import MIRROR
 from springtide.kube.informer import Informer, Informers
 from springtide.kube.resources import (
     NAMESPACES,
@@ -58,7 +59,7 @@ def follow(informers: Informers, ledger: Ledger, listener: Listener) -> None:
         return Change.NOTHING  # no pod fits because of a budget; only victims may differ
 
     pods = informers.of(PODS, into=views.PodView)
-    pods.on_change(lambda key: listener.pod_changed(key, pods.get(key)))
+    pods.on_change(lambda key: listener.pod_changed(key, _scheduled(pods.get(key))))
     on(NODES, views.NodeView, lambda key, view: ledger.node_changed(key.name, view))
     on(NAMESPACES, views.NamespaceView, lambda key, view: ledger.namespace_changed(key.name, view))
     on(PERSISTENTVOLUMES, views.VolumeView, lambda key, view: _keep(storage.volumes, key.name, view))
@@ -69,6 +70,11 @@ def follow(informers: Informers, ledger: Ledger, listener: Listener) -> None:
     on(groups.QUEUES, views.QueueView, lambda key, view: ledger.queue_changed(key.name, view))
     on_groups(groups.VOLCANO_GROUPS)
     on_groups(groups.PLUGIN_GROUPS)
+
+
+def _scheduled(pod: views.PodView | None) -> views.PodView | None:
+    """Mirror pods take no room on a node, and none is a victim of preemption: their processes run without them."""
+    return None if pod is None or MIRROR in (pod.metadata.annotations or {}) else pod
 
 
 def reread(informers: Informers, ledger: Ledger, plan: VolumePlan) -> None:

@@ -11,9 +11,10 @@ import asyncio
 import logging
 import signal
 from asyncio.subprocess import Process
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 from springtide.local.datadir import DataDir
+from springtide.local.kubelet.mirror_pods import records
 from springtide.local.kubelet.pods import interruptions
 from springtide.local.runtime import shim_client
 from springtide.local.supervisor import credentials, leftovers, log_files
@@ -27,9 +28,10 @@ _PATIENCE = 10.0
 
 
 class Agents:
-    def __init__(self, directory: DataDir, server: str, arguments: Sequence[str]) -> None:
-        """`arguments` are passed to every agent."""
+    def __init__(self, directory: DataDir, server: str, arguments: Sequence[str], *, operator: bool) -> None:
+        """`arguments` are passed to every agent; with an `operator`, one of the nodes has its mirror pods."""
         self._directory, self._server, self._arguments = directory, server, arguments
+        self._operator = operator
         self._kept: dict[str, Kept] = {}
 
     def left(self) -> set[str]:
@@ -41,18 +43,29 @@ class Agents:
     async def start(self, node: str) -> None:
         if node not in self._kept:
             self._kept[node] = Kept(f"the agent of node {node}", lambda: self._launch(node))
+            self._choose_host(self._kept)
 
     async def stop(self, node: str) -> None:
         """Stops the agent and its pods within their grace periods, and removes the node's files."""
+        self._choose_host(self._kept.keys() - {node})
         if node in self._kept:
             await self._kept[node].end(signal.SIGUSR1, None)
         await self._clear(node)
 
     async def kill(self, node: str) -> None:
         """Kills agent and pods, as a machine failure would."""
+        self._choose_host(self._kept.keys() - {node})
         if node in self._kept:
             await self._kept[node].end(signal.SIGKILL, None)
         await self._clear(node)
+
+    def _choose_host(self, nodes: Collection[str]) -> None:
+        """Choose the node that has the operator's mirror pods: it keeps them as long as it has an agent."""
+        chosen = mirror_host(records.read_host(self._directory), nodes) if self._operator else ""
+        try:
+            records.write_host(self._directory, chosen)
+        except OSError as error:  # a full disk; the next start of an agent tries again
+            logger.warning("the operator's mirror pods stay where they are: %s", error)
 
     # For the shutdown of the cluster
 
@@ -90,3 +103,8 @@ class Agents:
         self._kept.pop(node, None)
         await asyncio.to_thread(leftovers.kill, self._directory, node)
         await asyncio.to_thread(leftovers.remove, self._directory, node)
+
+
+def mirror_host(present: str, nodes: Collection[str]) -> str:
+    """The node for the mirror pods; empty without any node."""
+    return present if present in nodes else min(nodes, default="")

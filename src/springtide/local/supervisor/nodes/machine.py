@@ -21,6 +21,7 @@ from springtide.local.runtime import isolation
 from springtide.local.supervisor.endings import Ending
 from springtide.local.supervisor.nodes import node_specs
 from springtide.local.supervisor.nodes.agents import Agents
+from springtide.local.supervisor.operator import note_end
 from springtide.local.supervisor.settings import Nodes
 
 if TYPE_CHECKING:
@@ -35,10 +36,12 @@ _SILENCE = 1.0
 
 
 class Machine:
-    def __init__(self, directory: DataDir, wanted: Nodes, findings: isolation.Findings, port: int) -> None:
+    def __init__(
+        self, directory: DataDir, wanted: Nodes, findings: isolation.Findings, port: int, *, operator: bool
+    ) -> None:
         self._directory, self._wanted, self._findings = directory, wanted, findings
         self._default = node_specs.default(socket.gethostname())
-        self._agents = Agents(directory, f"https://{LOOPBACK}:{port}", self._arguments())
+        self._agents = Agents(directory, f"https://{LOOPBACK}:{port}", self._arguments(), operator=operator)
         self._loading: asyncio.Task[type[Keeping]]
         self._keeping: Keeping | None = None
         self._tasks: list[asyncio.Task[None]] = []
@@ -46,7 +49,8 @@ class Machine:
 
     async def prepare(self) -> None:
         """Starts the agents while the server starts: they take as long, and wait for the server and their nodes."""
-        for node in self._expected():
+        note_end(self._directory, None)  # of an operator whose supervisor was killed
+        for node in sorted(self._expected()):
             await self._agents.start(node)
         if self._has_network:
             self._tasks.append(asyncio.create_task(self._keep_network()))

@@ -3,11 +3,12 @@
 
 from __future__ import annotations
 
+from collections.abc import AsyncGenerator, Callable
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any
 
 from springtide.local.apiserver.nodes import resource_metrics
+from springtide.local.kubelet.containers.logs import Options
 from springtide.local.kubelet.node.metrics import Counter, Reading, ResourceMetrics, Usage, render
 from springtide.local.runtime.contract import ContainerState
 from springtide.local.runtime.shim_client import ShimError
@@ -99,8 +100,13 @@ class Pod:
     obj: dict[str, Any] = field(default_factory=lambda: {"metadata": {"name": "pod", "namespace": "ns", "uid": "u"}})
     states: dict[str, ContainerState] = field(default_factory=lambda: {"main": ContainerState("main", 0, "running")})
     status: dict[str, Any] = field(default_factory=dict)
-    logs: Path = Path()
     address: str = ""
+    is_mirror: bool = False
+
+    def log_text(
+        self, container: str, attempt: int, options: Options, running: Callable[[], bool]
+    ) -> AsyncGenerator[bytes, None]:
+        raise NotImplementedError
 
 
 class Pods:
@@ -133,3 +139,12 @@ async def test_a_shim_that_does_not_answer_spoils_nothing_for_the_others() -> No
     text = await metrics.text()
     assert 'container_cpu_usage_seconds_total{container="main",namespace="ns",pod="pod"} 1.0' in text
     assert "\nscrape_error 1\n" in text
+
+
+async def test_the_process_of_a_mirror_pod_is_usage_of_its_pod_and_not_of_the_node() -> None:
+    used = {"main": {"cpu": 1.0, "memory": 2.0}}
+    mirror = Pod(Shim(used), {"metadata": {"name": "mirror", "namespace": "ns", "uid": "m"}}, is_mirror=True)
+    text = await ResourceMetrics(Pods(Pod(Shim(used)), mirror), lambda: NOW).text()
+    assert 'pod_cpu_usage_seconds_total{namespace="ns",pod="mirror"} 1.0' in text
+    assert "\nnode_cpu_usage_seconds_total 1.0 " in text
+    assert "\nnode_memory_working_set_bytes 2.0 " in text
