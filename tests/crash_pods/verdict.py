@@ -9,6 +9,7 @@ from tests.crash_pods.logs import STREAMS, Account
 from tests.crash_pods.looking import Life, Traces
 from tests.crash_pods.programs import Wanted
 
+from springtide.api.mirror_pods import is_mirror
 from springtide.kube.resources import Obj
 
 KILLED = 137
@@ -125,7 +126,7 @@ def is_part(given: str, file: str, whole: bool) -> bool:
 
 def judge_traces(pods: Iterable[Obj], traces: Traces) -> list[str]:
     """Everything on this machine belongs to a pod that is there, and each pod that runs has what it needs."""
-    known = {pod["metadata"]["uid"]: pod for pod in pods}
+    known = {pod["metadata"]["uid"]: pod for pod in pods if not is_mirror(pod)}
     running = {uid for uid, pod in known.items() if pod["status"]["phase"] not in TERMINAL}
     names = {f"{pod['metadata']['namespace']}_{pod['metadata']['name']}_{uid}" for uid, pod in known.items()}
     cables = {_cable(pod["status"]["podIP"]) for uid, pod in known.items() if uid in running}

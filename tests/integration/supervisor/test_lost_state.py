@@ -15,6 +15,7 @@ from tests.integration.supervisor.test_keeping import FOR_EVER, run_pod
 
 from springtide.kube import errors
 from springtide.kube.client import Client
+from springtide.kube.request import Scope
 from springtide.kube.resources import PODS, Key
 from springtide.local.datadir import DataDir
 
@@ -46,7 +47,8 @@ def test_a_lost_log_is_refused_and_running_pods_are_left_alone_until_the_loss_is
 def damage_pod(place: DataDir) -> None:
     """One byte, as a bad disk would."""
     with contextlib.closing(sqlite3.connect(place.database)) as connection, connection:
-        (body,) = connection.execute("SELECT body FROM log WHERE resource = 'pods' ORDER BY revision DESC").fetchone()
+        rows = connection.execute("SELECT body FROM log WHERE resource = 'pods' ORDER BY revision DESC")
+        body = next(body for (body,) in rows if body is not None and b"begun" in body)
         damaged = body.replace(b"begun", b"bogun")
         connection.execute("UPDATE log SET body = ? WHERE body = ?", (damaged, body))
 
@@ -61,7 +63,7 @@ def test_a_damaged_pod_is_named_and_runs_on_and_all_else_is_served(tide: Tide) -
         async with await Client.connect(str(place.kubeconfig)) as client:
             with pytest.raises(errors.ServerError, match='pods "p" in namespace "default" is damaged'):
                 await client.get(PODS, Key("default", "p"))
-            assert (await client.list(PODS)).items == []
+            assert (await client.list(PODS, Scope("default"))).items == []
 
     asyncio.run(asked())
     asyncio.run(create(place, a_pod("q", FOR_EVER)))

@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
+from springtide.api.mirror_pods import is_mirror
 from springtide.kube import config
 
 _PATIENCE = 5.0
@@ -36,7 +37,7 @@ class NotServedError(ValueError):
 @dataclass(frozen=True, slots=True)
 class Found:
     counts: dict[str, int]
-    """The number of objects of a few kinds."""
+    """The number of objects of a few kinds; without mirror pods, which are not the user's."""
     ready: int
     """Ready nodes."""
     running: int
@@ -48,7 +49,10 @@ def look(kubeconfig: Path) -> Found:
         counts = {plural: _count(answer(server, f"/api/v1/{plural}?limit=1")) for plural in _COUNTED}
         nodes = answer(server, "/api/v1/nodes")["items"] if counts["nodes"] else []
         running = answer(server, "/api/v1/pods?fieldSelector=status.phase%3DRunning") if counts["pods"] else {}
-        return Found(counts, sum(_is_ready(node) for node in nodes), len(running.get("items") or ()))
+        pods = running.get("items") or ()
+        mirrors = sum(is_mirror(pod) for pod in pods)
+        counts["pods"] = max(counts["pods"] - mirrors, 0)
+        return Found(counts, sum(_is_ready(node) for node in nodes), len(pods) - mirrors)
 
 
 @contextmanager

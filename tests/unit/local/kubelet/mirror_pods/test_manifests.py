@@ -39,12 +39,13 @@ def test_only_a_deletion_another_version_or_another_node_makes_one_outdated() ->
     (wanted, *_) = manifests.all_of(NODE).values()
     (there, *_) = manifests.all_of(NODE).values()
     assert manifests.is_current(there, wanted)
-    for change in (
+    changes: tuple[dict[str, Any], ...] = (
         {"deletionTimestamp": "2026-11-16T12:00:00Z"},
         {"annotations": {MIRROR: "of another version"}},
         {"ownerReferences": [manifests.owner_of({"metadata": {"name": "a", "uid": "another"}})]},
         {"ownerReferences": []},
-    ):
+    )
+    for change in changes:
         assert not manifests.is_current(there | {"metadata": there["metadata"] | change}, wanted)
 
 

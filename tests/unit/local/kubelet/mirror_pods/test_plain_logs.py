@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterator
 from datetime import datetime
 from pathlib import Path
 
@@ -39,7 +38,7 @@ def write(log: Path, text: str) -> int:
 
 
 @pytest.fixture
-def log(tmp_path: Path) -> Iterator[Path]:
+def log(tmp_path: Path) -> Path:
     path = tmp_path / "operator.log"
     path.write_text(TEXT)
     return path
