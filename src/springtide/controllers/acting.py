@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Executes a plan's actions in order.
+"""Executes a plan's actions in order; what does not depend on each other at once.
+
+Pods of a job are created concurrently, and so are its Services, together with the config object that is written after
+them: nothing depends on a Service before a pod exists, and one that a stale plan created is deleted by the next plan.
 
 The first error stops the execution, and the next plan continues. A rejected pod, by a quota for instance, does not stop
 it: later actions may free the capacity. Every response of the API server is put into the cache, so that the next plan
@@ -47,7 +50,7 @@ TAKEN_RETRY: Final = 30.0
 REMAINS_RETRY: Final = 2.0
 """Seconds; objects left of an earlier job of the same name are being deleted."""
 _AT_ONCE: Final = 16
-"""Pods of one job that are created concurrently."""
+"""Writes for one job that are made concurrently."""
 _SOON: Final = 30.0
 """Seconds; a wait shorter than this takes precedence over the back-off of a rejection."""
 _REFUSALS: Final = (errors.Forbidden, errors.Invalid, errors.BadRequest)
@@ -139,6 +142,8 @@ class Executor:
         for batch in _batches(actions):
             if _makes_pods(batch[0]):
                 refused += await self._create_pods(subject, old, batch)
+            elif len(batch) > 1:
+                await self._write_together(subject, old, batch)
             else:
                 await self._do(subject, old, batch[0], refused)
         wait = next((each.delay.total_seconds() for each in actions if isinstance(each, RequeueAfter)), None)
@@ -186,17 +191,37 @@ class Executor:
             self._recorder.record(subject.reference, "Warning", cause.reason, quoting.bounded(cause.sentence))
 
     async def _create_or_tell(self, subject: Subject, old: JobStatus, create: Create) -> None:
-        """Creates an object that all later actions need. If it is rejected, the status states only that."""
+        """Creates an object that all later actions need."""
         try:
             await self._create(subject, create)
         except (errors.ApiError, Taken) as refusal:
             if not _is_refusal(refusal):
                 raise
-            found = _Refused(create, refusal)
-            self._tell(subject, old, [found])
-            held_up = replace(old, state=old.state or StateName.CREATED.value)
-            await self._write_status(subject, old, _without(old, held_up, [found]))
-            raise _until(refusal, None) from refusal
+            await self._hold_up(subject, old, _Refused(create, refusal))
+
+    async def _write_together(self, subject: Subject, old: JobStatus, actions: Sequence[Action]) -> None:
+        """Services and the config object. An error other than a rejection comes first: it may mean that the plan was
+        made from a stale view."""
+        writes = (
+            self._create(subject, each) if isinstance(each, Create) else self._do(subject, old, each, ())
+            for each in actions
+        )
+        done = await asyncio.gather(*writes, return_exceptions=True)
+        refused = []
+        for action, failure in zip(actions, done, strict=True):
+            if isinstance(action, Create) and isinstance(failure, errors.ApiError | Taken) and _is_refusal(failure):
+                refused.append(_Refused(action, failure))
+            elif failure is not None:
+                raise failure
+        if refused:
+            await self._hold_up(subject, old, refused[0])
+
+    async def _hold_up(self, subject: Subject, old: JobStatus, found: _Refused) -> None:
+        """All later actions need the rejected object: the status states only that, and the plan ends."""
+        self._tell(subject, old, [found])
+        held_up = replace(old, state=old.state or StateName.CREATED.value)
+        await self._write_status(subject, old, _without(old, held_up, [found]))
+        raise _until(found.refusal, None) from found.refusal
 
     async def _create(self, subject: Subject, create: Create) -> None:
         manifest = _complete(create)
@@ -333,21 +358,26 @@ def _in_seconds(value: Any) -> Any:
 
 
 def _batches(actions: Iterable[Action]) -> Iterator[Sequence[Action]]:
-    """Consecutive creations of pods form batches; all other actions stay single."""
-    for together, found in groupby(actions, key=_is_pod):
-        if not together:
-            yield from ([action] for action in found)
-            continue
-        pods = list(found)
-        yield from (pods[start : start + _AT_ONCE] for start in range(0, len(pods), _AT_ONCE))
+    """Consecutive creations of pods form batches, and so do those of Services with the write of the config object; all
+    other actions stay single."""
+    for together, found in groupby(actions, key=_group):
+        each = list(found)
+        size = _AT_ONCE if together else 1
+        yield from (each[start : start + size] for start in range(0, len(each), size))
+
+
+def _group(action: Action) -> str:
+    """What consecutive actions have in common that do not depend on each other; empty: they may."""
+    match action:
+        case Create(manifest={"kind": "Pod"}):
+            return "pods"
+        case Create(manifest={"kind": "Service" | "ConfigMap"}) | Patch(key=Name(kind="ConfigMap")):
+            return "names and ledger"
+    return ""
 
 
 def _makes_pods(action: Action) -> bool:
     return isinstance(action, Create) and action.manifest["kind"] in ("Pod", "Job")
-
-
-def _is_pod(action: Action) -> bool:
-    return isinstance(action, Create) and action.manifest["kind"] == "Pod"
 
 
 def _complete(create: Create) -> Obj:

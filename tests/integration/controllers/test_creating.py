@@ -3,12 +3,16 @@
 
 from __future__ import annotations
 
+import asyncio
 import base64
+import random
+from pathlib import Path
 from typing import Any
 
 import msgspec
 import pytest
-from tests.integration.controllers.world import MPIJOBS, NAME, V1, V2, World, job
+from tests.crash_jobs import named_jobs
+from tests.integration.controllers.world import MPIJOBS, NAME, PATIENCE, V1, V2, World, job
 
 from springtide.kube.request import Request, path_of
 from springtide.kube.resources import (
@@ -219,3 +223,44 @@ async def _table(world: World) -> tuple[list[str], list[Any]]:
     answer = await world.client.raw(Request("GET", path_of(MPIJOBS[V1], world.namespace, NAME), headers=accept))
     table = msgspec.json.decode(answer.body)
     return [column["name"] for column in table["columnDefinitions"]], table["rows"][0]["cells"]
+
+
+async def test_services_and_the_ledger_are_written_at_once_and_pods_after_them(operated: World) -> None:
+    """A write that waits for the others shows that they are under way."""
+    under_way: list[str] = []
+    together = asyncio.Event()
+
+    async def wait(request: Request) -> None:
+        if request.path.endswith(("/services", "/configmaps")):
+            under_way.append(request.path.rpartition("/")[2])
+            if len(under_way) == size + 2:
+                together.set()
+            await asyncio.wait_for(together.wait(), PATIENCE)
+
+    operated.wire.before = wait
+    wanted = named_jobs.rigid(random.Random(0), Path("/shared"))
+    size = wanted.size
+    await operated.submit_wanted(wanted)
+    await operated.until(lambda: operated.all_of(PODS), lambda pods: len(pods) == size + 1)
+    first = [write.kind for write in operated.wire.writes[: 2 * size + 3]]
+    assert sorted(first[: size + 2]) == ["configmaps", *["services"] * (size + 1)]
+    assert set(first[size + 2 :]) == {"pods"}
+
+
+async def test_a_service_whose_name_is_taken_holds_all_pods_back(world: World) -> None:
+    wanted = named_jobs.rigid(random.Random(0), Path("/shared"))
+    taken = world.key(f"{wanted.name}-worker-0")
+    await world.client.create(SERVICES, {**SERVICES.describe(taken), "spec": {"ports": [{"port": 80}]}})
+    await world.start()
+    await world.submit_wanted(wanted)
+
+    async def told() -> str:
+        status = (await world.get(wanted.resource, wanted.name)).get("status") or {}
+        return str(status.get("explanation", ""))
+
+    await world.until(told, lambda found: f'"{taken.name}" of Kind "Service" already exists' in found)
+    await world.quiet()
+    assert await world.all_of(PODS) == {}
+    await world.delete(SERVICES, taken.name)
+    await world.client.patch(wanted.resource, world.key(wanted.name), {"metadata": {"annotations": {"touched": "yes"}}})
+    await world.until(lambda: world.all_of(PODS), lambda pods: len(pods) == wanted.size + 1)

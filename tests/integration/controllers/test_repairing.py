@@ -64,9 +64,7 @@ async def test_rights_are_put_back(operated: World) -> None:
 
 async def test_what_is_right_is_not_written_again(operated: World) -> None:
     """Servers leave out what is false or empty."""
-    found = named_jobs.rigid(random.Random(0), Path("/shared"))
-    manifest = {**found.manifest, "metadata": {"name": found.name, "namespace": operated.namespace}}
-    await operated.client.create(found.resource, manifest)
+    found = await operated.submit_wanted(named_jobs.rigid(random.Random(0), Path("/shared")))
     await operated.until(lambda: operated.all_of(PODS), lambda pods: len(pods) == 1 + found.size)
     await operated.quiet()
     mark = len(operated.wire.writes)

@@ -156,8 +156,7 @@ class NamedStorm:
         ]
 
     async def submit(self) -> None:
-        metadata = {**self._wanted.manifest["metadata"], "namespace": self._world.namespace}
-        await self._world.client.create(self._wanted.resource, {**self._wanted.manifest, "metadata": metadata})
+        await self._world.submit_wanted(self._wanted)
 
     async def step(self) -> None:
         # Whatever it was about may be gone.

@@ -15,6 +15,7 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Any, Self, TypeVar
 
+from tests.crash_jobs.jobs import Wanted
 from tests.integration.controllers.kubelet import Kubelet
 from tests.integration.controllers.wire import Wire
 from tests.integration.patience import until
@@ -139,6 +140,12 @@ class World:
         version = raw["apiVersion"].partition("/")[2]
         metadata = {**raw["metadata"], "namespace": self.namespace}
         return await self.client.create(MPIJOBS[version], {**raw, "metadata": metadata})
+
+    async def submit_wanted(self, wanted: Wanted) -> Wanted:
+        """A job of another kind."""
+        metadata = {**wanted.manifest["metadata"], "namespace": self.namespace}
+        await self.client.create(wanted.resource, {**wanted.manifest, "metadata": metadata})
+        return wanted
 
     async def patch(self, body: Obj, version: str = V2, subresource: str = "") -> Obj:
         return await self.client.patch(MPIJOBS[version], self.key(NAME), body, subresource=subresource)
