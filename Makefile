@@ -128,9 +128,12 @@ bench: $(READY) ## the embedded and the real API server side by side; builds the
 bench-pods: oracle ## how fast pods start, stop and answer, with stock kubectl
 	@SPRINGTIDE_TOOLS=$$($(CONTROL_PLANE) build | tail -n 1) $(BIN)/python benchmarks/pods.py
 
-# Kubeflow's mpi-operator stands beside ours; SPRINGTIDE_OTHER_OPERATOR names another program with the same flags.
-bench-operator: oracle ## our operator and Kubeflow's side by side: jobs a second, reaction, memory; some ten minutes
-	@SPRINGTIDE_OTHER_OPERATOR=$${SPRINGTIDE_OTHER_OPERATOR:-$$($(BIN)/python hack/oracle/mpi_operator.py)} $(BIN)/python benchmarks/operators.py
+# Kubeflow's mpi-operator and training-operator stand beside ours; SPRINGTIDE_OTHER_OPERATOR and
+# SPRINGTIDE_TRAINING_OPERATOR name other programs with the same flags. OPTIONS="--kind PyTorchJob --quick" measures less.
+bench-operator: oracle ## our operator and Kubeflow's side by side: jobs a second, reaction, memory; some half an hour
+	@SPRINGTIDE_OTHER_OPERATOR=$${SPRINGTIDE_OTHER_OPERATOR:-$$($(BIN)/python hack/oracle/mpi_operator.py)} \
+	SPRINGTIDE_TRAINING_OPERATOR=$${SPRINGTIDE_TRAINING_OPERATOR:-$$($(BIN)/python hack/oracle/training_operator.py)} \
+	$(BIN)/python benchmarks/operators.py $(OPTIONS)
 
 bench-resize: $(READY) ## a training group that grows, shrinks and loses a rank, beside Horovod Elastic and torchrun
 	@PYTHONPATH=. $(BIN)/python benchmarks/resize.py
