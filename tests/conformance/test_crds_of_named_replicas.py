@@ -82,7 +82,7 @@ def test_what_is_left_out_has_a_default_and_the_roles_stay_as_they_are_spelled(a
 def test_a_role_that_there_is_none_is_refused_with_those_that_there_are(admin: Kubectl, of: Of) -> None:
     complaint = refused(admin, a_job(of, {"Worker": 1, "Launcher": 1}))
     assert f"spec.{of.specs}: Invalid value: " in complaint
-    assert f"the roles are {of.roles}" in complaint
+    assert f'"Launcher" is not a role; the roles are {of.roles}' in complaint
 
 
 @kinds

@@ -27,11 +27,14 @@ def one_of(choices: type[StrEnum]) -> dict[str, Any]:
     return {"enum": [choice.value for choice in choices]}
 
 
-def rules(*each: tuple[str, str] | tuple[str, str, str] | tuple[str, str, str, str]) -> dict[str, Any]:
+def rules(
+    *each: tuple[str, str] | tuple[str, str, str] | tuple[str, str, str, str] | Mapping[str, str],
+) -> dict[str, Any]:
     """CEL rules: the expression that must hold, the error message, and optionally the path below this field that the
-    error names, and the reason of the error."""
+    error names, and the reason of the error. A rule with other fields is written as in the CRD."""
     names = ("rule", "message", "fieldPath", "reason")
-    return {"x-kubernetes-validations": [dict(zip(names, rule, strict=False)) for rule in each]}
+    written = [rule if isinstance(rule, Mapping) else dict(zip(names, rule, strict=False)) for rule in each]
+    return {"x-kubernetes-validations": written}
 
 
 IMMUTABLE: Final = rules(("self == oldSelf", "field is immutable"))

@@ -53,7 +53,6 @@ ReplicaSpecs = dict[str, ReplicaSpec]
 
 def roles(text: str, names: Sequence[str], least: int, *more: tuple[str, str]) -> Any:
     """What the CRD says of `ReplicaSpecs`: these roles, each with at least so many replicas; `more` are rules."""
-    known = ", ".join(f"'{name.lower()}'" for name in names)
     # Not required by schema: of two spellings of a role, one of which `kubectl scale` has added, nothing else would be
     # said, because rules are only evaluated where the schema holds.
     template = rules(("has(self.template)", "a role has the template of its pods", ".template", "FieldValueRequired"))
@@ -61,7 +60,7 @@ def roles(text: str, names: Sequence[str], least: int, *more: tuple[str, str]) -
     return doc(
         text,
         rules(
-            (f"self.all(role, role.lowerAscii() in [{known}])", f"the roles are {', '.join(names)}"),
+            _known(names),
             (
                 "self.all(role, self.all(other, role == other || role.lowerAscii() != other.lowerAscii()))",
                 "a role must not be given twice in different spellings; kubectl scale and autoscalers need " + WORKER,
@@ -72,6 +71,17 @@ def roles(text: str, names: Sequence[str], least: int, *more: tuple[str, str]) -
         minProperties=1,
         maxProperties=_MOST_KEYS,
     )
+
+
+def _known(names: Sequence[str]) -> dict[str, str]:
+    """The rule that every role is one of these; its error names the first that is not, which may be a typing error."""
+    among = f"role.lowerAscii() in [{', '.join(repr(name.lower()) for name in names)}]"
+    message = f"the roles are {', '.join(names)}"
+    return {
+        "rule": f"self.all(role, {among})",
+        "message": message,  # where the expression cannot be evaluated
+        "messageExpression": f"'\"' + self.filter(role, !({among}))[0] + '\" is not a role; {message}'",
+    }
 
 
 def canonical(given: str, names: Iterable[str]) -> str | None:

@@ -64,9 +64,10 @@ def exited(ended: Exit) -> str:
 
 
 def _end(message: str) -> str:
-    """The last lines matter most; the rest is in the log."""
+    """The last lines matter most; the rest is in the log. Sentences go on after them, so without a full stop."""
     lines = message.strip().splitlines()
     text = "\n".join(lines[-LINES:])
+    text = text if text.endswith("..") else text.removesuffix(".")
     return text if len(text) <= LENGTH and len(lines) <= LINES else f"… {text[-LENGTH:]}"
 
 

@@ -44,7 +44,7 @@ def explain_absent(image: str, program: str, *, of_args: bool = False) -> str:
     make = f"{similar} Otherwise make one" if similar else "Make one"
     return (
         f"images are not pulled here, no environment stands in for this one, and {lacks}. "
-        f"{make}, and the pod starts by itself: {_fresh(image, *more)}"
+        f"{make}, and the pod starts by itself: {_fresh(image, program, *more)}"
     )
 
 
@@ -76,7 +76,7 @@ def explain_missing(image: str, environment: Environment, program: str = "", *, 
         )
     cure = f"Correct the command, or make the environment anew with what is missing: {_anew(environment, 'PACKAGE')}"
     if environment.name == OWN:
-        cure = f"Correct the command, or make an environment that has it: {_fresh(image)}"
+        cure = f"Correct the command, or make an environment that has it: {_fresh(image, program)}"
     return f"{_stands_for(image, environment)}. {cure}"
 
 
@@ -101,32 +101,55 @@ def _stands_for(image: str, environment: Environment) -> str:
     return f'image "{image}" is not pulled but runs in {what} ({environment.prefix})'
 
 
-def _fresh(image: str, *more: str) -> str:
-    """The command that creates an environment for an image."""
-    return shlex.join(["tide", "env", "create", _name(image), "--pip", "PACKAGE", *more, "--image", _any_tag(image)])
+def _fresh(image: str, program: str = "", *more: str) -> str:
+    """The command that creates an environment for an image; from a preset, if one has the program."""
+    preset = presets.with_command(posixpath.basename(program))
+    content = ["--preset", preset.name] if preset else ["--pip", "PACKAGE"]
+    return shlex.join(["tide", "env", "create", _name(image), *content, *more, "--image", _any_tag(image)])
 
 
 def _anew(environment: Environment, *packages: str) -> str:
     """The command that creates an environment again in the same way, with more packages."""
     words = ["tide", "env", "create", environment.name, "--replace"]
-    if environment.preset:
-        words += ["--preset", environment.preset, *(["--pip", *packages] if packages else [])]
-        return shlex.join(words)
-    files = [word for word in environment.requirements if word.startswith("-r ")]
-    installed = [*(word for word in environment.requirements if word not in files), *packages]
+    base = _of_preset(environment)
+    words += ["--preset", base.preset] if base.preset else []
+    wanted = [word for word in environment.requirements if word not in base.requirements]
+    files = [word for word in wanted if word.startswith("-r ")]
+    installed = [*(word for word in wanted if word not in files), *packages]
     words += ["--pip", *installed] if installed else []
     for file in files:
         words += ["-r", file.removeprefix("-r ")]
     for image in environment.images:
-        words += ["--image", image]
+        words += ["--image", image] if image not in base.images else []
     for shown in environment.files:
-        words += ["--files", f"{shown.source}:{shown.target}"]
-    words += ["--workdir", environment.workdir] if environment.workdir else []
-    for option, command in (("--entrypoint", environment.entrypoint), ("--cmd", environment.cmd)):
-        words += [option, shlex.join(command)] if command else []
+        words += ["--files", f"{shown.source}:{shown.target}"] if not shown.copied else []
+    words += ["--workdir", environment.workdir] if environment.workdir != base.workdir else []
+    for option, command, known in (
+        ("--entrypoint", environment.entrypoint, base.entrypoint),
+        ("--cmd", environment.cmd, base.cmd),
+    ):
+        words += [option, shlex.join(command)] if command != known else []
     for name, value in environment.env.items():
-        words += ["--env", f"{name}={value}"]
+        words += ["--env", f"{name}={value}"] if base.env.get(name) != value else []
     return shlex.join(words)
+
+
+def _of_preset(environment: Environment) -> Environment:
+    """What `--preset` alone gives the environment; nothing without a preset. Files of a preset are copied ones."""
+    preset = presets.table().get(environment.preset)
+    if preset is None:
+        return Environment(environment.name, environment.prefix)
+    return Environment(
+        environment.name,
+        environment.prefix,
+        preset.images,
+        workdir=preset.workdir,
+        requirements=preset.requirements,
+        entrypoint=preset.entrypoint,
+        cmd=preset.cmd,
+        env=preset.variables,
+        preset=preset.name,
+    )
 
 
 def _name(image: str) -> str:

@@ -35,6 +35,7 @@ class Preset(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     extends: str = ""
     horovod: bool = False
     programs: dict[str, str] = {}
+    commands: tuple[str, ...] = ()
     workdir: str = ""
     entrypoint: tuple[str, ...] = ()
     cmd: tuple[str, ...] = ()
@@ -73,3 +74,8 @@ def for_image(image: str) -> Preset | None:
     by_pattern = {pattern: preset for preset in table().values() if not preset.extends for pattern in preset.images}
     pattern = patterns.best(by_pattern, image)
     return None if pattern is None else by_pattern[pattern]
+
+
+def with_command(name: str) -> Preset | None:
+    """The first preset whose packages have this command."""
+    return next((preset for preset in table().values() if name in preset.commands), None)

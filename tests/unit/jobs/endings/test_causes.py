@@ -23,9 +23,20 @@ UNFOUND = "prterun was unable to find the specified executable file, and therefo
         (Exit(137, "OOMKilled"), "exited with code 137 (OOMKilled, SIGKILL)"),
         (Exit(139, "Error"), "exited with code 139 (SIGSEGV)"),
         (Exit(1, "Error", "Traceback\n  ...\nValueError: x\n"), "exited with code 1: Traceback\n  ...\nValueError: x"),
+        (Exit(2, "Error", "no data.\n"), "exited with code 2: no data"),
+        (Exit(2, "Error", "waiting..."), "exited with code 2: waiting..."),
         (Exit(128, "ContainerCannotRun", "no such file"), "exited with code 128 (ContainerCannotRun): no such file"),
     ],
-    ids=["nothing is known", "a code", "out of memory", "a signal", "what it said last", "it could not be started"],
+    ids=[
+        "nothing is known",
+        "a code",
+        "out of memory",
+        "a signal",
+        "what it said last",
+        "a full stop",
+        "an ellipsis",
+        "it could not be started",
+    ],
 )
 def test_how_a_pod_ended(ended: Exit | None, words: str) -> None:
     assert causes.ending(Pod("p", "u", "Worker", exit=ended)) == words

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from springtide.local.environments import advice, environment, making, shelf
+from springtide.local.environments import advice, environment, making, presets, shelf
 from springtide.local.environments.environment import Environment, Files
 from springtide.local.environments.making import Recipe
 from springtide.local.environments.shelf import BusyError, Environments, LinkError
@@ -248,6 +248,34 @@ def test_a_missing_command_names_image_environment_and_cure() -> None:
         "tide env create e --replace "
         "--pip 'a>1' b PACKAGE -r r --image 'mpi/*' --files /src:/examples --workdir /examples"
     )
+
+
+def test_the_cure_for_an_environment_of_a_preset_keeps_what_was_added_to_it() -> None:
+    of = presets.table()["pytorch"]
+    made = Environment(
+        "digits",
+        "/e/1",
+        (*of.images, "me/digits"),
+        (Files("/e/1/files", "/opt/mnist", copied=True), Files("/home/me/src", "/src")),
+        "/src",
+        requirements=(*of.requirements, "einops"),
+        entrypoint=of.entrypoint,
+        env={**of.variables, "SEED": "1"},
+        preset="pytorch",
+    )
+    assert advice.explain_missing("me/digits", made, "torchrn").endswith(
+        ": tide env create digits --replace --preset pytorch --pip einops PACKAGE --image me/digits "
+        "--files /home/me/src:/src --workdir /src --env SEED=1"
+    )
+
+
+@pytest.mark.parametrize(
+    ("program", "preset"), [("torchrun", "pytorch"), ("/usr/bin/mpirun", "mpi"), ("horovodrun", "horovod")]
+)
+def test_the_cure_for_a_missing_command_of_a_preset_names_the_preset(program: str, preset: str) -> None:
+    command = f"tide env create train --preset {preset} --image 'me/train:*'"
+    assert advice.explain_absent("me/train:1", program).endswith(f" and the pod starts by itself: {command}")
+    assert advice.explain_missing("me/train:1", Environment("tide", "/opt/tide"), program).endswith(command)
 
 
 def test_the_daemon_of_open_mpi_is_told_where_it_is(tmp_path: Path) -> None:
