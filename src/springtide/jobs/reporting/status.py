@@ -55,7 +55,8 @@ def ongoing(snapshot: Snapshot) -> JobStatus:
 def held_back(snapshot: Snapshot) -> JobStatus:
     """The status of a job that asks for more workers than can run, and has none."""
     conditions = _limited(snapshot, _created(snapshot, snapshot.job.status.conditions))
-    conditions = _startable(snapshot, conditions)
+    if snapshot.shape.fixed:
+        conditions = _startable(snapshot, conditions)
     return replace(
         _filled(snapshot, replace(snapshot.job.status, conditions=conditions)),
         explanation=snapshot.too_long or _too_large(snapshot),
