@@ -11,6 +11,7 @@ The order of a plan's actions keeps a job consistent when the execution is inter
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from datetime import datetime, timedelta
@@ -58,13 +59,14 @@ def plan(observed: Observed, kind: Kind, now: datetime) -> Plan:
         return _told(seen, (), advice, status.ended(seen, outcome))
     if observed.job.run.suspend:
         return _suspended(seen)
-    if seen.too_large and not seen.kept_size:
+    if (seen.too_large and not seen.kept_size) or seen.too_long:
         return _told(seen, (), (), status.held_back(seen))
     return _ongoing(seen)
 
 
 MOST_PODS = 200
-"""Pods that one plan creates or deletes. The next plan continues from there, after other jobs have been reconciled."""
+"""Pods that one plan creates or deletes, and as many other objects. The next plan continues from there, after other
+jobs have been reconciled."""
 _NEXT = timedelta(milliseconds=1)
 
 
@@ -82,7 +84,7 @@ def _ongoing(seen: Snapshot) -> Plan:
     rewritten = any(isinstance(action, Patch) and action.key == seen.config_key for action in actions)
     actions += _group(then)
     actions += _worker_pods(then)
-    actions += [*indexed_roles.created(then), *launching.created(then), *then.form.switched(then)]
+    actions += [*indexed_roles.created(then, MOST_PODS), *launching.created(then), *then.form.switched(then)]
     actions += relocating.suspended(then)
     actions += _freed(then, hosts)
     actions += objects.deletions(going)
@@ -342,11 +344,13 @@ def _told(
 def _one_turn(actions: Iterable[Action]) -> list[Action] | None:
     """The part of a too long plan that is executed now; cutting it equals an interrupted execution."""
     found: list[Action] = []
-    pods = 0
+    counts = Counter[bool]()
     for action in actions:
-        pods += isinstance(action, Create | Delete) and _kind(action) == "Pod"
-        if pods > MOST_PODS:
-            return found
+        if isinstance(action, Create | Delete):
+            is_pod = _kind(action) == "Pod"
+            counts[is_pod] += 1
+            if counts[is_pod] > MOST_PODS:
+                return found
         found.append(action)
     return None
 

@@ -52,7 +52,8 @@ class Shape:
     form: LauncherForm = NO_LAUNCHER
     launcher_name: str = ""
     fixed: tuple[str, ...] = ()
-    """Roles whose pods keep their names: replicas 0 to n-1, each created again under its own name."""
+    """Roles whose pods keep their names: replicas 0 to n-1, each created again under its own name. All that the kind
+    has: pods of a role that was removed from the job are the job's, too."""
     success: Success | None = None
     expendable: tuple[str, ...] = ()
     """Roles of which a replica that is never restarted may fail without the job, as long as another one is left."""
@@ -201,6 +202,11 @@ class Kind(ABC):
     def warnings(self, job: Job[Any]) -> tuple[Event, ...]:
         """Warnings for the user, recorded when the first pods are created."""
         return ()
+
+    def too_long(self, job: Job[Any], settings: Settings) -> str:
+        """Why replicas of this job cannot be started: a variable is longer than Linux passes to a program. Empty if
+        none is."""
+        return ""
 
     def advice(self, job: Job[Any], ended: Exit) -> str:
         """What a user can do about a launcher, or a replica without one, that ended this way; empty if unknown."""

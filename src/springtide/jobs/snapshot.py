@@ -81,6 +81,12 @@ class Snapshot:
         return next((each for each in asked if each[1] > self.observed.settings.max_workers), None)
 
     @property
+    def too_long(self) -> str:
+        """Why no replica could be started with the variables that it needs; read before the first one is created."""
+        started = bool(self.ledger.sizes) or not self.shape.fixed
+        return "" if started or self.too_large else self.kind.too_long(self.sized_job, self.observed.settings)
+
+    @property
     def wanted_size(self) -> int:
         return self.kept_size if self.too_large else self._size(self.shape.workers, self.asked_size)
 
@@ -112,9 +118,11 @@ class Snapshot:
         return asked | ({self.shape.workers: self.asked_size} if self.shape.workers in asked else {})
 
     def _size_of(self, role: str) -> int:
+        if role not in self.job.roles:
+            return 0  # without a template no pod can be created
         if role == self.shape.workers:
             return self.wanted_size
-        asked = self._size(role, self.job.roles[role].replicas if role in self.job.roles else 0)
+        asked = self._size(role, self.job.roles[role].replicas)
         return asked if asked <= self.observed.settings.max_workers else len(self.observed.of(role))
 
     def _size(self, role: str, asked: int) -> int:
@@ -200,6 +208,14 @@ def read(observed: Observed, kind: Kind, now: datetime) -> Snapshot:
         kept = Ledger() if shape.keeps_names else ledgers.recovered(workers.values(), launcher)
     else:
         kept = ledgers.read(config.annotations, workers.values())
+    kept = replace(kept, sizes=_believed(kept.sizes, observed))
     size = kept.sizes.get(shape.workers, len(workers)) if shape.keeps_names else len(kept.members)
     sizes = kind.resizable.sizes(observed.job) if kind.resizable is not None else ONE_SIZE
     return Snapshot(observed, kind, shape, sizes, kept, now, workers, launcher, size)
+
+
+def _believed(sizes: Mapping[str, int], observed: Observed) -> dict[str, int]:
+    """Without sizes that the operator cannot have written: other clients can write to the ledger, and a size is
+    iterated over. A job may have more pods than the limit allows if the limit was lowered."""
+    most = observed.settings.max_workers
+    return {role: size for role, size in sizes.items() if size <= most or size <= len(observed.of(role))}

@@ -20,6 +20,8 @@ ROLES: Final = (MASTER, WORKER)
 """In order of creation."""
 CONTAINER: Final = "pytorch"
 """The container that trains."""
+WAITING_CONTAINER: Final = "init-pytorch"
+"""The init container in which workers wait for their master."""
 PORT_NAME: Final = "pytorchjob-port"
 PORT: Final = 23456
 PROCESSES: Final = r"^(auto|cpu|gpu|xpu|[1-9][0-9]{0,8})$"

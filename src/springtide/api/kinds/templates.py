@@ -19,6 +19,12 @@ class Variable(Wire, frozen=True, kw_only=True):
     value: str | None = None
 
 
+class Port(Wire, frozen=True, kw_only=True):
+    name: str | None = None
+    container_port: int | None = None
+    protocol: str | None = None
+
+
 class Resources(Wire, frozen=True, kw_only=True):
     limits: dict[str, Any] | None = None
     requests: dict[str, Any] | None = None
@@ -41,6 +47,7 @@ class Container(Wire, frozen=True, kw_only=True):
     command: tuple[str, ...] | None = None
     args: tuple[str, ...] | None = None
     env: tuple[Variable, ...] | None = None
+    ports: tuple[Port, ...] | None = None
     resources: Resources | None = None
     volume_mounts: tuple[Named, ...] | None = None
     security_context: SecurityContext | None = None

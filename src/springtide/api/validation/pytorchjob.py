@@ -13,9 +13,18 @@ from springtide.api import bounds
 from springtide.api.defaults.pytorchjob import defaulted
 from springtide.api.field_errors import FieldError, forbidden, invalid, not_supported, required
 from springtide.api.kinds.elastic_policy import MOST_WORKERS
-from springtide.api.kinds.pytorchjob import CONTAINER, PROCESSES, ROLES, Backend, PyTorchJob, PyTorchJobSpec
+from springtide.api.kinds.pytorchjob import (
+    CONTAINER,
+    PROCESSES,
+    ROLES,
+    WAITING_CONTAINER,
+    Backend,
+    PyTorchJob,
+    PyTorchJobSpec,
+)
 from springtide.api.kinds.replicas import MASTER, WORKER, ReplicaSpec, by_role, canonical
 from springtide.api.kinds.run_policy import MULTIKUEUE, TRAINING_OPERATOR
+from springtide.api.kinds.templates import Template
 from springtide.api.validation import shared
 
 _ROLES = "spec.pytorchReplicaSpecs"
@@ -41,6 +50,7 @@ def admission_errors(raw: Mapping[str, Any], most: int = MOST_WORKERS) -> list[F
 def _spec_errors(spec: PyTorchJobSpec) -> Iterator[FieldError]:
     yield from shared.replica_specs_errors(spec.pytorch_replica_specs, _ROLES, ROLES, CONTAINER)
     yield from _replicas_errors(spec.pytorch_replica_specs)
+    yield from _taken_name_errors(spec.pytorch_replica_specs)
     yield from shared.run_limits_errors(spec, "spec")
     yield from shared.run_policy_errors(spec.run_policy, "spec.runPolicy", (TRAINING_OPERATOR, MULTIKUEUE))
     if spec.nproc_per_node is not None and not re.fullmatch(PROCESSES, spec.nproc_per_node):
@@ -55,6 +65,24 @@ def _replicas_errors(specs: Mapping[str, ReplicaSpec]) -> Iterator[FieldError]:
             yield forbidden(field, "must be 1")
         if name == WORKER and spec.replicas is not None and spec.replicas < 1:
             yield forbidden(field, "must be at least 1")
+
+
+def _taken_name_errors(specs: Mapping[str, ReplicaSpec]) -> Iterator[FieldError]:
+    """Names of containers are unique in a pod, and workers of a master get one more container."""
+    if MASTER not in by_role(specs, ROLES):
+        return
+    for given, spec in specs.items():
+        template = shared.read(spec.template, Template)
+        if canonical(given, ROLES) != WORKER or isinstance(template, FieldError) or template.spec is None:
+            continue
+        names = {
+            "initContainers": [each.name for each in template.spec.init_containers or ()],
+            "containers": [each.name for each in template.spec.containers or ()],
+        }
+        for field, found in names.items():
+            if WAITING_CONTAINER in found:
+                place = f"{_ROLES}[{given}].template.spec.{field}[{found.index(WAITING_CONTAINER)}].name"
+                yield invalid(place, WAITING_CONTAINER, "is the name of the container that waits for the master")
 
 
 def _elastic_errors(spec: PyTorchJobSpec) -> Iterator[FieldError]:

@@ -122,6 +122,9 @@ def _template_errors(raw: Mapping[str, Any], field: str, wording: Wording) -> It
         for name, value in (("name", container.name), ("image", container.image)):
             if not value:
                 yield required(f"{field}.spec.containers[{index}].{name}", wording.value)
+        for at, port in enumerate(container.ports or ()):
+            if port.container_port is None:
+                yield required(f"{field}.spec.containers[{index}].ports[{at}].containerPort", wording.value)
         yield from _resource_errors(container, f"{field}.spec.containers[{index}].resources")
 
 

@@ -23,6 +23,9 @@ from springtide.jobs.policies import whole_job_restart
 Raw = dict[str, Any]
 
 _PREFIX: Final = "training.kubeflow.org"
+LONGEST_VARIABLE: Final = 128 * 1024 - 1
+"""Linux' MAX_ARG_STRLEN, without the zero byte at the end."""
+_TCP: Final = "TCP"
 _DEFAULT_CONTAINER: Final = "kubectl.kubernetes.io/default-container"
 
 
@@ -41,11 +44,6 @@ class Naming:
 
 def name(job: Job[Any], role: str, index: int) -> str:
     return f"{job.metadata.name}-{role.lower()}-{index}"
-
-
-def roles(job: Job[Any], workers: str) -> tuple[str, ...]:
-    """The roles whose replicas keep their names: those of the job, and that of workers also while there are none."""
-    return tuple(dict.fromkeys((*job.roles, workers)))
 
 
 def config_name(job: Job[Any]) -> str:
@@ -84,9 +82,28 @@ def _ports(naming: Naming, job: Job[Any], role: str) -> list[Raw]:
     """The named ports of the container that trains."""
     spec = job.roles[role].template["spec"]
     given = spec["containers"][pod_templates.position(spec, naming.container)].get("ports") or ()
-    named = [{"name": each["name"], "containerPort": each["containerPort"]} for each in given if each.get("name")]
+    named = [each for each in given if each.get("name")]
     known = any(each["name"] == naming.port_name for each in named)
     return named if known else [*named, {"name": naming.port_name, "containerPort": naming.port}]
+
+
+def _served(naming: Naming, job: Job[Any], role: str) -> list[Raw]:
+    """The ports of a replica's Service. A container may give one number two names, a Service may not: there the port
+    that replicas meet at keeps its name."""
+    ports = _ports(naming, job, role)
+    names: dict[tuple[int, str], str] = {}
+    for each in sorted(ports, key=lambda port: port["name"] != naming.port_name):
+        names.setdefault(_number(each), each["name"])
+    kept = [each for each in ports if names[_number(each)] == each["name"]]
+    return [
+        {"name": each["name"], "port": each["containerPort"]}
+        | ({"protocol": each["protocol"]} if each.get("protocol", _TCP) != _TCP else {})
+        for each in kept
+    ]
+
+
+def _number(port_: Raw) -> tuple[int, str]:
+    return port_["containerPort"], port_.get("protocol") or _TCP
 
 
 def address(job: Job[Any], role: str, index: int, port_: int, domain: str) -> str:
@@ -97,8 +114,8 @@ def address(job: Job[Any], role: str, index: int, port_: int, domain: str) -> st
 
 def service(naming: Naming, job: Job[Any], replica: Replica, early: bool = True) -> Wanted:
     chosen = selector(naming, job, replica.role, replica.index)
-    ports = [{"name": each["name"], "port": each["containerPort"]} for each in _ports(naming, job, replica.role)]
-    return services.headless(job, replica.name, chosen, {**chosen, **place(job, replica.role)}, ports, early)
+    labels_ = {**chosen, **place(job, replica.role)}
+    return services.headless(job, replica.name, chosen, labels_, _served(naming, job, replica.role), early)
 
 
 def every(hosts: Hosts, job: Job[Any]) -> Iterable[Replica]:
@@ -125,6 +142,16 @@ def add_variables(spec: Raw, values: Mapping[str, str], container: str = "") -> 
         if not container or at == pod_templates.position(spec, container):
             env = [*(each.get("env") or ()), *pod_templates.variables(values)]
             spec["containers"][at] = {**each, "env": env}
+
+
+def too_long(values: Mapping[str, str], remedy: str) -> str:
+    """Message about the first variable that no program can be started with; empty if there is none."""
+    sizes = {name: len(f"{name}={value}".encode()) for name, value in values.items()}
+    name_, size = next(((name, size) for name, size in sizes.items() if size > LONGEST_VARIABLE), ("", 0))
+    if not name_:
+        return ""
+    least = f"{name_} has {size} bytes, and Linux passes at most {LONGEST_VARIABLE} in one variable to a program"
+    return f"{least}: the job is not started; {remedy}"
 
 
 def pod(naming: Naming, job: Job[Any], replica: Replica, leads: bool, spec: Raw, settings: Settings) -> Raw:

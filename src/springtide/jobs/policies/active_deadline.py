@@ -6,6 +6,7 @@ from __future__ import annotations
 from datetime import timedelta
 from typing import Final
 
+from springtide.jobs import times
 from springtide.jobs.endings.outcomes import DEADLINE_EXCEEDED, Outcome, failure
 from springtide.jobs.snapshot import Snapshot
 from springtide.jobs.times import NEVER
@@ -28,4 +29,4 @@ def left(snapshot: Snapshot) -> timedelta:
         return NEVER
     if seconds > _CENTURY.total_seconds():
         return NEVER
-    return start + timedelta(seconds=seconds) - snapshot.now
+    return times.after(start, timedelta(seconds=seconds)) - snapshot.now

@@ -12,6 +12,7 @@ from datetime import datetime, timedelta
 from typing import Final
 
 from springtide.api.kinds.replicas import RestartPolicy
+from springtide.jobs import times
 from springtide.jobs.endings import causes
 from springtide.jobs.ledger import Ledger
 from springtide.jobs.observed import Pod
@@ -75,7 +76,9 @@ def restarts_at(snapshot: Snapshot) -> datetime | None:
     """When the pod that failed last may be (or could have been) created again. In-place restarts have the kubelet's
     delays."""
     ledger = snapshot.ledger
-    return None if ledger.restarted_at is None else ledger.restarted_at + delay(ledger.restarts + ledger.disruptions)
+    if ledger.restarted_at is None:
+        return None
+    return times.after(ledger.restarted_at, delay(ledger.restarts + ledger.disruptions))
 
 
 def restart_left(snapshot: Snapshot) -> timedelta:

@@ -22,7 +22,9 @@ def replicas_succeeded(snapshot: Snapshot) -> bool:
     if rule is None:
         return False
     names = [each.name for each in snapshot.fixed if each.role == rule.role]
-    done = [name in snapshot.ledger.done or _has_succeeded(snapshot, name) for name in names]
+    succeeded = {name for name, pod in indexed_roles.pods(snapshot).items() if indexed_roles.has_succeeded(pod)}
+    succeeded.update(snapshot.ledger.done)
+    done = [name in succeeded for name in names]
     match rule.of:
         case Of.FIRST:
             return any(done[:1])
@@ -30,8 +32,3 @@ def replicas_succeeded(snapshot: Snapshot) -> bool:
             return bool(done) and all(done)
         case Of.ANY:
             return any(done)
-
-
-def _has_succeeded(snapshot: Snapshot, name: str) -> bool:
-    pod = indexed_roles.pods(snapshot).get(name)
-    return pod is not None and indexed_roles.has_succeeded(pod)

@@ -141,14 +141,15 @@ def _limit(snapshot: Snapshot) -> int:
     return snapshot.job.run.retries.by_engine
 
 
-def created(snapshot: Snapshot) -> tuple[Action, ...]:
+def created(snapshot: Snapshot, most: int) -> tuple[Action, ...]:
+    """At most so many pods: those that are created cause the next plan."""
     there, job = pods(snapshot), snapshot.job
     missing = [each for each in snapshot.fixed if each.name not in there and each.name not in snapshot.ledger.done]
     first = () if there or not missing else snapshot.kind.warnings(job)
     if whole_job_restart.waits(snapshot):
         return ()
     sized = snapshot.sized_job
-    made = (snapshot.kind.pod(sized, each.role, each.index, snapshot.observed.settings) for each in missing)
+    made = (snapshot.kind.pod(sized, each.role, each.index, snapshot.observed.settings) for each in missing[:most])
     return (*(Create(manifest) for manifest in made), *first)
 
 

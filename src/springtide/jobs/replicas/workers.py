@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Final
 
+from springtide.jobs import times
 from springtide.jobs.endings import causes, outcomes
 from springtide.jobs.endings.outcomes import Outcome
 from springtide.jobs.ledger import Ledger
@@ -128,9 +129,9 @@ def _fresh(snapshot: Snapshot, count: int) -> range:
 
 def replaced_at(snapshot: Snapshot) -> tuple[datetime, ...]:
     """When the replacements that are in back-off are due."""
-    due = (since + delay(failures - 1) for failures, since in snapshot.ledger.owed)
+    due = (times.after(since, delay(failures - 1)) for failures, since in snapshot.ledger.owed)
     return tuple(at for at in due if at > snapshot.now)
 
 
 def _left(snapshot: Snapshot, failures: int, since: datetime) -> timedelta:
-    return since + delay(failures - 1) - snapshot.now
+    return times.after(since, delay(failures - 1)) - snapshot.now

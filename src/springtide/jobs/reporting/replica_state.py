@@ -39,7 +39,7 @@ def run_on(snapshot: Snapshot) -> str:
         return ""
     runs = "still runs" if len(alive) == 1 else "still run"
     job = f"{snapshot.job.kind.lower()} {snapshot.job.metadata.name} -n {snapshot.job.metadata.namespace}"
-    return f" {_names(alive)} {runs}, because cleanPodPolicy is None; to end it: kubectl delete {job}"
+    return f"{_names(alive)} {runs}, because cleanPodPolicy is None; to end it: kubectl delete {job}"
 
 
 def _crashed(snapshot: Snapshot) -> str:

@@ -32,7 +32,9 @@ def _ended(snapshot: Snapshot, conditions: Conditions) -> State | None:
     for type_, name in ((types.SUCCEEDED, StateName.SUCCEEDED), (types.FAILED, StateName.FAILED)):
         found = condition(conditions, type_)
         if found is not None and found.status == "True":
-            return State(name, found.message + replica_state.run_on(snapshot))
+            more = replica_state.run_on(snapshot)
+            separator = "" if not more else " " if found.message.endswith(".") else "; "
+            return State(name, found.message + separator + more)
     if snapshot.job.run.suspend:
         return State(StateName.SUSPENDED, _suspended(snapshot))
     return None

@@ -53,10 +53,13 @@ def ongoing(snapshot: Snapshot) -> JobStatus:
 
 
 def held_back(snapshot: Snapshot) -> JobStatus:
-    """The status of a job that asks for more workers than the operator allows, and has none."""
+    """The status of a job that asks for more workers than can run, and has none."""
     conditions = _limited(snapshot, _created(snapshot, snapshot.job.status.conditions))
+    if snapshot.shape.fixed:
+        conditions = _startable(snapshot, conditions)
     return replace(
-        _filled(snapshot, replace(snapshot.job.status, conditions=conditions)), explanation=_too_large(snapshot)
+        _filled(snapshot, replace(snapshot.job.status, conditions=conditions)),
+        explanation=snapshot.too_long or _too_large(snapshot),
     )
 
 
@@ -120,6 +123,9 @@ def _bounded(snapshot: Snapshot, conditions: Conditions) -> Conditions:
 
 
 def _startable(snapshot: Snapshot, conditions: Conditions) -> Conditions:
+    if snapshot.shape.fixed:
+        fits = false(CANNOT_START, "VariablesFit", "All variables are short enough to start the replicas with.")
+        return _explained(snapshot, conditions, "VariableTooLong", snapshot.too_long, fits)
     fine = false(CANNOT_START, "EnoughWorkers", "The launcher can start with the requested workers.")
     return _explained(snapshot, conditions, "TooFewWorkers", launching.refusal(snapshot), fine)
 

@@ -188,3 +188,37 @@ def test_the_manager_of_a_job_cannot_change() -> None:
     assert [str(error) for error in errors] == [
         'spec.runPolicy.managedBy: Invalid value: "kueue.x-k8s.io/multikueue": field is immutable'
     ]
+
+
+@pytest.mark.parametrize(
+    ("ports", "error"),
+    [
+        ("x", f'{CONTAINERS}[0].ports: Invalid value: "string": must be of type array'),
+        ([None], f'{CONTAINERS}[0].ports[0]: Invalid value: "null": must be of type object'),
+        ([{"name": "a"}], f"{CONTAINERS}[0].ports[0].containerPort: Required value: must be required"),
+        (
+            [{"name": "a", "containerPort": "http"}],
+            f'{CONTAINERS}[0].ports[0].containerPort: Invalid value: "string": must be of type integer',
+        ),
+        (
+            [{"name": 5, "containerPort": 5}],
+            f'{CONTAINERS}[0].ports[0].name: Invalid value: "integer": must be of type string',
+        ),
+    ],
+)
+def test_ports_that_no_service_can_be_made_of(ports: Any, error: str) -> None:
+    assert said(with_containers({"name": "pytorch", "image": "i", "ports": ports})) == [error]
+
+
+@pytest.mark.parametrize("field", ["initContainers", "containers"])
+def test_the_name_of_the_container_that_waits_for_the_master_is_taken(field: str) -> None:
+    raw = a_pytorchjob({"Master": 1, "Worker": 1})
+    spec = raw["spec"]["pytorchReplicaSpecs"]["Worker"]["template"]["spec"]
+    spec[field] = [*spec.get(field, []), {"name": "init-pytorch", "image": "i"}]
+    (error,) = said(raw)
+    assert error.startswith(f"{WORKER}.template.spec.{field}[")
+    assert error.endswith(
+        '.name: Invalid value: "init-pytorch": is the name of the container that waits for the master'
+    )
+    del raw["spec"]["pytorchReplicaSpecs"]["Master"]
+    assert said(raw) == []

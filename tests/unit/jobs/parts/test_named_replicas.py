@@ -200,3 +200,23 @@ def test_scaling_selects_the_workers_as_upstream_does() -> None:
         "training.kubeflow.org/operator-name=pytorchjob-controller",
         "training.kubeflow.org/replica-type=worker",
     ]
+
+
+@pytest.mark.parametrize(
+    ("ports", "served"),
+    [
+        (
+            [{"name": "a", "containerPort": 2222}, {"name": "tfjob-port", "containerPort": 2222}],
+            [{"name": "tfjob-port", "port": 2222}],
+        ),
+        (
+            [{"name": "u", "containerPort": 2222, "protocol": "UDP"}],
+            [{"name": "u", "port": 2222, "protocol": "UDP"}, {"name": "tfjob-port", "port": 2222}],
+        ),
+    ],
+)
+def test_a_service_has_each_number_once_per_protocol(ports: list[dict[str, Any]], served: list[dict[str, Any]]) -> None:
+    """Containers may give one number two names; Services may not."""
+    cluster = tensorflow({"Worker": 2}, name="j")
+    cluster.raw["spec"] = with_containers({"name": "tensorflow", "image": "i", "ports": ports})["spec"]
+    assert services(cluster)["j-worker-1"]["spec"]["ports"] == served

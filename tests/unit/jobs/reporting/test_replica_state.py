@@ -94,6 +94,13 @@ def test_replicas_that_run_on_after_the_end_are_named_until_they_are_gone() -> N
     assert told(cluster) == ("Succeeded", "TFJob ns/mnist successfully completed.")
 
 
+def test_they_are_named_after_the_cause_of_a_failure() -> None:
+    cluster = started({"Master": 1, "Worker": 1}, restart="Never")
+    cluster.fail("mnist-worker-0")
+    cluster.settle()
+    assert "-n ns; mnist-master-0 still runs, because cleanPodPolicy is None" in told(cluster)[1]
+
+
 def test_replicas_that_have_succeeded_are_counted() -> None:
     cluster = started({"Master": 1, "Worker": 2})
     cluster.change("mnist-worker-0", phase="Succeeded", ready=False)

@@ -9,6 +9,7 @@ from typing import Any, Final
 from springtide.api import bounds
 from springtide.api.defaults.pytorchjob import Torch
 from springtide.api.job import Job
+from springtide.api.kinds.pytorchjob import ROLES, WAITING_CONTAINER
 from springtide.api.kinds.replicas import MASTER, WORKER
 from springtide.jobs.actions import Event
 from springtide.jobs.kind import Hosts, Kind, Of, Replica, Shape, Sizes, Success, Wanted
@@ -66,7 +67,7 @@ class PyTorchKind(Kind):
         return Shape(
             workers=WORKER,
             config_name=named_replicas.config_name(job),
-            fixed=named_replicas.roles(job, WORKER),
+            fixed=ROLES,
             success=_success(job),
         )
 
@@ -80,9 +81,14 @@ class PyTorchKind(Kind):
         named_replicas.add_variables(spec, unset | variables.of_replica(job, role, index))
         if role == WORKER and MASTER in job.roles:
             main = spec["containers"][pod_templates.position(spec, NAMING.container)]
-            waiting_for_names.add(spec, "init-pytorch", named_replicas.name(job, MASTER, 0), main)
+            waiting_for_names.add(spec, WAITING_CONTAINER, named_replicas.name(job, MASTER, 0), main)
         replica, leads = Replica(role, index, self.pod_name(job, role, index)), _leads(job, role, index)
         return named_replicas.pod(NAMING, job, replica, leads, spec, settings)
+
+    def too_long(self, job: Job[Torch], settings: Settings) -> str:
+        """rdzvConf may have any number of settings."""
+        found = next((variables.of_replica(job, role, 0) for role in job.roles), {})
+        return named_replicas.too_long(found, "shorten spec.elasticPolicy")
 
     def selector(self, job: Job[Torch]) -> Mapping[str, str]:
         return named_replicas.selector(NAMING, job, WORKER)

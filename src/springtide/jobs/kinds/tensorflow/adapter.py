@@ -9,6 +9,7 @@ from typing import Any, Final
 from springtide.api.defaults.tfjob import TF
 from springtide.api.job import Job
 from springtide.api.kinds.replicas import CHIEF, MASTER, WORKER
+from springtide.api.kinds.tfjob import ROLES
 from springtide.jobs.actions import Event
 from springtide.jobs.kind import Hosts, Kind, Of, Replica, Shape, Sizes, Success, Wanted
 from springtide.jobs.kinds.tensorflow.tf_config import NAMING, tf_config
@@ -37,7 +38,7 @@ class TFKind(Kind):
         return Shape(
             workers=WORKER,
             config_name=named_replicas.config_name(job),
-            fixed=named_replicas.roles(job, WORKER),
+            fixed=ROLES,
             success=_success(job),
             expendable=(WORKER,) if job.elastic is not None else (),
         )
@@ -51,6 +52,14 @@ class TFKind(Kind):
             named_replicas.add_variables(spec, {"TF_CONFIG": config}, NAMING.container)
         replica, leads = Replica(role, index, self.pod_name(job, role, index)), _leads(job, role, index)
         return named_replicas.pod(NAMING, job, replica, leads, spec, settings)
+
+    def too_long(self, job: Job[TF], settings: Settings) -> str:
+        """TF_CONFIG has the addresses of all replicas."""
+        values = {"TF_CONFIG": max((tf_config(job, role, 0, settings) for role in job.roles), key=len, default="")}
+        remedy = "ask for fewer replicas"
+        if job.elastic is None:
+            remedy += ", or set spec.enableDynamicWorker: then replicas get only their own address and those of the PS"
+        return named_replicas.too_long(values, remedy)
 
     def selector(self, job: Job[TF]) -> Mapping[str, str]:
         return named_replicas.selector(NAMING, job, WORKER)

@@ -41,7 +41,8 @@ def _sparse(job: Job[TF], role: str, index: int, settings: Settings) -> dict[str
 
 
 def _addresses(job: Job[TF], role: str, settings: Settings) -> list[str]:
-    return [_address(job, role, index, settings) for index in range(job.roles[role].replicas)]
+    port, domain = named_replicas.port(NAMING, job, role), settings.cluster_domain
+    return [named_replicas.address(job, role, index, port, domain) for index in range(job.roles[role].replicas)]
 
 
 def _address(job: Job[TF], role: str, index: int, settings: Settings) -> str:
