@@ -107,7 +107,37 @@ def no_mpirun(space: Cluster) -> Said:
     return _waits(job, "ImagePullBackOff")
 
 
-MISTAKES: Final = tuple(
+def _torch(name: str, role: str = "Worker", container: str = "pytorch") -> Obj:
+    """A PyTorchJob whose workers do not run torchrun; its master, or what is written in its place, sleeps as well."""
+    template = {"spec": {"containers": [{"name": container, "image": "any", "command": SLEEP}]}}
+    roles = {each: {"template": template} for each in (role, "Worker")}
+    return {
+        "apiVersion": "kubeflow.org/v1",
+        "kind": "PyTorchJob",
+        "metadata": {"name": name},
+        "spec": {"pytorchReplicaSpecs": roles},
+    }
+
+
+def role_typo(space: Cluster) -> Said:
+    return _refused(space, _torch("role", role="Mater"))
+
+
+def wrong_container(space: Cluster) -> Said:
+    return _refused(space, _torch("container", container="main"))
+
+
+def not_elastic(space: Cluster) -> Said:
+    space.kubectl("create", "-f", "-", stdin=json.dumps(_torch("fixed", role="Master")))
+    space.kubectl("wait", "pytorchjob/fixed", "--for=condition=Running", "--timeout=60s")
+    space.until(
+        lambda: "springtide" in space.kubectl("get", "validatingwebhookconfigurations"),
+        "the operator's webhook is there",
+    )
+    return {KUBECTL: space.kubectl.refused("scale", "pytorchjob", "fixed", "--replicas=3")}
+
+
+_OF_JOBS: Final = tuple(
     Mistake(number, make.__name__, make)
     for number, make in enumerate(
         (
@@ -125,4 +155,12 @@ MISTAKES: Final = tuple(
         ),
         start=1,
     )
+)
+"""Those about `tide` itself, 12 to 14, are made by tests/docs/test_refused_commands.py."""
+MISTAKES: Final = (
+    *_OF_JOBS,
+    *(
+        Mistake(number, make.__name__, make)
+        for number, make in enumerate((role_typo, wrong_container, not_elastic), start=15)
+    ),
 )
