@@ -217,6 +217,9 @@ class Round:
         if pod is None or not wanted.named or wanted.leader == "Worker" or (wanted.decides == "Worker" and first):
             return False
         (self._shared / f"{pod['metadata']['name']}.done").touch()
+        if act.number % 2:
+            await asyncio.sleep(AMID)
+            await self._delete(PODS, Key.of(pod))
         return True
 
     async def _suspend(self, act: Act) -> bool:

@@ -169,8 +169,9 @@ class NamedStorm:
         self._size = size
 
     async def _delete(self) -> None:
-        if name := await self._one():
-            await self._world.delete(PODS, name)
+        """Any pod, also one that has succeeded."""
+        if pods := await self._pods():
+            await self._world.delete(PODS, self._chance.choice(pods)["metadata"]["name"])
 
     async def _shut_down(self) -> None:
         if name := await self._one():
@@ -186,8 +187,12 @@ class NamedStorm:
         """A worker whose success is not the job's."""
         name = await self._one("Worker")
         decides = self._wanted.decides == "Worker"
-        if name and self._wanted.leader != "Worker" and not (decides and name.endswith("-0")):
-            await self._world.kubelet.succeed(name)
+        if not name or self._wanted.leader == "Worker" or (decides and name.endswith("-0")):
+            return
+        await self._world.kubelet.succeed(name)
+        if self._chance.random() < 0.5:
+            await asyncio.sleep(0.1)
+            await self._world.delete(PODS, name)
 
     async def _suspend(self) -> None:
         await self._patch({"runPolicy": {"suspend": True}})

@@ -51,7 +51,8 @@ def answered(snapshot: Snapshot, ledger: Ledger, there: Mapping[str, Pod]) -> tu
     if names:
         message = f"{names[0]} {_how(there.get(names[0]))}; all replicas are restarted together ({ANNOTATION})"
         everyone = tuple(pod.uid for pod in there.values())
-        again = replace(ledger, retried=everyone, done=(), sizes={}, complete=False, restarted_at=snapshot.now)
+        sizes = {} if snapshot.too_large else snapshot.asked_sizes  # pods may be created by this very plan
+        again = replace(ledger, retried=everyone, done=(), sizes=sizes, complete=False, restarted_at=snapshot.now)
         return again, [Decision(snapshot.now, "JobRestarted", message, warning=True)]
     complete = all(each.name in there or each.name in ledger.done for each in snapshot.fixed)
     return (replace(ledger, complete=True) if complete and not waits(snapshot) else ledger), []
