@@ -161,4 +161,4 @@ def _certificate(place: Path | None) -> Iterator[None]:
     try:
         yield
     finally:
-        shutil.rmtree(place)
+        shutil.rmtree(place.parent)
