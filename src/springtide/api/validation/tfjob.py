@@ -8,9 +8,9 @@ from typing import Any
 
 import msgspec
 
-from springtide.api.field_errors import FieldError, forbidden, not_supported
+from springtide.api.field_errors import FieldError, forbidden, not_supported, required
 from springtide.api.kinds.elastic_policy import MOST_WORKERS
-from springtide.api.kinds.replicas import CHIEF, MASTER, by_role
+from springtide.api.kinds.replicas import CHIEF, MASTER, WORKER, by_role
 from springtide.api.kinds.run_policy import MULTIKUEUE, TRAINING_OPERATOR
 from springtide.api.kinds.tfjob import CONTAINER, ROLES, SuccessPolicy, TFJob, TFJobSpec
 from springtide.api.validation import shared
@@ -34,8 +34,11 @@ def admission_errors(raw: Mapping[str, Any], most: int = MOST_WORKERS) -> list[F
 
 def _spec_errors(spec: TFJobSpec) -> Iterator[FieldError]:
     yield from shared.replica_specs_errors(spec.tf_replica_specs, _ROLES, ROLES, CONTAINER)
-    if {CHIEF, MASTER} <= by_role(spec.tf_replica_specs, ROLES).keys():
+    given = by_role(spec.tf_replica_specs, ROLES).keys()
+    if {CHIEF, MASTER} <= given:
         yield forbidden(_ROLES, "must not have more than 1 Chief or Master role")
+    if given and not {CHIEF, MASTER, WORKER} & given:
+        yield required(f"{_ROLES}[{WORKER}]", "must have a Chief, a Master or a Worker: no other role ends the job")
     yield from shared.run_limits_errors(spec, "spec")
     yield from shared.run_policy_errors(spec.run_policy, "spec.runPolicy", (TRAINING_OPERATOR, MULTIKUEUE))
     if spec.success_policy is not None and spec.success_policy not in tuple(SuccessPolicy):

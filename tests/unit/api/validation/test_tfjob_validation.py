@@ -60,12 +60,16 @@ WRONG: dict[str, tuple[dict[str, Any], list[str]]] = {
         ],
     ),
     "one role in two spellings": (
-        a_tfjob({"PS": 1, "Ps": 1}),
+        a_tfjob({"PS": 1, "Ps": 1, "Worker": 1}),
         [f'{ROLES}[Ps]: Invalid value: "Ps": is the same role as PS; give it once, as PS'],
     ),
     "two that lead": (
         a_tfjob({"chief": 1, "Master": 1}),
         [f"{ROLES}: Forbidden: must not have more than 1 Chief or Master role"],
+    ),
+    "none that ends the job": (
+        a_tfjob({"PS": 1, "Evaluator": 1}),
+        [f"{WORKER}: Required value: must have a Chief, a Master or a Worker: no other role ends the job"],
     ),
     "negative replicas": (
         with_worker(replicas=-1),
@@ -166,7 +170,7 @@ def test_the_name_must_be_a_label() -> None:
 
 @pytest.mark.parametrize(("role", "replicas", "fits"), [("PS", 10, True), ("PS", 11, False), ("Worker", 1, False)])
 def test_the_longest_name_of_a_pod_must_fit(role: str, replicas: int, fits: bool) -> None:
-    found = said(a_tfjob({role: replicas}, name="a" * 58))
+    found = [error for error in said(a_tfjob({role: replicas}, name="a" * 58)) if error.startswith("metadata.name")]
     assert (not found) is fits
     assert fits or "metadata.name: Invalid value" in found[0]
 
