@@ -18,6 +18,8 @@ from springtide.jobs.parts import gangs
 Raw = dict[str, Any]
 
 ISTIO: Final = "sidecar.istio.io/inject"
+_ALIKE: Final = ("image", "imagePullPolicy", "securityContext")
+_AMOUNTS: Final = ("cpu", "memory")
 _MESSAGE: Final = "terminationMessagePolicy"
 """The last lines of the log become part of the container's status, so that users need not look for them."""
 
@@ -57,10 +59,18 @@ def add(spec: Raw, field: str, more: Sequence[Any]) -> None:
     first[field] = [*(first.get(field) or ()), *more]
 
 
-def image(spec: Raw) -> Raw:
-    """The image of the first container, for an init container: it is on the node anyway."""
-    main = spec["containers"][0]
-    return {key: main[key] for key in ("image", "imagePullPolicy") if key in main}
+def alike(spec: Raw, main: str = "") -> Raw:
+    """What an init container of ours takes over from the container that trains: its image, which is on the node anyway,
+    and what satisfies a quota or a security level of the namespace. Its resources do not add to those of the pod."""
+    trains = spec["containers"][position(spec, main)]
+    kept = {field: trains[field] for field in _ALIKE if field in trains}
+    given = trains.get("resources") or {}
+    amounts = {
+        part: {name: amount for name, amount in (given.get(part) or {}).items() if name in _AMOUNTS}
+        for part in ("limits", "requests")
+    }
+    found = {part: each for part, each in amounts.items() if each}
+    return kept | ({"resources": found} if found else {})
 
 
 def variables(values: Mapping[str, str]) -> list[Raw]:

@@ -7,8 +7,9 @@ again themselves, as PyTorch does for five minutes.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any, Final
+
+from springtide.jobs.parts import pod_templates
 
 Raw = dict[str, Any]
 
@@ -26,28 +27,12 @@ echo "$PEER is ready"
 """
 
 
-_ALIKE: Final = ("image", "imagePullPolicy", "securityContext")
-_AMOUNTS: Final = ("cpu", "memory")
-
-
-def add(spec: Raw, container: str, peer: str, main: Mapping[str, Any]) -> None:
-    """After the user's init containers. Where `main`, the container that trains, satisfies a quota or a security level
-    of its namespace, this one does as well. Its resources do not add to those of the pod."""
+def add(spec: Raw, container: str, peer: str, main: str) -> None:
+    """After the user's init containers; `main` is the container that trains."""
     waits = {
         "name": container,
-        **{field: main[field] for field in _ALIKE if field in main},
-        **_resources(main),
+        **pod_templates.alike(spec, main),
         "command": ["/bin/sh", "-c", _SCRIPT],
         "env": [{"name": "PEER", "value": peer}],
     }
     spec["initContainers"] = [*(spec.get("initContainers") or ()), waits]
-
-
-def _resources(main: Mapping[str, Any]) -> Raw:
-    given = main.get("resources") or {}
-    kept = {
-        part: {name: amount for name, amount in (given.get(part) or {}).items() if name in _AMOUNTS}
-        for part in ("limits", "requests")
-    }
-    found = {part: amounts for part, amounts in kept.items() if amounts}
-    return {"resources": found} if found else {}

@@ -67,3 +67,30 @@ def test_a_pod_joins_the_jobs_gang() -> None:
 def test_a_pod_that_is_tried_again_by_its_exit_code_never_starts_again_by_itself(policy: RestartPolicy) -> None:
     expected = "Never" if policy is RestartPolicy.EXIT_CODE else policy.value
     assert templates.restart_policy(policy) == expected
+
+
+@pytest.mark.parametrize("place", [0, 1])
+def test_quotas_and_security_levels_admit_an_init_container_with_the_container_that_trains(place: int) -> None:
+    amounts = {"cpu": "4", "memory": "8Gi"}
+    strict = {"allowPrivilegeEscalation": False, "capabilities": {"drop": ["ALL"]}}
+    trains = {
+        "name": "trains",
+        "image": "train",
+        "imagePullPolicy": "Always",
+        "resources": {"limits": {**amounts, "nvidia.com/gpu": 1}, "requests": amounts},
+        "securityContext": strict,
+        "volumeMounts": [{"name": "data", "mountPath": "/data"}],
+    }
+    containers: list[dict[str, Any]] = [{"name": "sidecar", "image": "proxy"}]
+    containers.insert(place, trains)
+    assert templates.alike({"containers": containers}, "trains") == {
+        "image": "train",
+        "imagePullPolicy": "Always",
+        "securityContext": strict,
+        "resources": {"limits": amounts, "requests": amounts},
+    }
+
+
+def test_it_has_no_resources_where_the_container_that_trains_has_none() -> None:
+    trains = {"image": "train", "resources": {"limits": {"nvidia.com/gpu": 1}}}
+    assert templates.alike({"containers": [trains]}) == {"image": "train"}

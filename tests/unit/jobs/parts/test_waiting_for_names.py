@@ -17,7 +17,8 @@ ASKED = {"getent": "hosts j-master-0", "nslookup": "j-master-0"}
 
 
 def container(**spec: Any) -> dict[str, Any]:
-    waiting_for_names.add(spec, "init-pytorch", "j-master-0", {"image": "train", "imagePullPolicy": "Always"})
+    spec |= {"containers": [{"name": "istio"}, {"name": "pytorch", "image": "train", "imagePullPolicy": "Always"}]}
+    waiting_for_names.add(spec, "init-pytorch", "j-master-0", "pytorch")
     found: dict[str, Any] = spec["initContainers"][-1]
     return found
 
@@ -78,27 +79,10 @@ def test_an_image_with_neither_waits_for_nothing(tmp_path: Path) -> None:
 
 
 def test_the_container_has_the_image_of_the_one_that_trains_and_comes_last() -> None:
-    spec: dict[str, Any] = {"initContainers": [{"name": "data"}]}
-    waiting_for_names.add(spec, "init-pytorch", "j-master-0", {"image": "train"})
+    spec: dict[str, Any] = {"initContainers": [{"name": "data"}], "containers": [{"name": "pytorch"}]}
+    waiting_for_names.add(spec, "init-pytorch", "j-master-0", "pytorch")
     assert [each["name"] for each in spec["initContainers"]] == ["data", "init-pytorch"]
     made = container()
     assert (made["image"], made["imagePullPolicy"]) == ("train", "Always")
     assert made["env"] == [{"name": "PEER", "value": "j-master-0"}]
     assert not {"resources", "securityContext"} & made.keys()
-
-
-def test_quotas_and_security_levels_admit_it_with_the_container_that_trains() -> None:
-    amounts = {"cpu": "4", "memory": "8Gi"}
-    strict = {"allowPrivilegeEscalation": False, "capabilities": {"drop": ["ALL"]}}
-    main = {
-        "image": "train",
-        "resources": {"limits": {**amounts, "nvidia.com/gpu": 1}, "requests": amounts},
-        "securityContext": strict,
-        "volumeMounts": [{"name": "data", "mountPath": "/data"}],
-    }
-    spec: dict[str, Any] = {}
-    waiting_for_names.add(spec, "init-pytorch", "j-master-0", main)
-    (made,) = spec["initContainers"]
-    assert made["resources"] == {"limits": amounts, "requests": amounts}
-    assert made["securityContext"] == strict
-    assert "volumeMounts" not in made

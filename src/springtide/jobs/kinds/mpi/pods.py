@@ -58,14 +58,14 @@ def launcher(job: Job[MPI], settings: Settings) -> Mapping[str, Any]:
     role = {"K_MPI_JOB_ROLE": "launcher"} if over_ssh else {}
     templates.add(spec, "env", templates.variables(role | unset | variables.of_launcher(job)))
     held = (host_files.HOSTFILE, host_files.DISCOVER, host_files.GIVEN) + (() if over_ssh else (host_files.KUBEXEC,))
-    image = templates.image(spec)
+    alike = templates.alike(spec)
     templates.mount(spec, _config_volume(job, held), "/etc/mpi")
     if over_ssh:
         _on_network(job, spec, name)
     else:
         spec["serviceAccountName"] = names.account(job)
         _deliver_kubectl(spec, settings)
-    spec["initContainers"] = [*(spec.get("initContainers") or ()), _waiting(image)]
+    spec["initContainers"] = [*(spec.get("initContainers") or ()), _waiting(alike)]
     spec["affinity"] = placing.preferring_nodes_that_stay(spec.get("affinity"))
     spec["restartPolicy"] = RestartPolicy.NEVER.value  # a restarted launcher would run beside its old ranks
     first = {"training.kubeflow.org/replica-index": "0"} if over_ssh and job.own.launcher_is_host else {}
@@ -95,13 +95,13 @@ def _config_volume(job: Job[MPI], keys: Sequence[str]) -> Raw:
     return {"name": CONFIG_VOLUME, "configMap": {"name": names.config(job), "items": items}}
 
 
-def _waiting(image: Raw) -> Raw:
-    """The init container that waits until the launcher gets its hosts. It uses the launcher's image, which is on the
-    node anyway and has a shell: mpirun is usually started by scripts."""
+def _waiting(alike: Raw) -> Raw:
+    """The init container that waits until the launcher gets its hosts. It uses the launcher's image, which has a shell:
+    mpirun is usually started by scripts."""
     uid = {"name": "POD_UID", "valueFrom": {"fieldRef": {"fieldPath": "metadata.uid"}}}
     return {
         "name": WAITING_CONTAINER,
-        **image,
+        **alike,
         "command": ["/bin/sh", "-c", _WAIT],
         "env": [uid],
         "volumeMounts": [{"name": CONFIG_VOLUME, "mountPath": "/etc/mpi"}],

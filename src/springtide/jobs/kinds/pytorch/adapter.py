@@ -17,7 +17,7 @@ from springtide.jobs.kinds.pytorch import advice, variables
 from springtide.jobs.kinds.pytorch.variables import NAMING
 from springtide.jobs.objects import named
 from springtide.jobs.observed import Exit, Settings
-from springtide.jobs.parts import named_replicas, pod_templates, waiting_for_names
+from springtide.jobs.parts import named_replicas, waiting_for_names
 
 
 class _Services:
@@ -80,8 +80,8 @@ class PyTorchKind(Kind):
         unset = {key: value for key, value in variables.if_unset(job).items() if key not in given}
         named_replicas.add_variables(spec, unset | variables.of_replica(job, role, index))
         if role == WORKER and MASTER in job.roles:
-            main = spec["containers"][pod_templates.position(spec, NAMING.container)]
-            waiting_for_names.add(spec, WAITING_CONTAINER, named_replicas.name(job, MASTER, 0), main)
+            master = named_replicas.name(job, MASTER, 0)
+            waiting_for_names.add(spec, WAITING_CONTAINER, master, NAMING.container)
         replica, leads = Replica(role, index, self.pod_name(job, role, index)), _leads(job, role, index)
         return named_replicas.pod(NAMING, job, replica, leads, spec, settings)
 
