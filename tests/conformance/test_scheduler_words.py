@@ -50,7 +50,7 @@ STRAY = re.compile(
 )
 """Where no node whatever would do, kube-scheduler 1.36.3 ends in a stray "not found" of its plugin for dynamic
 resources; the embedded one ends in what preemption says, as it was before that plugin came."""
-ADVICE = re.compile(r" No node of this cluster offers [^\n]*$")
+ADVICE = re.compile(r"(?: No node of this cluster offers |\. Add a node to this cluster: )[^\n]*$")
 """What the embedded scheduler adds to kube-scheduler's words where no node has any of a resource."""
 ZONE, HOST = "topology.kubernetes.io/zone", "kubernetes.io/hostname"
 
