@@ -19,7 +19,7 @@ from tests.programs.world import Cluster
 
 pytestmark = pytest.mark.timeout(500)
 PATIENCE = 240.0
-PROGRAM = Path(__file__).parent / "programs" / "torchrun_elastic.py"
+PROGRAMS = Path(__file__).parent / "programs"
 READ_SCALARS = """
 import sys
 from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
@@ -116,22 +116,27 @@ def test_the_document_s_distributed_tensorflow_job_trains_as_one_group(space: Ca
 @pytest.fixture
 def shared(tmp_path: Path) -> Path:
     """What all workers see at /data, as another user perhaps."""
-    shutil.copy(PROGRAM, tmp_path / "train.py")
+    for program in ("torchrun_elastic.py", "dynamic_worker.py"):
+        shutil.copy(PROGRAMS / program, tmp_path)
     (tmp_path / "pause").write_text("0.1")
     tmp_path.chmod(0o777)
     return tmp_path
 
 
-def elastic(shared: Path, steps: int) -> dict[str, Any]:
-    command = ["python", "-m", "torch.distributed.run", "/data/train.py", "/data/checkpoint", str(steps), "/data/pause"]
+def a_template(shared: Path, name: str, image: str, *command: str) -> dict[str, Any]:
     container = {
-        "name": "pytorch",
-        "image": "example/torch:1",
-        "command": command,
+        "name": name,
+        "image": f"example/{image}:1",
+        "command": list(command),
         "env": [{"name": "OMP_NUM_THREADS", "value": "1"}],
         "volumeMounts": [{"name": "data", "mountPath": "/data"}],
     }
-    spec = {"containers": [container], "volumes": [{"name": "data", "hostPath": {"path": str(shared)}}]}
+    return {"spec": {"containers": [container], "volumes": [{"name": "data", "hostPath": {"path": str(shared)}}]}}
+
+
+def elastic(shared: Path, steps: int) -> dict[str, Any]:
+    program = ["/data/torchrun_elastic.py", "/data/checkpoint", str(steps), "/data/pause"]
+    template = a_template(shared, "pytorch", "torch", "python", "-m", "torch.distributed.run", *program)
     conf = [{"key": "last_call_timeout", "value": "3"}, {"key": "keep_alive_max_attempt", "value": "2"}]
     return {
         "apiVersion": "kubeflow.org/v1",
@@ -141,7 +146,7 @@ def elastic(shared: Path, steps: int) -> dict[str, Any]:
             "elasticPolicy": {"rdzvBackend": "c10d", "minReplicas": 1, "maxReplicas": 3, "rdzvConf": conf},
             "nprocPerNode": "1",
             "pytorchReplicaSpecs": {
-                "Worker": {"replicas": 1, "restartPolicy": "OnFailure", "template": {"spec": spec}},
+                "Worker": {"replicas": 1, "restartPolicy": "OnFailure", "template": template},
             },
         },
     }
@@ -180,3 +185,31 @@ def test_torchrun_goes_on_while_it_is_resized_and_loses_a_worker(space: Callable
     assert len(steps) - len(set(steps)) <= 4, "no more than the step under way is done again at a change"
     (shared / "pause").write_text("0")
     job.until("Succeeded")
+
+
+def test_a_dynamic_tensorflow_worker_joins_and_trains_the_same_variables(
+    space: Callable[..., Cluster], shared: Path
+) -> None:
+    cluster = space("tensorflow")
+    program = ["python", "/data/dynamic_worker.py", "4000", "/data/pause"]
+    role = {
+        "replicas": 1,
+        "restartPolicy": "OnFailure",
+        "template": a_template(shared, "tensorflow", "tensorflow", *program),
+    }
+    spec = {"enableDynamicWorker": True, "tfReplicaSpecs": {"PS": role, "Worker": role}}
+    metadata = {"name": "dynamic"}
+    submitted(cluster, {"apiVersion": "kubeflow.org/v1", "kind": "TFJob", "metadata": metadata, "spec": spec})
+    job = Job(cluster, "dynamic", PATIENCE, "tfjob")
+
+    def steps(worker: int) -> list[int]:
+        log = cluster.kubectl.run("logs", f"dynamic-worker-{worker}").stdout
+        return [int(step) for step in re.findall(r"global step (\d+)", log)]
+
+    cluster.until(lambda: len(steps(0)) > 10, "worker 0 trains", PATIENCE)
+    cluster.kubectl("scale", "tfjob", "dynamic", "--replicas=2")
+    cluster.until(lambda: steps(1), "worker 1 trains", PATIENCE)
+    assert steps(1)[0] > steps(0)[9], "it goes on with the variables of the others"
+    (shared / "pause").write_text("0")
+    job.until("Succeeded")
+    assert max(steps(0)) >= 4000 > len(steps(0)), "both have counted"
