@@ -90,7 +90,7 @@ def test_a_manifest_is_applied_and_deleted_and_nothing_breaks(cluster: Cluster, 
     found = {name: each for name, each in there.pods().items() if not is_mirror(each)}
     (pod,) = [each for each in found if each.startswith(f"{manifest.deployment}-")]
     notice = there.logs(pod).strip()
-    assert "this cluster runs MPIJobs" in notice or "does not run" in notice
+    assert "this cluster runs " in notice or "does not run" in notice
     events = there.get("events", f"--field-selector=involvedObject.name={pod}")["items"]
     assert [each["message"] for each in events if each["reason"] == "BuiltIn"] == [notice]
     assert there.pods()[pod]["status"]["containerStatuses"][0]["restartCount"] == 0
