@@ -170,13 +170,7 @@ class Round:
         return found is not None
 
     async def _resize(self, act: Act) -> bool:
-        size = self._size(act.job, act.number % 7)
-        try:
-            await self._ask(act.job, size)
-        except errors.Invalid:
-            return False  # none at all, and too many where a webhook looks
-        self._sizes[act.job] = size
-        return True
+        return await self._ask(act.job, self._size(act.job, act.number % 7))
 
     async def _scale(self, act: Act) -> bool:
         size, resource = self._size(act.job, act.number % 6), self._jobs[act.job].resource
@@ -198,17 +192,21 @@ class Round:
         body = {"metadata": {"annotations": {"springtide.dev/victim": "true"}}}
         with suppress(errors.NotFound):
             await self.cluster.insist(lambda client: client.patch(PODS, Key.of(pod), body))
-        size = max(self._jobs[act.job].run(self._sizes[act.job]) - 1, 1)
-        await self._ask(act.job, size)
-        self._sizes[act.job] = size
-        return True
+        return await self._ask(act.job, max(self._jobs[act.job].run(self._sizes[act.job]) - 1, 1))
 
     def _size(self, job: str, size: int) -> int:
         """Worker 0 of a kind without a launcher is one that the others need."""
         return max(size, 1) if self._jobs[job].named else size
 
-    async def _ask(self, job: str, size: int) -> None:
-        await self._patch(job, {self._jobs[job].specs: {"Worker": {"replicas": size}}})
+    async def _ask(self, job: str, size: int) -> bool:
+        """None at all is refused, and where a webhook looks also too many, and another size of a job that keeps its
+        own."""
+        try:
+            await self._patch(job, {self._jobs[job].specs: {"Worker": {"replicas": size}}})
+        except errors.Invalid:
+            return False
+        self._sizes[job] = size
+        return True
 
     async def _end_early(self, act: Act) -> bool:
         """One whose success is not the job's."""
