@@ -20,7 +20,7 @@ DOCUMENT = (
     "kubectl -n kubeflow logs "
     "`kubectl get pods -n kubeflow --selector=name=tf-job-operator -o jsonpath='{.items[0].metadata.name}'`"
 )
-BEGINNING = "Judging jobs on port"
+BEGINNING = "Serving the validating webhook on port"
 """Of a line that every operator of an embedded cluster writes when it starts."""
 PODS_BY_LABEL = (
     ("kubeflow", "name=tf-job-operator"),
