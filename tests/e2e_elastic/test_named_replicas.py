@@ -73,7 +73,7 @@ def data() -> Iterator[Path]:
     """Where the document's volume is."""
     there = Path("/tmp/data")
     if there.exists():
-        pytest.skip("somebody's /tmp/data is there")
+        pytest.skip("/tmp/data exists already: the document's volume would be shared with it")
     there.mkdir(mode=0o777)
     yield there
     shutil.rmtree(there)
