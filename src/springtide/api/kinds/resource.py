@@ -74,6 +74,8 @@ class Resource:
     scale: Scale | None = None
     makes: tuple[Made, ...] = ()
     """The operator caches objects of these types, and needs the rights to create, change and delete them."""
+    scalers: tuple[Resource, ...] = ()
+    """Kinds whose objects change the size of jobs of this kind. Users create them, the operator writes their status."""
 
     @property
     def crd_name(self) -> str:
