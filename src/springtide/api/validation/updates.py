@@ -52,7 +52,7 @@ def resized_when_finished(scale: Scale, old: Mapping[str, Any], new: Mapping[str
 def role_field(scale: Scale, role: str, *jobs: Mapping[str, Any]) -> str:
     """The path of a role's size in the words of field errors, with the role as the first of these jobs spells it."""
     given = (name for job in jobs for name in roles(scale, job))
-    return f"{'.'.join(scale.roles)}[{spelling(given, role)}].replicas"
+    return scale.field_of(spelling(given, role))
 
 
 def roles(scale: Scale, job: Mapping[str, Any]) -> tuple[str, ...]:
