@@ -115,6 +115,9 @@ class Hosts:
     """Replicas that keep their names, of all roles."""
     leaving: tuple[Replica, ...] = ()
     """Replicas that are terminating because the job has shrunk: their names must resolve until their pods are gone."""
+    members: tuple[Replica, ...] = ()
+    """Workers that do not keep their names: those that have or will get a pod, and those that leave, until their pods
+    are gone."""
 
 
 NOBODY: Final = Hosts((), (), "")
@@ -134,6 +137,9 @@ class Wanted:
     """The names in `data` of a Secret; one with other names is created again, because its content cannot be trusted."""
     grants: bool = False
     """The object grants rights, which are withdrawn when the job has finished."""
+    shared: bool = False
+    """An object of this name that others made is used as it is, if it has these keys. Only for objects that grant
+    nothing to those who made the job."""
 
 
 class BuildsLauncher(Protocol):
@@ -207,6 +213,11 @@ class Kind(ABC):
     def newcomer_labels(self, scaler: str) -> Mapping[str, str]:
         """Labels of the pods that the ScaleOut of this name adds, besides those of other workers."""
         return {}
+
+    def scaler_label(self) -> str:
+        """The label of workers that a scaler has added, whose value is the scaler's name; empty in a kind without
+        scalers."""
+        return ""
 
     def warnings(self, job: Job[Any]) -> tuple[Event, ...]:
         """Warnings for the user, recorded when the first pods are created."""
