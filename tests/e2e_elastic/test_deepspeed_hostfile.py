@@ -31,7 +31,7 @@ def parsed(job: TrainingJob, copy: Path) -> dict[str, int]:
         str(environments.packages(environments.made(kit))) for kit in (environments.DEEPSPEED, environments.TORCH)
     )
     python = environments.python(environments.TORCH)
-    command = [python, "-c", PARSE, copy]
+    command = [str(python), "-c", PARSE, str(copy)]
     done = subprocess.run(command, env=os.environ | {"PYTHONPATH": path}, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done
     found: dict[str, int] = json.loads(done.stdout.splitlines()[-1])
