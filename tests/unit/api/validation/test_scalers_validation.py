@@ -5,13 +5,17 @@ from __future__ import annotations
 
 from typing import Any
 
+import msgspec
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from tests import arena
+from tests.unit.api.any_shape import Changes, change, changes
 from tests.unit.api.builders import a_scale_in, a_scale_out
 
 from springtide.api.field_errors import MOST_ERRORS
 from springtide.api.kinds.elastic_policy import MOST_WORKERS
-from springtide.api.kinds.scalers import MOST_ENV_BYTES, STARTED
+from springtide.api.kinds.scalers import MOST_ENV_BYTES, STARTED, ScaleIn, ScaleOut
 from springtide.api.validation import scalers
 
 MOST = 2**31 - 1
@@ -220,3 +224,15 @@ def test_errors_without_number_are_cut_short(raw: dict[str, Any]) -> None:
     found = scalers.errors(raw)
     assert len(found) <= MOST_ERRORS + 1
     assert found[-1].message.startswith("Too many")
+
+
+@given(st.booleans(), changes())
+def test_an_object_of_any_shape_is_either_refused_or_has_a_meaning(out: bool, changed: Changes) -> None:
+    fields: dict[str, Any] = {"env": [variable("A")], "script": "/a", "timeout": 9, "backoffLimit": 1}
+    raw = a_scale_out(**fields) if out else a_scale_in({"count": 1, "podNames": ["a"]}, **fields)
+    change(raw, changed)
+    before = msgspec.json.encode(raw)
+    if not scalers.errors(raw):
+        kind: Any = ScaleOut if raw["kind"] == "ScaleOut" else ScaleIn
+        assert msgspec.convert(raw, kind).spec.selector.name
+    assert msgspec.json.encode(raw) == before, "a raw object is only ever read"

@@ -5,10 +5,14 @@ from __future__ import annotations
 
 from typing import Any
 
+import msgspec
 import pytest
+from hypothesis import given
 from tests import arena
-from tests.unit.api.builders import a_template, a_trainingjob, without_none
+from tests.unit.api.any_shape import Changes, change, changes
+from tests.unit.api.builders import a_template, a_trainingjob
 
+from springtide.api.defaults.trainingjob import defaulted
 from springtide.api.field_errors import MOST_ERRORS
 from springtide.api.kinds.trainingjob import RESOURCE
 from springtide.api.validation import trainingjob, updates
@@ -272,6 +276,23 @@ def test_errors_without_number_are_cut_short() -> None:
     assert found[-1].message.startswith("Too many")
 
 
+@given(changes())
+def test_an_object_of_any_shape_is_either_refused_or_has_a_meaning(changed: Changes) -> None:
+    raw = a_trainingjob(
+        annotations={WAIT: "600", SUSPENDED: "true"},
+        worker={"template": a_template(resources={"limits": {"nvidia.com/gpu": 1}}), "maxReplicas": 9},
+        restartPolicy="OnFailure",
+        launcherAttachMode="ssh",
+    )
+    change(raw, changed)
+    before = msgspec.json.encode(raw)
+    if not trainingjob.errors(raw):
+        job = defaulted(raw)
+        assert all(role.replicas >= 1 for role in job.roles.values())
+        assert job.own.slots_per_worker >= 1
+        trainingjob.admission_errors(raw)
+    assert msgspec.json.encode(raw) == before, "a raw object is only ever read"
+
+
 def test_nothing_at_all_is_refused() -> None:
-    assert without_none({"spec": None}) == {}
     assert [error.field for error in trainingjob.errors({})] == ["metadata.name", ROLES]
