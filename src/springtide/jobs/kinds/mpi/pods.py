@@ -10,13 +10,8 @@ from springtide.api.defaults.mpijob import MPI
 from springtide.api.job import Job
 from springtide.api.kinds.attach_mode import AttachMode
 from springtide.api.kinds.mpi_modes import LauncherForm
-from springtide.api.kinds.mpi_parts import (
-    CONFIG_VOLUME,
-    KUBECTL_CONTAINER,
-    KUBECTL_VOLUME,
-    SSH_VOLUME,
-    WAITING_CONTAINER,
-)
+from springtide.api.kinds.mpi_parts import CONFIG_VOLUME, KUBECTL_VOLUME, SSH_VOLUME
+from springtide.api.kinds.pod_parts import KUBECTL_CONTAINER, WAITING_CONTAINER
 from springtide.api.kinds.replicas import LAUNCHER, WORKER, RestartPolicy
 from springtide.jobs.kinds.mpi import names, variables
 from springtide.jobs.objects import named, place
