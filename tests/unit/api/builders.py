@@ -51,6 +51,7 @@ def a_trainingjob(
     *,
     name: str = "bert",
     workers: int | None = 2,
+    command: Sequence[str] = ("horovodrun", "train"),
     launcher: Raw | None = None,
     worker: Raw | None = None,
     annotations: Mapping[str, str] | None = None,
@@ -58,14 +59,15 @@ def a_trainingjob(
 ) -> Raw:
     """A valid one; `launcher` and `worker` change its roles, everything else its spec. A None leaves a field out."""
     roles = {
-        "launcher": {"replicas": 1, "template": a_template("horovodrun", "train"), **(launcher or {})},
+        "launcher": {"replicas": 1, "template": a_template(*command), **(launcher or {})},
         "worker": {"replicas": workers, "template": a_template(), **(worker or {})},
     }
+    roles = {role: without_none(fields) for role, fields in roles.items()}
     return {
         "apiVersion": "kai.alibabacloud.com/v1alpha1",
         "kind": "TrainingJob",
         "metadata": {"name": name, "namespace": "ns", "uid": "u-1", "annotations": dict(annotations or {})},
-        "spec": without_none({"etReplicaSpecs": {role: without_none(given) for role, given in roles.items()}, **spec}),
+        "spec": without_none({"etReplicaSpecs": roles, **spec}),
     }
 
 

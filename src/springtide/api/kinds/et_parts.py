@@ -13,6 +13,8 @@ CONFIG_VOLUME: Final = "training-job-config"
 HOSTFILE_VOLUME: Final = "training-job-hostfile"
 DEEPSPEED_VOLUME: Final = "deepspeed-hostfile"
 KUBECTL_VOLUME: Final = "training-job-kubectl"
+KEYS_VOLUME: Final = "training-job-ssh"
+"""The SSH keys for a launcher that does not run as root."""
 HOSTFILE_CONTAINER: Final = "init-hostfile"
 
 _VOLUMES: Final = (CONFIG_VOLUME, HOSTFILE_VOLUME, DEEPSPEED_VOLUME)
@@ -27,5 +29,6 @@ def parts_of(attach: AttachMode, role: str, ssh_secret: str) -> Parts:
     ssh = (ssh_secret,) if attach is AttachMode.SSH else ()
     if role != LAUNCHER:
         return Parts(ssh)
-    kubectl = Parts((KUBECTL_VOLUME,), (KUBECTL_CONTAINER,)) if attach is AttachMode.KUBEXEC else Parts()
-    return Parts((*_VOLUMES, *kubectl.volumes, *ssh), (*_CONTAINERS, *kubectl.containers))
+    if attach is AttachMode.SSH:
+        return Parts((*_VOLUMES, *ssh, KEYS_VOLUME), _CONTAINERS)
+    return Parts((*_VOLUMES, KUBECTL_VOLUME), (*_CONTAINERS, KUBECTL_CONTAINER))

@@ -4,7 +4,8 @@ delivery of kubectl."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
 from typing import Any, Final
 
 from springtide.jobs.observed import Settings
@@ -17,13 +18,12 @@ FILES: Final = "/etc/mpi"
 """Where the config volume is mounted."""
 _KUBECTL: Final = "/opt/kube"
 _WAIT: Final = f'until {FILES}/{host_files.GIVEN} "$POD_UID"; do sleep 1; done'
-_LISTS: Final = (host_files.HOSTFILE,)
-"""Files that are read; all others are run."""
 
 
-def config_volume(name: str, config: str, keys: Sequence[str]) -> Raw:
-    """A volume of this name with these files of the config object."""
-    items = [{"key": key, "path": key, "mode": 0o444 if key in _LISTS else 0o555} for key in keys]
+def config_volume(name: str, config: str, keys: Sequence[str], paths: Mapping[str, str] = MappingProxyType({})) -> Raw:
+    """A volume of this name with these files of the config object, under other names if `paths` has them. Every user
+    may read them, and run the scripts."""
+    items = [{"key": key, "path": paths.get(key, key), "mode": 0o555 if key.endswith(".sh") else 0o444} for key in keys]
     return {"name": name, "configMap": {"name": config, "items": items}}
 
 
